@@ -73,9 +73,7 @@ def several(count: int) -> Iterator[tuple[Server, list[Server]]]:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         servers = [
-            stack.enter_context(
-                running_server(folder, cache_folder(), LAB_PROCESS=str(number), LAB_PROCESSES=str(count))
-            )
+            stack.enter_context(running_server(folder, cache_folder(), LAB_PROCESS=str(number)))
             for number in range(1, count + 1)
         ]
         for server in servers:  # all code is imported and all kernels are loaded before anything is measured

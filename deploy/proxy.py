@@ -5,16 +5,14 @@ of 300 with a tab each (`--tabs`). It also sends the headers that Streamlit does
 
 There are ``--processes N`` app servers on the ports from 8501 on (private-bandit-lab@1.service, ...). Streamlit
 keeps what belongs to a visitor in the process that serves the tab, so a cookie says which one that is; it says nothing
-else. A visitor whose process is gone is led to the next one. A class of page Learn lives in one process: the first
-letter of its code says in which.
+else. A visitor whose process is gone is led to the next one. Classes lie in the cache folder that all processes
+share.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-
-LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"  # as in ui/learn/classroom.py
 
 HEAD = """# Made by deploy/proxy.py: a file for /etc/nginx/conf.d/.
 map $http_upgrade $lab_connection {{
@@ -52,18 +50,13 @@ split_clients $request_id $lab_any {{
 split_clients $remote_addr$http_user_agent $lab_by_address {{
 {any_process}
 }}
-map $arg_class $lab_of_class {{
-    default '';
-{classes}
-}}
 map $cookie_lab $lab_of_cookie {{
     default $lab_by_address;
 {cookies}
 }}
-map "$lab_of_class:$cookie_lab" $lab_page_cookie {{  # of a page: who comes to a class goes where it is
-    ~^(\\d+): $1;
-    ~^:.      '';
-    default   $lab_any;
+map $cookie_lab $lab_page_cookie {{
+    ~.      '';
+    default $lab_any;
 }}
 map $upstream_addr $lab_served {{  # of a web socket: who was led to another process stays there
 {served}
@@ -172,7 +165,6 @@ def configuration(
     share = 100 / count
     rows = {
         "any_process": [f"    {f'{share:.2f}%' if n < count else '*'} {n};" for n in numbers],
-        "classes": [f"    ~*^[{LETTERS[n - 1 :: count]}] {n};" for n in numbers],
         "cookies": [f"    {n} {n};" for n in numbers],
         "served": [f"    ~{re.escape(server)}$ {n};" for n, server in zip(numbers, servers, strict=True)],
     }

@@ -17,8 +17,9 @@ QUIET: Mapping[str, Any] = {"displayModeBar": False}
 
 def show(picture: Picture, key: str, config: Mapping[str, Any] = charts.CONFIG, **options: Any) -> Any:
     """Draw it in the room that it takes from the first moment, so that nothing below moves when it has come."""
-    height = int(picture.to_dict()["layout"]["height"])
-    return st.plotly_chart(picture, key=key, config=dict(config), alt=picture.alt, height=height, **options)
+    if "height" not in options:
+        options["height"] = int(picture.to_dict()["layout"]["height"])
+    return st.plotly_chart(picture, key=key, config=dict(config), alt=picture.alt, **options)
 
 
 def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print") -> None:

@@ -129,9 +129,9 @@ def doors() -> None:
     """Three ways in, by who is asking."""
     teach, decide, research = st.columns(3)
     with teach.container(border=True, height="stretch"):
-        st.markdown("#### I teach\nTen short steps: the class guesses first, then looks.")
-        _link("learn", "Learn, step by step")
-        link_to_explore("A lesson: two treatments in a clinic", load_preset("two-treatments"))
+        st.markdown("#### I teach\nThe class guesses first, then looks: fifteen minutes.")
+        _link("teach", "Project a lesson, or let a class guess")
+        _link("learn", "Learn by yourself, step by step")
     with decide.container(border=True, height="stretch"):
         st.markdown("#### I run experiments\nWhat would privacy cost with your numbers?")
         _link("your-numbers", "Enter your numbers")

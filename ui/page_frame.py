@@ -90,8 +90,9 @@ def _open(page: Any) -> None:
     st.session_state["inside"] = True
     with contextlib.suppress(_Left):
         page.run()
-    runner.origin()
-    glossary.footer()
+    if not alone:
+        runner.origin()
+        glossary.footer()
     theme_watch.watch()
     if place is not None:  # only now the page's own controls have written their fields
         with place:

@@ -73,7 +73,20 @@ _LEARN = """
 @media (min-width:641px){.st-key-learn-below{display:none!important}}
 """
 
-STYLE = (_FRAME + _CHARTS + _ROOM + _PAPER + _LEARN).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+# A lesson on a projector fills the window, and its letters grow with it.
+_PROJECT = """
+html:has(.st-key-project){font-size:clamp(12px,min(1.4vw,2.5vh),30px)!important}
+.st-key-project,.st-key-project>div{gap:.4rem}
+.st-key-project h1{font-size:1.7rem!important;padding:0}
+.st-key-project-picture{height:56vh!important;flex:none!important}
+.st-key-project [data-testid=stSlider] div:has(>div>input[type=range]){width:1.8rem;height:1.8rem}
+.st-key-project [data-testid=stSlider] label{margin-bottom:.9rem}
+[data-testid=stApp]:has(.st-key-project) [data-testid=stHeader]{display:none}
+.st-key-project [data-testid=stImage] img{max-height:50vh;object-fit:contain}
+.blank .st-key-project-picture{visibility:hidden}
+"""
+
+STYLE = (_FRAME + _CHARTS + _ROOM + _PAPER + _LEARN + _PROJECT).replace("INK", f"light-dark({INK[0]},{INK[1]})")
 
 # The room of a sidebar, until it is there.
 ROOM_FOR_SIDEBAR = f"""

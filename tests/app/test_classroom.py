@@ -1,9 +1,11 @@
-"""A class together: the store keeps guesses for an hour and no more, and the pages of teacher and phones agree."""
+"""A class together: the store keeps guesses for four hours and no more, and teacher and phones see the same step."""
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +13,15 @@ import pytest
 import screen as on
 
 from bandit_core import simulate
-from ui.learn import classroom, together
+from ui.learn import classroom
 from ui.learn.classroom import LIFETIME, MOST_A_SECOND, MOST_CLASSES, MOST_GUESSES, UNUSED, Classroom, Refused
-from ui.learn.course import STEPS
-from ui.learn.step import Scale
+from ui.learn.course import LESSONS, STEPS
+from ui.learn.step import Choice, Scale
+from ui.teach import board
 
-SCALE = next(place for place, step in enumerate(STEPS, 1) if isinstance(step.guess, Scale))
-CHOICE = SCALE - 1  # its next step asks for a number
+SCALE = next(step for step in STEPS if isinstance(step.guess, Scale))
+CHOICE = STEPS[STEPS.index(SCALE) - 1]
+STEP = CHOICE.name
 
 
 class Clock:
@@ -35,134 +39,187 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def store(clock: Clock) -> Classroom:
-    return Classroom(clock)
-
-
-@pytest.fixture(autouse=True)
-def classes(monkeypatch: pytest.MonkeyPatch, store: Classroom) -> Classroom:
+def store(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Classroom:
     """What the pages of this test share."""
-    monkeypatch.setattr(together, "CLASSES", store)
-    return store
+    made = Classroom(lambda: tmp_path, clock)
+    monkeypatch.setattr(classroom, "CLASSES", made)
+    return made
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # The store
 
 
-def test_a_class_is_gone_after_an_hour(store: Classroom, clock: Clock) -> None:
-    code = store.open("t")
-    store.guess(code, "a", 1, 2.0)
+def test_a_class_is_gone_four_hours_after_its_last_action(store: Classroom, clock: Clock, tmp_path: Path) -> None:
+    code, key = store.open(STEP)
+    clock.now += LIFETIME - 1
+    store.guess(code, "phone-of-somebody", STEP, 2.0)
+    clock.now += LIFETIME - 1
+    store.reveal(code, key, STEP)
     clock.now += LIFETIME - 0.01
-    assert store.is_open(code) and store.guesses(code, 1) == (2.0,)
+    assert store.now(code) is not None and store.guesses(code, STEP) == (2.0,)
     clock.now += 0.01
+    assert store.now(code) is None
     store.forget()
-    assert len(store) == 0  # not merely hidden
-    assert not store.is_open(code) and store.guesses(code, 1) == () and store.guess_of(code, "a", 1) is None
+    assert len(store) == 0 and store.guesses(code, STEP) == ()
+    assert store.guess_of(code, "phone-of-somebody", STEP) is None
+    assert b"phone-of-somebody" not in (tmp_path / "classes.sqlite").read_bytes()  # not merely hidden
     with pytest.raises(Refused):
-        store.guess(code, "a", 1, 2.0)
-    assert store.open("t") != code
+        store.guess(code, "a", STEP, 2.0)
 
 
 def test_a_later_guess_replaces_the_earlier_one_of_the_same_phone_and_step(store: Classroom) -> None:
-    code = store.open("t")
-    for phone, step, value in (("a", 1, 0.0), ("b", 1, 0.0), ("a", 2, 1.0), ("a", 1, 2.0)):
-        store.guess(code, phone, step, value)
-    assert store.guesses(code, 1) == (0.0, 2.0) and store.guesses(code, 2) == (1.0,)
-    assert store.guess_of(code, "a", 1) == 2.0 and store.guess_of(code, "c", 1) is None
+    code, key = store.open(STEP)
+    for phone, value in (("a", 0.0), ("b", 0.0), ("a", 2.0)):
+        store.guess(code, phone, STEP, value)
+    store.go(code, key, "other")
+    store.guess(code, "a", "other", 1.0)
+    assert store.guesses(code, STEP) == (0.0, 2.0) and store.guesses(code, "other") == (1.0,)
+    assert store.guess_of(code, "a", STEP) == 2.0 and store.guess_of(code, "c", STEP) is None
 
 
 def test_the_answer_of_a_step_closes_it_until_it_is_asked_again(store: Classroom) -> None:
-    code = store.open("t")
-    store.guess(code, "a", 1, 0.0)
-    store.reveal(code, "t", 1)
-    assert store.is_revealed(code, 1) and not store.is_revealed(code, 2)
-    with pytest.raises(Refused):
-        store.guess(code, "a", 1, 1.0)
-    store.guess(code, "a", 2, 1.0)
-    assert store.guesses(code, 1) == (0.0,)
-    store.again(code, "t", 1)
-    assert not store.is_revealed(code, 1) and store.guesses(code, 1) == () and store.guesses(code, 2) == (1.0,)
+    code, key = store.open(STEP)
+    store.guess(code, "a", STEP, 0.0)
+    store.reveal(code, key, STEP)
+    assert store.now(code) == classroom.Moment(STEP, True, 1)
+    with pytest.raises(Refused, match="out before"):
+        store.guess(code, "a", STEP, 1.0)
+    store.go(code, key, "other")
+    assert store.now(code) == classroom.Moment("other", False, 0)
+    with pytest.raises(Refused, match="moved on"):
+        store.guess(code, "a", STEP, 1.0)
+    store.go(code, key, STEP)
+    store.again(code, key, STEP)
+    assert store.now(code) == classroom.Moment(STEP, False, 0)
 
 
-def test_only_the_teacher_reveals_asks_again_and_closes(store: Classroom) -> None:
-    code = store.open("t")
-    store.guess(code, "a", 1, 0.0)
-    for act in (lambda: store.reveal(code, "a", 1), lambda: store.again(code, "a", 1), lambda: store.close(code, "a")):
-        act()
-    assert store.is_open(code) and store.guesses(code, 1) == (0.0,) and not store.is_revealed(code, 1)
-    store.close(code, "t")
-    assert not store.is_open(code) and len(store) == 0
+def test_only_the_teacher_goes_on_reveals_asks_again_and_closes(store: Classroom) -> None:
+    code, key = store.open(STEP)
+    store.guess(code, "a", STEP, 0.0)
+    for act in (store.go, store.reveal, store.again, store.close):
+        other = () if act == store.close else ("other" if act == store.go else STEP,)
+        for wrong in ("", "a", code):
+            act(code, wrong, *other)
+    assert store.now(code) == classroom.Moment(STEP, False, 1)
+    store.close(code, key)
+    assert store.now(code) is None and len(store) == 0 and store.guesses(code, STEP) == ()
 
 
-def test_a_server_and_a_teacher_have_so_many_classes(store: Classroom, clock: Clock) -> None:
-    codes = {store.open(f"t{number}") for number in range(MOST_CLASSES - 1)}
-    with pytest.raises(Refused, match="Close it first"):
-        store.open("t0")
-    codes.add(store.open("last"))
+def test_two_processes_share_a_class_and_a_lost_or_damaged_file_ends_it(
+    store: Classroom, clock: Clock, tmp_path: Path
+) -> None:
+    other = Classroom(lambda: tmp_path, clock)
+    code, key = store.open(STEP)
+    other.guess(code, "a", STEP, 1.0)
+    assert store.now(code) == classroom.Moment(STEP, False, 1)
+    other.reveal(code, key, STEP)
+    assert store.now(code) == classroom.Moment(STEP, True, 1)
+    (tmp_path / "classes.sqlite").unlink()
+    assert store.now(code) is None and other.now(code) is None
+    again, _ = store.open(STEP)
+    assert other.now(again) == classroom.Moment(STEP, False, 0)
+    (tmp_path / "classes.sqlite").write_bytes(b"no database" * 1000)
+    assert Classroom(lambda: tmp_path, clock).now(again) is None
+    Classroom(lambda: tmp_path, clock).open(STEP)
+
+
+def test_where_nothing_can_be_written_classes_live_in_memory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    store = Classroom(lambda: tmp_path / "file" / "below")
+    code, _ = store.open(STEP)
+    store.guess(code, "a", STEP, 1.0)
+    assert store.guesses(code, STEP) == (1.0,)
+
+
+def test_a_locked_file_is_told_and_not_a_traceback(store: Classroom, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(classroom, "WRITER_SECONDS", 0.01)
+    code, key = store.open(STEP)
+    holder = sqlite3.connect(tmp_path / "classes.sqlite", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(Refused, match="busy"):
+        store.guess(code, "a", STEP, 1.0)
+    store.reveal(code, key, STEP)
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert store.now(code) == classroom.Moment(STEP, False, 0)
+
+
+def test_a_server_has_so_many_classes(store: Classroom, clock: Clock) -> None:
+    codes = {store.open(STEP)[0] for _ in range(MOST_CLASSES)}
     with pytest.raises(Refused, match="as many classes"):
-        store.open("one more")
+        store.open(STEP)
     assert len(codes) == MOST_CLASSES
     clock.now += LIFETIME
-    store.open("one more")
+    store.open(STEP)
+    assert len(store) == 1
 
 
 def test_a_full_server_closes_classes_that_nobody_uses(store: Classroom, clock: Clock) -> None:
-    codes = [store.open(f"t{number}") for number in range(MOST_CLASSES)]
-    store.guess(codes[0], "phone", 1, 0.0)
+    codes = [store.open(STEP)[0] for _ in range(MOST_CLASSES)]
+    store.guess(codes[0], "phone", STEP, 0.0)
     clock.now += UNUSED - 1
     with pytest.raises(Refused, match="as many classes"):
-        store.open("a teacher")
+        store.open(STEP)
     clock.now += 1
-    assert store.is_open(store.open("a teacher"))
-    assert store.is_open(codes[0])  # oldest, and in use
-    assert len(store) == MOST_CLASSES and sum(map(store.is_open, codes)) == MOST_CLASSES - 1
+    assert store.now(store.open(STEP)[0])
+    assert store.now(codes[0])  # oldest, and in use
+    assert len(store) == MOST_CLASSES and sum(store.now(code) is not None for code in codes) == MOST_CLASSES - 1
 
 
-def test_a_class_takes_so_many_guesses_and_so_many_a_second(store: Classroom, clock: Clock) -> None:
-    code, other = store.open("t"), store.open("u")
-    for number in range(MOST_A_SECOND):
-        store.guess(code, f"a{number}", 1, 0.0)
+def test_a_class_takes_so_many_guesses_and_so_many_a_second(
+    store: Classroom, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(classroom, "MOST_A_SECOND", 150)
+    (code, _), (other, _) = store.open(STEP), store.open(STEP)
+    for number in range(150):
+        store.guess(code, f"a{number}", STEP, 0.0)
     with pytest.raises(Refused, match="at once"):
-        store.guess(code, "late", 1, 0.0)
-    store.guess(other, "late", 1, 0.0)  # another class is not slowed down
-    for number in range(MOST_A_SECOND, MOST_GUESSES):
+        store.guess(code, "late", STEP, 0.0)
+    store.guess(other, "late", STEP, 0.0)  # another class is not slowed down
+    for number in range(150, MOST_GUESSES):
         clock.now += 1
-        store.guess(code, f"a{number}", 1, 0.0)
+        store.guess(code, f"a{number}", STEP, 0.0)
     with pytest.raises(Refused, match="full"):
-        store.guess(code, "too many", 1, 0.0)
-    store.guess(code, "a0", 1, 1.0)  # who is in may guess again
-    assert len(store.guesses(code, 1)) == MOST_GUESSES and store.guesses(code, 1)[-1] == 1.0
+        store.guess(code, "too many", STEP, 0.0)
+    store.guess(code, "a0", STEP, 1.0)  # who is in may guess again
+    assert len(store.guesses(code, STEP)) == MOST_GUESSES < MOST_A_SECOND and store.guesses(code, STEP)[-1] == 1.0
 
 
-def test_a_hundred_phones_at_once_are_a_hundred_guesses(store: Classroom) -> None:
-    code, start = store.open("t"), threading.Barrier(100)
+def test_three_hundred_phones_at_once_are_three_hundred_guesses(store: Classroom) -> None:
+    (code, _), start = store.open(STEP), threading.Barrier(30)
 
-    def phone(number: int) -> None:
+    def phones(number: int) -> None:
         start.wait()
-        store.guess(code, f"a{number}", 1, float(number % 3))
+        for each in range(10 * number, 10 * number + 10):
+            store.guess(code, f"a{each}", STEP, float(each % 3))
 
-    threads = [threading.Thread(target=phone, args=(number,)) for number in range(100)]
+    threads = [threading.Thread(target=phones, args=(number,)) for number in range(30)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert Counter(store.guesses(code, 1)) == {0.0: 34, 1.0: 33, 2.0: 33}
+    assert Counter(store.guesses(code, STEP)) == {0.0: 100, 1.0: 100, 2.0: 100}
 
 
 def test_codes_are_drawn_from_signs_that_do_not_look_alike(store: Classroom) -> None:
-    codes = [store.open(f"t{number}") for number in range(50)]
+    codes = [store.open(STEP)[0] for _ in range(50)]
     assert len(set(codes)) == 50
     assert all(len(code) == classroom.LENGTH and set(code) <= set(classroom.LETTERS) for code in codes)
     assert not set(classroom.LETTERS) & set("01OIL") and len(classroom.LETTERS) ** classroom.LENGTH > 5e8
 
 
-def test_nothing_but_number_and_random_token_is_kept(store: Classroom) -> None:
-    teacher, code = opened(CHOICE)
-    phone = tap(join(code, CHOICE), CHOICE, 1)
-    [kept] = store._classes.values()  # private: all that there is, not what is told of it
-    assert kept.guesses == {CHOICE: {phone.session_state["class-token"]: 1.0}}
-    assert int(phone.session_state["class-token"], 16) != int(teacher.session_state["class-token"], 16)
+def test_nothing_but_number_and_random_token_is_kept(store: Classroom, tmp_path: Path) -> None:
+    _, code, key = opened(CHOICE)
+    phone = tap(join(code), CHOICE, 1)
+    token = phone.session_state["class-token"]
+    assert len(token) == 16 and int(token, 16) >= 0
+    with sqlite3.connect(tmp_path / "classes.sqlite") as database:
+        assert database.execute("SELECT * FROM guesses").fetchall() == [(code, STEP, token, 1.0)]
+        columns = [name for (name,) in database.execute("SELECT name FROM pragma_table_info('classes')")]
+        assert set(columns) == {"code", "teacher", "step", "changed", "second", "in_second"}
+    database.close()
+    assert key.encode() not in (tmp_path / "classes.sqlite").read_bytes()
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -174,18 +231,20 @@ def press(screen: Any, key: str) -> Any:
     return on.run(screen)
 
 
-def opened(number: int) -> tuple[Any, str]:
-    """A teacher's screen at a step, and the code of the class."""
-    screen = press(on.visit("learn", step=str(number)), "class-open")
-    return screen, on.address(screen)["class"]
+def opened(step: Any) -> tuple[Any, str, str]:
+    """A teacher's screen at a step, the code of the class, and the teacher's key."""
+    screen = press(on.visit("teach"), f"class-open-{step.name}")
+    address = on.address(screen)
+    assert address["controls"] == "off"
+    return screen, address["class"], address["key"]
 
 
-def join(code: str, number: int) -> Any:
-    return on.visit("learn", **{"class": code, "step": str(number)})
+def join(code: str) -> Any:
+    return on.visit("learn", **{"class": code})
 
 
-def tap(screen: Any, number: int, place: int) -> Any:
-    return press(screen, f"learn-{STEPS[number - 1].name}-guess-{place}")
+def tap(screen: Any, step: Any, place: int) -> Any:
+    return press(screen, f"learn-{step.name}-guess-{place}")
 
 
 def has(screen: Any, key: str) -> bool:
@@ -196,130 +255,156 @@ def charts(screen: Any) -> int:
     return len(screen.get("plotly_chart"))
 
 
+def measured(step: Any) -> Any:
+    return step.measured(step.found(step.slider.start, 0, simulate), step.slider.start)
+
+
 def test_a_teacher_and_two_phones_see_the_same_step(store: Classroom) -> None:
-    step = STEPS[CHOICE - 1]
-    teacher, code = opened(CHOICE)
-    address = next(each.value for each in teacher.code if "class=" in each.value)
-    assert f"class={code}" in address and f"step={CHOICE}" in address
-    assert not has(teacher, "class-open") and not has(teacher, f"learn-{step.name}-guess-0")
-    assert teacher.metric[0].value == "0"
-    one, two = join(code, CHOICE), join(code.lower(), CHOICE)
+    teacher, code, key = opened(CHOICE)
+    shown = [each.value for each in teacher.code]
+    assert any(f"class={code}" in each for each in shown) and not any(key in each for each in shown)
+    assert not any(key in image.alt for element in teacher.get("image") for image in element.proto.imgs)
+    assert not has(teacher, f"learn-{STEP}-guess-0") and teacher.metric[0].value == "0"
+    one, two = join(code), join(code.lower())
     one, two = tap(tap(one, CHOICE, 0), CHOICE, 2), tap(two, CHOICE, 2)
     for phone in (one, two):
-        assert step.guess.told(2) in phone.success[0].value
-        assert not charts(phone)  # the answer is not out
-        assert not has(phone, "class-reveal") and not has(phone, "class-close")
+        assert CHOICE.guess.told(2) in phone.success[0].value
+        assert not charts(phone) and not phone.select_slider and CHOICE.so not in on.words(phone)
+        assert {each.key for each in phone.button} == {f"learn-{STEP}-guess-{place}" for place in range(3)}
     on.run(teacher)
     assert teacher.metric[0].value == "2" and not charts(teacher)
 
-    teacher = press(teacher, "class-reveal")
+    teacher = press(teacher, "project-reveal")
     assert charts(teacher) == 2 and not teacher.metric
     bars = on.chart(teacher, "class-guesses").traces[0]
     assert list(on.numbers_in(bars["y"])) == [0, 0, 2]
-    answer = step.measured(simulate(step.experiment(step.slider.start)), step.slider.start)
+    answer = measured(CHOICE)
     ticks = [name.startswith("✓") for name in bars["x"]]
-    assert ticks == [step.guess.fits(place, answer) for place in range(3)]
+    assert ticks == [CHOICE.guess.fits(place, answer) for place in range(3)]
     assert f"**{2 * ticks[2]} of 2**" in on.words(teacher) and str(answer) in on.words(teacher)
 
-    one = press(one, "class-look")
-    assert charts(one) == 1 and not has(one, "class-look")
-    late = tap(join(code, CHOICE), CHOICE, 1)
-    assert late.warning and charts(late) == 1  # sees the answer, and is told that the guess does not count
-    assert store.guesses(code, CHOICE) == (2.0, 2.0)
+    one = on.run(one)
+    assert CHOICE.so in on.words(one) and str(answer) in on.words(one) and not one.button
+    assert ("Right" in on.words(one)) == ticks[2]
 
     teacher = press(teacher, "class-again")
     assert teacher.metric[0].value == "0" and not charts(teacher)
-    assert not charts(on.run(one)) and not one.success  # asked once more
+    assert not on.run(one).success and len(one.button) == 3  # asked once more
+
+
+def test_a_phone_that_is_late_is_told_that_its_guess_does_not_count(store: Classroom) -> None:
+    _, code, key = opened(CHOICE)
+    phone = join(code)
+    store.reveal(code, key, STEP)
+    late = tap(phone, CHOICE, 1)
+    assert late.warning and CHOICE.so in on.words(late) and store.guesses(code, STEP) == ()
 
 
 def test_a_number_is_guessed_and_stands_beside_the_answer(store: Classroom) -> None:
-    step = STEPS[SCALE - 1]
-    teacher, code = opened(SCALE)
+    teacher, code, _ = opened(SCALE)
     for value in (60, 73, 73):
-        phone = join(code, SCALE)
-        phone.slider(key=f"learn-{step.name}-guess").set_value(value)
-        phone = press(on.run(phone), f"learn-{step.name}-guess-show")
-        assert not charts(phone)
-    teacher = press(teacher, "class-reveal")
+        phone = join(code)
+        phone.slider(key=f"learn-{SCALE.name}-guess").set_value(value)
+        phone = press(on.run(phone), f"learn-{SCALE.name}-guess-show")
+        assert not charts(phone) and str(value) in phone.success[0].value
+    teacher = press(teacher, "project-reveal")
     chart = on.chart(teacher, "class-guesses")
     counted = dict(zip(on.numbers_in(chart.traces[0]["x"]), on.numbers_in(chart.traces[0]["y"]), strict=True))
     assert {value: n for value, n in counted.items() if n} == {60: 1, 73: 2}
-    answer = step.measured(step.found(step.slider.start, 0, simulate), step.slider.start)
+    answer = measured(SCALE)
     assert chart.layout["shapes"][0]["x0"] == pytest.approx(answer.value)
-    last = step.slider.stops[-1]
-    on.own(teacher, "select_slider", f"learn-{step.name}").set_value(last)
+    on.own(teacher, "select_slider", f"learn-{SCALE.name}").set_value(SCALE.slider.stops[-1])
     on.run(teacher)  # the guesses were about the start: the answer beside them stays
     assert on.chart(teacher, "class-guesses").layout["shapes"][0]["x0"] == pytest.approx(answer.value)
 
 
-def test_the_class_goes_on_to_the_next_step_and_ends(store: Classroom) -> None:
-    teacher, code = opened(CHOICE)
-    phone = tap(join(code, CHOICE), CHOICE, 1)
-    for screen in (teacher, phone):
-        press(screen, "learn-next-above")
-        assert on.address(screen) == {"class": code, "step": str(CHOICE + 1)}
-    assert teacher.metric[0].value == "0" and not phone.success
+def test_phones_follow_the_teacher_who_may_come_back_from_anywhere(store: Classroom) -> None:
+    teacher, code, key = opened(CHOICE)
+    phone = tap(join(code), CHOICE, 1)
+    teacher = press(teacher, "project-next")
+    assert SCALE.title in teacher.title[0].value and teacher.metric[0].value == "0"
+    assert SCALE.title in on.run(phone).title[0].value and not phone.success
+    elsewhere = on.visit("teach", **{"class": code, "key": key, "controls": "off"})
+    assert SCALE.title in elsewhere.title[0].value
+    elsewhere = press(elsewhere, "project-reveal")
+    assert charts(elsewhere) == 2 and charts(on.run(teacher)) == 2
     teacher = press(teacher, "class-close")
-    assert "class" not in on.address(teacher) and has(teacher, "class-open") and len(store) == 0
+    assert "class" not in on.address(teacher) and len(store) == 0
+    assert SCALE.title in teacher.title[0].value
     assert code in on.run(phone).warning[0].value
-    assert STEPS[CHOICE].title in phone.title[0].value  # and goes on alone
-    assert charts(press(phone, f"learn-{STEPS[CHOICE].name}-guess-show")) == 1
 
 
-def test_who_leaves_the_class_goes_on_alone(store: Classroom) -> None:
-    _, code = opened(CHOICE)
-    phone = press(tap(join(code, CHOICE), CHOICE, 1), "class-leave")
-    assert charts(phone) == 1 and on.address(phone) == {"step": str(CHOICE)}
+@pytest.mark.parametrize("key", ["", "wrong", "x" * 300])
+def test_without_the_key_nobody_leads(store: Classroom, key: str) -> None:
+    _, code, _ = opened(CHOICE)
+    screen = on.visit("teach", **{"class": code, "key": key, "controls": "off"})
+    assert screen.warning and not has(screen, "class-close") and not screen.metric
+    screen = press(screen, "project-reveal")  # of this screen alone
+    assert charts(screen) == 1 and store.now(code) == classroom.Moment(STEP, False, 0)
+
+
+def test_a_class_that_is_open_goes_on(store: Classroom) -> None:
+    teacher, code, _ = opened(CHOICE)
+    back = on.go(teacher, "teach")
+    back = press(back, f"class-open-{SCALE.name}")
+    assert on.address(back)["class"] == code and len(store) == 1
+    assert store.now(code) == classroom.Moment(SCALE.name, False, 0)
 
 
 @pytest.mark.parametrize("code", ["ABC234", "<b>x</b>", "x" * 500])
-def test_a_code_of_no_class_is_told(code: str) -> None:
-    screen = join(code, CHOICE)
+@pytest.mark.parametrize("page", ["learn", "teach"])
+def test_a_code_of_no_class_is_told(code: str, page: str, store: Classroom) -> None:
+    screen = on.visit(page, **{"class": code})
     assert len(screen.warning) == 1 and "class" in screen.warning[0].value and "<b>" not in screen.warning[0].value
-    assert charts(tap(screen, CHOICE, 0)) == 1
-
-
-def test_a_class_whose_hour_is_over_is_told_to_both(clock: Clock, store: Classroom) -> None:
-    teacher, code = opened(CHOICE)
-    phone = join(code, CHOICE)
-    clock.now += LIFETIME
-    for screen in (teacher, phone):
-        assert code in on.run(screen).warning[0].value
-        assert has(screen, "class-open")
-    assert len(store) == 0
+    if page == "learn":
+        assert charts(tap(screen, STEPS[0], 0)) == 1  # on alone
 
 
 def test_a_full_server_and_a_full_class_are_told(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, code = opened(CHOICE)
+    _, code, _ = opened(CHOICE)
     monkeypatch.setattr(classroom, "MOST_CLASSES", 1)
-    assert press(on.visit("learn"), "class-open").warning
+    assert press(on.visit("teach"), "class-open").warning
     monkeypatch.setattr(classroom, "MOST_GUESSES", 1)
-    tap(join(code, CHOICE), CHOICE, 0)
-    refused = tap(join(code, CHOICE), CHOICE, 0)
-    assert refused.warning and not refused.success and len(store.guesses(code, CHOICE)) == 1
+    tap(join(code), CHOICE, 0)
+    refused = tap(join(code), CHOICE, 0)
+    assert refused.warning and not refused.success and len(store.guesses(code, STEP)) == 1
 
 
 @pytest.mark.parametrize("setting", ["0", "no"])
 def test_a_host_may_switch_classes_off(setting: str, store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = store.open("t")
+    _, code, _ = opened(CHOICE)
     monkeypatch.setenv("LAB_CLASSROOM", setting)
-    assert not has(on.visit("learn"), "class-open")
-    screen = join(code, CHOICE)
+    assert not has(on.visit("teach"), "class-open")
+    screen = join(code)
     assert len(screen.warning) == 1
-    assert charts(tap(screen, CHOICE, 0)) == 1 and store.guesses(code, CHOICE) == ()
+    assert charts(tap(screen, STEPS[0], 0)) == 1 and store.guesses(code, STEP) == ()
 
 
-@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+@pytest.mark.parametrize(
+    ("seen", "own", "address", "expected"),
+    [
+        ("https://lab.example.org", "10.0.0.7", "", ("https://lab.example.org/learn?class=X&controls=off", False)),
+        ("http://localhost:8501", "10.0.0.7", "", ("http://10.0.0.7:8501/learn?class=X&controls=off", False)),
+        ("http://localhost:8501", "10.0.0.7", "localhost", ("http://localhost:8501/learn?class=X&controls=off", True)),
+        ("http://localhost:8501", "", "", ("http://localhost:8501/learn?class=X&controls=off", True)),
+    ],
+)
+def test_phones_get_an_address_that_they_reach_or_the_teacher_a_command(
+    seen: str, own: str, address: str, expected: tuple[str, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(board.sharing, "base", lambda page: seen)
+    monkeypatch.setattr(board, "own_address", lambda: own)
+    monkeypatch.setattr(board.st, "get_option", lambda name: address or None)
+    where, command = board.for_phones("X")
+    assert (where, bool(command)) == expected
+    assert not command or ("0.0.0.0" in command and "8501" in command)
+
+
+@pytest.mark.parametrize("step", LESSONS, ids=lambda step: step.name)
 def test_every_possible_guess_has_its_bar(step: Any) -> None:
     values = tuple(map(float, step.guess.values()))
-    assert together.counts(step.guess, values) == [1] * len(values)
-    figure = together.histogram(step.guess, values, None, dark=False)
+    assert board.counts(step.guess, values) == [1] * len(values)
+    figure = board.histogram(step.guess, values, None, dark=False)
     assert np.sum(figure.data[0].y) == len(values)
-    assert all(step.guess.told(value) in together.read_aloud(step.guess, values) for value in values)
-
-
-def test_a_guess_that_nobody_is_offered_is_not_taken(store: Classroom) -> None:
-    code = store.open("t")
-    together.send(together.Room(code, False), STEPS[CHOICE - 1], CHOICE, 7.0)
-    together.send(together.Room(code, False), STEPS[CHOICE - 1], CHOICE, float("nan"))
-    assert store.guesses(code, CHOICE) == ()
+    assert all(step.guess.told(value) in board.read_aloud(step.guess, values) for value in values)
+    assert isinstance(step.guess, Choice | Scale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from functools import cache
@@ -17,18 +18,19 @@ from bandit_core.auditing.subjects import subject
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
 from bandit_core.mechanisms.gaussian import smallest_epsilon
+from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.studies.tradeoff import blind_regret
 from ui import runner, state, words
-from ui.learn import coin, crowd, own_noise, price, printed, promise, view, whom, wild
-from ui.learn.course import PARTS, STEPS
+from ui.learn import coin, crowd, noises, outlier, own_noise, price, promise, quiz, view, whom, wild
+from ui.learn.course import EXTRAS, PARTS, STEPS
 from ui.learn.step import Choice, Number, Step, Told
 
 SEEDS = (1, 2, 3, 4, 5)
 EVERY = pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
-EVERY_PART = pytest.mark.parametrize("step", PARTS, ids=lambda step: step.name)
+EVERY_PART = pytest.mark.parametrize("step", PARTS + EXTRAS, ids=lambda step: step.name)
 HARDEST_GRADE, SHORTEST_SENTENCE = 8.0, 14.0  # a school grade, and words of a sentence on average at most
 _store = Store(None, 2**26)
 
@@ -38,6 +40,10 @@ def guess(screen: Any, step: Step) -> Any:
     buttons = [each for each in screen.button if (each.key or "").startswith(f"learn-{step.name}-guess")]
     buttons[-1].click()
     return on.run(screen)
+
+
+def answered(screen: Any) -> bool:
+    return any("learn-picture" in each.key for each in screen.get("plotly_chart"))
 
 
 def at_step(number: int, **address: str) -> Any:
@@ -52,16 +58,19 @@ def at_step(number: int, **address: str) -> Any:
 def test_a_step_asks_first_and_then_draws_and_tells(step: Step) -> None:
     screen = at_step(STEPS.index(step) + 1)
     assert step.title in screen.title[0].value and step.idea in on.words(screen)
-    assert not screen.get("plotly_chart") and not [each for each in screen.select_slider]
+    assert not answered(screen) and not [each for each in screen.select_slider]
+    assert len(screen.get("plotly_chart")) == (step.scene is not None)
     screen = guess(screen, step)
+    assert answered(screen)
     assert not screen.warning and not screen.error
     chart = on.chart(screen, "learn-picture")
     assert chart.traces and len(screen.get_by_key("learn-picture").proto.alt) > 30
     at = step.slider.start
     told = step.conclude(step.found(at, 0, lambda experiment: simulate(experiment, store=_store)), at)
     assert told.text in on.words(screen)
-    for folded in (step.exact, step.notes, step.exercise, step.answer):
-        assert any(folded in text.value for fold in screen.expander for text in fold.markdown)
+    assert any(step.exact in text.value for fold in screen.expander for text in fold.markdown)
+    for of_a_teacher in (step.notes, step.answer):
+        assert not any(of_a_teacher in text.value for fold in screen.expander for text in fold.markdown)
     assert step.title not in " ".join(button.label for button in screen.button)
 
 
@@ -128,10 +137,67 @@ def test_next_and_back_walk_through_the_course_in_the_address() -> None:
         on.run(screen)
         assert on.address(screen) == {"step": str(number)}
         assert STEPS[number - 1].title in screen.title[0].value
-    assert screen.button(key="learn-next-below").disabled
+    screen.button(key="learn-next-above").click()
+    on.run(screen)
+    assert on.address(screen) == {"step": "end"} and screen.button(key="learn-next-below").disabled
+    assert all(step.so in on.words(screen) for step in STEPS)
+    assert {"explore", "your-numbers"} <= {link.proto.page for link in screen.get("page_link")}
     screen.button(key="learn-back-below").click()
     on.run(screen)
-    assert on.address(screen) == {"step": str(len(STEPS) - 1)}
+    assert on.address(screen) == {"step": str(len(STEPS))}
+
+
+def test_who_comes_back_in_the_same_visit_goes_on_where_they_were() -> None:
+    screen = at_step(5)
+    screen = on.go(screen, "learn")
+    screen.button(key="learn-go-on").click()
+    assert STEPS[4].title in on.run(screen).title[0].value
+    assert not [each for each in on.visit("learn").button if each.key == "learn-go-on"]
+
+
+@pytest.mark.parametrize("step", EXTRAS, ids=lambda step: step.name)
+def test_more_screens_follow_the_course_and_have_links_of_their_own(step: Step) -> None:
+    screen = on.visit("learn", step="end")
+    screen.button(key=f"learn-extra-{step.name}").click()
+    on.run(screen)
+    assert on.address(screen) == {"step": step.name} and screen.title[0].value == step.title
+    screen = guess(screen, step)
+    at = step.slider.start
+    assert answered(screen) and step.conclude(step.found(at, 0, simulate), at).text in on.words(screen)
+    screen.button(key="learn-back-above").click()
+    assert on.address(on.run(screen)) == {"step": "end"}
+
+
+def test_a_quiz_ends_with_a_code_that_only_its_name_opens() -> None:
+    screen = on.visit("learn", step="quiz")
+    screen.text_input(key="quiz-name").set_value("Ada  L.")
+    for number, question in enumerate(quiz.QUESTIONS, 1):
+        assert not re.search(r"`\w\w-\w{4}`", on.words(screen))
+        screen.radio(key=f"quiz-{number}").set_value(question.right if number > 1 else 2)
+        on.run(screen)
+    [code] = re.findall(r"`(\w\w-\w{4})`", on.words(screen))
+    assert "**4 of 5**" in on.words(screen)
+    assert quiz.answers_in(code, "ada l.") == (2, *(question.right for question in quiz.QUESTIONS[1:]))
+    teacher = on.visit("teach")
+    teacher.text_input(key="quiz-check-name").set_value("Ada L.")
+    teacher.text_input(key="quiz-check-code").set_value(code.lower())
+    on.run(teacher)
+    assert "4 of 5" in teacher.success[0].value and "Wrong: 1." in teacher.success[0].value
+    teacher.text_input(key="quiz-check-name").set_value("Bob")
+    on.run(teacher)
+    assert not teacher.success and teacher.warning
+
+
+@pytest.mark.parametrize("text", ["", "AA", "AA-AAAA", "99-9999", "<b>-\u00e4\u00f6", "x" * 100])
+def test_what_is_no_code_of_a_quiz_is_none(text: str) -> None:
+    assert quiz.answers_in(text, "Ada") is None
+
+
+def test_every_result_of_a_quiz_comes_back_from_its_code() -> None:
+    for answers in itertools.product(range(3), repeat=len(quiz.QUESTIONS)):
+        assert quiz.answers_in(quiz.code(answers, "Ada"), "Ada") == answers
+    assert quiz.QUESTIONS[1].options[quiz.QUESTIONS[1].right].startswith("73%")
+    assert float(CTB.mean(1.0, 1.0)) == pytest.approx(0.73, abs=0.005)
 
 
 @EVERY
@@ -172,16 +238,6 @@ def test_guesses_are_kept_for_the_visit_only_and_may_be_made_again() -> None:
     assert not at_step(4).get("plotly_chart")  # another visit
 
 
-def test_the_course_is_one_page_to_print() -> None:
-    page = printed.page()
-    for step in PARTS:
-        for text in (step.title, step.exercise, step.answer):
-            assert text.replace("&", "&amp;") in page
-    assert page.index("Answers and notes") > page.index(STEPS[-1].exercise)
-    assert all(page.index(step.answer) > page.index("Answers and notes") for step in STEPS)
-    assert "**" not in page and "<script" not in page and "http" not in page
-
-
 # ---------------------------------------------------------------------------------------------------------------
 # Every sentence is true of its numbers, for every seed and every position
 
@@ -193,7 +249,7 @@ def small(experiment: Experiment) -> Result:
 
 @cache
 def measured(name: str, at: float, seed: int) -> tuple[Any, Told, Number]:
-    step = next(each for each in PARTS if each.name == name)
+    step = next(each for each in PARTS + EXTRAS if each.name == name)
     found = step.found(at, seed, small)
     return found, step.conclude(found, at), step.measured(found, at)
 
@@ -324,6 +380,20 @@ def test_the_sentences_about_answers_say_what_was_drawn(seed: int) -> None:
             number = told.numbers[name]
             assert abs(number.value - 100 * math.sqrt(variance / at)) < 4.5 * number.error
         assert told.verdict == ("unclear" if times.value - 1 <= 2 * times.error else "more")
+    for at in noises.STOPS:
+        _, told, times = measured("noises", at, seed)
+        assert abs(times.value - math.sqrt(at)) < 4.5 * times.error  # by the variances 2n/ε² and 2/ε²
+        assert abs(told.numbers["one"].value - math.sqrt(2)) < 4.5 * told.numbers["one"].error
+        assert ("times" in told.numbers) == (told.verdict == "more") == (times.value - 1 > 2 * times.error)
+        assert all(str(number) in told.text for number in told.numbers.values())
+    tips = outlier.tips(seed)
+    assert len(tips) == outlier.TIPS and tips[0] == pytest.approx(tips[1:].sum())
+    for at in outlier.STOPS:
+        found, told, share = measured("outlier", at, seed)
+        assert abs(found.noise.value - math.sqrt(2) * at) < 4.5 * found.noise.error
+        assert found.cut == pytest.approx(tips[tips > at].sum())
+        assert share.value == pytest.approx(found.noise.value / tips.sum())
+        assert f"{found.noise}" in told.text and ("nothing" in told.text) == (at >= tips[0])
     real = subject(promise.SUBJECT).real
     assert real is not None
     for at in promise.SAMPLES:
@@ -352,7 +422,7 @@ def test_a_guess_fits_the_range_that_holds_the_number(step: Step) -> None:
 
 def test_no_guess_is_right_at_every_position() -> None:
     """Else there would be nothing to guess: at the first position some option is wrong."""
-    for step in PARTS:
+    for step in PARTS + EXTRAS:
         found = step.found(step.slider.start, 0, lambda experiment: simulate(experiment, store=_store))
         number = step.measured(found, step.slider.start)
         if isinstance(step.guess, Choice):
@@ -415,14 +485,3 @@ def test_the_back_button_returns_to_the_step_before(monkeypatch: pytest.MonkeyPa
     screen.query_params["step"] = "5"
     on.run(screen)
     assert STEPS[4].title in screen.title[0].value
-
-
-def test_a_step_about_runs_can_be_taken_along() -> None:
-    """The button stands below what the step has shown, and its file is made of the step's own experiment."""
-    offered = []
-    for number, step in enumerate(STEPS, 1):
-        screen = on.visit("learn", step=str(number))
-        guess(screen, step)
-        if [each for each in screen.button if each.key == "take-along-learn"]:
-            offered.append(step.name)
-    assert {"choosing", "learner", "trust"} <= set(offered)

@@ -124,8 +124,6 @@ def test_the_code_for_phones_holds_the_address_of_the_lesson() -> None:
     )
     assert lesson.code(shown) != lesson.code(shown + "x")
     assert lesson.code("x" * 4000) is None
-    learn = on.visit("learn", step="3")
-    assert learn.main.code[0].value.endswith("/learn?step=3")
 
 
 def test_ghosts_stand_only_behind_curves_of_the_same_picture() -> None:
@@ -135,7 +133,7 @@ def test_ghosts_stand_only_behind_curves_of_the_same_picture() -> None:
     assert not [trace for trace in on.chart(screen).traces if trace.get("legendgroup") == "before"]
 
 
-def test_home_leads_to_the_course() -> None:
-    links_there = [link.proto.page for link in on.visit("home").get("page_link") if link.proto.page == "learn"]
-    assert len(links_there) == 1
-    assert menu.pages()[1].name == "learn"
+def test_home_leads_to_the_course_and_to_its_teacher() -> None:
+    links_there = [link.proto.page for link in on.visit("home").get("page_link")]
+    assert links_there.count("learn") == links_there.count("teach") == 1
+    assert [page.name for page in menu.pages()[1:3]] == ["learn", "teach"]

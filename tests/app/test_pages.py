@@ -20,7 +20,7 @@ from bandit_core.studies import threshold_check
 from ui import charts, legends, menu, state, words
 
 # The course asks for a guess first; Theory has drawings, and charts in a fold; coin is of docs/extending.md.
-WITHOUT_A_PICTURE = ("glossary", "learn", "theory", "errata", "coin")
+WITHOUT_A_PICTURE = ("glossary", "learn", "teach", "theory", "errata", "coin")
 
 
 @pytest.mark.parametrize("page", on.PAGES)
@@ -244,6 +244,7 @@ def test_too_expensive_for_this_server_is_told_in_words(monkeypatch: pytest.Monk
         "papers",
         "mechanisms",
         "learn",
+        "teach",
         "trust",
         "benchmark",
     )

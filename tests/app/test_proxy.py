@@ -1,8 +1,7 @@
-"""What nginx is told: one process or several, where a visitor goes, and where a class is."""
+"""What nginx is told: one process or several, and where a visitor goes."""
 
 from __future__ import annotations
 
-import re
 import runpy
 import shutil
 import socket
@@ -16,9 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from bandit_core.spec.errors import InputError
-from ui.learn import classroom
-
 NGINX = "worker_processes 1; daemon off; pid {0}/pid; events {{ }} http {{ access_log off; {1} include {0}/lab.conf; }}"
 PLACES = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
@@ -26,24 +22,6 @@ PLACES = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 @pytest.fixture
 def configuration(project: Path):
     return runpy.run_path(str(project / "deploy" / "proxy.py"))["configuration"]
-
-
-@pytest.mark.parametrize("count", [2, 3, 16])
-def test_a_class_is_where_the_first_letter_of_its_code_says(configuration, monkeypatch, count):
-    told = configuration("lab.example.org", [f"127.0.0.1:{port}" for port in range(8501, 8501 + count)])
-    led = dict(re.findall(r"~\*\^\[(\w+)\] (\d+);", told))
-    assert sorted("".join(led)) == sorted(classroom.LETTERS)
-    monkeypatch.setenv("LAB_PROCESSES", str(count))
-    for letters, number in led.items():
-        monkeypatch.setenv("LAB_PROCESS", number)
-        assert classroom.first_letters() == letters
-        assert classroom.Classroom().open("teacher")[0] in letters
-
-
-def test_a_process_that_does_not_know_its_number_says_so(monkeypatch):
-    monkeypatch.setenv("LAB_PROCESS", "first")
-    with pytest.raises(InputError, match="LAB_PROCESS"):
-        classroom.Classroom().open("teacher")
 
 
 class Process(BaseHTTPRequestHandler):
@@ -106,7 +84,6 @@ def test_a_visitor_stays_and_is_led_on_when_a_process_is_gone(front):
         assert ask("/_stcore/stream", f"{number}") == (number, "")
     assert {ask("/explore")[1] for _ in range(60)} == {"1", "2"}  # new visitors are shared out (all to one: 2^-59)
     assert len({ask("/media/x", agent="one browser")[0] for _ in range(9)}) == 1  # without cookies, too, one stays
-    assert ask("/learn?class=ABCDEF", "2")[1] == "1" and ask("/learn?class=bcdefg", "1")[1] == "2"
     servers[0].shutdown()
     servers[0].server_close()
     assert ask("/explore", "1") == (2, "")

@@ -1,39 +1,100 @@
-"""A class together: the board counts by itself, and shows the guesses of phones beside the answer."""
+"""A lecture: the teacher projects, opens a class, three phones guess, and all of them see the same step."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
-from visitor import Visitor
+from visitor import PHONE, Visitor
 
 from ui.learn.course import STEPS
 
-STEP = "trust"
+Visits = Callable[..., Visitor]
+NUMBER = [step.name for step in STEPS].index("trust")
+STEP, FOLLOWING = STEPS[NUMBER], STEPS[NUMBER + 1]
+SHARE = 0.55  # of the height of the window, for the picture
 
 
 def press(visitor: Visitor, key: str) -> None:
     visitor.tab.locator(f".st-key-{key} button").locator("visible=true").last.click()
 
 
-def test_the_board_counts_phones_by_itself(visits: Callable[..., Visitor]) -> None:
-    number = [step.name for step in STEPS].index(STEP) + 1
-    teacher = visits(f"/learn?step={number}", width=960)
-    teacher.tab.set_viewport_size({"width": 960, "height": 540})
-    press(teacher, "class-open")
+def picture_fills_the_window(teacher: Visitor, height: int) -> None:
+    plot = teacher.element("project-chart").locator(".js-plotly-plot")
+    plot.locator(".main-svg").first.wait_for()
+    teacher.settle()
+    box = plot.bounding_box()
+    assert box and box["height"] >= SHARE * height and box["y"] >= 0 and box["y"] + box["height"] <= height
+    assert teacher.main().locator("h1").bounding_box()["y"] >= 0  # type: ignore[index]
+    assert teacher.main().evaluate("main => main.scrollHeight") <= height
+    assert (
+        not teacher.tab.locator(".modebar, [data-testid=stHeader], [data-testid=stTopNavLink]")
+        .locator("visible=true")
+        .count()
+    )
+
+
+@pytest.mark.parametrize(("width", "height", "dark"), [(1280, 720, False), (1920, 1080, True), (960, 540, False)])
+def test_a_projected_lesson_fills_the_window_and_obeys_keys(
+    visits: Visits, width: int, height: int, dark: bool
+) -> None:
+    teacher = visits("/teach", width=width, dark=dark)
+    teacher.tab.set_viewport_size({"width": width, "height": height})
+    teacher.main().get_by_role("link", name="Project").nth(NUMBER + 1).click()
+    keys = teacher.tab.keyboard
+    teacher.sees(STEP.title)
+    expect(teacher.tab.locator(".st-key-project")).to_be_visible()
+    teacher.settle()
+    keys.press("r")
+    picture_fills_the_window(teacher, height)
+    first = teacher.main().get_by_text("So:").inner_text()
+    keys.press("ArrowRight")
+    keys.press("ArrowRight")
+    expect(teacher.main().get_by_text("So:")).not_to_have_text(first)
+    picture_fills_the_window(teacher, height)
+    stops = STEP.slider.stops
+    assert teacher.address["at"] == f"{stops[stops.index(STEP.slider.start) + 2]:g}"
+    keys.press("b")
+    expect(teacher.element("project-picture")).to_be_hidden()
+    keys.press("b")
+    expect(teacher.element("project-picture")).to_be_visible()
+    keys.press("PageDown")
+    teacher.sees(FOLLOWING.title)
+    keys.press("PageUp")
+    teacher.sees(STEP.title)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_lecture(visits: Visits, dark: bool) -> None:
+    teacher = visits("/teach", width=1280, dark=dark)
+    teacher.tab.set_viewport_size({"width": 1280, "height": 720})
+    press(teacher, f"class-open-{STEP.name}")
     count = teacher.tab.get_by_test_id("stMetricValue")
     expect(count).to_have_text("0")
-    code = teacher.address["class"]
-    phones = [visits(f"/learn?class={code}&step={number}", width=390) for _ in range(2)]
+    teacher.settle()
+    code, key = teacher.address["class"], teacher.address["key"]
+    assert key not in teacher.main().inner_text()
+    phones = [visits(f"/learn?class={code}&controls=off", dark=dark, **PHONE) for _ in range(3)]
     for phone in phones:
-        press(phone, f"learn-{STEP}-guess-1")
+        press(phone, f"learn-{STEP.name}-guess-1")
         expect(phone.tab.get_by_test_id("stAlert")).to_be_visible()
-    expect(count).to_have_text("2")  # nobody touched the board
-    press(teacher, "class-reveal")
-    bars = teacher.element("class-guesses").locator(".js-plotly-plot .main-svg").first
-    expect(bars).to_be_visible()
-    expect(bars).to_be_in_viewport(ratio=0.9)
-    press(phones[0], "class-look")
-    expect(phones[0].element("learn-picture").locator(".main-svg").first).to_be_visible()
-    press(teacher, "class-close")
-    expect(teacher.tab.locator(".st-key-class-open button").locator("visible=true").first).to_be_visible()
+        assert phone.main().evaluate("main => main.scrollWidth <= main.clientWidth")
+    expect(count).to_have_text("3")  # nobody touched the board
+    teacher.tab.reload()
+    expect(count).to_have_text("3")
+    teacher.settle()
+    teacher.tab.keyboard.press("r")
+    expect(teacher.element("class-guesses").locator(".main-svg").first).to_be_visible()
+    picture_fills_the_window(teacher, 720)
+    for phone in phones:  # nobody touched them
+        phone.sees(STEP.so)
+    elsewhere = visits(f"/teach?class={code}&key={key}&controls=off", width=1280, dark=dark)
+    expect(elsewhere.element("class-guesses").locator(".main-svg").first).to_be_visible()
+    elsewhere.settle()
+    elsewhere.tab.keyboard.press("PageDown")
+    for follower in (teacher, *phones):
+        follower.sees(FOLLOWING.title)
+    press(elsewhere, "class-close")
+    for phone in phones:
+        expect(phone.tab.get_by_test_id("stAlert")).to_be_visible()

@@ -64,13 +64,10 @@ def test_the_course_is_walked_through_by_keyboard(visits: Visits) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(960, 540), (1280, 720)])
-@pytest.mark.parametrize("path", ["/?", "/explore?preset=two-treatments&", "/learn?step=4&"])
+@pytest.mark.parametrize("path", ["/?", "/explore?preset=two-treatments&"])
 def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str, width: int, height: int) -> None:
     visitor = visits(f"{path}controls=off", width=width)
     visitor.tab.set_viewport_size({"width": width, "height": height})
-    if "learn" in path:
-        guess_button(visitor, STEPS[3].name).click()
-        visitor.tab.mouse.move(1, 1)
     plot = visitor.main().locator(".js-plotly-plot")
     plot.locator(".main-svg").first.wait_for()
     visitor.settle()

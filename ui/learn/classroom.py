@@ -1,26 +1,44 @@
-"""Classes that guess together: codes, and who guessed what, in the memory of this process and nowhere else.
+"""Classes that guess together: codes, the step that the teacher is at, and who guessed what.
 
-Nothing here is written to disk or to a log. A class knows its phones by random tokens only, and an hour after it was
-opened it is gone. ``LAB_CLASSROOM=0`` switches classes off.
+All processes of a server share one file in the cache folder. A class knows its phones by random tokens only, and its
+teacher by a key, of which a hash is kept. Four hours after the last action of a class all of it is deleted, and the
+file keeps no trace of what was deleted. ``LAB_CLASSROOM=0`` switches classes off.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
+import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
-from bandit_core.simulation import costs
+from bandit_core.jit.machine_code import cache_folder
 
-LIFETIME = 3600.0  # seconds
+LIFETIME = 4 * 3600.0  # seconds after the last action
 MOST_CLASSES = 100  # of the server at once
 UNUSED = 600.0  # seconds without a guess after which a class makes room, where the server is full
 MOST_GUESSES = 300  # of a class at one step, one for each phone
-MOST_A_SECOND = 150  # guesses of a class: more than a class room sends, far less than a machine can
+MOST_A_SECOND = 400  # guesses of a class: all of its phones at once, far less than a machine can
 LETTERS, LENGTH = "ABCDEFGHJKMNPQRSTUVWXYZ23456789", 6  # no signs that look alike; 9 * 10^8 codes
+WRITER_SECONDS = 5.0  # to wait for another process that is writing
+
+_SCHEMA = """
+PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF; PRAGMA secure_delete=ON;
+CREATE TABLE IF NOT EXISTS classes (code TEXT PRIMARY KEY, teacher TEXT NOT NULL, step TEXT NOT NULL,
+    changed REAL NOT NULL, second INTEGER NOT NULL DEFAULT 0, in_second INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE IF NOT EXISTS revealed (code TEXT, step TEXT, PRIMARY KEY (code, step));
+CREATE TABLE IF NOT EXISTS guesses (code TEXT, step TEXT, phone TEXT, value REAL NOT NULL,
+    PRIMARY KEY (code, step, phone));
+CREATE TRIGGER IF NOT EXISTS closed AFTER DELETE ON classes BEGIN
+    DELETE FROM guesses WHERE code = old.code; DELETE FROM revealed WHERE code = old.code; END;
+"""
 
 
 class Refused(Exception):
@@ -32,153 +50,237 @@ def offered() -> bool:
     return os.environ.get("LAB_CLASSROOM", "").strip() in ("", "1")
 
 
-def first_letters() -> str:
-    """What codes of this process begin with: of several behind a proxy, each has letters of its own.
+@dataclass(frozen=True)
+class Moment:
+    """Where a class is now: the teacher's step, whether its answer is out, and how many have guessed there."""
 
-    Raises
-    ------
-    InputError
-        Where ``LAB_PROCESS`` or ``LAB_PROCESSES`` is no whole number of at least 1.
-    """
-    number, count = costs.setting("LAB_PROCESS", 1), costs.setting("LAB_PROCESSES", 1)
-    return LETTERS[(number - 1) % count :: count]
-
-
-@dataclass
-class _Class:
-    teacher: str
-    ends: float
-    guesses: dict[int, dict[str, float]] = field(default_factory=dict)  # step -> phone -> guess
-    revealed: set[int] = field(default_factory=set)
-    second: int = 0
-    in_second: int = 0
+    step: str
+    revealed: bool
+    guesses: int
 
 
 class Classroom:
-    """All classes of a server; any thread may ask. ``clock`` tells seconds."""
+    """All classes of a server; any thread and process may ask. ``clock`` tells seconds that all of them agree on.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._lock = clock, threading.Lock()
-        self._classes: dict[str, _Class] = {}
+    ``folder`` is where the file lies; where it cannot be written, classes live in the memory of this process.
+    """
+
+    def __init__(self, folder: Callable[[], Path] | None = None, clock: Callable[[], float] = time.time) -> None:
+        self._folder, self._clock, self._lock = folder, clock, threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._path = Path(":memory:")
+        self._file: int | None = None  # which file is open; None: memory
 
     def __len__(self) -> int:
-        """How many classes are in memory."""
-        return len(self._classes)
+        """How many classes there are."""
+        return sum(count for (count,) in self._rows("SELECT COUNT(*) FROM classes"))
 
-    def open(self, teacher: str) -> str:
-        """Open a class for the bearer of this token; its code.
+    def open(self, step: str) -> tuple[str, str]:
+        """Open a class at a step: its code, and the key of its teacher.
 
         Raises
         ------
         Refused
-            Where the server is full, or this teacher has a class already.
+            Where the server is full.
         """
-        with self._lock:
-            self._forget()
-            if any(each.teacher == teacher for each in self._classes.values()):
-                raise Refused("You have a class that is open. Close it first.")
-            if len(self._classes) >= MOST_CLASSES:
-                self._make_room()
-            if len(self._classes) >= MOST_CLASSES:
+        key = secrets.token_urlsafe(12)
+        with self._writing() as database:
+            if len(self) >= MOST_CLASSES:
+                _make_room(database, self._clock() - UNUSED)
+            if len(self) >= MOST_CLASSES:
                 raise Refused("This server has as many classes as it takes. Try again later.")
-            code, first = "", first_letters()
-            while not code or code in self._classes:
-                code = secrets.choice(first) + "".join(secrets.choice(LETTERS) for _ in range(LENGTH - 1))
-            self._classes[code] = _Class(teacher, self._clock() + LIFETIME)
-            return code
+            code = ""
+            while not code or self.now(code):
+                code = "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
+            database.execute(
+                "INSERT INTO classes (code, teacher, step, changed) VALUES (?, ?, ?, ?)",
+                (code, _hash(key), step, self._clock()),
+            )
+        return code, key
 
-    def is_open(self, code: str) -> bool:
-        """Whether there is such a class (still)."""
-        with self._lock:
-            return self._find(code) is not None
+    def now(self, code: str) -> Moment | None:
+        """Where a class is; None where there is no such class (any more)."""
+        found = self._rows(
+            "SELECT step, EXISTS (SELECT 1 FROM revealed r WHERE r.code = c.code AND r.step = c.step),"
+            " (SELECT COUNT(*) FROM guesses g WHERE g.code = c.code AND g.step = c.step)"
+            " FROM classes c WHERE code = ? AND changed > ?",
+            code,
+            self._clock() - LIFETIME,
+        )
+        return Moment(found[0][0], bool(found[0][1]), found[0][2]) if found else None
 
-    def guess(self, code: str, phone: str, step: int, value: float) -> None:
+    def is_teacher(self, code: str, key: str) -> bool:
+        """Whether the key is that of the class's teacher."""
+        found = self._rows("SELECT teacher FROM classes WHERE code = ?", code)
+        return bool(found) and secrets.compare_digest(found[0][0], _hash(key))
+
+    def guess(self, code: str, phone: str, step: str, value: float) -> None:
         """Take the guess of a phone at a step, in the place of an earlier one.
 
         Raises
         ------
         Refused
-            Where the class is gone or full, the answer is out, or guesses come in too fast.
+            Where the class is gone, elsewhere or full, the answer is out, or guesses come in too fast.
         """
-        with self._lock:
-            found = self._find(code)
+        with self._writing() as database:
+            found = self.now(code)
             if found is None:
                 raise Refused("This class is closed. Your guess was not counted.")
-            if step in found.revealed:
+            if found.step != step:
+                raise Refused("The class has moved on. Your guess was not counted.")
+            if found.revealed:
                 raise Refused("The answer was out before. Your guess was not counted.")
-            guesses = found.guesses.setdefault(step, {})
-            if phone not in guesses and len(guesses) >= MOST_GUESSES:
+            if found.guesses >= MOST_GUESSES and self.guess_of(code, phone, step) is None:
                 raise Refused(f"This class is full: it takes {MOST_GUESSES} guesses. Yours was not counted.")
             second = int(self._clock())
-            found.in_second = found.in_second + 1 if second == found.second else 1
-            found.second = second
-            if found.in_second > MOST_A_SECOND:
+            before, count = database.execute("SELECT second, in_second FROM classes WHERE code = ?", (code,)).fetchone()
+            count = count + 1 if before == second else 1
+            if count > MOST_A_SECOND:
                 raise Refused("Too many guesses came at once. Yours was not counted; send it again.")
-            guesses[phone] = value
+            database.execute(
+                "UPDATE classes SET second = ?, in_second = ?, changed = ? WHERE code = ?",
+                (second, count, self._clock(), code),
+            )
+            database.execute("INSERT OR REPLACE INTO guesses VALUES (?, ?, ?, ?)", (code, step, phone, value))
 
-    def guess_of(self, code: str, phone: str, step: int) -> float | None:
+    def guess_of(self, code: str, phone: str, step: str) -> float | None:
         """What this phone guessed, if it did."""
-        with self._lock:
-            found = self._find(code)
-            return found.guesses.get(step, {}).get(phone) if found else None
+        asked = "SELECT value FROM guesses WHERE code = ? AND step = ? AND phone = ?"
+        return next((value for (value,) in self._rows(asked, code, step, phone)), None)
 
-    def guesses(self, code: str, step: int) -> tuple[float, ...]:
+    def guesses(self, code: str, step: str) -> tuple[float, ...]:
         """What was guessed at a step, sorted: nothing tells whose guess is whose or who came first."""
-        with self._lock:
-            found = self._find(code)
-            return tuple(sorted(found.guesses.get(step, {}).values())) if found else ()
+        asked = "SELECT value FROM guesses WHERE code = ? AND step = ? ORDER BY value"
+        return tuple(value for (value,) in self._rows(asked, code, step))
 
-    def is_revealed(self, code: str, step: int) -> bool:
-        """Whether the teacher has shown the answer."""
-        with self._lock:
-            found = self._find(code)
-            return found is not None and step in found.revealed
+    def go(self, code: str, key: str, step: str) -> None:
+        """Lead the class to a step. Of others than the teacher, nothing."""
+        self._change(code, key, ("UPDATE classes SET step = ? WHERE code = ?", (step, code)))
 
-    def reveal(self, code: str, teacher: str, step: int) -> None:
+    def reveal(self, code: str, key: str, step: str) -> None:
         """Show the answer of a step; from now on its guesses stay as they are. Of others than the teacher, nothing."""
-        with self._lock:
-            found = self._find(code)
-            if found is not None and found.teacher == teacher:
-                found.revealed.add(step)
+        self._change(code, key, ("INSERT OR IGNORE INTO revealed VALUES (?, ?)", (code, step)))
 
-    def again(self, code: str, teacher: str, step: int) -> None:
+    def again(self, code: str, key: str, step: str) -> None:
         """Forget the guesses of a step and ask once more. Of others than the teacher, nothing."""
-        with self._lock:
-            found = self._find(code)
-            if found is not None and found.teacher == teacher:
-                found.revealed.discard(step)
-                found.guesses.pop(step, None)
+        where = "WHERE code = ? AND step = ?"
+        self._change(code, key, *((f"DELETE FROM {table} {where}", (code, step)) for table in ("guesses", "revealed")))
 
-    def close(self, code: str, teacher: str) -> None:
-        """Forget a class. Of others than its teacher, nothing."""
-        with self._lock:
-            found = self._find(code)
-            if found is not None and found.teacher == teacher:
-                del self._classes[code]
+    def close(self, code: str, key: str) -> None:
+        """Delete a class. Of others than its teacher, nothing."""
+        self._change(code, key, ("DELETE FROM classes WHERE code = ?", (code,)))
 
     def forget(self) -> None:
-        """Let go of classes whose hour is over."""
+        """Delete the classes whose time is over."""
+        with self._writing() as database:
+            database.execute("DELETE FROM classes WHERE changed <= ?", (self._clock() - LIFETIME,))
+
+    def _change(self, code: str, key: str, *orders: tuple[str, tuple[str, ...]]) -> None:
+        with contextlib.suppress(Refused), self._writing() as database:
+            if not self.is_teacher(code, key):
+                return
+            for order, values in orders:
+                database.execute(order, values)
+            database.execute("UPDATE classes SET changed = ? WHERE code = ?", (self._clock(), code))
+
+    def _rows(self, asked: str, *values: str | float) -> list[Any]:
+        """What the file says; nothing where it cannot be read."""
         with self._lock:
-            self._forget()
+            try:
+                return self._open_file().execute(asked, values).fetchall()
+            except sqlite3.Error as error:
+                self._drop(error)
+                return []
 
-    def _make_room(self) -> None:
-        """Close the oldest class in which nobody has guessed for long: one person can open many, and not fill them."""
-        unused = [
-            (each.ends, code)
-            for code, each in self._classes.items()
-            if not any(each.guesses.values()) and each.ends - LIFETIME + UNUSED <= self._clock()
-        ]
-        if unused:
-            del self._classes[min(unused)[1]]
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """All changes or none, after the classes whose time is over have gone."""
+        with self._lock:
+            database: sqlite3.Connection | None = None
+            try:
+                database = self._open_file()
+                database.execute("BEGIN IMMEDIATE")
+                database.execute("DELETE FROM classes WHERE changed <= ?", (self._clock() - LIFETIME,))
+                yield database
+                database.execute("COMMIT")
+            except sqlite3.Error as error:
+                self._drop(error)
+                raise Refused("This server is busy. Try again.") from error
+            finally:
+                if database is not None and database is self._connection and database.in_transaction:
+                    database.execute("ROLLBACK")
 
-    def _find(self, code: str) -> _Class | None:
-        self._forget()
-        return self._classes.get(code)
+    def _open_file(self) -> sqlite3.Connection:
+        """The open file; a new one where somebody has removed it."""
+        if self._connection is not None and self._file not in (None, _identity(self._path)):
+            self._drop()
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
 
-    def _forget(self) -> None:
-        now = self._clock()
-        for code in [code for code, each in self._classes.items() if each.ends <= now]:
-            del self._classes[code]
+    def _drop(self, error: sqlite3.Error | None = None) -> None:
+        """Open the file anew next time, unless somebody else is only writing; what is in memory alone stays."""
+        busy = error is not None and _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+        if self._connection is not None and self._file is not None and not busy:
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> sqlite3.Connection:
+        for attempt in range(2):
+            try:
+                self._path = self._place()
+                connection = _opened(self._path)
+                self._file = _identity(self._path)
+                return connection
+            except (sqlite3.Error, OSError) as error:
+                if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                    raise
+                if not attempt:  # a damaged file holds nothing that a class could still use
+                    with contextlib.suppress(OSError):
+                        self._path.unlink(missing_ok=True)
+        self._file = None
+        return _opened(Path(":memory:"))
+
+    def _place(self) -> Path:
+        folder = self._folder() if self._folder is not None else None
+        if folder is None:
+            raise OSError("no folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / "classes.sqlite"
 
 
-CLASSES = Classroom()
+def _opened(path: Path) -> sqlite3.Connection:
+    if path.name != ":memory:":
+        path.touch(mode=0o600)
+    connection = sqlite3.connect(path, timeout=WRITER_SECONDS, check_same_thread=False, isolation_level=None)
+    connection.executescript(_SCHEMA)
+    return connection
+
+
+def _identity(path: Path) -> int:
+    """Which file lies there; -1 for none."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return -1
+
+
+def _code(error: Exception) -> int:
+    """SQLite's primary result code; 0 where the error is not SQLite's own."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _hash(key: str) -> str:
+    return sha256(key.encode()).hexdigest()
+
+
+def _make_room(database: sqlite3.Connection, before: float) -> None:
+    """Close the oldest class in which nobody has guessed for long: one person can open many, and not fill them."""
+    database.execute(
+        "DELETE FROM classes WHERE code = (SELECT code FROM classes c WHERE changed <= ?"
+        " AND NOT EXISTS (SELECT 1 FROM guesses g WHERE g.code = c.code) ORDER BY changed LIMIT 1)",
+        (before,),
+    )
+
+
+CLASSES = Classroom(cache_folder)

@@ -13,6 +13,7 @@ from ui.learn import jokes, pictures
 from ui.learn.step import Number, Scale, Step, Told
 
 PEOPLE = 10_000
+CHANCES = (0.1, 1.0, 3.0)  # budgets whose chance of the truth stands in the picture
 
 
 def _limit(epsilon: float) -> float:
@@ -38,6 +39,18 @@ def _draw(right: Number, at: float, dark: bool, height: int) -> go.Figure:
         line={"color": theme.quiet(dark), "width": 2},
         hovertemplate="%{y:.3~g} %",
     )
+    named = [epsilon for epsilon in CHANCES if epsilon != at]
+    figure.add_scatter(
+        x=named,
+        y=[_limit(epsilon) for epsilon in named],
+        mode="markers+text",
+        text=[f"{_limit(epsilon):.0f}%" for epsilon in named],
+        textposition="top left",
+        name="chances",
+        showlegend=False,
+        marker={"color": theme.quiet(dark), "size": 6},
+        hoverinfo="skip",
+    )
     shade = pictures.colour(pictures.PRIVATE, dark)
     pictures.dots(figure, [at], [right], "this observer", shade, at, joined=False)
     pictures.plain(figure, dark, height)
@@ -49,16 +62,13 @@ def _draw(right: Number, at: float, dark: bool, height: int) -> go.Figure:
 def _told(right: Number, at: float) -> Told:
     luck = Number(right.value - 50, right.error)
     numbers = {"right": right, "limit": Number(round(_limit(at), 1 if _limit(at) < 99 else 2))}
-    head = f"At ε = {at:g} the observer was right about **{right} %** of 10,000 people"
-    tail = f"In the long run the coin allows {numbers['limit'].value:g} %."
+    chance = f"At ε = {at:g} the coin tells the truth {numbers['limit'].value:g}% of the time. "
+    head = f"{chance}The observer was right about **{right} %** of 10,000 people"
     if luck.verdict == "unclear":
-        return Told(
-            f"{head}: this cannot be told apart from blind guessing, which is right for 50 %. {tail}",
-            numbers,
-            "unclear",
-        )
+        told = f"{head}: this cannot be told apart from blind guessing, which is right for 50 %."
+        return Told(told, numbers, "unclear")
     word = "more" if luck.value > 0 else "less"
-    return Told(f"{head}, {word} than the 50 % of blind guessing. {tail}", numbers, luck.verdict)
+    return Told(f"{head}, {word} than the 50 % of blind guessing.", numbers, luck.verdict)
 
 
 STEP = Step(

@@ -1,8 +1,8 @@
-"""The ten steps in their order, and the second parts that some have."""
+"""The ten steps in their order, the second parts that some have, and all that a teacher can show."""
 
 from __future__ import annotations
 
-from ui.learn import choosing, coin, crowd, learner, price, promise, trust, whom, wild, yours
+from ui.learn import choosing, coin, crowd, learner, noises, outlier, price, promise, trust, whom, wild, yours
 from ui.learn.step import Step
 
 MINUTES = 15
@@ -12,3 +12,28 @@ STEPS: tuple[Step, ...] = tuple(
 PARTS: tuple[Step, ...] = tuple(
     part for step in STEPS for part in (step, step.second) if part is not None
 )  # as they are printed
+EXTRAS: tuple[Step, ...] = (noises.STEP, outlier.STEP)  # each on its own, after the course
+LESSONS = STEPS + EXTRAS
+ADDRESSES = {str(STEPS.index(step) + 1) if step in STEPS else step.name: step for step in LESSONS}
+
+
+def named(name: str) -> Step:
+    """The lesson of that name; the first one where there is none."""
+    return next((step for step in LESSONS if step.name == name), LESSONS[0])
+
+
+def address(step: Step) -> str:
+    """What the field ``step`` of an address says of a lesson."""
+    return next(field for field, each in ADDRESSES.items() if each is step)
+
+
+def title(step: Step) -> str:
+    """Its title, with its number in the course."""
+    field = address(step)
+    return f"{field}. {step.title}" if field.isdigit() else step.title
+
+
+def beside(step: Step, by: int) -> Step | None:
+    """The lesson after it, or before it (``by`` = -1)."""
+    place = LESSONS.index(step) + by
+    return LESSONS[place] if 0 <= place < len(LESSONS) else None

@@ -14,7 +14,8 @@ from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, theme
 from ui.learn.step import Number, Told, difference, lost, ratio, size
 
-PRIVATE, OPEN = "heldp-ucb-b", "ucb"  # policies whose shades stand for answers behind a coin flip and open ones
+# Policies whose shades stand for answers behind a coin flip, a curator's sums, and open answers.
+PRIVATE, CENTRAL, OPEN = "heldp-ucb-b", "dp-klucb", "ucb"
 
 
 def frame(result: Result) -> tuple[float, float]:

@@ -1,27 +1,28 @@
-"""The whole course as one page to print: questions and exercises first, then the answers, computed here and now."""
+"""Lessons on paper: a sheet for students with questions and exercises, and one for teachers with the answers."""
 
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from collections.abc import Sequence
 from html import escape
 
 from bandit_core import simulate
-from ui.learn.course import MINUTES, PARTS, STEPS
+from ui import printing
+from ui.learn.course import STEPS, title
 from ui.learn.step import Choice, Step
 
+HEADS = {False: "What does privacy cost?", True: "What does privacy cost? Answers and notes"}
+SIZE = printing.Size(12.0, 7.0, 10)  # of a picture on the teacher's sheet
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>What does privacy cost a learner?</title><style>
+<title>{head}</title><style>
 body{{margin:2rem auto;max-width:44rem;padding:0 1rem;font:12pt/1.45 "Segoe UI",Helvetica,Arial,sans-serif}}
 section{{break-inside:avoid;margin-bottom:1.2rem}} h2{{font-size:1.15em;margin:1.2em 0 .3em}}
-.small{{font-size:.85em}} .answers{{break-before:page}} ol{{padding-left:1.4em}} p{{margin:.4em 0}}
+li{{list-style:none}} ul{{padding:0}} p{{margin:.4em 0}} img{{max-width:100%}}
 @media print{{body{{margin:0;max-width:none}}}}
-</style></head><body><h1>What does privacy cost a learner?</h1>
-<p>Ten short steps, about {minutes} minutes: guess first, then look.</p>
-{tasks}
-<div class="answers"><h1>Answers and notes for teachers</h1>
-<p class="small">Every sentence with numbers is computed by the lab for the first position of its slider.</p>
-{answers}</div>
+</style></head><body><h1>{head}</h1>
+{body}
 </body></html>
 """
 
@@ -31,41 +32,65 @@ def _html(text: str) -> str:
     return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text, quote=False))
 
 
-def _heading(step: Step) -> str:
-    """Number and title; of a second part those of its step, and its own title."""
-    for number, first in enumerate(STEPS, 1):
-        if step in (first, first.second):
-            return f"{number}. {first.title}" + (f" · {step.title}" if step is first.second else "")
-    raise LookupError(step.name)
-
-
-def _task(step: Step) -> str:
+def _task(step: Step) -> list[str]:
+    """The paragraphs of a lesson for students."""
     at = step.slider.start
-    if isinstance(step.guess, Choice):
-        guess = "".join(f"<li>☐ {_html(words)}</li>" for words, _, _ in step.guess.options)
-        guess = f'<ul style="list-style:none;padding:0">{guess}</ul>'
-    else:
-        guess = f"<p>My guess: ______ {_html(step.guess.unit)}</p>"
-    hints = "".join(f"<li>{_html(hint)}</li>" for hint in step.more)
-    return (
-        f"<section><h2>{_html(_heading(step))}</h2><p>{_html(step.idea)}</p>"
-        f"<p><b>Guess first.</b> {_html(step.question.format(at=step.slider.words(at)))}</p>{guess}"
-        f"<p><b>Exercise.</b> {_html(step.exercise)}</p>{f'<ul>{hints}</ul>' if hints else ''}</section>"
-    )
+    guess = [f"- ☐ {told}" for told, _, _ in step.guess.options] if isinstance(step.guess, Choice) else []
+    asked = f"**Guess first.** {step.question.format(at=step.slider.words(at))}"
+    return [
+        step.idea,
+        asked,
+        "\n".join(guess) or f"My guess: ______ {step.guess.unit}",  # type: ignore[union-attr]
+        *(["\n".join(f"- {hint}" for hint in step.more)] if step.more else []),
+        f"**Exercise.** {step.exercise}",
+    ]
 
 
-def _answer(step: Step) -> str:
+def _answer(step: Step, found: object) -> list[str]:
+    """The paragraphs of a lesson for the teacher."""
     at = step.slider.start
-    found = step.found(at, 0, simulate)
-    return (
-        f"<section><h2>{_html(_heading(step))}</h2><p><b>Guess.</b> Measured: {step.measured(found, at)} "
-        f"{_html(step.unit)}. {_html(step.conclude(found, at).text)}</p>"
-        f"<p><b>Exercise.</b> {_html(step.answer)}</p><p><b>For the lesson.</b> {_html(step.notes)}</p>"
-        f'<p class="small"><b>The maths.</b> {_html(step.exact)}</p></section>'
-    )
+    return [
+        f"**Guess.** {step.question.format(at=step.slider.words(at))} Measured: {step.measured(found, at)} "
+        f"{step.unit}. {step.conclude(found, at).text}",
+        f"**So:** {step.so}",
+        f"**Exercise.** {step.exercise} **Answer.** {step.answer}",
+        f"**For the lesson.** {step.notes}",
+        f"**The maths.** {step.exact}",
+    ]
 
 
-def page() -> str:
-    """The page as HTML that needs nothing else."""
-    tasks, answers = ("\n".join(write(each) for each in PARTS) for write in (_task, _answer))
-    return _PAGE.format(minutes=MINUTES, tasks=tasks, answers=answers)
+def _picture(step: Step, found: object) -> str:
+    drawn = printing.file_of(step.draw(found, step.slider.start, False, 320), "svg", SIZE, "sans serif", SIZE.points)
+    return f'<img src="data:image/svg+xml;base64,{b64encode(drawn).decode()}" alt="{escape(step.title)}">'
+
+
+def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
+    """The sheet, as "HTML" or "Markdown", in one file that needs nothing else; answers are computed here and now."""
+    parts = [part for step in lessons for part in (step, step.second) if part is not None]
+    written = []
+    for part in parts:
+        found = part.found(part.slider.start, 0, simulate) if teacher else None
+        paragraphs = _answer(part, found) if teacher else _task(part)
+        head = part.title if part not in lessons else title(part)
+        if kind == "Markdown":
+            written.append("\n\n".join([f"## {head}", *paragraphs]))
+            continue
+        body = "".join(_block(text) for text in paragraphs)
+        written.append(f"<section><h2>{_html(head)}</h2>{_picture(part, found) if teacher else ''}{body}</section>")
+    head = HEADS[teacher]
+    about = "Each lesson takes one to five minutes: guess first, then look."
+    if kind == "Markdown":
+        return "\n\n".join([f"# {head}", about, *written]) + "\n"
+    return _PAGE.format(head=escape(head), body=f"<p>{about}</p>\n" + "\n".join(written))
+
+
+def sentences() -> str:
+    """The sentences of the course on one page."""
+    rows = "".join(f"<p><b>{number}.</b> {_html(step.so)}</p>" for number, step in enumerate(STEPS, 1))
+    return _PAGE.format(head=HEADS[False], body=rows)
+
+
+def _block(text: str) -> str:
+    if text.startswith("- "):
+        return f"<ul>{''.join(f'<li>{_html(row[2:])}</li>' for row in text.splitlines())}</ul>"
+    return f"<p>{_html(text)}</p>"

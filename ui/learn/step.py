@@ -122,8 +122,9 @@ class Step:
     position with a seed. ``draw`` gets what was found, the position, whether the ground is dark, and the height in
     pixels; ``conclude`` says it in a sentence and ``measured`` is the number that was to be guessed. ``so`` says
     why, in one sentence that holds at every position. ``question`` and ``exercise`` may hold the blank ``{at}`` for
-    the position. ``page`` and ``link`` say where the same experiment stands with all controls. ``below`` draws more
-    below the picture of a finished run. ``second`` is a second part, with a guess of its own, folded away below.
+    the position. ``page`` and ``link`` say where the same experiment stands with all controls. ``scene`` draws
+    what the idea is about, before the guess, on dark ground or not and so high; ``below`` draws more below the picture
+    of a finished run. ``second`` is a second part, with a guess of its own, folded away below.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Step:
     page: str = "explore"
     link: Callable[[float], dict[str, str]] | None = None
     link_words: str = "The same experiment in Explore"
+    scene: Callable[[bool, int], go.Figure] | None = None
     below: Callable[[Result], None] | None = None
     more: tuple[str, ...] = field(default_factory=tuple)
     second: Step | None = None

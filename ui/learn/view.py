@@ -7,28 +7,17 @@ from dataclasses import dataclass
 import streamlit as st
 
 from bandit_core.simulation.results import Result
-from ui import (
-    charts,
-    figures,
-    lesson,
-    menu,
-    page_fields,
-    page_links,
-    render_lock,
-    runner,
-    shared,
-    state,
-    take_along,
-    theme,
-)
-from ui.learn import printed, together
-from ui.learn.course import MINUTES, STEPS
-from ui.learn.step import Choice, Number, Scale, Step
-from ui.learn.together import Room
+from ui import page_fields, page_links, state, theme
+from ui.learn import answers, ending, phone, player, quiz
+from ui.learn.course import ADDRESSES, MINUTES, STEPS, title
+from ui.learn.step import Number, Step
 
-HEIGHT, LESSON_HEIGHT = 320, 280  # of the picture; its legend comes on top of it
-_GUESSES, _UP = "learn-guesses", together.UP
+HEIGHT = 320  # of the picture; its legend comes on top of it
+_GUESSES, _UP, _LAST = "learn-guesses", "learn-up", "learn-last"
+END, QUIZ = "end", "quiz"  # what the field ``step`` says of the screens after the last step
+WAY = (*(str(number) for number in range(1, len(STEPS) + 1)), END)  # of Back and Next
 SECOND = "second"  # field of the address: where the slider of a second part stands
+KEPT = "Guesses are kept in this visit only."
 
 
 @dataclass
@@ -45,15 +34,10 @@ def _guesses() -> dict[str, Guess]:
     return found
 
 
-def number_of_step() -> int:
-    """The step of the address, from 1 on."""
-    return int(page_fields.number("step", "1", 1, len(STEPS), whole=True))
-
-
-def go(number: int) -> None:
+def go(place: str) -> None:
     """Callback: another step, with its slider at the beginning."""
-    state.keep_page_fields({"step": None if number == 1 else str(number), "at": None, SECOND: None})
-    st.session_state[_UP] = number
+    state.keep_page_fields({"step": None if place == "1" else place, "at": None, SECOND: None})
+    st.session_state[_UP] = place
 
 
 def _back_up() -> None:
@@ -66,177 +50,98 @@ def _back_up() -> None:
 
 def draw() -> None:
     """The whole page."""
-    number = number_of_step()
-    step = STEPS[number - 1]
-    left = max(1, round(MINUTES * (len(STEPS) + 1 - number) / len(STEPS)))
-    line, way = st.columns([3, 2], vertical_alignment="bottom")
-    line.progress(number / len(STEPS), f"Step {number} of {len(STEPS)} · about {left} minutes to go")
-    with way:
-        _way(number, "above")
-    st.title(f"{number}. {step.title}")
-    room = together.room()
-    at = step.slider.start if _held(room, number) else _position(step)
-    shown = _is_shown(step, room, number)
-    with st.container(key="learn-step"):
-        words, picture = st.columns([2, 3], gap="medium")
-        with words:
-            at = _words(step, at, room, number, shown)
-        with picture:
-            if shown:
-                _reveal(step, at, room, number)
-            elif room is not None and room.teacher:
-                together.board(room, number)
-        if shown and room is not None and room.teacher:
-            with words:
-                together.guessed(room, step, number)
-    _way(number, "below")
-    if step.second is not None and room is None:
-        _second(step.second)
-    _folds(step, at, room, shown)
+    if phone.draw():
+        return
+    place = page_fields.choice("step", "1", (*ADDRESSES, END, QUIZ, player.NAME))
+    _progress(place)
+    if place == END:
+        ending.draw(go)
+    elif place == QUIZ:
+        quiz.draw()
+    elif place == player.NAME:
+        player.draw()
+    else:
+        _lesson(ADDRESSES[place])
+    _way(place, "below")
     _back_up()
 
 
-def _words(step: Step, at: float, room: Room | None, number: int, shown: bool) -> float:
-    """The idea, and the question or the slider; the slider's position."""
-    teacher = room is not None and room.teacher
-    if teacher and shown:  # the class has read the idea: room for its guesses
-        st.markdown(step.question.format(at=step.slider.words(step.slider.start)))
-        return _slider(step, at)
-    st.markdown(step.idea)
-    if shown:
-        return _slider(step, at)
-    if teacher:
-        _put(step, at)
-    else:
-        _ask(step, at, room, number)
-    return at
+def _progress(place: str) -> None:
+    """How far one is, and the way on."""
+    number = WAY.index(place) + 1 if place in WAY else len(WAY)
+    left = max(1, round(MINUTES * (len(STEPS) + 1 - number) / len(STEPS)))
+    told = f"Step {number} of {len(STEPS)} · about {left} minutes to go" if number <= len(STEPS) else "The end"
+    line, way = st.columns([3, 2], vertical_alignment="bottom")
+    line.progress(min(1.0, number / len(STEPS)), told)
+    with way:
+        _way(place, "above")
+    last = st.session_state.get(_LAST, "1")
+    if place == "1" and last != "1":
+        told = "Go on with the end" if last == END else f"Go on with step {last}"
+        st.button(told, key="learn-go-on", on_click=go, args=(last,), help="Where you were before.")
+    elif place in WAY:
+        st.session_state[_LAST] = place
 
 
-def _held(room: Room | None, number: int) -> bool:
-    """Whether the visitor is in a class that has not seen the answer yet."""
-    return room is not None and not room.revealed(number)
-
-
-def _is_shown(step: Step, room: Room | None, number: int) -> bool:
-    """Whether the answer is to be seen: after one's guess, and in a class when the teacher reveals it."""
-    if _held(room, number):
-        return False
-    return step.name in _guesses() or (room is not None and room.teacher)
+def _lesson(step: Step) -> None:
+    """One step."""
+    st.title(title(step))
+    at = answers.position(step)
+    with st.container(key="learn-step"):
+        words, picture = st.columns([2, 3], gap="medium")
+        shown = step.name in _guesses()
+        with words:
+            st.markdown(step.idea)
+            if shown:
+                at = answers.slider(step, at)
+            else:
+                _ask(step, at)
+        with picture:
+            if shown:
+                _reveal(step, at)
+            else:
+                answers.scene(step, HEIGHT)
+    if step.second is not None:
+        _second(step.second)
+    _folds(step, at, shown)
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Guess and slider
+# Guess and answer
 
 
-def _position(step: Step, field: str = "at") -> float:
-    """The slider's position that a field of the address asks for."""
-    stops = {f"{stop:g}": stop for stop in step.slider.stops}
-    return stops[page_fields.choice(field, f"{step.slider.start:g}", stops)]
+def _ask(step: Step, at: float) -> None:
+    """The question, and the controls for a guess."""
 
+    def keep(step: Step, value: float) -> None:
+        _guesses()[step.name] = Guess(value, at)
+        st.session_state[_UP] = f"{step.name} {value:g}"
 
-def _slider(step: Step, at: float, field: str = "at") -> float:
-    chosen: float = st.select_slider(
-        step.slider.label,
-        step.slider.stops,
-        at,
-        key=state.own_key(f"learn-{step.name}"),
-        format_func=step.slider.words,
-        help=step.slider.help,
-    )
-    state.keep_page_field(field, f"{chosen:g}", f"{step.slider.start:g}")
-    return chosen
-
-
-def _keep(step: Step, value: float, at: float, room: Room | None, number: int) -> None:
-    """Callback: the guess stands, until the session ends, and goes to the class where there is one."""
-    _guesses()[step.name] = Guess(value, at)
-    st.session_state[_UP] = f"{step.name} {value:g}"
-    if room is not None:
-        together.send(room, step, number, value)
+    st.markdown(f"**Guess first.** {step.question.format(at=step.slider.words(at))}")
+    answers.ask(step, keep, "Show the answer", KEPT)
 
 
 def _again(step: Step) -> None:
-    """Callback: for the next class."""
+    """Callback: once more."""
     _guesses().pop(step.name, None)
 
 
-def _put(step: Step, at: float) -> None:
-    """The question on the board, with what there is to choose from."""
-    st.markdown(f"**Guess first.** {step.question.format(at=step.slider.words(at))}")
-    if isinstance(step.guess, Choice):
-        st.markdown("\n".join(f"- {label}" for label, _, _ in step.guess.options))
-
-
-def _ask(step: Step, at: float, room: Room | None, number: int) -> None:
-    """The question, and the controls for a guess."""
-    st.markdown(f"**Guess first.** {step.question.format(at=step.slider.words(at))}")
-    held = _held(room, number)
-    kept = "Kept without a name until the class ends." if held else "Guesses are kept in this visit only."
-    if isinstance(step.guess, Choice):
-        for place, (label, _, _) in enumerate(step.guess.options):
-            st.button(
-                label,
-                key=f"learn-{step.name}-guess-{place}",
-                on_click=_keep,
-                args=(step, float(place), at, room, number),
-                width="stretch",
-                help=f"Your guess; then the answer is shown. {kept}",
-            )
-    else:
-        _ask_scale(step, step.guess, at, room, number, kept)
-    if room is not None and held:
-        together.waiting(room, step, number)
-
-
-def _ask_scale(step: Step, scale: Scale, at: float, room: Room | None, number: int, kept: str) -> None:
-    value = st.slider(
-        f"Your guess ({scale.unit})", scale.low, scale.high, scale.start, key=f"learn-{step.name}-guess", help="Guess."
-    )
-    st.button(
-        "Send your guess" if _held(room, number) else "Show the answer",
-        type="primary",
-        key=f"learn-{step.name}-guess-show",
-        on_click=_keep,
-        args=(step, float(value), at, room, number),
-        width="stretch",
-        help=f"Your guess stands; then the answer is shown. {kept}",
-    )
-
-
-def said_of(guess: Choice | Scale, mine: Guess, step: Step) -> str:
+def said_of(step: Step, mine: Guess) -> str:
     """Your guess beside what was measured."""
     assert mine.measured is not None
-    fits = guess.fits(mine.value, mine.measured)
-    head = f"Your guess for {step.slider.words(mine.at)}: {guess.told(mine.value)}. "
-    return f"{head}Measured: {mine.measured} {step.unit}. {'Right!' if fits else 'Not quite.'}"
+    head = f"Your guess for {step.slider.words(mine.at)}: {step.guess.told(mine.value)}. "
+    return f"{head}Measured: {mine.measured} {step.unit}. {answers.verdict(step, mine.value, mine.measured)}"
 
 
-# ---------------------------------------------------------------------------------------------------------------
-# The answer
-
-
-def _reveal(step: Step, at: float, room: Room | None, number: int) -> None:
+def _reveal(step: Step, at: float, place: str = "") -> None:
     """Picture and sentence at the slider's position."""
-    found = _found(step, at)
+    found = answers.found(step, at, f"learn{place}")
     if found is None:
         return
-    _picture(step, at, found, "learn-picture")
-    if room is not None and room.teacher and at == step.slider.start:
-        together.note(room, number, step.measured(found, at))
-    _say(step, at, found, "learn-told")
+    answers.picture(step.draw(found, at, theme.is_dark(), HEIGHT), step.title, f"learn{place}-picture")
+    _say(step, at, found, f"learn{place}-told")
     if step.below is not None and isinstance(found, Result):
         step.below(found)
-    if isinstance(found, Result) and room is None and not state.lesson():
-        take_along.draw(found.experiment, "learn")
-
-
-def _picture(step: Step, at: float, found: object, key: str) -> None:
-    """What was found, drawn."""
-    figure = step.draw(found, at, theme.is_dark(), LESSON_HEIGHT if state.lesson() else HEIGHT)
-    if state.lesson():
-        lesson.large(figure)
-    figures.show(shared.Picture(figure, charts.read_aloud(figure, step.title)), key)
-    render_lock.shown()
 
 
 def _say(step: Step, at: float, found: object, key: str) -> None:
@@ -247,93 +152,60 @@ def _say(step: Step, at: float, found: object, key: str) -> None:
     with st.container(key=key):
         st.markdown(f"**So: {step.so}** {step.conclude(found, at).text}")
         if mine is not None and mine.measured is not None:
-            st.caption(said_of(step.guess, mine, step))
+            st.caption(said_of(step, mine))
 
 
 def _second(part: Step) -> None:
-    """The second part of a step, folded: a question of its own, its answer, and what a teacher may want."""
-    at, shown = _position(part, SECOND), part.name in _guesses()
+    """The second part of a step, folded: a question of its own, and its answer."""
+    at, shown = answers.position(part, SECOND), part.name in _guesses()
     opened = shown or at != part.slider.start
     with st.expander(f"A second look: {part.title}", icon=":material/visibility:", expanded=opened):
         st.markdown(part.idea)
         if not shown:
-            _ask(part, at, None, 0)
+            _ask(part, at)
         else:
-            at = _slider(part, at, SECOND)
-            found = _found(part, at, "learn-second")
-            if found is not None:
-                _picture(part, at, found, "learn-second-picture")
-                _say(part, at, found, "learn-second-told")
-        st.page_link(
-            page_links.to(part.page), label=part.link_words, icon=":material/tune:", query_params=part.fields(at)
-        )
+            at = answers.slider(part, at, SECOND)
+            _reveal(part, at, "-second")
+        _link(part, at)
         if shown:
             st.caption(f"**The maths.** {part.exact}")
-            st.caption(f"**For teachers.** {part.notes}")
-            st.caption(f"**Exercise.** {part.exercise} **Answer.** {part.answer}")
-
-
-def _found(step: Step, at: float, place: str = "learn") -> object | None:
-    """What the step shows, once all of it is there."""
-    if step.experiment is not None:
-        result = runner.result_of(step.experiment(at), place)
-        return result if result is not None and result.complete else None
-    with render_lock.computing():
-        return _sampled(step.name, at)
-
-
-@st.cache_data(max_entries=128, show_spinner=False)
-def _sampled(name: str, at: float) -> object:
-    step = next(each for each in STEPS if each.name == name)
-    assert step.sample is not None
-    return step.sample(at, 0)
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # The way on, and what is folded away
 
 
-def _way(number: int, place: str) -> None:
+def _way(at: str, place: str) -> None:
     """Back and on; drawn above for wide windows and below for phones, and one of the two is shown."""
-    last = number == len(STEPS)
+    number = WAY.index(at) if at in WAY else len(WAY)
+    back, on = WAY[max(0, number - 1)], WAY[min(len(WAY) - 1, number + 1)]
+    last = number >= len(WAY) - 1
     with st.container(key=f"learn-{place}", horizontal=True, horizontal_alignment="right"):
         st.button(
-            "Back", icon=":material/arrow_back:", key=f"learn-back-{place}", on_click=go, args=(number - 1,),
-            disabled=number == 1, help="The step before.",
+            "Back", icon=":material/arrow_back:", key=f"learn-back-{place}", on_click=go, args=(back,),
+            disabled=number == 0, help="The step before.",
         )  # fmt: skip
         st.button(
-            "Next", icon=":material/arrow_forward:", key=f"learn-next-{place}", on_click=go, args=(number + 1,),
-            disabled=last, type="primary", help="The next step." if not last else "This was the last step.",
+            "Next", icon=":material/arrow_forward:", key=f"learn-next-{place}", on_click=go, args=(on,),
+            disabled=last, type="primary", help="The next screen." if not last else "This was the last step.",
         )  # fmt: skip
 
 
-def _folds(step: Step, at: float, room: Room | None, shown: bool) -> None:
-    """Things to try, the exact statement, the same experiment elsewhere, and what a teacher may want."""
+def _link(step: Step, at: float) -> None:
+    """The same experiment with all controls."""
+    st.page_link(page_links.to(step.page), label=step.link_words, icon=":material/tune:", query_params=step.fields(at))
+
+
+def _folds(step: Step, at: float, shown: bool) -> None:
+    """Things to try, the same experiment elsewhere, and the exact statement."""
     for hint in step.more:
         st.markdown(f"- {hint}")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(
-            page_links.to(step.page), label=step.link_words, icon=":material/tune:", query_params=step.fields(at)
-        )
-        if shown and not (room is not None and room.teacher):
+        _link(step, at)
+        if shown:
             st.button(
                 "Guess again", icon=":material/replay:", key="learn-again", on_click=_again, args=(step,),
                 help="Hide the answer and ask once more.",
             )  # fmt: skip
-        lesson.phone(menu.named("learn"))
-        together.opener(room)
     with st.expander("The maths"):
         st.markdown(step.exact)
-    with st.expander("For teachers"):
-        st.markdown(step.notes)
-        st.markdown(f"**Exercise.** {step.exercise}")
-        st.markdown(f"**Answer.** {step.answer}")
-        st.download_button(
-            "All ten steps on paper (HTML, to print)",
-            data=printed.page,
-            file_name="learn.html",
-            mime="text/html",
-            on_click="ignore",
-            key="learn-print",
-            help="Every step with its question, exercises, and the answers on the last pages.",
-        )

@@ -12,6 +12,7 @@ from ui.learn.step import Choice, Number, Slider, Step, Told, difference, lost, 
 
 LEVELS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 MEANS, TAIL, V = (0.9, 0.7, 0.5, 0.3, 0.1), 1.95, 0.9
+TIPS = 1000  # in the picture before the guess
 
 
 def _experiment(at: float) -> Experiment:
@@ -20,6 +21,26 @@ def _experiment(at: float) -> Experiment:
         {"policy": "dp-robust-se", "epsilon": jokes.budget(1.0), "params": {"v": V, "u": level}} for level in LEVELS
     ]
     return jokes.played([{"policy": "robust-ucb", "params": {"v": V}, "label": jokes.FREE}, *lines], arms, y="log")
+
+
+def _scene(dark: bool, height: int) -> go.Figure:
+    """A thousand tips of the best option, one after the other."""
+    arm = _experiment(1.0).arms[0]
+    tips = arm.quantile(np.random.default_rng(jokes.SEED).random(TIPS))
+    figure = go.Figure()
+    figure.add_scatter(
+        x=np.arange(1, TIPS + 1),
+        y=tips,
+        mode="markers",
+        name="tips",
+        marker={"color": pictures.colour(pictures.OPEN, dark), "size": 5},
+        hovertemplate="%{y:.2~f}<extra></extra>",
+    )
+    pictures.plain(figure, dark, height)
+    figure.update_layout(showlegend=False)
+    figure.update_xaxes(title=f"{TIPS:,} tips, one after the other", range=[0, TIPS + 1])
+    figure.update_yaxes(title="size of the tip", rangemode="tozero")
+    return figure
 
 
 def _best(result: Result) -> int:
@@ -76,6 +97,7 @@ STEP = Step(
         start=4.0,
     ),
     experiment=_experiment,
+    scene=_scene,
     draw=_draw,
     conclude=_told,
     measured=_measured,

@@ -45,22 +45,12 @@ class Site:
 
     def add(self, place: str, title: str, body: str) -> None:
         """A page; links in ``body`` are relative to its place."""
-        sheet = style()
-        allowed = b64encode(sha256(sheet.encode()).digest()).decode()
         up = "../" * place.count("/")
         links = "".join(
             f'<a href="{up}{to}"{" aria-current=page" if to == place else ""}>{name}</a>' for to, name in PLACES.items()
         )
-        policy = f"default-src 'none'; style-src 'sha256-{allowed}'; img-src 'self' file:; base-uri 'none'"
-        self.files[place] = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}; form-action 'none'">
-<meta name="color-scheme" content="light dark"><title>{escape(title)}</title><style>{sheet}</style></head>
-<body><nav aria-label="Site">{links}</nav><main><h1>{escape(title)}</h1>
-{body}
-</main><footer class="quiet">Private Bandit Lab simulates private learning. It is not a privacy product and protects
-nobody's data.</footer></body></html>
-""".encode()
+        around = f'<nav aria-label="Site">{links}</nav>'
+        self.files[place] = document(title, body, "'self' file:", around).encode()
 
     def picture(self, place: str, figure: go.Figure, alt: str, first: bool = False) -> str:
         """A figure as a file beside the page, and the HTML that shows it; only the ``first`` is loaded at once."""
@@ -75,3 +65,19 @@ nobody's data.</footer></body></html>
             return ""
         query = f"?{urlencode(fields)}" if fields else ""
         return f'<p><a href="{escape(f"{self.base}/{address}{query}")}">{escape(told)}</a></p>'
+
+
+def document(title: str, body: str, pictures: str, above: str = "") -> str:
+    """A whole page without a script; ``pictures`` says where they may come from, ``above`` stands before the title."""
+    sheet = style()
+    allowed = b64encode(sha256(sheet.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{allowed}'; img-src {pictures}; base-uri 'none'"
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}; form-action 'none'">
+<meta name="color-scheme" content="light dark"><title>{escape(title)}</title><style>{sheet}</style></head>
+<body>{above}<main><h1>{escape(title)}</h1>
+{body}
+</main><footer class="quiet">Private Bandit Lab simulates private learning. It is not a privacy product and protects
+nobody's data.</footer></body></html>
+"""

@@ -22,9 +22,9 @@ def write(site: Site) -> None:
         entries.append(f'<li><a href="{places[number]}">{escape(title)}</a></li>')
         before = f'<a href="{places[number - 1]}">← Previous</a>' if number else ""
         after = f'<a href="{places[number + 1]}">Next →</a>' if number + 1 < len(STEPS) else ""
-        parts = [_part(site, step, True)]
+        parts = [part(site, step, True)]
         if step.second is not None:
-            parts.append(f"<h2>{escape(step.second.title)}</h2>{_part(site, step.second, False)}")
+            parts.append(f"<h2>{escape(step.second.title)}</h2>{part(site, step.second, False)}")
         around = f'<nav aria-label="Steps">{before}{after}</nav>'
         site.add(f"learn/{places[number]}", title, f"{''.join(parts)}{around}")
     told = f"<p>Ten short steps, about {MINUTES} minutes: guess first, then look.</p>"
@@ -33,7 +33,8 @@ def write(site: Site) -> None:
     )
 
 
-def _part(site: Site, step: Step, first: bool) -> str:
+def part(site: Site, step: Step, first: bool) -> str:
+    """A lesson: the idea, a guess, and the answer at every position; ``first`` loads its picture at once."""
     at = step.slider.start
     options = ""
     if isinstance(step.guess, Choice):

@@ -1,0 +1,94 @@
+"""What every view of a lesson has: the controls of a guess, the slider, the picture and the sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui import charts, figures, page_fields, render_lock, runner, shared, state, theme
+from ui.learn.course import LESSONS
+from ui.learn.step import Choice, Number, Step
+
+
+def position(step: Step, field: str = "at") -> float:
+    """The slider's position that a field of the address asks for."""
+    stops = {f"{stop:g}": stop for stop in step.slider.stops}
+    return stops[page_fields.choice(field, f"{step.slider.start:g}", stops)]
+
+
+def slider(step: Step, at: float, field: str = "at") -> float:
+    """The slider of a lesson; its position."""
+    chosen: float = st.select_slider(
+        step.slider.label,
+        step.slider.stops,
+        at,
+        key=state.own_key(f"learn-{step.name}"),
+        format_func=step.slider.words,
+        help=step.slider.help,
+    )
+    state.keep_page_field(field, f"{chosen:g}", f"{step.slider.start:g}")
+    return chosen
+
+
+def ask(step: Step, take: Callable[[Step, float], None], label: str, kept: str, mine: float | None = None) -> None:
+    """The controls for a guess, which ``take`` gets; ``mine`` is the one that stands."""
+    key = f"learn-{step.name}-guess"
+    if isinstance(step.guess, Choice):
+        for place, (words, _, _) in enumerate(step.guess.options):
+            st.button(
+                words,
+                key=f"{key}-{place}",
+                type="primary" if mine == place else "secondary",
+                on_click=take,
+                args=(step, float(place)),
+                width="stretch",
+                help=f"Your guess. {kept}",
+            )
+        return
+    scale = step.guess
+    value = st.slider(f"Your guess ({scale.unit})", scale.low, scale.high, scale.start, key=key, help="Guess.")
+    st.button(
+        label,
+        type="primary",
+        key=f"{key}-show",
+        on_click=take,
+        args=(step, float(value)),
+        width="stretch",
+        help=f"Your guess. {kept}",
+    )
+
+
+def verdict(step: Step, guess: float, measured: Number) -> str:
+    """Whether a guess fits what was measured."""
+    return "Right!" if step.guess.fits(guess, measured) else "Not quite."
+
+
+def found(step: Step, at: float, place: str = "learn") -> Any:
+    """What the lesson shows, once all of it is there; None before."""
+    if step.experiment is not None:
+        result = runner.result_of(step.experiment(at), place)
+        return result if result is not None and result.complete else None
+    with render_lock.computing():
+        return _sampled(step.name, at)
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def _sampled(name: str, at: float) -> object:
+    step = next(each for each in LESSONS if each.name == name)
+    assert step.sample is not None
+    return step.sample(at, 0)
+
+
+def picture(figure: go.Figure, title: str, key: str, config: Mapping[str, Any] = charts.CONFIG, **options: Any) -> None:
+    """What was found, drawn."""
+    figures.show(shared.Picture(figure, charts.read_aloud(figure, title)), key, config, **options)
+    render_lock.shown()
+
+
+def scene(step: Step, height: int) -> None:
+    """What the idea is about, before the guess, where the step has a picture of it."""
+    if step.scene is not None:
+        picture(step.scene(theme.is_dark(), height), step.title, f"scene-{step.name}", figures.QUIET)

@@ -1,0 +1,33 @@
+"""The last screen of the course: its sentences, the ways on, and a page to print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from ui import page_links
+from ui.learn import course, player, printed
+
+
+def draw(go: Callable[[str], None]) -> None:
+    """The whole screen; ``go`` leads to another one."""
+    st.title("What you have seen")
+    st.markdown("\n".join(f"{number}. {step.so}" for number, step in enumerate(course.STEPS, 1)))
+    st.download_button(
+        "Print these sentences (HTML)", data=printed.sentences, file_name="ten-sentences.html", mime="text/html",
+        on_click="ignore", icon=":material/print:", key="learn-print", help="One page.",
+    )  # fmt: skip
+    own, lab = st.columns(2)
+    with own.container(border=True, height="stretch"):
+        st.markdown("#### Use your own numbers\nWhat would privacy cost in your experiment?")
+        st.page_link(page_links.to("your-numbers"), label="Enter your numbers", icon=":material/arrow_forward:")
+    with lab.container(border=True, height="stretch"):
+        st.markdown("#### Try everything\nAll methods and all settings of the simulation.")
+        st.page_link(page_links.to("explore"), label="Open Explore", icon=":material/arrow_forward:")
+    with st.container(horizontal=True):
+        st.button("Five questions", icon=":material/quiz:", key="learn-quiz", on_click=go, args=("quiz",),
+                  type="primary", help="A short quiz, with a code that your teacher can check.")  # fmt: skip
+        more = {step.name: step.title for step in course.EXTRAS} | {player.NAME: player.TITLE}
+        for name, title in more.items():
+            st.button(title, key=f"learn-extra-{name}", on_click=go, args=(name,), help="One more screen.")

@@ -1,0 +1,219 @@
+"""A class on the teacher's screen: how to join, who has guessed, and the guesses beside the answer.
+
+Whoever has the teacher's address, which carries a key, leads the class: a reload, or another machine.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import textwrap
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from urllib.parse import urlsplit
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui import charts, figures, lesson, sharing, state, theme
+from ui.learn import classroom, course, phone, pictures
+from ui.learn.step import Choice, Number, Scale, Step
+
+HEIGHT, ROW = 220, 11  # of the histogram in pixels; letters in a row of its names
+_SAID, _MINE = "class-said", "class-mine"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A class whose teacher this visitor is, and where it is now."""
+
+    code: str
+    key: str
+    now: classroom.Moment
+
+
+def room() -> Room | None:
+    """The class of the address, where it carries the teacher's key; says so where it does not."""
+    if _SAID in st.session_state:
+        st.warning(st.session_state.pop(_SAID), icon=":material/groups:")
+    code, key = phone.asked(), state.page_field("key", "")
+    now = phone.moment(code) if code else None
+    if now is None:
+        return None
+    if not classroom.CLASSES.is_teacher(code, key):
+        st.warning("Only the address of its teacher leads this class.", icon=":material/groups:")
+        return None
+    st.session_state[_MINE] = code, key
+    return Room(code, key, now)
+
+
+def mine() -> tuple[str, str] | None:
+    """The open class that this visitor has led before: code and key."""
+    found: tuple[str, str] | None = st.session_state.get(_MINE)
+    return found if found and classroom.CLASSES.is_teacher(*found) else None
+
+
+def open_class(step: Step) -> None:
+    """Callback: a class at a lesson, in the full window; the one that is open already, where there is one."""
+    found = mine()
+    try:
+        code, key = found or classroom.CLASSES.open(step.name)
+    except classroom.Refused as refused:
+        st.session_state[_SAID] = str(refused)
+        return
+    classroom.CLASSES.go(code, key, step.name)
+    st.query_params["controls"] = "off"
+    state.keep_page_fields({"class": code, "key": key, "step": None, "at": None})
+
+
+def lead(room: Room, step: Step) -> None:
+    """Callback: the class goes on to another lesson."""
+    classroom.CLASSES.go(room.code, room.key, step.name)
+    state.keep_page_fields({"at": None})
+
+
+def reveal(room: Room) -> None:
+    """Callback: the answer is out; the slider begins where the question was asked."""
+    classroom.CLASSES.reveal(room.code, room.key, room.now.step)
+    state.keep_page_fields({"at": None})
+
+
+def _again(room: Room) -> None:
+    """Callback: the guesses at this lesson go."""
+    classroom.CLASSES.again(room.code, room.key, room.now.step)
+
+
+def _close(room: Room) -> None:
+    """Callback: the class goes."""
+    classroom.CLASSES.close(room.code, room.key)
+    state.keep_page_fields({"class": None, "key": None, "step": course.address(course.named(room.now.step))})
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# How phones come in
+
+
+@cache
+def own_address() -> str:
+    """The address of this machine in its network; empty where it has none.
+
+    A datagram socket that is connected sends nothing: the system only chooses the address that it would send from.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        try:
+            asked.connect(("192.0.2.1", 9))  # an address for documents, which nobody has
+            return str(asked.getsockname()[0])
+        except OSError:
+            return ""
+
+
+def listens_there() -> bool:
+    """Whether the app answers at the machine's address in the network."""
+    return st.get_option("server.address") not in ("localhost", "127.0.0.1", "::1")
+
+
+def for_phones(code: str) -> tuple[str, str]:
+    """The address for the phones of a class, and what to do first where phones do not reach it (else nothing)."""
+    where = f"{sharing.base('teach')}/learn?class={code}&controls=off"
+    seen = urlsplit(where)
+    if seen.hostname not in (None, "localhost", "127.0.0.1", "::1"):
+        return where, ""
+    own, port = own_address(), seen.port or 8501
+    if own and not own.startswith("127.") and listens_there():
+        return where.replace(str(seen.netloc), f"{own}:{port}", 1), ""
+    return where, f"streamlit run app.py --server.address 0.0.0.0 --server.port {port}"
+
+
+def join(room: Room) -> None:
+    """The code to scan, how many have guessed, and the buttons of the teacher."""
+    where, command = for_phones(room.code)
+    scan, told = st.columns([3, 4], gap="medium")
+    with scan:
+        drawn = lesson.code(where)
+        if drawn is not None:
+            st.image(drawn, width="stretch", alt=f"QR code of the address {where}")
+    with told:
+        st.subheader(f"Class {room.code}")
+        st.code(re.sub(r"^https?://|&controls=off$", "", where), language=None, wrap_lines=True)
+        if command:
+            st.caption("Phones do not reach this computer yet. Start the app with:")
+            st.code(command, language=None, wrap_lines=True)
+        st.fragment(_count, run_every=phone.EVERY)(room.code)
+        st.button(
+            "Reveal", type="primary", key="project-reveal", on_click=reveal, args=(room,), width="stretch",
+            help="Key R. Shows the answer here and on the phones. Later guesses do not count.",
+        )  # fmt: skip
+        _closer(room)
+    phone.follow(room.code, room.now)
+
+
+def _count(code: str) -> None:
+    now = classroom.CLASSES.now(code)
+    st.metric("Guesses", now.guesses if now else 0)
+
+
+def _closer(room: Room) -> None:
+    st.button(
+        "Close the class", key="class-close", on_click=_close, args=(room,), width="stretch",
+        help="Deletes the code and all guesses at once.",
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The guesses beside the answer
+
+
+def guessed(room: Room, step: Step, answer: Number | None) -> None:
+    """The guesses of the class; ``answer`` is what was measured where the question was asked, once it is known."""
+    guesses = classroom.CLASSES.guesses(room.code, step.name)
+    if answer is not None:
+        fit = sum(step.guess.fits(value, answer) for value in guesses)
+        st.markdown(f"**{fit} of {len(guesses)}** guesses fit. Measured: {answer} {step.unit}.")
+    figure = histogram(step.guess, guesses, answer, theme.is_dark())
+    st.plotly_chart(figure, config=dict(figures.QUIET), key="class-guesses", alt=read_aloud(step.guess, guesses))
+    st.button(
+        "Ask again", icon=":material/replay:", key="class-again", on_click=_again, args=(room,), width="stretch",
+        help="Deletes the guesses at this lesson and hides the answer.",
+    )  # fmt: skip
+    _closer(room)
+    phone.follow(room.code, room.now)
+
+
+def counts(guess: Choice | Scale, guesses: tuple[float, ...]) -> list[int]:
+    """How often each possible guess was made."""
+    found = Counter(guesses)
+    return [found[value] for value in guess.values()]
+
+
+def read_aloud(guess: Choice | Scale, guesses: tuple[float, ...]) -> str:
+    """The histogram in words."""
+    made = [f"{guess.told(value)}: {n}" for value, n in zip(guess.values(), counts(guess, guesses), strict=True) if n]
+    return f"Histogram of {len(guesses)} guesses. " + "; ".join(made)
+
+
+def histogram(guess: Choice | Scale, guesses: tuple[float, ...], answer: Number | None, dark: bool) -> go.Figure:
+    """One bar for each possible guess; those that fit the answer are coloured, and ticked or marked by a line."""
+    fits = [answer is not None and guess.fits(value, answer) for value in guess.values()]
+    shade, quiet = pictures.colour(pictures.PRIVATE, dark), theme.quiet(dark)
+    names = [("✓ " * fit) + guess.told(value) for value, fit in zip(guess.values(), fits, strict=True)]
+    names = ["<br>".join(textwrap.wrap(name, ROW)) for name in names]
+    figure = go.Figure()
+    figure.add_bar(
+        x=names if isinstance(guess, Choice) else list(guess.values()),
+        y=counts(guess, guesses),
+        name="guesses",
+        marker={"color": [shade if fit else quiet for fit in fits]},
+        hovertemplate="%{x}: %{y}<extra></extra>",
+        showlegend=False,
+    )
+    charts.style(figure, HEIGHT, dark)
+    figure.layout.margin.t = 10
+    most = max(counts(guess, guesses), default=0)
+    figure.update_yaxes(title="guesses", range=[0, 1.15 * max(most, 4)])
+    figure.update_xaxes(tickangle=0)
+    if isinstance(guess, Scale):
+        figure.update_xaxes(title=f"guess ({guess.unit})", range=[guess.low - 1, guess.high + 1])
+        if answer is not None:
+            figure.add_vline(answer.value, line={"color": shade, "width": 2, "dash": "dash"})
+    return figure

@@ -1,0 +1,55 @@
+"""What a teacher takes along: sheets for students and for the teacher, and lessons as a file that needs no network."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from ui.learn import course, printed
+from ui.learn.step import Step
+from ui.teach import offline
+
+KINDS = {"HTML": ("html", "text/html"), "Markdown": ("md", "text/markdown")}
+
+
+def sheets(_: Step) -> None:
+    """All sheets, behind one button."""
+    with st.popover("Choose a sheet", icon=":material/assignment:", help="Students' and teacher's sheets."):
+        for teacher, whose in ((False, "Students' sheet"), (True, "Teacher's sheet")):
+            for kind, (ending, mime) in KINDS.items():
+                st.download_button(
+                    f"{whose} ({kind})",
+                    data=partial(printed.page, course.LESSONS, teacher, kind),
+                    file_name=f"{'teacher' if teacher else 'students'}.{ending}",
+                    mime=mime,
+                    on_click="ignore",
+                    key=f"sheet-{teacher}-{kind}",
+                    width="stretch",
+                    help="Answers, notes and the maths." if teacher else "Every question and exercise.",
+                )
+
+
+def sheet(step: Step) -> None:
+    """The students' sheet of one lesson."""
+    _button("Sheet", f"{step.name}-sheet.html", partial(printed.page, (step,), False, "HTML"), "assignment",
+            f"sheet-{step.name}", "Question and exercise on one page, to print.")  # fmt: skip
+
+
+def file(step: Step) -> None:
+    """One lesson as a file."""
+    _button("File", f"{step.name}.html", partial(offline.page, (step,)), "download", f"file-{step.name}",
+            "One HTML file that needs no network. It takes some seconds to compute.")  # fmt: skip
+
+
+def course_file(_: Step) -> None:
+    """All lessons as one file."""
+    _button("All lessons", "lessons.html", partial(offline.page, course.LESSONS), "download", "file-course",
+            "One HTML file that needs no network. It takes up to a minute to compute.")  # fmt: skip
+
+
+def _button(label: str, name: str, data: partial[str], icon: str, key: str, told: str) -> None:
+    st.download_button(
+        label, data=data, file_name=name, mime="text/html", on_click="ignore", icon=f":material/{icon}:", key=key,
+        help=told,
+    )  # fmt: skip

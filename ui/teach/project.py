@@ -1,0 +1,166 @@
+"""A lesson on a projector: the full window, large letters, one picture, one slider, and keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui import figures, lesson, page_fields, state, theme
+from ui.learn import answers, course
+from ui.learn.step import Choice, Step
+from ui.teach import board
+from ui.teach.board import Room
+
+HEIGHT = 420  # of the picture, for a browser that does not stretch it
+_SHOWN = "project-shown"  # names of the lessons whose answer was shown in this visit
+NEAR = 0.09  # of the height of a picture: labels at the ends of curves are that far apart
+
+# Arrows move the slider also where something else has the focus; the other keys press what a mouse would press.
+_KEYS = """<script>
+if (!window.labKeys) {
+  window.labKeys = true;
+  const press = name => document.querySelector(`.st-key-project-${name} button:not(:disabled)`)?.click();
+  const acts = {PageDown: () => press("next"), PageUp: () => press("back"), r: () => press("reveal"),
+    b: () => document.documentElement.classList.toggle("blank")};
+  addEventListener("keydown", event => {
+    const slider = document.querySelector(".st-key-project input[type=range]");
+    if (!document.querySelector(".st-key-project") || event.ctrlKey || event.altKey || event.metaKey) return;
+    const arrow = {ArrowLeft: "stepDown", ArrowRight: "stepUp"}[event.key];
+    if (arrow && slider && event.target !== slider) {
+      slider.focus();
+      slider[arrow]();
+      slider.dispatchEvent(new Event("input", {bubbles: true}));
+    } else {
+      const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+      if (!act) return;
+      act();
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  }, true);
+}
+</script>"""
+
+
+def _shown() -> set[str]:
+    found: set[str] = st.session_state.setdefault(_SHOWN, set())
+    return found
+
+
+def _go(step: Step, room: Room | None) -> None:
+    """Callback: another lesson, and the class goes along."""
+    if room is not None:
+        board.lead(room, step)
+    else:
+        state.keep_page_fields({"step": course.address(step), "at": None})
+
+
+def draw() -> None:
+    """The whole window."""
+    room = board.room()
+    field = page_fields.choice("step", "1", course.ADDRESSES)
+    step = course.ADDRESSES[field] if room is None else course.named(room.now.step)
+    shown = room.now.revealed if room is not None else step.name in _shown()
+    with st.container(key="project"):
+        title, way = st.columns([3, 1], vertical_alignment="center")
+        title.title(course.title(step))
+        with way:
+            _way(step, room)
+        st.markdown(step.idea)
+        if shown:
+            _answer(step, room)
+        else:
+            _question(step, room)
+    st.html(_KEYS, unsafe_allow_javascript=True)
+
+
+def _way(step: Step, room: Room | None) -> None:
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
+        for name, by, icon in (("back", -1, "arrow_back"), ("next", 1, "arrow_forward")):
+            other = course.beside(step, by)
+            st.button(
+                "Back" if by < 0 else "Next",
+                icon=f":material/{icon}:",
+                key=f"project-{name}",
+                on_click=_go,
+                args=(other, room),
+                disabled=other is None,
+                help=f"Key {'Page Up: the lesson before' if by < 0 else 'Page Down: the next lesson'}.",
+            )
+        leave = {"step": course.address(step)}
+        st.page_link("pages/teach.py", label=" ", icon=":material/close:", query_params=leave, help="Back to Teach.")
+
+
+def _question(step: Step, room: Room | None) -> None:
+    asked, right = st.columns([3, 4], gap="large")
+    with asked:
+        st.subheader(step.question.format(at=step.slider.words(step.slider.start)))
+        if isinstance(step.guess, Choice):
+            st.markdown("\n".join(f"- {label}" for label, _, _ in step.guess.options))
+    with right:
+        if room is not None:
+            board.join(room)
+        else:
+            answers.scene(step, HEIGHT)
+    with asked:
+        if room is None:
+            st.button(
+                "Reveal", type="primary", key="project-reveal", on_click=lambda: _shown().add(step.name),
+                help="Key R. Shows the answer.",
+            )  # fmt: skip
+
+
+def _answer(step: Step, room: Room | None) -> None:
+    at = answers.position(step)
+    place = st.container()
+    left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
+    with left.container(key="project-slider"):
+        at = answers.slider(step, at)
+    with place:
+        picture, guesses = st.columns([3, 1]) if room is not None else (st.container(), None)
+        with picture.container(key="project-picture"):
+            found = answers.found(step, at, "project")
+            if found is None:
+                return
+            figure = labelled(lesson.large(step.draw(found, at, theme.is_dark(), HEIGHT)))
+            figure.layout.height, figure.layout.margin.t = None, 10  # the height is that of the window
+            answers.picture(figure, step.title, "project-chart", figures.QUIET, height="stretch")
+        if room is not None and guesses is not None:
+            with guesses:
+                board.guessed(room, step, _measured(step))
+    right.markdown(f"**So: {step.so}** {step.conclude(found, at).text}")
+
+
+def _measured(step: Step):  # type: ignore[no-untyped-def]
+    start = answers.found(step, step.slider.start, "project")
+    return None if start is None else step.measured(start, step.slider.start)
+
+
+def labelled(figure: go.Figure) -> go.Figure:
+    """The figure with names at the right ends of its curves in place of a legend, where it has curves alone."""
+    curves = [
+        trace for trace in figure.data if trace.type == "scatter" and trace.name and trace.showlegend is not False
+    ]
+    axis = figure.layout.yaxis
+    apart = len(curves) == len([trace for trace in figure.data if trace.showlegend is not False])
+    if not apart or axis.range is None or any("lines" not in (trace.mode or "") for trace in curves):
+        return figure
+    low, high = axis.range
+    ends = []
+    for trace in curves:
+        value = float(np.asarray(trace.y, float)[-1])
+        height = np.log10(value) if axis.type == "log" and value > 0 else value
+        ends.append((height, trace))
+    ends.sort(key=lambda each: each[0])
+    place = -np.inf
+    for height, trace in ends:
+        place = max(height, place + NEAR * (high - low))
+        figure.add_annotation(
+            x=1, xref="x domain", xanchor="left", xshift=8, y=place, yref="y", text=trace.name, showarrow=False,
+            align="left", font={"color": trace.line.color, "size": lesson.SIZE},
+        )  # fmt: skip
+    longest = max(len(trace.name) for trace in curves)
+    figure.layout.xaxis.domain = (0, 1 - min(0.3, 0.012 * longest))
+    figure.layout.showlegend = False
+    return figure

@@ -1,0 +1,95 @@
+"""The page Teach: four ways into a lesson, and the lessons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from ui import page_links, state, theme
+from ui.learn import classroom, course, player, quiz
+from ui.learn.step import Step
+from ui.teach import board, paper, project
+
+COLUMNS = 3
+PICTURES = Path(__file__).resolve().parent.parent / "assets" / "lessons"  # by benchmarks/lesson_pictures.py
+WAYS = (
+    ("Project a lesson", "co_present", "Full window, large letters, one slider. Press R to reveal the answer."),
+    ("Let the class guess", "groups", "Phones scan a code and follow you. No app, no names."),
+    ("Exercise sheet", "assignment", "Questions for students; answers and notes for you."),
+    ("Offline file", "download", "All lessons in one file. The fastest choice for a slow network."),
+)
+
+
+def draw() -> None:
+    """The whole page."""
+    if state.lesson():
+        project.draw()
+        return
+    st.title("Teach what privacy costs")
+    st.markdown("Fifteen minutes are enough for three lessons. The class guesses first, then looks.")
+    board.room()
+    _again()
+    actions: tuple[Callable[[Step], None], ...] = (_project, _guess, paper.sheets, paper.course_file)
+    for column, (title, icon, told), act in zip(st.columns(4), WAYS, actions, strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"#### :material/{icon}: {title}\n{told}")
+            act(course.LESSONS[0])
+    st.subheader("The lessons")
+    for start in range(0, len(course.LESSONS), COLUMNS):
+        row = course.LESSONS[start : start + COLUMNS]
+        for column, step in zip(st.columns(COLUMNS), row, strict=False):
+            with column.container(border=True, height="stretch"):
+                _card(step)
+    _game()
+    with st.expander("Check the code of a quiz", icon=":material/quiz:"):
+        quiz.check()
+
+
+def _again() -> None:
+    """The class that this visitor leads already."""
+    found = board.mine()
+    if found is not None:
+        code, key = found
+        fields = {"class": code, "key": key, "controls": "off"}
+        st.page_link(page_links.to("teach"), label=f"Go on with class {code}", icon=":material/groups:",
+                     query_params=fields)  # fmt: skip
+
+
+def _game() -> None:
+    """The screen that is no lesson with a slider."""
+    with st.container(border=True):
+        st.markdown(f"**{player.TITLE}** · on phones, or one student at the projector")
+        fields = {"step": player.NAME, "controls": "off"}
+        st.page_link(page_links.to("learn"), label="Open", icon=":material/sports_esports:", query_params=fields,
+                     help="Thirty users, four jokes. Then again behind a coin.")  # fmt: skip
+
+
+def _project(step: Step, label: str = "Project") -> None:
+    fields = {"step": course.address(step), "controls": "off"}
+    st.page_link(
+        page_links.to("teach"), label=label, icon=":material/co_present:", query_params=fields,
+        help="The full window. Page Down leads to the next lesson.",
+    )  # fmt: skip
+
+
+def _guess(step: Step, label: str = "Open a class", key: str = "class-open") -> None:
+    if not classroom.offered():
+        st.caption("This server holds no classes.")
+        return
+    st.button(
+        label, icon=":material/groups:", key=key, on_click=board.open_class, args=(step,),
+        help="Phones join by a code and guess. A class lives four hours after its last action.",
+    )  # fmt: skip
+
+
+def _card(step: Step) -> None:
+    drawn = PICTURES / f"{step.name}-{'dark' if theme.is_dark() else 'light'}.svg"
+    st.image(drawn.read_text("utf-8"), width="stretch", alt=f"Small picture of: {step.title}")
+    st.markdown(f"**{course.title(step)}**")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        _project(step)
+        _guess(step, "Guess", f"class-open-{step.name}")
+        paper.sheet(step)
+        paper.file(step)
