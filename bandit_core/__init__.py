@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from bandit_core.studies.business_case import typed_arms
     from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
+    from bandit_core.studies.price import price
     from bandit_core.studies.production import build
     from bandit_core.studies.study import StudyResult, study
     from bandit_core.studies.sweep import SweepResult, sweep
@@ -83,6 +84,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "papers": "literature.papers",
     "power": "theory.power:power_table",
     "preset_names": "experiments.presets",
+    "price": "studies.price",
     "read_budgets": "data.observations",
     "read_experiment": "experiments.experiment:read",
     "read_lending": "data.lending",
@@ -139,6 +141,7 @@ __all__ = [
     "papers",
     "power",
     "preset_names",
+    "price",
     "read_budgets",
     "read_experiment",
     "read_lending",

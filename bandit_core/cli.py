@@ -50,6 +50,16 @@ _STOPPING_NUMBERS = {
     "cap": ("auto", "N", "users after which a run gives up; auto: 1e8, and 1e9 without means"),
     "growth": ("1.02", "G", "factor by which users grow between two decisions; 1 decides for every user"),
 }
+_PRICE_NUMBERS = {
+    "weekly": ("5000", "N", "people a week"),
+    "weeks": ("10", "W", "for how many weeks"),
+    "visits": ("1", "M", "how often a person comes"),
+    "batch": ("1", "N", "visits after which a learner learns"),
+    "delta": ("0.05", "D", "chance of error"),
+    "power": ("0.8", "B", "chance that a planned test finds the difference"),
+    "zone": ("0", "PERCENT", "options that are worse than the best by this at most count as equally good in tests"),
+    "seed": ("0", "S", "of the streams"),
+}
 _DECIDE_NUMBERS = {"delta": _STOPPING_NUMBERS["delta"]}
 _THINGS = ("policies", "arms", "epsilons", "presets", "audits")
 _RELEASES_HELP = "print what each private line releases, for an account of your own"
@@ -235,6 +245,43 @@ def _power(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _price(options: argparse.Namespace) -> int:
+    page = (options.out or "").endswith(".html")
+    if not page:
+        frames.check(options.out)
+    jobs = _jobs(options.jobs)
+    from bandit_core.studies.business_case import read_lifts
+    from bandit_core.studies.price import PriceStudy, price_question, read_epsilons
+
+    numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in _PRICE_NUMBERS}
+    numbers["epsilon"] = read_epsilons(options.epsilon)
+    if options.baseline is not None:
+        rate = notation.read_number(options.baseline.removesuffix("%"))
+        is_percent = options.baseline.endswith("%") and not isinstance(rate, str)
+        numbers |= {
+            "baseline": rate / 100 if is_percent else rate,
+            "lifts": read_lifts(options.lifts) if options.lifts else [],
+        }
+    if options.limits is not None:
+        ends = [notation.read_number(text) for text in options.limits.split(",")]
+        if len(ends) != 2 or any(isinstance(end, str) for end in ends):
+            raise InputError([Issue("limits", options.limits, "two numbers with a comma between them, such as 0,50")])
+        numbers["limits"] = tuple(ends)
+    found = finished(PriceStudy(price_question(options.file, **numbers)), jobs)
+    if found is None:
+        return INTERRUPTED
+    if page:
+        html = places.app_module("ui.your_numbers.one_page").one_page(found)
+        try:
+            Path(options.out).write_text(html, encoding="utf-8")
+        except OSError as error:
+            raise InputError([Issue("out", options.out, f"cannot be written: {error.strerror}")]) from None
+    else:
+        frames.write(found.table, options.out)
+    print(found.advice.words.replace("*", ""), file=sys.stderr)
+    return DONE
+
+
 def _decide(options: argparse.Namespace) -> int:
     frames.check(options.out)
     jobs = _jobs(options.jobs)
@@ -243,7 +290,7 @@ def _decide(options: argparse.Namespace) -> int:
 
     trials: Any = None if options.trials is None else notation.read_number(options.trials)
     delta: Any = notation.read_number(options.delta)
-    lines = stopping_lines(_document(options.spec), delta, options.rule, trials)
+    lines = stopping_lines(_document(options.spec), delta, options.rule, trials, options.split_visits)
     results = finished(StoppingStudy([line.spec for line in lines]), jobs)
     if results is None:
         return INTERRUPTED
@@ -498,22 +545,37 @@ def _parser() -> argparse.ArgumentParser:
     audited = command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", False, True)
     audited.add_argument("name", metavar="NAME", help="what to audit; `list audits` says what there is")
     power = command("power", _power, "users that an A/B test needs, with and without privacy", False, True)
+    priced = command("price", _price, "what privacy costs with your numbers: losses, users and weeks", False)
+    _price_options(priced)
     ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
     ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
     ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
     decides = command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
     decides.add_argument("--rule", default="proved", choices=("proved", "heuristic"), help="threshold (default proved)")
+    decides.add_argument("--split-visits", action="store_true", help="people who come N times: ε/N for each answer")
     decides.add_argument("--trials", metavar="N", help="independent runs, instead of the spec's")
     before = command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
-    for studied in (ends, decides, study, before):
+    for studied in (ends, decides, study, before, priced):
         studied.add_argument("--jobs", metavar="N", help="workers; never changes a number")
-    numbered = {audited: _AUDIT_NUMBERS, power: _POWER_NUMBERS, ends: _STOPPING_NUMBERS, decides: _DECIDE_NUMBERS}
+    numbered = {
+        audited: _AUDIT_NUMBERS,
+        power: _POWER_NUMBERS,
+        ends: _STOPPING_NUMBERS,
+        decides: _DECIDE_NUMBERS,
+        priced: _PRICE_NUMBERS,
+    }
     for options, numbers in numbered.items():
         for name, (default, metavar, words) in numbers.items():
             options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
     _reproduce_options(reproduce)
     _benchmark_options(command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True))
+    _other_commands(command)
+    return parser
+
+
+def _other_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
+    """Commands that compute nothing that is printed as a table."""
     app = command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
     app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
     _site_options(command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False))
@@ -522,7 +584,17 @@ def _parser() -> argparse.ArgumentParser:
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
     errata = command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
     errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
-    return parser
+
+
+def _price_options(priced: argparse.ArgumentParser) -> None:
+    priced.add_argument("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts")
+    priced.add_argument("--baseline", metavar="P", help="rate of the present option: 0.031 or 3.1%%")
+    priced.add_argument("--lifts", metavar="A,B", help="percent that each new option adds to it")
+    priced.add_argument("--limits", metavar="A,B", help="smallest and largest reward, where the file has amounts")
+    priced.add_argument("--epsilon", default="0.5,1,2,4", metavar="A,B", help="budgets of a person")
+    priced.add_argument(
+        "--out", metavar="FILE", help=f"write {', '.join(frames.ENDINGS)}, or a page to print (.html), instead of CSV"
+    )
 
 
 def _reproduce_options(reproduce: argparse.ArgumentParser) -> None:

@@ -7,21 +7,21 @@ import streamlit as st
 
 from ui import build_view, exports, figures, page_frame, shared, theme
 from ui.menu import Page
-from ui.your_numbers import address, answers, drawing, inputs, until
+from ui.your_numbers import address, answers, drawing, inputs, planned, until
 
 PAGE = Page(
     title="Your numbers",
     icon="calculate",
     place=0.7,
     section="",
-    fields="as base lifts by least most users unit eps goal limit search delta power rule epsl epsc",
+    fields="as base lifts by least most users unit eps goal limit search delta power rule week list visits batch zone",
 )
 page_frame.enter()
 
 st.title("What would privacy cost with your numbers?")
 st.markdown(
-    "You try several options on users and want to find the best one. Privacy hides each user's answer in noise, so "
-    "more users get a worse option until the best one is found. How much does that cost?"
+    "You try several options and want to find the best one. Privacy hides each answer in noise, so it takes more users "
+    "and more weeks."
 )
 address.open_link()
 asked = inputs.options()
@@ -30,15 +30,20 @@ if asked is None:
 chosen = inputs.setting(asked)
 if chosen is None:
     page_frame.leave()
-question = inputs.question_of(asked, chosen)
-
-st.subheader("The price")
+contest = inputs.contest_of(asked, chosen)
 store = inputs.store() if inputs.is_private(asked, chosen) else None
-decision = drawing.decided(question, store)
+advice = st.empty()
+
+planned.section(asked, chosen, store is not None)
+decision_times = until.until_when(asked, chosen, store)
+st.subheader("3. Learning while earning")
+decision = drawing.decided(contest, store)
+price = drawing.known(asked, chosen, decision_times, decision)
+drawing.advise(advice, price, decision_times, decision)
 if decision is None:
-    st.info("No answer yet: the search for the best method of each trust model is going on, or waits for Run.")
+    st.info("No answer yet: the search for the best method is going on, or waits for Run.")
     page_frame.leave()
-answer = answers.reply(asked, chosen, question, decision)
+answer = answers.reply(asked, chosen, contest, decision)
 st.markdown(shared.of_controls("own-verdict", answer.content, lambda: answers.verdict(answer), answer.private))
 drawing.cards(answer)
 drawing.methods(answer)
@@ -51,14 +56,16 @@ picture = shared.figure(
     own=store is not None,
 )
 figures.show(picture, "own-chart")
-st.caption(f"Shaded: middle 90 % of {question.reported} runs, which shows how far a single roll-out may differ.")
+st.caption(f"Shaded: middle 90% of {contest.reported} runs, which shows how far a single roll-out may differ.")
 drawn = exports.telling(
     lambda: drawing.chart(answer, answer.result, False), lambda: exports.made(answer.result), store is not None
 )
 figures.fold_for_print(drawn, "price-of-privacy")
-decision_times = until.until_when(answer, store)
+if decision_times is not None:
+    until.losses(decision_times, answer)
+price = drawing.side_by_side(asked, chosen, price, store)
 found = drawing.search(answer, store)
-drawing.take_away(answer, found, decision_times)
+drawing.take_away(answer, price, found, decision_times)
 fold = st.expander("If you build this", key="own-build", on_change="rerun")
 if fold.open:
     with fold:

@@ -32,6 +32,7 @@ from bandit_core.simulation.together import Together
 from bandit_core.simulation.warm_up import is_warm
 from bandit_core.studies.best_method import Contest, Decision
 from bandit_core.studies.goal_search import BestSearch
+from bandit_core.studies.price import PriceStudy
 from bandit_core.studies.roll_out import RollOut, RollOutStudy
 from bandit_core.studies.sweep import Sweep, SweepResult
 from ui import exports, render_lock, shared, state, words
@@ -62,7 +63,7 @@ def presence() -> Callable[[], bool]:
     return lambda: runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
-Computation = Simulation | Together[Any] | Contest | BestSearch | RollOutStudy
+Computation = Simulation | Together[Any] | Contest | BestSearch | RollOutStudy | PriceStudy
 
 
 @dataclass(frozen=True)
@@ -265,7 +266,7 @@ def _computed(request: Request, experiment: Experiment) -> Any:
 
 
 def study_of(
-    build: Callable[[], Contest | BestSearch | Positions | RollOutStudy],
+    build: Callable[[], Contest | BestSearch | Positions | RollOutStudy | PriceStudy],
     what: Hashable,
     name: str,
     store: Store | None = None,

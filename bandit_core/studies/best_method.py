@@ -61,7 +61,8 @@ class Question:
 
     ``trials`` are those that are reported; the default spends more on short runs and less on very long ones. ``note``
     goes with the experiments. ``clip`` are the limits to which methods with privacy see the rewards cut (None: to 0 and
-    1); what is lost, and so which method is best, is counted in uncut rewards.
+    1); what is lost, and so which method is best, is counted in uncut rewards. A person comes ``visits`` times, and
+    ``horizon`` counts visits; rewards are counted after every ``batch`` of them. Methods that cannot are no candidates.
     """
 
     arms: tuple[Arm, ...]
@@ -71,6 +72,8 @@ class Question:
     seed: Annotated[int, Field(ge=0)] = 0
     note: str = ""
     clip: tuple[float, float] | None = None
+    visits: int = 1
+    batch: int = 1
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -179,6 +182,8 @@ def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str 
         "clip": question.clip,
         "lines": [line],
         "horizon": question.horizon,
+        "visits": question.visits,
+        "feedback": {"batch": question.batch},
         "trials": question.reported,
         "seed": question.seed,
         "note": question.note,

@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bandit_core.data.observations import MOST_OPTIONS
+from bandit_core.data.observations import MOST_OPTIONS, Option
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import reference
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import write_number
-from bandit_core.spec.rewards import Bernoulli
+from bandit_core.spec.rewards import Arm, Bernoulli
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than
 
 GOALS: tuple[Kind, ...] = ("price", "extra", "regret", "percent")
@@ -95,6 +95,27 @@ def typed_arms(
     if issues:
         raise InputError(issues)
     return tuple(Bernoulli(mean=chance) for chance in chances)
+
+
+def observed_arms(
+    options: Sequence[Option], limits: tuple[float, float]
+) -> tuple[tuple[Arm, ...], float, float, tuple[float, float] | None]:
+    """Observed rewards as arms in [0, 1], what 0 and 1 stand for, and the limits of a private method in these units.
+
+    The limits are None where they cut nothing.
+
+    Raises
+    ------
+    InputError
+        Where the limits are none.
+    """
+    cut = sum(option.outside(*limits) for option in options) > 0
+    low = min(limits[0], *(option.low for option in options))
+    high = max(limits[1], *(option.high for option in options))
+    options = [option.rescaled(low, high) for option in options]
+    ends = tuple((limit - low) / (high - low) for limit in limits)
+    clip = (ends[0], ends[1]) if cut else None
+    return tuple(option.arm(clip) for option in options), low, high, clip
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,15 @@ class StoppingLine:
 
 
 def stopping_lines(
-    document: Experiment | Mapping[str, Any], delta: float = 0.05, rule: Rule = "proved", trials: int | None = None
+    document: Experiment | Mapping[str, Any],
+    delta: float = 0.05,
+    rule: Rule = "proved",
+    trials: int | None = None,
+    split_visits: bool = False,
 ) -> list[StoppingLine]:
     """The lines of a document; ``trials`` replaces its own, ``delta`` and ``rule`` are those of lines that have none.
+
+    ``split_visits``: where people come several times, each answer spends its part of the person's budget.
 
     Raises
     ------
@@ -54,10 +60,16 @@ def stopping_lines(
     asked: Document = validated(Document, said)
     if asked.contexts is not None:
         raise InputError([Issue("contexts", "users with features", "policies that stop play plain arms; give arms")])
-    if not asked.feedback.immediate or asked.visits > 1:
-        name = "visits" if asked.feedback.immediate else "feedback"
-        told = "policies that stop count every reward at once, of people who come once; leave it out"
-        raise InputError([Issue(name, said[name], told)])
+    if not asked.feedback.immediate:
+        raise InputError(
+            [Issue("feedback", said["feedback"], "policies that stop count every reward at once; omit it")]
+        )
+    if asked.visits > 1 and not split_visits:
+        told = (
+            f"policies that stop know people who come once; use ε/{asked.visits} for each answer (--split-visits), or "
+            "count each person once and leave it out"
+        )
+        raise InputError([Issue("visits", asked.visits, told)])
     if issues := clip_problems(asked):
         raise InputError(issues)
     shared = {"delta": delta, "rule": rule, "trials": asked.trials if trials is None else trials}
@@ -84,6 +96,8 @@ def _question(line: Line, asked: Document, shared: Mapping[str, Any]) -> Stoppin
     if set(line.params) - set(_PARAMETERS):
         told = f"{', '.join(_PARAMETERS)} are all that {line.policy} takes until it stops"
         raise InputError([Issue("params", dict(line.params), told)])
+    if budget is not None:
+        budget /= asked.visits
     numbers = {"seed": asked.seed, "cap": asked.horizon, **shared, **line.params}
     return StoppingSpec.of(policy=line.policy, epsilon=budget, **numbers, **_seen(asked, line.policy))
 
@@ -150,8 +164,9 @@ def decide(
     rule: Rule = "proved",
     trials: int | None = None,
     jobs: int | None = None,
+    split_visits: bool = False,
 ) -> pd.DataFrame:
-    """Users until each line of a document has decided which arm is best; see `decision_table`.
+    """Users until each line of a document has decided which arm is best; see `stopping_lines` and `decision_table`.
 
     Raises
     ------
@@ -163,5 +178,5 @@ def decide(
     >>> bool(frame["lower_bound"][0] < frame["stop_mean"][0]), float(frame["not_stopped"][0])
     (True, 0.0)
     """
-    lines = stopping_lines(document, delta, rule, trials)
+    lines = stopping_lines(document, delta, rule, trials, split_visits)
     return decision_table(lines, stopping([line.spec for line in lines], jobs))

@@ -45,7 +45,8 @@ class RollOutQuestion:
     With privacy rewards are seen cut to ``clip`` (None: to 0 and 1); what is lost, and whether a recommendation is
     wrong, is counted in uncut rewards.
     ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test (Dunnett's for more
-    than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by.
+    than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by. The
+    test treats options that are worse than the best by ``zone`` at most as equally good; 0: none are.
     """
 
     arms: tuple[Arm, ...]
@@ -57,6 +58,7 @@ class RollOutQuestion:
     trials: int = TRIALS
     seed: int = 0
     clip: tuple[float, float] | None = None
+    zone: float = 0.0
 
     @cached_property
     def means(self) -> tuple[float, ...]:
@@ -76,10 +78,22 @@ class RollOutQuestion:
         """The options as the bits that a trust model sees."""
         return tuple(Bernoulli(mean=mean) for mean in self.seen(privacy))
 
+    def _zone(self, privacy: Privacy) -> float:
+        """The zone in the units in which a trust model sees the rewards."""
+        return self.zone if privacy == "none" or self.clip is None else self.zone / (self.clip[1] - self.clip[0])
+
     def effect(self, privacy: Privacy) -> float:
-        """Best mean minus the second best as a trust model sees them: 0 where no number of users decides."""
-        second, best = sorted(self.seen(privacy))[-2:]
-        return best - second
+        """Best mean minus the next one outside the zone, as a trust model sees them: 0 where no test decides."""
+        *others, best = sorted(self.seen(privacy))
+        if self.zone == 0:
+            return best - others[-1]
+        reach = self._zone(privacy) * (1 + 1e-9)
+        return min((best - mean for mean in others if best - mean > reach), default=0.0)
+
+    def lift(self, privacy: Privacy) -> float:
+        """Best mean minus that of the first option, as a trust model sees them: 0 where that is within the zone."""
+        first, *_ = means = self.seen(privacy)
+        return lift if (lift := max(means) - first) > self._zone(privacy) * (1 + 1e-9) else 0.0
 
     @property
     def trusts(self) -> tuple[tuple[Privacy, float | None], ...]:
@@ -88,12 +102,17 @@ class RollOutQuestion:
 
     @property
     def sizes(self) -> tuple[TestSize, ...]:
-        """Users that the test needs, by trust model."""
-        return tuple(self._size(privacy, epsilon) for privacy, epsilon in self.trusts)
+        """Users of a test that names the best option, by trust model."""
+        return tuple(self._size(*trust, self.effect(trust[0])) for trust in self.trusts)
 
-    def _size(self, privacy: Privacy, epsilon: float | None) -> TestSize:
-        low = max(_LEAST, sorted(self.seen(privacy))[-2])
-        effect = min(max(self.effect(privacy), _LEAST), 1 - low)
+    @property
+    def lift_sizes(self) -> tuple[TestSize | None, ...]:
+        """Users of a test that shows that the best option beats the first; None where it is no better."""
+        return tuple(self._size(*trust, lift) if (lift := self.lift(trust[0])) else None for trust in self.trusts)
+
+    def _size(self, privacy: Privacy, epsilon: float | None, effect: float) -> TestSize:
+        low = max(_LEAST, max(self.seen(privacy)) - effect)
+        effect = min(max(effect, _LEAST), 1 - low)
         return sample_size(low, effect, self.delta, self.power, privacy, epsilon, len(self.means))
 
     def specs(self, cap: int) -> list[StoppingSpec]:

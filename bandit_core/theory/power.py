@@ -235,3 +235,30 @@ def achieved_power(
     noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
     error = math.sqrt(spread / users_per_option + noise / users_per_option**2)
     return float(ndtr(effect / error - critical_value(alpha, options)))
+
+
+def smallest_effect(
+    users_per_option: float,
+    baseline: float,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    privacy: Privacy = "none",
+    epsilon: float | None = None,
+    options: int = 2,
+) -> float:
+    """The smallest difference above ``baseline`` that a test of so many users finds: (*) solved for D.
+
+    Both variances are quadratic in the mean, so (*) is a quadratic equation. NaN where the test finds nothing.
+
+    >>> round(smallest_effect(39_473, 0.04), 6)
+    0.004
+    """
+    _checked({"baseline": baseline, "effect": SMALLEST, "alpha": alpha, "power": power, "epsilon": epsilon}, privacy)
+    _checked_options(options)
+    factor = (critical_value(alpha, options) + _z(power)) ** 2
+    share, lean = factor / users_per_option, 1 - 2 * baseline
+    noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
+    still = 2 * share * variance(baseline, privacy, epsilon) + share * noise / users_per_option
+    root = math.sqrt((share * lean) ** 2 + 4 * (1 + share) * still)
+    effect = (share * lean + root) / (2 * (1 + share))
+    return effect if effect <= 1 - baseline else math.nan

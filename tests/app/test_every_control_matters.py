@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core.policies import registry
 from bandit_core.theory import accounting
 from ui import menu, runner
-from ui.your_numbers import until
+from ui.your_numbers import inputs
 
 LINKS = {
     "heavy-tails": {"users": "3000"},
@@ -256,8 +256,11 @@ MOVED_NUMBERS: dict[str, Any] = {
     "own-delta": 0.1,
     "own-power": 0.9,
     "own-rule": "heuristic",
-    "own-epsl": "0.5",
-    "own-epsc": "0.5",
+    "own-week": 200,
+    "own-visits": 2,
+    "own-batch": 50,
+    "own-zone": 200.0,
+    "own-list": "1, 3",
     "own-as": "amount",
 }
 
@@ -265,7 +268,7 @@ MOVED_NUMBERS: dict[str, Any] = {
 def test_every_control_of_your_numbers_changes_something_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """One after the other on one screen: none of these moves brings back what was shown before."""
     monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)  # all is computed on the spot
-    monkeypatch.setattr(until, "TRIALS", 60)
+    monkeypatch.setattr(inputs, "TRIALS", 60)
     screen = on.visit("your-numbers", users="400")
     idle = []
     for name, value in MOVED_NUMBERS.items():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import logging
 import math
 import re
+import shlex
 import threading
 import time
 from collections.abc import Iterator
@@ -20,18 +22,20 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Toggle
 
+from bandit_core import cli
 from bandit_core.model import PROMISES
 from bandit_core.simulation import engine
 from bandit_core.simulation.store import Store
-from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies import price
 from bandit_core.studies.best_method import COMPARED, Question, best_methods, candidates
 from bandit_core.studies.business_case import Cost, typed_arms
 from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found, Point
-from bandit_core.studies.roll_out import RollOutQuestion, roll_outs
+from bandit_core.studies.price import weeks_words
+from bandit_core.studies.roll_out import RollOut, RollOutQuestion, roll_outs
 from bandit_core.theory import best_arm
 from ui import render_lock, runner, theme
-from ui.your_numbers import answers, inputs, summary, until
+from ui.your_numbers import answers, inputs, one_page, planned, summary, until
 from ui.your_numbers.inputs import Asked, Setting
 
 QUICK = {"users": "400"}
@@ -42,7 +46,7 @@ CSV = b"A,B\n" + b"1,0\n0,0\n1,1\n1,0\n" * 10
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What a server would write into its log; no test may leave a warning there. All is computed on the spot."""
     monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)
-    monkeypatch.setattr(until, "TRIALS", 60)
+    monkeypatch.setattr(inputs, "TRIALS", 60)
     told: list[str] = []
 
     class Keeper(logging.Handler):
@@ -68,7 +72,7 @@ def upload(screen: AppTest, data: bytes, key: str = "own-file") -> AppTest:
 def test_typed_rates_are_answered_in_their_unit_and_kept_in_the_address() -> None:
     screen = on.visit("your-numbers", **QUICK, base="10", lifts="20,-50", unit="clicks")
     told = on.words(screen)
-    assert all(part in told for part in ("** 10 %", "** 12 %", "** 5 %"))
+    assert all(part in told for part in ("** 10%", "** 12%", "** 5%"))
     assert re.search(r"\*\*[\d,.]+ ± [\d,.]+ clicks\*\* [a-z]+ 400 ", told)
     assert all(PROMISES[privacy].who in told for privacy in ("local", "central"))
     assert on.address(screen)["lifts"] == "20,-50" and on.address(screen)["unit"] == "clicks"
@@ -94,7 +98,7 @@ def test_the_card_names_the_best_method_and_all_others_are_one_click_away() -> N
     for row, privacy in zip(answer.rows, COMPARED, strict=True):
         assert row.privacy == privacy
         assert f"with **{answer.method(row)}**" in told
-        assert f"### {answers.words.with_error(row.lost, row.lost_stderr)}" in told
+        assert f"### {answers.amount(row.lost, row.lost_stderr)}" in told
     [shown] = [table.value for table in screen.main.dataframe if "method" in table.value]
     every = sum(len(candidates(answer.question, privacy)) for privacy in COMPARED)
     whole = [name for name in shown["method"] if "spending only" not in name]
@@ -107,25 +111,29 @@ def test_the_card_names_the_best_method_and_all_others_are_one_click_away() -> N
     assert [("within" in text) for text in shown[than_best]] == apart and any(apart)
 
 
+def _answer_drawn(screen: AppTest) -> bool:
+    return "with **" in on.words(screen)
+
+
 def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_cancelled(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)
     asked = {"users": "401", "base": "11.5"}  # that no other test has asked
     screen = on.arrive("your-numbers", **asked)
-    if not screen.get("plotly_chart"):  # else it was faster than the page
-        assert [button.label for button in screen.main.button if button.label in ("Cancel", "Run")] == ["Cancel"]
+    if not _answer_drawn(screen):  # else it was faster than the page
+        assert not [button for button in screen.main.button if button.key == "start-own"]
         screen.main.button(key="cancel-run-own").click()
         on.run(screen)
     for _ in range(3000):  # five minutes, for a machine that is busy
         starts = [button for button in screen.main.button if button.key == "start-own"]
-        if screen.get("plotly_chart"):
+        if _answer_drawn(screen):
             break
         if starts:  # cancelled: it waits for Run, and does not begin again by itself
             starts[0].click()
         time.sleep(0.1)
         on.run(screen)
-    assert screen.get("plotly_chart") and "with **" in on.words(screen)
+    assert _answer_drawn(screen)
 
 
 def _cost(privacy: str, lost: float, extra: float, error: float) -> Cost:
@@ -212,8 +220,11 @@ def test_means_that_are_none_are_told_and_nothing_is_drawn() -> None:
         ("delta", "0"),
         ("power", "0.2"),
         ("rule", "paper"),
-        ("epsl", "0"),
-        ("epsc", "little"),
+        ("week", "0"),
+        ("list", "0.5, x"),
+        ("visits", "1.5"),
+        ("batch", "-1"),
+        ("zone", "much"),
     ],
 )
 def test_fields_that_cannot_be_used_are_told_and_defaults_stand_in(field: str, value: str) -> None:
@@ -294,11 +305,11 @@ def test_one_amount_of_a_million_is_cut_when_the_visitor_says_so(monkeypatch: py
             assert asked.limits == (0, 50) and asked.clip == (0, 50 / 1e6)
             assert asked.observed[0].high == 1e6 and asked.observed[0].mean == pytest.approx(TRUE_MEANS[0])
             table = next(frame.value for frame in screen.main.dataframe if "cut" in frame.value)
-            assert table["cut"].tolist() == ["1 (0.826 %)", "0 (0 %)"]
+            assert table["cut"].tolist() == ["1 (0.826%)", "0 (0%)"]
             after = [float(text.replace(",", "")) for text in table["mean after the cut"]]
             assert after == pytest.approx([(60 * 80 + 50) / 121, TRUE_MEANS[1]], rel=1e-3)
             monkeypatch.setattr(inputs, "write_address", lambda private: None)
-            question = inputs.question_of(asked, inputs.Setting(2000, "euros", 2.0))
+            question = inputs.contest_of(asked, inputs.Setting(2000, "euros", 2.0))
             found = candidates(question, "local")
             assert {(each.note, each.clip) for each in found} == {(asked.cut, asked.clip)}  # the spec tells it, too
 
@@ -372,9 +383,9 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
     lost = [float(text.replace(",", "")) for text in re.findall(r"### ([\d,.]+)", memory)]
     blind = 3000 * 8.75 / 2
     assert len(lost) == 3 and lost[0] < 0.75 * blind and min(lost[1:]) > 0.9 * blind  # in euros of the file
-    [wrong] = [table.value for table in screen.main.dataframe if "wrong (95 % limits)" in table.value]
-    assert wrong["wrong (95 % limits)"].tolist()[0].startswith("0 %") and all(
-        text.endswith("100 %") for text in wrong["wrong (95 % limits)"].tolist()[1:]
+    [wrong] = [table.value for table in screen.main.dataframe if "wrong (95% limits)" in table.value]
+    assert wrong["wrong (95% limits)"].tolist()[0].startswith("0%") and all(
+        text.endswith("100%") for text in wrong["wrong (95% limits)"].tolist()[1:]
     )
     [button] = [button for button in screen.button if button.key.endswith("-harmless")]
     high = float(button.label.rpartition(" to ")[2])  # two euros in a hundred must bring more than 125
@@ -500,8 +511,7 @@ def test_a_name_from_the_file_is_shown_as_text() -> None:
 
 
 def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor(answer: answers.Reply) -> None:
-    # private: this is what is tested
-    assert summary._plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
+    assert summary.plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
     found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", 5.0, 1.0, 7.0, 30.0)]}
     made = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
     page = summary.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x/?a=1&b=2", made)
@@ -510,7 +520,7 @@ def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visi
     meta = answer.result.metadata
     for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
         assert answer.experiment.lines[row.line].entry.title in page and guarantee["words"] in page
-        assert answers.words.with_error(row.lost, row.lost_stderr) in page
+        assert answers.amount(row.lost, row.lost_stderr) in page
     for number in (
         answer.question.reported,
         answer.question.screening_seed,
@@ -531,83 +541,89 @@ def test_the_summary_is_made_without_a_session(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(DeltaGenerator, "download_button", button)
     screen = on.visit("your-numbers", **QUICK, unit="clicks", base="20")
-    [data] = offered.values()
     made: list[str] = []
-    thread = threading.Thread(target=lambda: made.append(data()))
+    thread = threading.Thread(target=lambda: made.extend(data() for data in offered.values()))
     thread.start()
     thread.join()
-    assert log == [] and made[0].startswith("<!doctype html>")
-    assert "clicks" in made[0] and "users=400" in made[0] and "base=20" in made[0]
+    assert log == [] and len(made) == 2
+    for page in made:
+        assert page.startswith("<!doctype html>") and "clicks" in page
+    assert "users=400" in made[1] and "base=20" in made[1]
     assert on.address(screen)["base"] == "20"
 
 
-# --- until when? -----------------------------------------------------------------------------------------------------
+# --- tests -----------------------------------------------------------------------------------------------------------
 
 
-def _tables(screen: AppTest, column: str) -> list[list[list[str]]]:
-    """Cells of every table with that column."""
-    return [table.value.to_numpy().tolist() for table in screen.main.dataframe if column in table.value]
+def _table(screen: AppTest, column: str) -> list[list[str]]:
+    """Cells of the table with that column."""
+    [cells] = [table.value.to_numpy().tolist() for table in screen.main.dataframe if column in table.value]
+    return cells
 
 
 def _times(screen: AppTest) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
-    """Cells of both tables, and what the picture shows."""
-    [times], [losses] = _tables(screen, "A/B test"), _tables(screen, "A/B test, then its winner")
-    chart = on.chart(screen, "until-chart")
-    return times, losses, [[str(trace["x"]), str(trace["y"])] for trace in chart.traces]
+    """Cells of the tables on time and loss, and what the pictures show."""
+    drawn = [on.chart(screen, name).traces for name in ("planned-chart", "until-chart")]
+    shown = [[str(trace["x"]), str(trace["y"])] for traces in drawn for trace in traces]
+    return _table(screen, "users, median"), _table(screen, "learner"), shown
+
+
+def _rows(arms: tuple[Bernoulli, ...]) -> tuple[RollOut, ...]:
+    return roll_outs(RollOutQuestion(arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
 
 
 def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() -> None:
-    screen, answer = _answered(lifts="-50,100", **{"as": "amount", "most": "20", "unit": "euros"})
-    arms = typed_arms(10, [-50, 100], True, (0, 20))
-    rows = roll_outs(RollOutQuestion(arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
+    screen, _ = _answered(lifts="-50,100", week="80", **{"as": "amount", "most": "20", "unit": "euros"})
+    rows = _rows(typed_arms(10, [-50, 100], True, (0, 20)))
     times, losses, _ = _times(screen)
+    told = on.words(screen)
     for row, cells, lost in zip(rows, times, losses, strict=True):
         assert cells[0] == lost[0] == until.who(row)
-        assert cells[1] == answers.words.count(row.test_users)
-        assert cells[2] == until.users_words(row.times.mean_users)
-        assert cells[5] == percent(until.decided_share(row, 400)) and cells[7] == row.times.spec.entry.title
-        assert row.bound is not None and cells[4].startswith(answers.words.number(row.bound.users))
+        middle = row.times.quantile(0.5)
+        assert cells[1] == weeks_words(middle / 80) and cells[2] == until.users_words(middle)
+        assert f"**{weeks_words(middle / 80)}**" in told and f"**{weeks_words(row.test_users / 80)}**" in told
+        assert cells[3] == until.users_words(row.times.mean_users)
+        assert cells[6] == f"{100 * until.decided_share(row, 400):.3g}%" and cells[8] == row.times.spec.entry.title
+        assert row.bound is not None and cells[5].startswith(answers.words.number(row.bound.users))
         for cell, values in ((lost[1], row.lost_by_test), (lost[2], row.lost_by_search)):
             error = 20 * values.std(ddof=1) / math.sqrt(60)
-            assert cell.startswith(answers.words.with_error(20 * values.mean(), error))
-    assert answer.asked.names  # the page above still answers
-    assert f"**{until.users_words(rows[1].times.quantile(0.5))}**" in on.words(screen)
+            assert cell.startswith(answers.amount(20 * values.mean(), error))
 
 
 @pytest.mark.parametrize(
     ("name", "kind", "value", "said"),
     [
+        ("week", "number_input", 77, "77"),
         ("delta", "number_input", 0.2, "0.2"),
         ("power", "number_input", 0.95, "0.95"),
         ("rule", "button_group", "heuristic", "heuristic"),
-        ("epsl", "selectbox", "0.5", "0.5"),
-        ("epsc", "selectbox", "0.5", "0.5"),
+        ("eps", "select_slider", 0.5, "0.5"),
+        ("list", "text_input", "1, 3", "1, 3"),
     ],
 )
-def test_every_control_of_until_when_changes_the_answer_and_stands_in_the_link(
+def test_every_control_of_the_tests_changes_the_answer_and_stands_in_the_link(
     name: str, kind: str, value: object, said: str
 ) -> None:
     screen = on.visit("your-numbers", **QUICK, lifts="100")
-    before = _times(screen)
+    before = (*_times(screen), _table(screen, "planned test"))
     control = next(each for each in getattr(screen, kind) if (each.key or "").startswith(f"own-{name}:"))
     control.set_value(value)
     on.run(screen)
-    after = _times(screen)
-    assert after[0] != before[0] and after[2] != before[2]
+    after = (*_times(screen), _table(screen, "planned test"))
+    assert after[2:] != before[2:]
     assert on.address(screen)[name] == said
     again = on.visit("your-numbers", **on.address(screen))
-    assert not again.warning and _times(again) == after
+    assert not again.warning and (*_times(again), _table(again, "planned test")) == after
 
 
 def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_take() -> None:
     screen, _ = _answered(lifts="-50,100")
-    arms = typed_arms(10, [-50, 100], True, (0, 100))  # percent
-    rows = roll_outs(RollOutQuestion(arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
+    rows = _rows(typed_arms(10, [-50, 100], True, (0, 100)))  # percent
     said = on.words(screen)
     for row in rows[1:]:
         method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
         ratio = answers.words.number(row.times.quantile(0.5) / method, 2)
-        assert f"the same method at ε = ∞ needs **{until.users_words(method)}**" in said
+        assert f"the same method at ε = ∞ needs {until.users_words(method)} users" in said
         assert f"privacy itself multiplies the users by about {ratio}." in said or row.times.quantile(0.5) <= method
     assert rows[2].times.spec.policy == "dp-tt"
 
@@ -615,7 +631,8 @@ def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_
 def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
     screen = on.visit("your-numbers", **QUICK, lifts="0")
     assert until.NOTHING_TO_FIND in [box.value for box in screen.info]
-    assert not _tables(screen, "A/B test")
+    assert not [table for table in screen.main.dataframe if "users, median" in table.value]
+    assert all(cells[3] == "not in practice" for cells in _table(screen, "planned test"))
 
 
 def test_users_until_a_decision_are_searched_once_for_all_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -634,12 +651,78 @@ def test_times_of_an_upload_are_remembered_by_the_session_alone() -> None:
     assert "own-until" not in screen.session_state
 
 
-def test_the_summary_tells_users_until_a_decision(answer: answers.Reply) -> None:
+def test_the_sheet_tells_users_until_a_decision(answer: answers.Reply) -> None:
     question = RollOutQuestion(answer.question.arms, 200, (("local", 1.0), ("central", 0.5)), trials=20)
-    found = until.Until(answer, question, roll_outs(question))
+    found = until.Until(answer.asked, answer.chosen, question, roll_outs(question))
     page = summary.summary_page(answer, answers.verdict(answer), {}, "", None, until=found)
-    for row in (*until.times_rows(found), *until.loss_rows(found)):
+    for row in (*until.times_rows(found), *until.loss_rows(found, answer)):
         assert all(summary.escape(cell) in page for cell in row.values())
     assert "(test not over)" in page and until.LEAST in page
     without = summary.summary_page(answer, answers.verdict(answer), {}, "", None)
     assert until.LEAST not in without
+
+
+# --- the whole question ----------------------------------------------------------------------------------------------
+
+CLINIC = {"base": "50", "lifts": "40", "users": "400", "week": "40", "list": "1, 2", "eps": "2"}
+
+
+def _clinic() -> price.Price:
+    found = price.price_question(baseline=0.5, lifts=[40], weekly=40, weeks=10, epsilon=[1, 2])
+    answer = price.PriceStudy(replace(found, trials=60), Store(None, 2**26)).run()
+    assert answer is not None
+    return answer
+
+
+def test_the_page_and_the_library_say_the_same_of_the_same_question() -> None:
+    screen = on.visit("your-numbers", **CLINIC)
+    expected = _clinic()
+    first = _table(screen, "planned test")
+    whole = planned.table(expected.question, expected.rows).to_numpy().tolist()
+    assert [cells[:4] for cells in first] == [cells[:4] for cells in whole]
+    assert [cells for cells in first if cells[1] != "1"] == [cells for cells in whole if cells[1] != "1"]
+    assert all(cells[4] == "–" for cells in first if cells[1] == "1")
+    screen.toggle(key="own-every").set_value(True)
+    on.run(screen)
+    assert _table(screen, "planned test") == whole
+    [advice] = [box.value for box in screen.success]
+    at_two = [row for row in expected.rows if row.epsilon in (None, 2.0)]
+    assert advice == price.advise(replace(expected.question, epsilons=(2.0,)), at_two).words
+
+
+def test_visits_and_batches_leave_out_the_methods_that_cannot() -> None:
+    once, often = (on.visit("your-numbers", **QUICK, **more) for more in ({}, {"visits": "3", "batch": "50"}))
+    tried = [{cells[1] for cells in _table(screen, "method")} for screen in (once, often)]
+    assert tried[1] < tried[0] or len(tried[1]) < len(tried[0])
+    assert _table(once, "users, median") == _table(often, "users, median")  # a test counts a person once
+
+
+def test_the_page_for_a_meeting_holds_question_advice_picture_and_table() -> None:
+    found = _clinic()
+    page = one_page.one_page(found, "Signup <b>", "http://localhost:8501/your-numbers?base=50")
+    assert "<h1>Signup &lt;b&gt;</h1>" in page and "localhost" not in page and "bandit-lab price" in page
+    assert page.count("<circle") == len(found.rows)
+    assert summary.plain_html(found.advice.words) in page
+    for row in planned.table(found.question, found.rows).to_numpy().tolist():
+        assert all(f"<td>{summary.escape(cell)}" in page for cell in row)
+    shared = one_page.one_page(found, "", "https://lab.example.org/your-numbers?base=50")
+    assert 'href="https://lab.example.org/your-numbers?base=50"' in shared
+
+
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [
+        (None, False), ("http://localhost:8501/x", False), ("http://127.0.0.1/x", False), ("http://10.0.0.3/", False),
+        ("http://[::1]/", False), ("http://box.local/", False), ("http://box/", False), ("https://lab.org/x", True),
+    ],
+)  # fmt: skip
+def test_a_link_that_opens_here_only_is_not_forwarded(link: str | None, told: bool) -> None:
+    assert one_page.shareable(link) == told
+
+
+def test_the_command_on_the_page_makes_the_same_question_again(capsys: pytest.CaptureFixture[str]) -> None:
+    found = _clinic()
+    page = one_page.one_page(found)
+    command = html.unescape(re.search(r"<code>bandit-lab (.*?)</code>", page)[1])  # type: ignore[index]
+    assert cli.main(shlex.split(command)) == 0
+    assert capsys.readouterr().out.count("\n") == 1 + len(found.rows)

@@ -145,3 +145,16 @@ def test_a_policy_without_a_heuristic_rule_says_so(tmp_path):
     with pytest.raises(InputError) as refusal:
         stopping_lines(document(line("se"), line("adap-tt")), rule="heuristic")
     assert [(issue.path, "se" in issue.allowed) for issue in refusal.value.issues] == [("rule", True)]
+
+
+def test_people_who_come_several_times_are_refused_with_the_budget_to_use_which_is_used_on_request(printed):
+    """Two answers of half a budget each keep the whole one, so the runs are those of the half."""
+    asked = document(line("ctb-tt", 2.0), line("top-two"), visits=2)
+    with pytest.raises(InputError) as refusal:
+        decide(asked)
+    [issue] = refusal.value.issues
+    assert issue.path == "visits" and "ε/2" in issue.allowed
+    split = printed(asked, "--split-visits")
+    half = printed(document(line("ctb-tt", 1.0), line("top-two")))
+    assert [row["stop_mean"] for row in split] == [row["stop_mean"] for row in half]
+    assert split[0]["epsilon"] == "1.0"

@@ -10,13 +10,13 @@ import streamlit as st
 
 from bandit_core.data.tables import LARGEST
 from bandit_core.spec import notation
-from bandit_core.spec.errors import Issue
+from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.feedback import MOST_VISITS, MOST_WAITING
 from bandit_core.studies.business_case import GOALS
+from bandit_core.studies.price import LEAST_EPSILON, MOST_EPSILON, MOST_WEEKLY, read_epsilons
 from ui import page_fields, state
 
 MOST_USERS = 10**8
-LEAST_EPSILON, MOST_EPSILON = 0.01, 10.0
-SAME = "same"  # a budget that is the page's
 SEARCHES = ("nothing", "epsilon", "users", "both")
 DEFAULTS = {
     "as": "share",
@@ -26,6 +26,7 @@ DEFAULTS = {
     "least": "0",
     "most": "100",
     "users": "50000",
+    "week": "5000",
     "unit": "conversions",
     "eps": "2",
     "goal": "price",
@@ -34,8 +35,10 @@ DEFAULTS = {
     "delta": "0.05",
     "power": "0.8",
     "rule": "proved",
-    "epsl": SAME,
-    "epsc": SAME,
+    "list": "0.5, 1, 2, 4",
+    "visits": "1",
+    "batch": "1",
+    "zone": "0",
 }
 CHOICES = {
     "as": ("share", "amount"),
@@ -47,11 +50,16 @@ CHOICES = {
 RANGES = {  # of the numbers in the address
     **dict.fromkeys(("base", "least", "most"), (-LARGEST, LARGEST)),
     "users": (10, MOST_USERS),
+    "week": (1, MOST_WEEKLY),
+    "visits": (1, MOST_VISITS),
+    "batch": (1, MOST_WAITING),
+    "zone": (0.0, 1000.0),
     "eps": (LEAST_EPSILON, MOST_EPSILON),
     "limit": (1e-12, LARGEST),
     "delta": (0.0001, 0.3),
     "power": (0.5, 0.999),
 }
+WHOLE = ("users", "week", "visits", "batch")
 _MEMORY = "your-numbers"
 
 
@@ -83,16 +91,13 @@ def _take(asked: Mapping[str, str]) -> list[Issue]:
         if fields[name] not in allowed
     ]
     for name, (low, high) in RANGES.items():
-        value, whole = notation.read_number(fields[name]), name == "users"
+        value, whole = notation.read_number(fields[name]), name in WHOLE
         if isinstance(value, str) or not low <= value <= high or (whole and value != int(value)):
             issues.append(Issue(name, fields[name], f"a {'whole ' * whole}number from {low:g} to {high:g}"))
-    for name in ("epsl", "epsc"):
-        value = notation.read_number(fields[name])
-        if fields[name] != SAME and (isinstance(value, str) or not LEAST_EPSILON <= value <= MOST_EPSILON):
-            allowed = f"{SAME} (as for the whole page), or a number from {LEAST_EPSILON:g} to {MOST_EPSILON:g}"
-            issues.append(Issue(name, fields[name], allowed))
-        elif not isinstance(value, str):
-            fields[name] = f"{value:g}"
+    try:
+        read_epsilons(fields["list"])
+    except InputError as error:
+        issues.append(Issue("list", fields["list"], error.issues[0].allowed))
     if fields["search"] in ("users", "both") and fields["goal"] != "percent":
         issues.append(Issue("search", fields["search"], "users are searched where goal=percent only"))
     for issue in issues:

@@ -67,6 +67,11 @@ class Reply:
         return row.privacy not in ("none", "local") and self.experiment.lines[row.line].entry.privacy == "local"
 
 
+def amount(value: float, error: float) -> str:
+    """A loss with its error; without it where it is below half a percent."""
+    return words.number(value) if error < 0.005 * abs(value) else words.with_error(value, error)
+
+
 def reply(asked: Asked, chosen: Setting, question: Question, decision: Decision) -> Reply:
     """The answer as numbers."""
     experiment = decision.result.experiment
@@ -83,7 +88,7 @@ def verdict(answer: Reply) -> str:
     if answer.blind == 0:
         return "All options are equally good, so there is nothing to find out and nothing to lose."
     sentences = [
-        f"Without privacy, finding the best option costs **{words.with_error(base.lost, base.lost_stderr)} {unit}** "
+        f"Without privacy, finding the best option costs **{amount(base.lost, base.lost_stderr)} {unit}** "
         f"among {users} ({answer.method(base)}).",
         *_warnings(base, answer),
     ]
@@ -104,9 +109,9 @@ def verdict(answer: Reply) -> str:
 def _price(row: Cost, answer: Reply) -> str:
     """What one trust model costs beyond no privacy."""
     who, method, unit = f"If you {row.label}", answer.method(row), answer.amounts
-    extra = words.with_error(abs(row.extra), row.extra_stderr)
+    extra = amount(abs(row.extra), row.extra_stderr)
     if row.price_of_privacy == "open":
-        extra = words.with_error(row.extra, row.extra_stderr)
+        extra = amount(row.extra, row.extra_stderr)
         return (
             f"{who}, {row.trials} simulated runs do not show whether privacy at {answer.chosen.budget} costs anything: "
             f"the difference is {extra} {unit} ({method})."
@@ -116,7 +121,7 @@ def _price(row: Cost, answer: Reply) -> str:
             f"{who}, {method} at {answer.chosen.budget} loses **{extra} {unit} less** than the best method known here "
             "without privacy; without privacy it could be used as well, so privacy costs nothing."
         )
-    times = f": {words.with_error(row.price, row.price_stderr)} times as much" if math.isfinite(row.price) else ""
+    times = f": {amount(row.price, row.price_stderr)} times as much" if math.isfinite(row.price) else ""
     return f"{who}, privacy at {answer.chosen.budget} costs **{extra} {unit} more**{times} ({method})."
 
 
@@ -156,7 +161,7 @@ def describe(answer: Reply) -> str:
     parts = [f"{answer.chosen.unit} lost against the number of users, up to {words.count(answer.chosen.users)}."]
     for row in answer.rows:
         title = answer.decision.chosen(row.privacy).title
-        parts.append(f"{row.label} ({title}): {words.with_error(row.lost, row.lost_stderr)} at the end.")
+        parts.append(f"{row.label} ({title}): {amount(row.lost, row.lost_stderr)} at the end.")
     parts.append(f"Choosing at random: {words.number(answer.blind)}.")
     if answer.first > 0:
         parts.append(f"Keeping {answer.asked.names[0]} for everybody: {words.number(answer.first)}.")
@@ -191,7 +196,7 @@ def found_words(found: Found, answer: Reply, users: bool = False) -> str:
             f"{words.number(scale * found.blind)} {unit}"
         )
     low, high = (_at(at, users) if at is not None else more for at, more in ((least.low, "less"), (least.high, "more")))
-    lost = words.with_error(scale * found.lost, scale * found.lost_stderr)
+    lost = amount(scale * found.lost, scale * found.lost_stderr)
     value = f"**{_at(least.best, True)} users**" if users else f"ε = **{_at(least.best, False)}**"
     return f"{value} ({low} to {high}) with {words.plain(found.method)}, which loses {lost} {unit}"
 

@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pyarrow as pa
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import InputError
 from bandit_core.model import PROMISES
@@ -17,9 +18,14 @@ from bandit_core.simulation.store import Store
 from bandit_core.studies.best_method import FINALISTS, Contest, Decision, Question, Tried
 from bandit_core.studies.business_case import GOALS, goal
 from bandit_core.studies.goal_search import BestSearch, Found
+from bandit_core.studies.price import Price, PriceQuestion, PriceStudy, rows_of
+from bandit_core.studies.price import advise as advise_on
 from ui import charts, gallery, runner, shared, theme, uploads, words
 from ui.your_numbers import address
-from ui.your_numbers.answers import Reply, found_words, goals, rivals, verdict
+from ui.your_numbers.answers import Reply, amount, found_words, goals, rivals, verdict
+from ui.your_numbers.inputs import Asked, Setting, question_of
+from ui.your_numbers.one_page import TITLE, one_page
+from ui.your_numbers.planned import table
 from ui.your_numbers.summary import summary_page
 from ui.your_numbers.until import Until
 
@@ -40,14 +46,14 @@ def cards(answer: Reply) -> None:
         with column.container(border=True, height="stretch"):
             st.markdown(f"{theme.TRUST_SIGNS[row.privacy]} **{row.label.capitalize()}**")
             st.html(f'<div style="height:4px;border-radius:2px;background:{colours[row.line]}"></div>')
-            st.markdown(f"### {words.with_error(row.lost, row.lost_stderr)}")
+            st.markdown(f"### {amount(row.lost, row.lost_stderr)}")
             st.markdown(f"with **{answer.method(row)}**")
             lines = [f"{answer.amounts} lost against always giving the best option"]
             if math.isfinite(row.extra):
-                beyond = words.with_error(abs(row.extra), row.extra_stderr)
+                beyond = amount(abs(row.extra), row.extra_stderr)
                 lines.append(f"{beyond} {'less' if row.extra < 0 else 'more'} than without privacy")
             if math.isfinite(row.price):
-                lines.append(f"{words.with_error(row.price, row.price_stderr)} times the loss without privacy")
+                lines.append(f"{amount(row.price, row.price_stderr)} times the loss without privacy")
             if equal := rivals(answer, row.privacy):
                 lines.append(equal)
             st.caption("  \n".join(lines))
@@ -84,11 +90,11 @@ def _methods(answer: Reply) -> pa.Table:
 
 def _method(each: Tried, answer: Reply) -> dict[str, str]:
     scale = answer.asked.scale
-    behind = words.with_error(scale * each.behind, scale * each.behind_stderr)
+    behind = amount(scale * each.behind, scale * each.behind_stderr)
     return {
         "who is trusted": PROMISES[each.privacy].who,
         "method": each.title,
-        f"{answer.chosen.unit} lost": words.with_error(scale * each.lost, scale * each.stderr),
+        f"{answer.chosen.unit} lost": amount(scale * each.lost, scale * each.stderr),
         "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: within the error",
         "runs": f"{each.trials}, reported" if each.finalist else f"{each.trials}, to choose",
     }
@@ -144,7 +150,12 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
 
 def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     """The inverse questions: the smallest ε, and the fewest users, for a limit that the visitor chooses."""
-    st.subheader("Which ε can I afford?")
+    fold = st.expander("Which ε can I afford?", expanded=address.first_value("search") != "nothing")
+    with fold:
+        return _searches(answer, kept)
+
+
+def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     kinds = goals(answer.chosen.unit)
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     kind = right.selectbox(
@@ -247,29 +258,95 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     st.caption(f"{what} (with 95% intervals). The dashed line is your limit.")
 
 
-def take_away(answer: Reply, found: dict[str, list[Found]], until: Until | None = None) -> None:
-    """The one-page summary, and the links where the numbers were typed."""
+def known(asked: Asked, chosen: Setting, until: Until | None, decision: Decision | None) -> Price:
+    """The answer at the budget of the page, as far as it is known."""
+    question = question_of(asked, chosen)
+    outs = {} if until is None else {chosen.tested: until.rows}
+    one_budget = isinstance(chosen.epsilon, float)
+    return Price(question, rows_of(question, outs, {chosen.tested: decision} if one_budget else {}))
+
+
+def advise(place: DeltaGenerator, price: Price, until: Until | None, decision: Decision | None) -> None:
+    """What to do, once all that it follows from is known."""
+    advice = advise_on(price.question, price.rows, words.plain)
+    tested = until is not None or advice.kind == "nothing"
+    if tested and (decision is not None or advice.kind in ("test", "stop", "nothing")):
+        place.success(advice.words, icon=":material/tips_and_updates:")
+
+
+def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None) -> Price:
+    """The answer at every budget that is compared: what is known of them, or all of it once it is simulated."""
+    st.subheader("ε side by side")
+    budgets = tuple(sorted({*chosen.budgets, chosen.tested}))
+    question = question_of(asked, chosen, *budgets)
+    known = {(row.privacy, row.epsilon): row for row in now.rows}
+    price = Price(question, tuple(known.get((row.privacy, row.epsilon), row) for row in rows_of(question)))
+    if len(budgets) > 1 and st.toggle(
+        "Simulate every ε",
+        key="own-every",
+        help="Also find the best learner, and the time of the test that stops by itself, at each ε of the table.",
+    ):
+        price = _every(question, store) or price
+    private = store is not None
+    rows = shared.of_controls(
+        "own-table", (question, price.rows), lambda: shared.as_sent(table(question, price.rows)), private
+    )
+    st.dataframe(rows, hide_index=True, width="stretch", alt="Time and loss for each level of trust and each ε")
+    st.caption("The same ε is a different promise for each level of trust. “Stops by itself” is the median.")
+    return price
+
+
+def _every(question: PriceQuestion, store: Store | None) -> Price | None:
+    """The answer at every budget, kept in the session as long as the question is the same."""
+    memory = st.session_state.get("own-price")
+    if memory is None or memory[0] != question:
+        try:
+            found = runner.study_of(lambda: PriceStudy(question, store), question, "own-price", store)
+        except InputError as error:
+            uploads.refuse(error)
+            return None
+        if found is None:
+            return None
+        memory = st.session_state["own-price"] = question, found
+    found_before: Price = memory[1]
+    return found_before
+
+
+def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until: Until | None) -> None:
+    """The page for a meeting, the sheet for engineers, and the links where the numbers were typed."""
+    st.subheader("Take it to a meeting")
     private = answer.private
-    columns = st.columns(3, vertical_alignment="bottom")
     fields = address.page_memory()["fields"]
     limit = f"at most {fields['limit']} {goals(answer.chosen.unit)[fields['goal']]}"
     link = None if private else address.link()
+    left, *columns = st.columns([2, 1, 1], vertical_alignment="bottom")
+    title = left.text_input("Title of the page", TITLE, 80, key="own-title", help="It stands above the printed page.")
+    # Files are made when they are asked for, by a thread without a session: all that they need is handed over now.
     columns[0].download_button(
-        "One-page summary (HTML)",
-        # The file is made when it is asked for, by a thread without a session: all that it needs is handed to it now.
-        data=partial(summary_page, answer, verdict(answer), found, limit, link, until=until),
+        "One page to print",
+        data=partial(one_page, price, " ".join(title.split()), link),
         file_name="price-of-privacy.html",
         mime="text/html",
         on_click="ignore",
-        help="A page to forward or to print; it needs nothing else. It holds means, never single rewards.",
+        help="Question, advice, one picture and one table (HTML). It holds means, never single rewards.",
+        width="stretch",
+    )
+    columns[1].download_button(
+        "Sheet for engineers",
+        data=partial(summary_page, answer, verdict(answer), found, limit, link, until=until),
+        file_name="price-of-privacy-details.html",
+        mime="text/html",
+        on_click="ignore",
+        help="Methods, promises, seeds and versions (HTML). It holds means, never single rewards.",
         width="stretch",
     )
     if private:
-        columns[1].caption("No link here: what was uploaded never goes into one. Forward the summary instead.")
+        st.caption("No link here: what was uploaded never goes into one. Forward the page instead.")
         return
-    with columns[1].popover("Copy link", width="stretch", help="The address of this page with your typed numbers."):
+    _, *columns = st.columns([2, 1, 1], vertical_alignment="bottom")
+    with columns[0].popover("Copy link", width="stretch", help="The address of this page with your typed numbers."):
         st.code(address.link(), language=None, wrap_lines=True)
-    with columns[2]:
+    with columns[1]:
         gallery.link_to_explore("Open in Explore", answer.experiment)
 
 
@@ -280,7 +357,7 @@ def explanation(answer: Reply) -> None:
             "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
             "noisy version of it. *Lost* is the difference to giving everybody the best option from the start. This is "
             f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
-            "holds the middle 90 % of the runs.\n\nFor each trust model every method of this lab that keeps at least "
+            "holds the middle 90% of the runs.\n\nFor each trust model every method of this lab that keeps at least "
             "the "
             "promise and takes these options is tried, and the best one is shown. So the cost of privacy compares the "
             "best method known here with privacy with the best one without; a better method may exist. "

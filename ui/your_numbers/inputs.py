@@ -7,7 +7,7 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,19 +24,32 @@ from bandit_core.data.observations import (
 )
 from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import MOST_BYTES, MOST_ROWS, Trouble, read_sheet
+from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
-from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
-from bandit_core.studies.business_case import read_lifts, typed_arms
+from bandit_core.studies.business_case import observed_arms, read_lifts, typed_arms
+from bandit_core.studies.price import EPSILONS, PriceQuestion, read_epsilons
+from bandit_core.studies.roll_out import TRIALS
 from ui import epsilon_grid, real_world_budgets, uploads, words
 from ui.your_numbers import limits as reward_limits
-from ui.your_numbers.address import MOST_USERS, first_value, key_of, number_at_first, remember, write_address
+from ui.your_numbers.address import MOST_USERS, RANGES, first_value, key_of, number_at_first, remember, write_address
+from ui.your_numbers.limits import percent
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
-_FOUND = ("run-own", "run-own-search-ε", "run-own-search-users", "own-found", "run-own-until", "own-until")
+RULES: dict[Rule, str] = {"proved": "proved", "heuristic": "heuristic, no proof"}
+_FOUND = (
+    "run-own",
+    "run-own-search-ε",
+    "run-own-search-users",
+    "own-found",
+    "run-own-until",
+    "own-until",
+    "run-own-price",
+    "own-price",
+)
 _OF_UPLOADS = (
     "own-store",
     "own-columns-read",
@@ -88,11 +101,29 @@ class Asked:
 
 @dataclass(frozen=True)
 class Setting:
-    """How many users, what the reward is called, and what privacy they want."""
+    """How many users, how they come, what the reward is called, what privacy they want, and what tests may get wrong.
+
+    ``budgets`` are compared; ``slider`` is the budget of tests where users have budgets of their own. ``zone`` is in
+    percent of the first option.
+    """
 
     users: int
     unit: str
     epsilon: float | Epsilon
+    weekly: int = 5000
+    visits: int = 1
+    batch: int = 1
+    delta: float = 0.05
+    power: float = 0.8
+    rule: Rule = "proved"
+    zone: float = 0.0
+    budgets: tuple[float, ...] = EPSILONS
+    slider: float = 2.0
+
+    @property
+    def tested(self) -> float:
+        """The budget of tests."""
+        return self.epsilon if isinstance(self.epsilon, float) else self.slider
 
     @property
     def budget(self) -> str:
@@ -185,14 +216,14 @@ def _typed() -> Asked | None:
     names = ("baseline", *(f"option {number}" for number in range(1, len(arms))))
     means = [low + (high - low) * arm.mean for arm in arms]
     best = [name for name, mean in zip(names, means, strict=True) if mean == max(means)]
-    unit = " %" if amount == "share" else ""
+    unit = "%" if amount == "share" else ""
     st.markdown(
         "You compare "
         + ", ".join(f"**{name}** {words.number(mean)}{unit}" for name, mean in zip(names, means, strict=True))
         + f". Best: **{' and '.join(best)}**. Typed numbers are taken as exact."
     )
     worth = (0.0, 1.0) if amount == "share" else (low, high)
-    return Asked(arms, names, *worth, None, "The numbers were typed and taken as exact.", unit.strip())
+    return Asked(arms, names, *worth, None, "The numbers were typed and taken as exact.", unit)
 
 
 def _parsed(upload: Any, name: str, read: Any, *how: Any) -> Any:
@@ -312,17 +343,16 @@ def _columns(offered: Sequence[str], slot: str) -> tuple[tuple[str, ...], bool]:
 def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
     """What was observed as the options of the question; methods with privacy see rewards cut to the limits."""
     options, cut = seen.options, reward_limits.cut_words(seen.options, limits)
-    low, high = min(limits[0], seen.limits[0]), max(limits[1], seen.limits[1])
-    clip = _shares(limits, low, high) if cut else None
+    arms, low, high, clip = observed_arms(options, limits)
     return Asked(
-        arms=tuple(option.rescaled(low, high).arm(clip) for option in options),
+        arms=arms,
         names=tuple(option.name for option in options),
         low=low,
         high=high,
         observed=options,
         sure=certainty(options),
         cut=cut,
-        limits=limits if cut else None,
+        limits=None if clip is None else limits,
         amounts=not all(option.clipped(*limits).yes_or_no for option in options),
         misled=reward_limits.misled_words(options, limits),
     )
@@ -343,7 +373,7 @@ def _observed_table(options: Sequence[Option], asked: Asked) -> None:
         interval = option.interval
         ends = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "unknown"
         row = {"option": defused(option.name), "observations": f"{option.count:,}"}
-        row |= {"mean": words.number(option.mean), "95 % interval": ends}
+        row |= {"mean": words.number(option.mean), "95% interval": ends}
         if asked.limits:
             outside, mean = option.outside(*asked.limits), option.clipped(*asked.limits).mean
             row |= {"cut": f"{outside:,} ({percent(outside / option.count)})", "mean after the cut": words.number(mean)}
@@ -363,7 +393,7 @@ def certainty(options: Sequence[Option]) -> str:
     order = np.argsort(-chances, kind="stable")
     name, chance = words.plain(options[order[0]].name), chances[order[0]]
     if chance > 0.99:
-        return f"You can be more than 99 % sure that **{name}** is the best of these options. {after}"
+        return f"You can be more than 99% sure that **{name}** is the best of these options. {after}"
     if chance >= 0.8:
         return (
             f"You can be about {percent(round(chance, 2))} sure that **{name}** is the best of these options. {after}"
@@ -381,7 +411,7 @@ def certainty(options: Sequence[Option]) -> str:
 
 def setting(asked: Asked) -> Setting | None:
     """The rest of the question; None where an uploaded list of budgets cannot be used."""
-    left, right = st.columns(2)
+    left, middle, right = st.columns(3)
     users = left.number_input(
         "Users",
         min_value=10,
@@ -389,7 +419,16 @@ def setting(asked: Asked) -> Setting | None:
         value=int(number_at_first("users")),
         step=1000,
         key=key_of("users"),
-        help="How many users will be given one of the options.",
+        help="How many people will be given one of the options.",
+    )
+    weekly = middle.number_input(
+        "Users a week",
+        1,
+        int(RANGES["week"][1]),
+        int(number_at_first("week")),
+        step=1000,
+        key=key_of("week"),
+        help="How many people come in a week. It turns numbers of users into weeks.",
     )
     amounts = first_value("as") == "amount" if asked.observed is None else asked.amounts
     own, other = (AMOUNT_UNITS, RATE_UNITS) if amounts else (RATE_UNITS, AMOUNT_UNITS)
@@ -412,7 +451,10 @@ def setting(asked: Asked) -> Setting | None:
         help="The privacy budget: how much one answer may tell about the person who gave it.",
     )
     st.caption(words.odds(epsilon))
-    remember(users=str(int(users)), unit=unit, eps=f"{epsilon:g}")
+    remember(users=str(int(users)), week=str(int(weekly)), unit=unit, eps=f"{epsilon:g}")
+    more = _details(int(weekly))
+    if more is None:
+        return None
     distribution: Epsilon | None = None
     with st.expander("Which ε do others use? Do my users differ?"):
         real_world_budgets.table("one answer of one user")
@@ -432,7 +474,85 @@ def setting(asked: Asked) -> Setting | None:
                 return None
             distribution = read[0]
             st.caption(f"{read[1]:,} users' own budgets are used instead of the slider.")
-    return Setting(int(users), unit, float(epsilon) if distribution is None else distribution)
+    budget = float(epsilon) if distribution is None else distribution
+    return Setting(int(users), unit, budget, int(weekly), slider=float(epsilon), **more)
+
+
+def _details(weekly: int) -> dict[str, Any] | None:
+    """How people come, what a test may get wrong, and which ε are compared; None where the list cannot be used."""
+    with st.expander("Visits, results at night, chance of error, other ε"):
+        first, second, third = st.columns(3, vertical_alignment="bottom")
+        visits = first.number_input(
+            "Visits of one person",
+            *RANGES["visits"],
+            int(number_at_first("visits")),
+            key=key_of("visits"),
+            help="The ε of a person covers all visits. A test counts one of them, a learner counts all.",
+        )
+        batch = second.number_input(
+            "Learn after every ... visits",
+            *RANGES["batch"],
+            int(number_at_first("batch")),
+            key=key_of("batch"),
+            help="1: after each visit. Results at night come once a day: a seventh of the visits of a week.",
+        )
+        night = max(1, round(weekly * visits / 7))
+        third.caption(f"Every night: {words.count(min(night, int(RANGES['batch'][1])))} visits.")
+        first, second, third = st.columns(3, vertical_alignment="bottom")
+        delta = first.number_input(
+            "Chance of error, α and δ",
+            *RANGES["delta"],
+            number_at_first("delta"),
+            step=0.01,
+            format="%g",
+            key=key_of("delta"),
+            help="Planned test: the level α, two-sided, for all comparisons. Test that stops by itself: δ, the "
+            "chance that it names an option that is not the best.",
+        )
+        power = second.number_input(
+            "Power of the planned test",
+            *RANGES["power"],
+            number_at_first("power"),
+            step=0.05,
+            format="%g",
+            key=key_of("power"),
+            help="The chance that the planned test finds the difference.",
+        )
+        zone = third.number_input(
+            "Ignore differences up to, %",
+            *RANGES["zone"],
+            number_at_first("zone"),
+            step=1.0,
+            format="%g",
+            key=key_of("zone"),
+            help="In percent of the first option. Options that close to the best count as equally good in the planned "
+            "test. The test that stops by itself always looks for the single best one.",
+        )
+        left, right = st.columns(2, vertical_alignment="bottom")
+        rule: Any = left.segmented_control(
+            "Rule to stop by",
+            list(RULES),
+            default=first_value("rule"),
+            required=True,
+            format_func=RULES.__getitem__,
+            key=key_of("rule"),
+            help="Proved: wrong with probability δ at most, whatever the options are. Heuristic: the rule that "
+            "published programs use; how often it is wrong can only be measured.",
+        )
+        text = right.text_input(
+            "ε to compare",
+            first_value("list"),
+            key=key_of("list"),
+            help="With commas between them: the budgets that stand side by side below.",
+        )
+        numbers = {"delta": float(delta), "power": float(power), "zone": float(zone)}
+        numbers |= {"visits": int(visits), "batch": int(batch)}
+        remember(rule=rule, list=text, **{name: f"{value:.12g}" for name, value in numbers.items()})
+        try:
+            return {**numbers, "rule": rule, "budgets": read_epsilons(text)}
+        except InputError as error:
+            uploads.refuse(error)
+            return None
 
 
 def is_private(asked: Asked, chosen: Setting) -> bool:
@@ -440,7 +560,16 @@ def is_private(asked: Asked, chosen: Setting) -> bool:
     return asked.observed is not None or not isinstance(chosen.epsilon, float)
 
 
-def question_of(asked: Asked, chosen: Setting) -> Question:
-    """The question that the simulations answer; the address follows it."""
+def question_of(asked: Asked, chosen: Setting, *epsilons: float) -> PriceQuestion:
+    """The whole question, at these budgets."""
+    return PriceQuestion(
+        asked.arms, chosen.users, chosen.weekly, epsilons or (chosen.tested,), chosen.visits, chosen.batch,
+        chosen.delta, chosen.power, chosen.rule, TRIALS, chosen.zone / 100 * abs(asked.means[0]) / asked.scale,
+        clip=asked.clip, note=asked.cut[:600], names=asked.names, low=asked.low, scale=asked.scale, unit=chosen.unit,
+    )  # fmt: skip
+
+
+def contest_of(asked: Asked, chosen: Setting) -> Question:
+    """The question which learner loses least; the address follows it."""
     write_address(is_private(asked, chosen))
-    return Question(asked.arms, chosen.users, chosen.epsilon, note=asked.cut[:600], clip=asked.clip)
+    return replace(question_of(asked, chosen).contest(chosen.tested), epsilon=chosen.epsilon)

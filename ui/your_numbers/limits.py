@@ -7,12 +7,16 @@ from collections.abc import Collection, Sequence
 import streamlit as st
 
 from bandit_core.data.observations import Observations, Option, best_of, cut_misleads, harmless_limits
-from bandit_core.spec.number_text import percent
 from ui import uploads, words
 
 OWN_LIMITS = "others, known beforehand"
 NEAR = "without those far from all others"
-SHARES = {1.0: "all rewards", 0.99: "99 % of each option's", 0.95: "95 % of each option's"}
+SHARES = {1.0: "all rewards", 0.99: "99% of each option's", 0.95: "95% of each option's"}
+
+
+def percent(share: float) -> str:
+    """``77.5%``, three digits."""
+    return f"{100 * share:.3g}%"
 
 
 def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[int, int]:

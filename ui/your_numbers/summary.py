@@ -16,7 +16,7 @@ from bandit_core import places
 from bandit_core.model import PROMISES
 from bandit_core.studies.goal_search import Found
 from ui import theme, words
-from ui.your_numbers.answers import Reply, found_words
+from ui.your_numbers.answers import Reply, amount, found_words
 from ui.your_numbers.until import LEAST, Until, bits_words, loss_rows, promises, sentence, times_rows
 
 _STYLE = """
@@ -50,7 +50,7 @@ def _colours(answer: Reply, dark: bool) -> str:
     return ";".join(f"--{name}:{shade}" for name, shade in shades.items())
 
 
-def _plain_html(markdown: str) -> str:
+def plain_html(markdown: str) -> str:
     """The few marks of a verdict as HTML: bold, and escapes taken away."""
     text = escape(re.sub(r"\\(.)", r"\1", markdown.replace("**", "\0")))
     return re.sub(r"\0(.*?)\0", r"<b>\1</b>", text).replace("\0", "")
@@ -63,7 +63,7 @@ def _bars(answer: Reply) -> str:
             f"{theme.TRUST_SIGNS[row.privacy]} {row.label}",
             answer.decision.chosen(row.privacy).title,
             (row.lost, row.lost_low, row.lost_high),
-            words.with_error(row.lost, row.lost_stderr),
+            amount(row.lost, row.lost_stderr),
             f"line{row.line}",
         )
         for row in answer.rows
@@ -71,7 +71,7 @@ def _bars(answer: Reply) -> str:
     exact = {"choosing at random": answer.blind}
     if answer.first > 0:
         exact[f"keeping {answer.asked.names[0]}"] = answer.first
-    rows += [(label, "", (lost,) * 3, words.with_error(lost, 0.0), "none") for label, lost in exact.items()]
+    rows += [(label, "", (lost,) * 3, words.number(lost), "none") for label, lost in exact.items()]
     widest = float(np.nanmax([row[2] for row in rows])) or 1.0
     parts = []
     for label, method, (lost, low, high), shown, colour in rows:
@@ -98,7 +98,7 @@ def _options(answer: Reply) -> str:
         interval = asked.observed[place].interval if asked.observed else None
         sure = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "–"
         count = f"{asked.observed[place].count:,}" if asked.observed else "typed"
-        shown = f"{words.number(100 * float(mean))} %" if rate else words.number(float(mean))
+        shown = f"{words.number(100 * float(mean))}%" if rate else words.number(float(mean))
         cut = ""
         if asked.limits and asked.observed:
             cut = f"<td>{words.number(asked.observed[place].clipped(*asked.limits).mean)}"
@@ -141,14 +141,15 @@ def _table(rows: list[dict[str, str]]) -> str:
     return f"<div style='overflow-x:auto'><table><tr>{head}{body}</table></div>"
 
 
-def _until(until: Until) -> str:
+def _until(until: Until, answer: Reply) -> str:
     """Users until a decision, and what is lost on the way."""
-    unit, users = escape(until.answer.chosen.unit), words.count(until.question.users)
+    unit, users = escape(answer.chosen.unit), words.count(until.question.users)
     notes = escape(" ".join(filter(None, (promises(until), LEAST, bits_words(until)))))
     return (
-        f"<h2>Until when?</h2><p>{_plain_html(sentence(until))}</p>{_table(times_rows(until))}"
+        f"<h2>A test that stops by itself</h2><p>{plain_html(sentence(until))}</p>{_table(times_rows(until))}"
         f"<p class='small'>{notes} Rule to stop by: {until.question.rule}. {until.question.trials} runs with seed "
-        f"{until.question.seed}.</p><h2>Lost on the way: {unit} among {users} users</h2>{_table(loss_rows(until))}"
+        f"{until.question.seed}.</p><h2>Lost on the way: {unit} among {users} users</h2>"
+        + _table(loss_rows(until, answer))
     )
 
 
@@ -172,7 +173,7 @@ def summary_page(
     searched = ""
     for axis, rows in found.items():
         told = "".join(
-            f"<li>{escape(PROMISES[each.privacy].who)}: {_plain_html(found_words(each, answer, axis == 'users'))}"
+            f"<li>{escape(PROMISES[each.privacy].who)}: {plain_html(found_words(each, answer, axis == 'users'))}"
             for each in rows
         )
         searched += f"<h2>{'Fewest users' if axis == 'users' else 'Smallest ε'} for {escape(limit)}</h2><ul>{told}</ul>"
@@ -188,13 +189,13 @@ def summary_page(
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
         f"<title>What would privacy cost?</title><style>{style}</style></head><body>"
         "<h1>What would privacy cost with these numbers?</h1>"
-        f"<p class='lead'>{_plain_html(verdict)}</p>"
+        f"<p class='lead'>{plain_html(verdict)}</p>"
         f"<h2>{escape(words.sentence(chosen.unit))} lost among {words.count(chosen.users)} users, "
         f"{escape(chosen.budget)}</h2>{_bars(answer)}"
         f"<p class='small'>± is one standard error over {answer.rows[0].trials} simulated runs; whiskers show the "
         f"95% interval of the mean. It does not cover how far the options' means are from the truth.</p>{odds}"
-        f"{'' if until is None else _until(until)}{searched}"
-        f"<h2>The options</h2>{_options(answer)}{ends}<p>{_plain_html(asked.sure)}</p>"
+        f"{'' if until is None else _until(until, answer)}{searched}"
+        f"<h2>The options</h2>{_options(answer)}{ends}<p>{plain_html(asked.sure)}</p>"
         "<h2>What it means</h2><p><b>Trust no one</b>: each answer is randomised on the user's device before it "
         "is sent (local differential privacy). <b>Trust a curator</b>: someone sees the answers, and only "
         "private results leave (central). The same ε is a different promise in each. The methods are the best of "

@@ -1,0 +1,530 @@
+"""Your numbers' whole question: what each level of trust costs at each budget, in losses, users and weeks.
+
+There are three ways to find the best option: a planned A/B test, a test that stops by itself, and a learner that earns
+while it learns. Tests count each person once, so the whole budget of a person goes into one answer. A learner meets a
+person ``visits`` times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bandit_core.data.observations import Observations, read_observations
+from bandit_core.model import PROMISES, Privacy
+from bandit_core.policies.stopping import Rule
+from bandit_core.simulation.store import Store
+from bandit_core.spec import notation
+from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.feedback import MOST_VISITS, MOST_WAITING
+from bandit_core.spec.number_text import number, with_error
+from bandit_core.spec.rewards import Arm
+from bandit_core.studies.best_method import Contest, Decision, Question
+from bandit_core.studies.business_case import costs, observed_arms, typed_arms
+from bandit_core.studies.roll_out import TRIALS, RollOut, RollOutQuestion, RollOutStudy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = (
+    "trust", "epsilon", "method", "loss", "loss_stderr", "extra", "extra_stderr", "test_users", "test_weeks",
+    "stop_users_median", "stop_weeks_median",
+)  # fmt: skip
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+MOST_EPSILONS = 8
+LEAST_EPSILON, MOST_EPSILON = 0.01, 10.0
+MOST_PEOPLE = 10**10
+MOST_WEEKLY = 10**10
+MOST_WEEKS = 104  # a longer test is not practical
+PRIVATE: tuple[Privacy, ...] = ("local", "central")  # least trust first
+
+Escape = Callable[[str], str]
+
+
+def weeks_words(weeks: float) -> str:
+    """A time in words: ``9.9 weeks``, ``3.5 days``, ``5.4 years (not in practice)``."""
+    if not math.isfinite(weeks):
+        return "not in practice"
+    if weeks > MOST_WEEKS:
+        years = weeks * 7 / 365.25
+        return f"{'over 1,000' if years > 1000 else number(years, 2)} years (not in practice)"
+    if weeks >= 1:
+        return f"{number(weeks, 2)} week{'' if number(weeks, 2) == '1' else 's'}"
+    days = number(7 * weeks, 2)
+    return "under a day" if weeks < 1 / 7 else f"{days} day{'' if days == '1' else 's'}"
+
+
+def read_epsilons(text: str) -> tuple[float, ...]:
+    """Budgets from text such as ``0.5, 1, 2, 4``, ascending, each once.
+
+    Raises
+    ------
+    InputError
+        Where one is no number from 0.01 to 10, or where there are too many.
+    """
+    found = [notation.read_number(part) for part in text.split(",")]
+    if len(found) > MOST_EPSILONS or not all(_is_number(each, LEAST_EPSILON, MOST_EPSILON, False) for each in found):
+        allowed = f"1 to {MOST_EPSILONS} numbers from {LEAST_EPSILON:g} to {MOST_EPSILON:g}, such as 0.5, 1, 2"
+        raise InputError([Issue("epsilon", text, allowed)])
+    return tuple(sorted({float(each) for each in found}))
+
+
+def sure_words(epsilon: float) -> str:
+    """What ``50% sure`` of someone's answer can become at most: ``73%``."""
+    sure = 100 / (1 + math.exp(-epsilon))
+    return f"{sure:.0f}%" if sure < 99 else f"{sure:.4g}%"
+
+
+@dataclass(frozen=True)
+class PriceQuestion:
+    """Options with rewards in [0, 1], ``users`` people, ``weekly`` of them a week, and the budgets of a person.
+
+    A reward of 0 is ``low`` of the ``unit``, and one of 1 is ``scale`` more. The rest is
+    as in `Question` and `RollOutQuestion`.
+    """
+
+    arms: tuple[Arm, ...]
+    users: int
+    weekly: int
+    epsilons: tuple[float, ...]
+    visits: int = 1
+    batch: int = 1
+    delta: float = 0.05
+    power: float = 0.8
+    rule: Rule = "proved"
+    trials: int = TRIALS
+    zone: float = 0.0
+    seed: int = 0
+    clip: tuple[float, float] | None = None
+    note: str = ""
+    names: tuple[str, ...] = ()
+    low: float = 0.0
+    scale: float = 1.0
+    unit: str = "conversions"
+
+    @property
+    def weeks(self) -> float:
+        """Weeks until everyone has come."""
+        return self.users / self.weekly
+
+    @property
+    def keep(self) -> float:
+        """What giving everyone the first option loses, in the unit."""
+        means = self.roll_out().means
+        return self.users * self.visits * self.scale * (max(means) - means[0])
+
+    @property
+    def undecided(self) -> bool:
+        """Whether no test names a single best option at some level of trust."""
+        asked = self.roll_out()
+        both = (asked, replace(asked, zone=0.0))
+        return any(each.effect(privacy) <= 1e-12 for each in both for privacy in ("none", *PRIVATE))
+
+    def contest(self, epsilon: float) -> Question:
+        """The question which learner loses least."""
+        return Question(
+            self.arms, self.users * self.visits, epsilon, seed=self.seed, note=self.note, clip=self.clip,
+            visits=self.visits, batch=self.batch,
+        )  # fmt: skip
+
+    def roll_out(self, *epsilons: float) -> RollOutQuestion:
+        """The question when a test ends, at these budgets for each private level of trust."""
+        budgets = tuple((privacy, epsilon) for privacy in PRIVATE for epsilon in epsilons)
+        return RollOutQuestion(
+            self.arms, self.users, budgets, self.delta, self.power, self.rule, self.trials, self.seed, self.clip,
+            self.zone,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Row:
+    """One level of trust at one budget. Losses are in the unit; what is not known is NaN, and never is infinite.
+
+    ``test_users`` name the best option in a planned test, ``lift_users`` show there that it beats the first one;
+    ``stop_users`` is the median of the test that stops by itself.
+    """
+
+    privacy: Privacy
+    epsilon: float | None
+    test_users: float
+    lift_users: float
+    stop_users: float = math.nan
+    method: str = ""
+    loss: float = math.nan
+    loss_stderr: float = math.nan
+    extra: float = math.nan
+    extra_stderr: float = math.nan
+
+    @property
+    def way(self) -> Literal["test", "stop"]:
+        """The quicker test: a planned one, or one that stops by itself."""
+        return "stop" if self.stop_users < self.test_users else "test"
+
+    @property
+    def quickest(self) -> float:
+        """Users of the quicker test."""
+        return self.stop_users if self.way == "stop" else self.test_users
+
+    @property
+    def who(self) -> str:
+        """``trust a curator at ε = 1``."""
+        return PROMISES[self.privacy].who + ("" if self.epsilon is None else f" at ε = {self.epsilon:g}")
+
+
+def rows_of(
+    question: PriceQuestion,
+    outs: Mapping[float, Sequence[RollOut] | None] = {},
+    decisions: Mapping[float, Decision | None] = {},
+) -> tuple[Row, ...]:
+    """No privacy, then each level of trust at each budget; with what is known of searches and learners."""
+    asked = question.roll_out(*question.epsilons)
+    options, rows = len(asked.means), []
+    for (privacy, epsilon), size, lift in zip(asked.trusts, asked.sizes, asked.lift_sizes, strict=True):
+        at = question.epsilons[0] if epsilon is None else epsilon
+        out = next((each for each in outs.get(at) or () if each.privacy == privacy), None)
+        decision, known = decisions.get(at), {}
+        for cost in () if decision is None else costs(decision.result, question.scale, decision.levels):
+            if cost.privacy == privacy:
+                known = {name: getattr(cost, name) for name in ("extra", "extra_stderr")}
+                known |= {"loss": cost.lost, "loss_stderr": cost.lost_stderr}
+                known["method"] = decision.chosen(privacy).title  # type: ignore[union-attr]
+        rows.append(
+            Row(
+                privacy,
+                epsilon,
+                size.total(options) if asked.effect(privacy) > 0 else math.inf,
+                math.inf if lift is None else lift.total(options),
+                math.nan if out is None else out.times.quantile(0.5),
+                **known,  # type: ignore[arg-type]
+            )
+        )
+    return tuple(rows)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Advice
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do: the row that it speaks of (None: keep the first option), and the sentence."""
+
+    kind: Literal["test", "stop", "learn", "keep", "open", "nothing"]
+    row: Row | None
+    words: str
+
+
+def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -> Advice:
+    """What follows from a table.
+
+    The least trust at which a test ends in time, and there the smallest ε. Where none does, the learner that loses
+    least, as long as it clearly loses less than keeping the first option.
+    """
+    plain, *private = rows
+    limit = min(question.weeks, MOST_WEEKS)
+    if not any(math.isfinite(row.test_users) for row in rows):
+        return Advice("nothing", None, "**Nothing to find**: several options are equally good.")
+    private.sort(key=lambda row: (PRIVATE.index(row.privacy), row.epsilon))
+
+    def weeks(users: float) -> str:
+        return weeks_words(users / question.weekly)
+
+    for row in private:
+        if row.quickest / question.weekly <= limit:
+            name = {"test": "a planned A/B test", "stop": "a test that stops by itself"}[row.way]
+            half = " in half of all runs" if row.way == "stop" else ""
+            told = f"**If you {row.who}, {name} finds the best option in {weeks(row.quickest)}{half}**; "
+            other = f"without privacy the quickest test takes {weeks(plain.quickest)}."
+            less = [each for each in private if PRIVATE.index(each.privacy) < PRIVATE.index(row.privacy)]
+            if less:
+                best = min(less, key=lambda each: each.quickest)
+                other += f" If you {best.who}, it takes {weeks(best.quickest)}."
+            return Advice(row.way, row, told + other)
+    first = escape(question.names[0]) if question.names else "the first option"
+    late = f"no private test ends within {weeks(limit * question.weekly)}"
+    if any(math.isnan(row.loss) for row in private):
+        return Advice("open", None, f"**{late[0].upper()}{late[1:]}.** What a learner loses was not simulated.")
+    learners = [row for row in private if row.loss + 2 * row.loss_stderr < question.keep]
+    if learners:
+        best = min(learners, key=lambda row: row.loss)
+        unit = escape(question.unit)
+        return Advice(
+            "learn",
+            best,
+            f"**Learn while you earn**: {late}. If you {best.who}, {escape(best.method)} loses "
+            f"{with_error(best.loss, best.loss_stderr)} {unit}; keeping {first} loses {number(question.keep, 2)}.",
+        )
+    return Advice("keep", None, f"**Keep {first}**: {late}, and no private learner clearly loses less than that.")
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The study
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """The answer: a row for no privacy, then one for each level of trust and budget."""
+
+    question: PriceQuestion
+    rows: tuple[Row, ...]
+
+    @cached_property
+    def advice(self) -> Advice:
+        """What follows from the rows."""
+        return advise(self.question, self.rows)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Columns `COLUMNS`: losses in the unit, times in people and in weeks."""
+        import pandas as pd
+
+        cells = [
+            (
+                row.privacy, math.nan if row.epsilon is None else row.epsilon, row.method, row.loss, row.loss_stderr,
+                row.extra, row.extra_stderr, row.test_users, row.test_users / self.question.weekly, row.stop_users,
+                row.stop_users / self.question.weekly,
+            )
+            for row in self.rows
+        ]  # fmt: skip
+        return pd.DataFrame(cells, columns=list(COLUMNS))
+
+
+def _affordable(build: Callable[[], Any]) -> Any:
+    """A study; None where it costs more than is allowed here.
+
+    Raises
+    ------
+    InputError
+        Where it is refused for another reason.
+    """
+    try:
+        return build()
+    except InputError as error:
+        if any(issue.path not in ("horizon", "trials") for issue in error.issues):
+            raise
+        return None
+
+
+class PriceStudy:
+    """The contest and the searches of every budget being played; polled and stopped like a `Simulation`.
+
+    Where so many people cost more than is allowed here, what is simulated stays unknown.
+
+    Raises
+    ------
+    InputError
+        When no policy accepts the question.
+    """
+
+    def __init__(self, question: PriceQuestion, store: Store | None = None) -> None:
+        self.question = question
+        found = () if question.undecided else question.epsilons
+        self._searches = {
+            epsilon: _affordable(lambda epsilon=epsilon: RollOutStudy(question.roll_out(epsilon), store))
+            for epsilon in found
+        }
+        self._contests = {
+            epsilon: _affordable(lambda epsilon=epsilon: Contest(question.contest(epsilon), store=store))
+            for epsilon in question.epsilons
+        }
+        self.stopped = False
+
+    @property
+    def _parts(self) -> list[Any]:
+        return [part for part in (*self._searches.values(), *self._contests.values()) if part is not None]
+
+    @property
+    def steps(self) -> int:
+        """Users of all runs, at most."""
+        return sum(part.steps for part in self._parts)
+
+    @property
+    def missing_seconds(self) -> float:
+        """Rough time, on one core, of what is not done, at most."""
+        return sum(part.missing_seconds for part in self._parts)
+
+    @property
+    def fraction(self) -> float:
+        """Share of the work that is done."""
+        return sum(part.fraction for part in self._parts) / max(1, len(self._parts))
+
+    @property
+    def waiting(self) -> bool:
+        """Whether what is to be computed next waits for its turn."""
+        return any(part.waiting for part in self._parts)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the store took every block; nothing of a search is stored."""
+        return False
+
+    @property
+    def notices(self) -> list[str]:
+        """What the owner of the run should be told, each once."""
+        return list(dict.fromkeys(notice for part in self._parts for notice in part.notices))
+
+    def stop(self) -> None:
+        """Stop soon; what is finished is kept."""
+        self.stopped = True
+        for part in self._parts:
+            part.stop()
+
+    def run(self, jobs: int | None = None, on_progress: Callable[[PriceStudy], None] | None = None) -> Price | None:
+        """Play what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""
+        for part in self._parts:
+            if self.stopped:
+                return None
+            part.run(jobs, None if on_progress is None else lambda _: on_progress(self))
+        return self.result()
+
+    def result(self) -> Price | None:
+        """The answer, once everything is played."""
+        if not all(part.finished for part in self._parts):
+            return None
+        outs = {epsilon: study and study.result() for epsilon, study in self._searches.items()}
+        decisions = {epsilon: contest and contest.result() for epsilon, contest in self._contests.items()}
+        return Price(self.question, rows_of(self.question, outs, decisions))
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# From a file or typed numbers
+
+
+def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
+    file: str | Path | None = None,
+    *,
+    baseline: float | None = None,
+    lifts: Sequence[float] = (),
+    limits: tuple[float, float] | None = None,
+    weekly: int = 5000,
+    weeks: float = 10,
+    epsilon: Sequence[float] = EPSILONS,
+    visits: int = 1,
+    batch: int = 1,
+    delta: float = 0.05,
+    power: float = 0.8,
+    zone: float = 0.0,
+    unit: str = "",
+    seed: int = 0,
+) -> PriceQuestion:
+    """A checked `PriceQuestion`; see `price`.
+
+    Raises
+    ------
+    InputError
+        With every number that is out of its range, or what is wrong with the file.
+    """
+    allowed: dict[str, tuple[Any, float, float, bool]] = {
+        "weekly": (weekly, 1, MOST_WEEKLY, True),
+        "weeks": (weeks, 1e-6, 10**4, False),
+        "visits": (visits, 1, MOST_VISITS, True),
+        "batch": (batch, 1, MOST_WAITING, True),
+        "delta": (delta, 0.0001, 0.3, False),
+        "power": (power, 0.5, 0.999, False),
+        "zone": (zone, 0, 1000, False),
+        "seed": (seed, 0, 2**63 - 1, True),
+    }
+    issues = [_issue(name, *row) for name, row in allowed.items() if not _is_number(*row)]
+    issues += [
+        _issue(f"epsilon[{place}]", each, LEAST_EPSILON, MOST_EPSILON, False)
+        for place, each in enumerate(epsilon)
+        if not _is_number(each, LEAST_EPSILON, MOST_EPSILON, False)
+    ]
+    if not 1 <= len(epsilon) <= MOST_EPSILONS:
+        issues.append(Issue("epsilon", len(epsilon), f"between 1 and {MOST_EPSILONS} of them"))
+    if (file is None) == (baseline is None):
+        issues.append(Issue("baseline", baseline, "either a file with observations, or a baseline and lifts"))
+    elif file is None and not _is_number(baseline, 0, 1, False):
+        issues.append(Issue("baseline", baseline, "a share from 0 to 1, such as 0.031 for 3.1%"))
+    elif file is None and not lifts:
+        issues.append(Issue("lifts", list(lifts), "at least one"))
+    if issues:
+        raise InputError(issues)
+    clip, low, scale = None, 0.0, 1.0
+    if file is None:
+        assert baseline is not None
+        arms: tuple[Arm, ...] = typed_arms(round(100 * baseline, 10), lifts, True, (0.0, 100.0))
+        names = ("the baseline", *(f"option {place}" for place in range(1, len(arms))))
+    else:
+        seen = _read(Path(file), limits)
+        arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
+        names, scale = tuple(option.name for option in seen.options), high - low
+    users = round(weekly * weeks)
+    if not 10 <= users <= MOST_PEOPLE:
+        raise InputError([Issue("weeks", weeks, f"so many that 10 to {number(MOST_PEOPLE)} people come in all")])
+    budgets = tuple(sorted({float(each) for each in epsilon}))
+    ignored = zone / 100 * abs(low / scale + arms[0].expected)
+    unit = unit or ("conversions" if limits is None else "units of reward")
+    return PriceQuestion(
+        arms, users, weekly, budgets, visits, batch, delta, power, zone=ignored, seed=seed,
+        clip=clip, names=names, low=low, scale=scale, unit=unit,
+    )  # fmt: skip
+
+
+def _is_number(value: Any, low: float, high: float, whole: bool) -> bool:
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+    return fits and (not whole or value == int(value))
+
+
+def _issue(name: str, value: Any, low: float, high: float, whole: bool) -> Issue:
+    return Issue(name, value, f"a {'whole ' * whole}number from {low:g} to {high:g}")
+
+
+def _read(file: Path, limits: tuple[float, float] | None) -> Observations:
+    """The options of a file with observations."""
+    try:
+        seen = read_observations(file.read_bytes())
+    except OSError as error:
+        raise InputError([Issue("file", str(file), f"cannot be read: {error.strerror}")]) from None
+    if seen.troubles:
+        raise InputError([Issue("file", str(file), str(trouble)) for trouble in seen.troubles])
+    if limits is None and not seen.yes_or_no:
+        low, high = seen.limits
+        raise InputError([Issue("limits", None, f"amounts need limits; here they run from {low:g} to {high:g}")])
+    return seen
+
+
+def price(
+    file: str | Path | None = None, *, jobs: int | None = None, store: Store | None = None, **fields: Any
+) -> Price:
+    """What privacy costs with your numbers: losses, users and weeks, for each level of trust and each budget.
+
+    Parameters
+    ----------
+    file
+        Observations (CSV): a column per option, or a column of options and one of rewards.
+    baseline, lifts
+        Instead of a file: the rate of the present option as a share, and a lift in percent for each new one.
+    limits
+        Smallest and largest reward of one person, where a file has amounts.
+    weekly, weeks
+        People a week, and for how many weeks.
+    epsilon
+        The budgets of a person (nats).
+    visits, batch
+        How often a person comes, and after how many visits a learner learns. Methods that cannot do so are left out.
+    delta, power
+        Chance of error, and of finding the difference in a planned test.
+    zone
+        Options that are worse than the best by this at most (percent of the first one) count as equally good in tests.
+    unit
+        What a reward is called.
+    seed
+        Of the streams; the page uses 0.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong.
+
+    >>> found = price(baseline=0.5, lifts=[60], weekly=40, weeks=5, epsilon=[2])
+    >>> list(found.table["trust"]), found.table["test_users"].is_monotonic_increasing
+    (['none', 'local', 'central'], False)
+    """
+    found = PriceStudy(price_question(file, **fields), store).run(jobs)
+    assert found is not None  # nobody could stop it
+    return found

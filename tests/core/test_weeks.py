@@ -1,0 +1,255 @@
+"""Weeks of a test, and the advice that follows: against independent formulas, and over a grid."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import refused
+from scipy import stats
+
+from bandit_core import cli, price
+from bandit_core.simulation.store import Store
+from bandit_core.studies.price import (
+    COLUMNS,
+    MOST_WEEKS,
+    PRIVATE,
+    Price,
+    PriceStudy,
+    Row,
+    advise,
+    price_question,
+    read_epsilons,
+    rows_of,
+    weeks_words,
+)
+from bandit_core.theory.power import sample_size, smallest_effect
+
+SIGNUPS = {"baseline": 0.031, "lifts": [8, 15], "weekly": 40_000, "weeks": 26}
+
+
+def weeks_by_hand(low, high, weekly, options, epsilon=None, critical=1.959964):
+    """A two-proportion test of randomised bits: a bit lies with chance 1 / (1 + e^epsilon), and is read back."""
+    lie = 0.0 if epsilon is None else 1 / (1 + math.exp(epsilon))
+    seen = [rate * (1 - lie) + (1 - rate) * lie for rate in (low, high)]
+    effect = seen[1] - seen[0]  # of the bits that arrive
+    spread = sum(rate * (1 - rate) for rate in seen)
+    return options * spread * ((critical + 0.841621) / effect) ** 2 / weekly
+
+
+def dunnett_by_hand(options, alpha=0.05):
+    """The critical value by a plain integral over the shared mean."""
+    shared = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000)
+
+    def alarm(critical):
+        inside = stats.norm.cdf(math.sqrt(2) * critical + shared) - stats.norm.cdf(-math.sqrt(2) * critical + shared)
+        return 1 - np.mean(inside ** (options - 1))
+
+    low, high = 1.0, 5.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if alarm(middle) > alpha else (low, middle)
+    return low
+
+
+def test_three_signup_pages_take_the_weeks_of_a_test_of_two_proportions():
+    """8.3 weeks with a trusted aggregator, 4.6 years and a year on each device: for one pair, without a correction."""
+    rates = (0.031 * 1.08, 0.031 * 1.15)
+    alone = [weeks_by_hand(*rates, 40_000, 3, epsilon) for epsilon in (None, 1.0, 2.0)]
+    assert alone == pytest.approx([8.3, 4.6 * 365.25 / 7, 54], rel=0.02)
+    critical = dunnett_by_hand(3)
+    corrected = [weeks_by_hand(*rates, 40_000, 3, epsilon, critical) for epsilon in (None, 1.0, 2.0)]
+    plain, *private = rows_of(price_question(**SIGNUPS, epsilon=[1, 2]))
+    local, central = private[:2], private[2:]
+    assert [row.test_users / 40_000 for row in (plain, *local)] == pytest.approx(corrected, rel=2e-3)
+    assert all(1 < row.test_users / plain.test_users < 1.01 for row in central)
+    beats = [weeks_by_hand(0.031, rates[1], 40_000, 3, epsilon, critical) for epsilon in (None, 1.0, 2.0)]
+    assert [row.lift_users / 40_000 for row in (plain, *local)] == pytest.approx(beats, rel=2e-3)
+
+
+def test_differences_that_do_not_matter_make_the_test_as_short_as_that_against_the_rest():
+    exact, ignored = (rows_of(price_question(**SIGNUPS, epsilon=[1], zone=zone)) for zone in (0, 8))
+    for before, after in zip(exact, ignored, strict=True):
+        assert after.test_users == before.lift_users == after.lift_users < before.test_users
+    everything = rows_of(price_question(**SIGNUPS, epsilon=[1], zone=20))
+    assert all(math.isinf(row.test_users) and math.isinf(row.lift_users) for row in everything)
+
+
+@pytest.mark.parametrize(("privacy", "epsilon"), [("none", None), *itertools.product(PRIVATE, (0.2, 1.0, 5.0))])
+@pytest.mark.parametrize(("rate", "effect", "options"), [(0.031, 0.004, 2), (0.5, 0.1, 3), (0.9, 0.05, 10)])
+def test_the_smallest_lift_is_the_one_that_needs_so_many_users(privacy, epsilon, rate, effect, options):
+    users = sample_size(rate, effect, 0.1, 0.9, privacy, epsilon, options).users_per_option
+    found = smallest_effect(users, rate, 0.1, 0.9, privacy, epsilon, options)
+    assert found <= effect and found == pytest.approx(effect, rel=2e-3 + 2 / users)
+    assert math.isnan(smallest_effect(0.1, rate, 0.1, 0.9, privacy, epsilon, options))
+
+
+GRID = list(
+    itertools.product(
+        (0.003, 0.031, 0.4), ([1], [8, 15], [-20], [60, 0], [0]), (100, 40_000), (1, 10, 200), ([1], [0.5, 1, 2, 4])
+    )
+)
+
+
+def dressed(rows, question, place):
+    """The rows with made-up times and losses, some unknown, some better than keeping the first option."""
+    draw = np.random.default_rng(place)
+    found = []
+    for row in rows:
+        stop = row.test_users * draw.choice([0.3, 0.9, 1.5, math.inf]) if draw.random() < 0.8 else math.nan
+        loss, error = question.keep * draw.choice([0.2, 0.95, 1.4]) + 1e-9, question.keep * 0.03
+        found.append(Row(row.privacy, row.epsilon, row.test_users, row.lift_users, stop, "M", loss, error))
+    return tuple(found)
+
+
+def test_the_advice_never_contradicts_its_table():
+    kinds = set()
+    for place, (baseline, lifts, weekly, weeks, epsilon) in enumerate(GRID):
+        question = price_question(baseline=baseline, lifts=lifts, weekly=weekly, weeks=weeks, epsilon=epsilon)
+        rows = dressed(rows_of(question), question, place)
+        private, limit = rows[1:], min(question.weeks, MOST_WEEKS)
+        advice = advise(question, rows)
+        in_time = [row for row in private if row.quickest / weekly <= limit]
+        kinds.add(advice.kind)
+        if advice.kind in ("test", "stop"):
+            row = advice.row
+            users = row.test_users if advice.kind == "test" else row.stop_users
+            assert users / weekly <= limit and users == row.quickest
+            assert PRIVATE.index(row.privacy) == min(PRIVATE.index(each.privacy) for each in in_time)
+            assert row.epsilon == min(each.epsilon for each in in_time if each.privacy == row.privacy)
+            assert weeks_words(users / weekly) in advice.words and row.who in advice.words
+            assert "not in practice" not in advice.words.partition("**;")[0]
+            continue
+        assert not in_time
+        best = min(private, key=lambda row: row.loss)
+        if advice.kind == "learn":
+            assert advice.row == best and best.loss < question.keep and best.who in advice.words
+        elif advice.kind == "keep":
+            assert all(row.loss + 2 * row.loss_stderr >= question.keep for row in private)
+        else:
+            assert advice.kind == "nothing" and all(math.isinf(row.test_users) for row in rows)
+    assert kinds == {"test", "stop", "learn", "keep", "nothing"}
+
+
+def test_what_was_not_simulated_is_no_advice():
+    question = price_question(**{**SIGNUPS, "weeks": 1}, epsilon=[1])
+    assert advise(question, rows_of(question)).kind == "open"
+
+
+@pytest.mark.parametrize(
+    ("weeks", "told"),
+    [
+        (0.05, "under a day"), (0.5, "3.5 days"), (1.0, "1 week"), (9.914, "9.9 weeks"), (104, "100 weeks"),
+        (238, "4.6 years (not in practice)"), (1e9, "over 1,000 years (not in practice)"),
+        (math.inf, "not in practice"),
+    ],
+)  # fmt: skip
+def test_weeks_in_words(weeks, told):
+    assert weeks_words(weeks) == told
+
+
+def test_epsilons_from_text():
+    assert read_epsilons("2, 1,1") == (1.0, 2.0)
+    for text in ("", "1,x", "0", "11", "nan", ",".join(["1"] * 9)):
+        with refused("epsilon", value=text):
+            read_epsilons(text)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("weekly", 0), ("weekly", "many"), ("weeks", -1), ("visits", 0), ("visits", 1.5), ("batch", 0), ("delta", 2),
+        ("power", 0.1), ("zone", -1), ("seed", -1), ("baseline", 3.1), ("baseline", None), ("weeks", 1e4),
+    ],
+)  # fmt: skip
+def test_a_number_out_of_range_names_its_field_and_what_is_allowed(field, value):
+    asked = {**SIGNUPS, "weekly": 2_000_000, field: value}
+    with refused(field) as issues:
+        price_question(**asked)
+    assert issues[0].allowed
+
+
+@pytest.fixture(scope="module")
+def clinic() -> Price:
+    """Two arms, 2,000 patients."""
+    asked = {"baseline": 0.5, "lifts": [30], "weekly": 40, "weeks": 50, "epsilon": [1, 2]}
+    found = PriceStudy(price_question(**asked), Store(None, 2**26)).run()
+    assert found is not None
+    return found
+
+
+def test_a_clinic_is_answered_in_losses_users_and_weeks(clinic):
+    table = clinic.table
+    assert tuple(table) == COLUMNS
+    assert list(zip(table["trust"], table["epsilon"].fillna(0), strict=True)) == [
+        ("none", 0), ("local", 1), ("local", 2), ("central", 1), ("central", 2)
+    ]  # fmt: skip
+    assert table["test_weeks"].tolist() == pytest.approx((table["test_users"] / 40).tolist())
+    assert table["test_weeks"].tolist()[0] == pytest.approx(weeks_by_hand(0.5, 0.65, 40, 2), rel=0.02)
+    assert (table["loss"] > 0).all() and table["extra"].isna().tolist() == [True, *[False] * 4]
+    assert table["loss"][1] > table["loss"][3] and (table["stop_users_median"] > 0).all()
+    assert clinic.advice.row in clinic.rows
+
+
+def test_visits_and_batches_restrict_the_learners_and_cost_more(clinic):
+    asked = {"baseline": 0.5, "lifts": [30], "weekly": 40, "weeks": 50, "epsilon": [1]}
+    often = PriceStudy(price_question(**asked, visits=3, batch=17), Store(None, 2**26)).run()
+    assert often is not None and all(row.method for row in often.rows)
+    for privacy in PRIVATE:
+        once, thrice = (next(row for row in each.rows if row.privacy == privacy) for each in (clinic, often))
+        assert thrice.loss > once.loss and thrice.test_users == once.test_users
+
+
+def test_ten_million_users_a_day_are_planned_without_a_learner(monkeypatch):
+    monkeypatch.setenv("LAB_MAX_STEPS", str(10**9))
+    found = price(baseline=0.031, lifts=[1], weekly=70_000_000, weeks=10, epsilon=[1])
+    assert found.table["loss"].isna().all() and found.table["test_weeks"].between(0, 10).all()
+    assert found.advice.kind in ("test", "stop")
+
+
+def test_the_command_prints_the_same_numbers(capsys, tmp_path):
+    asked = ["price", "--baseline", "50%", "--lifts", "60", "--weekly", "40", "--weeks", "5", "--epsilon", "2"]
+    assert cli.main(asked) == 0
+    shown = capsys.readouterr()
+    found = price(baseline=0.5, lifts=[60], weekly=40, weeks=5, epsilon=[2])
+    assert shown.out == found.table.to_csv(index=False)
+    assert found.advice.words.replace("*", "") in shown.err
+    page = tmp_path / "summary.html"
+    assert cli.main([*asked, "--out", str(page)]) == 0
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_file_of_a_shop_is_answered_in_its_unit_in_two_dialects(tmp_path):
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"old": draw.choice([0, 40], 400, p=[0.9, 0.1]), "new": draw.choice([0, 40], 400, p=[0.7, 0.3])}
+    )
+    frame["old"] += 0.5
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.to_csv(tmp_path / "b.csv", index=False, sep=";", decimal=",")
+    asked = {"limits": (0, 50), "weekly": 100, "weeks": 3, "epsilon": [2]}
+    first, second = (price(tmp_path / f"{name}.csv", **asked).table for name in "ab")
+    pd.testing.assert_frame_equal(first, second)
+    with refused("limits"):
+        price(tmp_path / "a.csv", weekly=100)
+    with refused("file"):
+        price(tmp_path / "none.csv")
+    at_random = 300 * float(frame["new"].mean() - frame["old"].mean()) / 2
+    assert first["loss"].between(0.1 * at_random, at_random).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ([], "baseline"), (["--baseline", "x"], "baseline"), (["--baseline", "0.1", "--lifts", "a"], "lifts"),
+        (["no-file.csv"], "file"), (["--baseline", ".1", "--lifts", "5", "--epsilon", "0"], "epsilon"),
+        (["--baseline", ".1", "--lifts", "5", "--limits", "1"], "limits"),
+        (["--baseline", ".1", "--lifts", "5", "--out", "x.exe"], "out"),
+    ],
+)  # fmt: skip
+def test_a_command_that_cannot_be_used_is_refused_in_words(options, field, capsys):
+    assert cli.main(["price", *options]) == cli.BAD_INPUT
+    assert field in capsys.readouterr().err

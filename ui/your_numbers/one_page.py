@@ -1,0 +1,151 @@
+"""The page for a meeting: question, advice, one picture and one table on one sheet, from a `Price` alone.
+
+It is made when somebody asks for it, by a thread without a session: nothing here may ask the session for anything.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+from html import escape
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from bandit_core import places
+from bandit_core.model import PROMISES
+from bandit_core.studies.price import MOST_WEEKS, Price, advise
+from ui import theme, words
+from ui.your_numbers.planned import correction, table
+from ui.your_numbers.summary import plain_html
+
+TITLE = "What would privacy cost?"
+_STYLE = """
+@page{size:A4;margin:14mm}
+body{font:15px/1.45 'Source Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1c2430;background:#fff;
+max-width:46rem;margin:1.5rem auto;padding:0 1rem;overflow-wrap:break-word}
+h1{font-size:1.5rem;margin:0 0 .4rem}h2{font-size:1.05rem;margin:1rem 0 .2rem}p{margin:.3rem 0}
+.lead{font-size:1.15rem}.small{color:#4a5563;font-size:.85rem}svg{width:100%;height:auto}
+table{border-collapse:collapse;width:100%;font-size:.85rem}
+td,th{text-align:left;padding:.15rem .5rem .15rem 0;border-bottom:1px solid #d5dbe3;vertical-align:top}
+@media print{html,body{font-size:11px}body{margin:0;padding:0;max-width:none}}
+"""
+
+
+def shareable(link: str | None) -> bool:
+    """Whether a link opens on other machines: not where it names this one, or a private network."""
+    host = urlsplit(link or "").hostname or ""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith((".local", ".localhost", ".internal", ".lan"))
+
+
+def one_page(price: Price, title: str = "", link: str | None = None, made: datetime | None = None) -> str:
+    """One self-contained HTML page; ``made`` is the date that it bears (default: now)."""
+    question = price.question
+    options = "; ".join(
+        f"{escape(name)} {words.number(100 * mean if rate else mean)}{'%' * rate}"
+        for rate in [question.scale == 1]
+        for name, mean in zip(_names(price), _means(price), strict=True)
+    )
+    people = f"{words.count(question.users)} people, {words.count(question.weekly)} a week"
+    cells = table(question, price.rows)
+    head = "".join(f"<th>{escape(name)}" for name in cells)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}" for cell in row) for row in cells.to_numpy().tolist())
+    again = (
+        f'Open again: <a href="{escape(link or "")}">{escape(link or "")}</a>.' if shareable(link) else _settings(price)
+    )
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width,initial-scale=1'>"
+        f"<title>{escape(title or TITLE)}</title><style>{_STYLE}</style></head><body><h1>{escape(title or TITLE)}</h1>"
+        f"<p>Which of these options is best? {options}. There are {people}.</p>"
+        f"<p class='lead'>{plain_html(advise(question, price.rows, words.plain).words)}</p>"
+        f"<h2>Weeks of a planned A/B test</h2>{_picture(price)}"
+        f"<h2>ε side by side</h2><div style='overflow-x:auto'><table><tr>{head}{body}</table></div>"
+        f"<h2>What this assumes</h2><p class='small'>{_assumptions(price)}</p>"
+        f"<p class='small'>{again} Private Bandit Lab {escape(places.project_version())}, seed {question.seed}, "
+        f"{made or datetime.now(UTC):%Y-%m-%d}. It simulates private learning and does not protect real data.</p>"
+        "</body></html>"
+    )
+
+
+def _means(price: Price) -> tuple[float, ...]:
+    """Mean reward of each option, in the unit."""
+    question = price.question
+    return tuple(question.low + question.scale * mean for mean in question.roll_out().means)
+
+
+def _names(price: Price) -> tuple[str, ...]:
+    return price.question.names or tuple(f"option {place}" for place, _ in enumerate(_means(price), 1))
+
+
+def _assumptions(price: Price) -> str:
+    question = price.question
+    told = [
+        "The means above are taken as exact.",
+        f"Error {words.number(100 * question.delta)}%, power {words.number(100 * question.power)}%.",
+        correction(question),
+        "In both tests each person counts once.",
+        f"A person comes {question.visits} times, and ε covers all visits." if question.visits > 1 else "",
+        f"A learner learns after every {words.count(question.batch)} visits." if question.batch > 1 else "",
+        "Options within the ignored difference count as equally good in the planned test." if question.zone else "",
+        "Trust no one: each answer is randomised on the person's own device. Trust a curator: someone sees the answers "
+        "and publishes only private results. The same ε protects less with a curator.",
+        "“Stops by itself” is the median. “Lost” compares with giving everyone the best option; ± is one standard "
+        "error. – was not simulated.",
+    ]
+    return escape(" ".join(filter(None, told)))
+
+
+def _settings(price: Price) -> str:
+    """The command that makes these numbers again; empty where they came from a file or are amounts."""
+    question = price.question
+    first, *others = _means(price)
+    if question.scale != 1 or not first or question.clip is not None:
+        return ""
+    lifts = ",".join(f"{100 * (mean / first - 1):.6g}" for mean in others)
+    budgets = ",".join(f"{epsilon:g}" for epsilon in question.epsilons)
+    command = f"bandit-lab price --baseline {first:.10g} --lifts={lifts} --epsilon {budgets}"
+    usual = {"visits": 1, "batch": 1, "delta": 0.05, "power": 0.8}
+    said = {name: getattr(question, name) for name in usual}
+    numbers = {"weekly": question.weekly, "weeks": question.weeks, "zone": 100 * question.zone / first}
+    numbers |= {name: value for name, value in said.items() if value != usual[name]}
+    command += "".join(f" --{name} {value:.10g}" for name, value in numbers.items() if value)
+    return f"The same numbers again: <code>{escape(command)}</code>."
+
+
+LEFT, WIDTH, STEP = 210, 720, 26
+
+
+def _picture(price: Price) -> str:
+    """Weeks of the planned test as dots on a logarithmic axis, a row for each level of trust and budget."""
+    weeks = [row.test_users / price.question.weekly for row in price.rows]
+    shown = [*filter(math.isfinite, weeks), price.question.weeks, MOST_WEEKS]
+    low, high = math.floor(math.log10(min(shown))), math.ceil(math.log10(max(shown)) + 1e-9)
+
+    def place(value: float) -> float:
+        return LEFT + (WIDTH - LEFT - 20) * (math.log10(value) - low) / max(1, high - low)
+
+    bottom = STEP * len(weeks) + 14
+    parts = []
+    for power in range(low, high + 1):
+        x = place(10.0**power)
+        parts.append(f"<path d='M{x:.1f} 8V{bottom}' stroke='#d5dbe3'/>")
+        parts.append(f"<text x='{x:.1f}' y='{bottom + 16}' text-anchor='middle'>{words.number(10.0**power)}</text>")
+    for value, name in ((price.question.weeks, "your weeks"), (MOST_WEEKS, "two years")):
+        x = place(value)
+        parts.append(f"<path d='M{x:.1f} 8V{bottom}' stroke='#4a5563' stroke-dasharray='4 3'/>")
+        parts.append(f"<text x='{x:.1f}' y='{bottom + 34}' text-anchor='middle'>{name}</text>")
+    for line, (row, value) in enumerate(zip(price.rows, weeks, strict=True)):
+        y = STEP * line + 24
+        name = PROMISES[row.privacy].who + ("" if row.epsilon is None else f", ε = {row.epsilon:g}")
+        parts.append(f"<text x='0' y='{y + 5}'>{theme.TRUST_SIGNS[row.privacy]} {escape(name)}</text>")
+        if math.isfinite(value):
+            colour = theme.TRUST_COLOURS[row.privacy]
+            parts.append(f"<circle cx='{place(value):.1f}' cy='{y}' r='6' fill='{colour}'/>")
+    return (
+        f"<svg viewBox='0 0 {WIDTH} {bottom + 40}' font-size='14' fill='#1c2430' role='img' "
+        f"aria-label='Weeks of a planned A/B test for each level of trust and budget' "
+        f"xmlns='http://www.w3.org/2000/svg'>{''.join(parts)}</svg>"
+    )

@@ -1,0 +1,208 @@
+"""A planned A/B test on Your numbers: how many weeks it takes at each budget, and what it can find in n weeks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core.model import PROMISES, Privacy
+from bandit_core.spec.field_types import SMALLEST
+from bandit_core.studies.price import MOST_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
+from bandit_core.theory.power import critical_value, smallest_effect
+from ui import charts, figures, shared, theme, words
+from ui.your_numbers.answers import amount
+from ui.your_numbers.inputs import Asked, Setting, question_of
+
+FINE = tuple(float(f"{epsilon:.4g}") for epsilon in np.geomspace(0.1, 10, 41))
+WEEKS = np.geomspace(1, MOST_WEEKS, 40)
+
+
+def section(asked: Asked, chosen: Setting, private: bool) -> None:
+    """The answer, its picture, and what a test can find."""
+    st.subheader("1. A planned A/B test")
+    question = question_of(asked, chosen)
+    rows = rows_of(question)
+    st.markdown(sentence(question, rows))
+    dark, key = theme.is_dark(), (question, chosen.budgets)
+    drawn = shared.figure(
+        "planned", (*key, dark), lambda: picture(question, chosen.budgets, dark),
+        lambda figure: charts.read_aloud(figure, "Weeks of a planned A/B test against ε"), private,
+    )  # fmt: skip
+    figures.show(drawn, "planned-chart")
+    with st.expander("Which lift can n weeks find?"):
+        drawn = shared.figure(
+            "lifts", (*key, dark), lambda: lift_picture(asked, question, chosen.budgets, dark),
+            lambda figure: charts.read_aloud(figure, "Smallest lift over the first option that a planned test finds"),
+            private,
+        )  # fmt: skip
+        figures.show(drawn, "lift-chart")
+        st.caption(" ".join(filter(None, (correction(question), assumed(question)))))
+
+
+def sentence(question: PriceQuestion, rows: Sequence[Row]) -> str:
+    """How long the test takes at every level of trust."""
+    if not any(math.isfinite(row.test_users) for row in rows):
+        return "Several options are equally good, so no test can name the best one."
+    times = [
+        f"**{weeks_words(row.test_users / question.weekly)}** "
+        + ("without privacy" if row.epsilon is None else f"if you {row.who}")
+        for row in rows
+    ]
+    told = f"To find the best option takes {'; '.join(times)}."
+    if len(question.arms) > 2 and any(row.lift_users < row.test_users for row in rows):
+        shorter = [weeks_words(row.lift_users / question.weekly) for row in rows]
+        told += f" That it beats the first one shows sooner: {'; '.join(shorter)}."
+    return told
+
+
+def correction(question: PriceQuestion) -> str:
+    """How the test keeps its level where there are more than two options; empty for two."""
+    options = len(question.roll_out().means)
+    if options == 2:
+        return ""
+    needed, alone = (critical_value(question.delta, each) for each in (options, 2))
+    return (
+        f"With {options} options this is Dunnett's test. A difference counts beyond {needed:.2f} standard errors, "
+        f"not {alone:.2f}. So the chance of any false alarm is {words.number(100 * question.delta)}% in all."
+    )
+
+
+def assumed(question: PriceQuestion) -> str:
+    """What a planned test assumes."""
+    return (
+        "Every option gets the same number of users, and each person counts once. The number of users is fixed "
+        "beforehand, for the difference that you expect. The test misses a difference of that size in "
+        f"{words.number(100 * (1 - question.power))}% of cases."
+    )
+
+
+def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:
+    """Weeks against ε, a curve for each level of trust; signs at the budgets that are compared."""
+    grid = tuple(sorted({*FINE, *budgets, *question.epsilons}))
+    plain, *rows = rows_of(replace(question, epsilons=grid))
+    figure = go.Figure()
+    hover = "ε = %{x:.3~g}: %{y:,.2~g} weeks"
+    figure.add_scatter(
+        x=[grid[0], grid[-1]], y=[plain.test_users / question.weekly] * 2, mode="lines", name="no privacy",
+        line={"color": theme.quiet(dark), "width": 2.5}, hovertemplate="%{y:,.2~g} weeks",
+    )  # fmt: skip
+    for privacy in PRIVATE:
+        mine = [row for row in rows if row.privacy == privacy]
+        weeks = [row.test_users / question.weekly for row in mine]
+        sizes = [10 if row.epsilon in budgets or row.epsilon in question.epsilons else 0 for row in mine]
+        figure.add_scatter(
+            x=grid, y=weeks, mode="lines+markers", name=f"{theme.TRUST_SIGNS[privacy]} {PROMISES[privacy].who}",
+            line={"color": theme.TRUST_COLOURS[privacy], "width": 2.5}, hovertemplate=hover,
+            marker={"symbol": theme.MARKERS[privacy], "size": sizes, "opacity": 1, "line": {"width": 0}},
+        )  # fmt: skip
+    charts.style(figure, 380, dark)
+    figure.layout.hovermode = "closest"
+    limit = {"dash": "dash", "color": theme.quiet(dark), "width": 1.3}
+    shown = [weeks for trace in figure.data for weeks in trace.y if math.isfinite(weeks)]
+    for weeks, name in ((question.weeks, "your weeks"), (MOST_WEEKS, "two years")):
+        _level(figure, weeks, name, limit)
+    low, high = min([*shown, question.weeks]), max([*shown, MOST_WEEKS])
+    figure.update_xaxes(title="ε", type="log", dtick="D2", **charts.AMOUNTS)
+    figure.update_yaxes(title="weeks", type="log", dtick=1, range=_ends(low, high), **charts.AMOUNTS)
+    return figure
+
+
+def _ends(low: float, high: float) -> list[float]:
+    """The range of a logarithmic axis."""
+    return [math.log10(low) - 0.15, math.log10(high) + 0.15]
+
+
+def _level(figure: go.Figure, value: float, name: str, line: dict[str, Any]) -> None:
+    """A named line across a picture whose vertical axis is logarithmic."""
+    figure.add_hline(y=value, line=line)
+    figure.add_annotation(
+        x=1, xref="paper", y=math.log10(value), text=charts.escape(name), showarrow=False, xanchor="right",
+        yanchor="bottom",
+    )  # fmt: skip
+
+
+def smallest_lift(
+    asked: Asked, question: PriceQuestion, privacy: Privacy, epsilon: float | None, weeks: float
+) -> float:
+    """The smallest lift over the first option that a test of so many weeks finds, in percent; NaN: none."""
+    means = question.roll_out().seen(privacy)
+    each = weeks * question.weekly / len(means)
+    width = asked.scale
+    if privacy != "none" and asked.clip is not None:
+        width *= asked.clip[1] - asked.clip[0]
+    base = min(max(means[0], SMALLEST), 1 - SMALLEST)
+    effect = smallest_effect(each, base, question.delta, question.power, privacy, epsilon, len(means))
+    return 100 * effect * width / abs(asked.means[0]) if asked.means[0] else math.nan
+
+
+def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:
+    """The smallest lift against weeks: a curve for no privacy, and one for each level of trust and budget."""
+    figure = go.Figure()
+    curves: list[tuple[Privacy, float | None]] = [("none", None)]
+    curves += [(privacy, epsilon) for privacy in PRIVATE for epsilon in budgets]
+    dashes = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+    for privacy, epsilon in curves:
+        place = 0 if epsilon is None else list(budgets)[::-1].index(epsilon)
+        figure.add_scatter(
+            x=WEEKS,
+            y=[smallest_lift(asked, question, privacy, epsilon, weeks) for weeks in WEEKS],
+            mode="lines",
+            name=PROMISES[privacy].who + ("" if epsilon is None else f", ε = {epsilon:g}"),
+            line={
+                "color": theme.quiet(dark) if privacy == "none" else theme.TRUST_COLOURS[privacy],
+                "dash": dashes[place % len(dashes)],
+                "width": 2.2,
+            },
+            hovertemplate="%{x:.2~g} weeks: %{y:,.2~g}%",
+        )
+    charts.style(figure, 420, dark)
+    figure.layout.hovermode = "closest"
+    line = {"dash": "dash", "color": theme.quiet(dark), "width": 1.3}
+    first = float(asked.means[0])
+    for name, mean in list(zip(asked.names, asked.means, strict=True))[1:6]:
+        if first and mean > first:
+            lift = 100 * (float(mean) - first) / abs(first)
+            _level(figure, lift, name, line)
+    figure.update_xaxes(title="weeks", type="log", dtick="D2", **charts.AMOUNTS)
+    figure.update_yaxes(title="smallest lift, % of the first option", type="log", dtick=1, **charts.AMOUNTS)
+    return figure
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# ε side by side
+
+
+def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
+    """A row for each level of trust and budget, as text."""
+    several = len(question.arms) > 2
+
+    def weeks(users: float) -> str:
+        return "–" if math.isnan(users) else weeks_words(users / question.weekly)
+
+    found = []
+    for row in rows:
+        cells = {
+            "who is trusted": PROMISES[row.privacy].who,
+            "ε": "–" if row.epsilon is None else f"{row.epsilon:g}",
+            "50% sure becomes": "–" if row.epsilon is None else sure_words(row.epsilon),
+            "planned test": weeks(row.test_users),
+            "beats the first": weeks(row.lift_users),
+            "stops by itself": weeks(row.stop_users),
+            f"{question.unit} lost": _loss(row.loss, row.loss_stderr),
+            "more than without privacy": _loss(row.extra, row.extra_stderr),
+        }
+        if not several:
+            del cells["beats the first"]
+        found.append(cells)
+    return pd.DataFrame(found)
+
+
+def _loss(value: float, error: float) -> str:
+    return "–" if math.isnan(value) else amount(value, error)
