@@ -257,11 +257,9 @@ def _price(options: argparse.Namespace) -> int:
     numbers["epsilon"] = read_epsilons(options.epsilon)
     if options.baseline is not None:
         rate = notation.read_number(options.baseline.removesuffix("%"))
-        is_percent = options.baseline.endswith("%") and not isinstance(rate, str)
-        numbers |= {
-            "baseline": rate / 100 if is_percent else rate,
-            "lifts": read_lifts(options.lifts) if options.lifts else [],
-        }
+        if options.baseline.endswith("%") and not isinstance(rate, str):
+            rate /= 100
+        numbers |= {"baseline": rate, "lifts": read_lifts(options.lifts) if options.lifts else []}
     if options.limits is not None:
         ends = [notation.read_number(text) for text in options.limits.split(",")]
         if len(ends) != 2 or any(isinstance(end, str) for end in ends):

@@ -199,7 +199,7 @@ def rows_of(
                 size.total(options) if asked.effect(privacy) > 0 else math.inf,
                 math.inf if lift is None else lift.total(options),
                 math.nan if out is None else out.times.quantile(0.5),
-                **known,  # type: ignore[arg-type]
+                **known,
             )
         )
     return tuple(rows)
@@ -293,7 +293,7 @@ class Price:
         return pd.DataFrame(cells, columns=list(COLUMNS))
 
 
-def _affordable(build: Callable[[], Any]) -> Any:
+def _affordable(study: Any, *args: Any, **options: Any) -> Any:
     """A study; None where it costs more than is allowed here.
 
     Raises
@@ -302,7 +302,7 @@ def _affordable(build: Callable[[], Any]) -> Any:
         Where it is refused for another reason.
     """
     try:
-        return build()
+        return study(*args, **options)
     except InputError as error:
         if any(issue.path not in ("horizon", "trials") for issue in error.issues):
             raise
@@ -323,14 +323,8 @@ class PriceStudy:
     def __init__(self, question: PriceQuestion, store: Store | None = None) -> None:
         self.question = question
         found = () if question.undecided else question.epsilons
-        self._searches = {
-            epsilon: _affordable(lambda epsilon=epsilon: RollOutStudy(question.roll_out(epsilon), store))
-            for epsilon in found
-        }
-        self._contests = {
-            epsilon: _affordable(lambda epsilon=epsilon: Contest(question.contest(epsilon), store=store))
-            for epsilon in question.epsilons
-        }
+        self._searches = {at: _affordable(RollOutStudy, question.roll_out(at), store) for at in found}
+        self._contests = {at: _affordable(Contest, question.contest(at), store=store) for at in question.epsilons}
         self.stopped = False
 
     @property

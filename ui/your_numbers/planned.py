@@ -105,9 +105,9 @@ def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go
     charts.style(figure, 380, dark)
     figure.layout.hovermode = "closest"
     limit = {"dash": "dash", "color": theme.quiet(dark), "width": 1.3}
-    shown = [weeks for trace in figure.data for weeks in trace.y if math.isfinite(weeks)]
-    for weeks, name in ((question.weeks, "your weeks"), (MOST_WEEKS, "two years")):
-        _level(figure, weeks, name, limit)
+    shown = [value for trace in figure.data for value in trace.y if math.isfinite(value)]
+    for level, name in ((question.weeks, "your weeks"), (MOST_WEEKS, "two years")):
+        _level(figure, level, name, limit)
     low, high = min([*shown, question.weeks]), max([*shown, MOST_WEEKS])
     figure.update_xaxes(title="ε", type="log", dtick="D2", **charts.AMOUNTS)
     figure.update_yaxes(title="weeks", type="log", dtick=1, range=_ends(low, high), **charts.AMOUNTS)
