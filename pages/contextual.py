@@ -15,7 +15,7 @@ PAGE = Page(
     place=6,
     fields="C orders shapes_beta",
     old_fields="eps d K beta upto",
-    sidebar="arms budget lines own batch delay visits T n seed x y show price band runs hide",
+    sidebar="arms budget lines own batch delay visits T n seed show price band runs hide",
     shows="features",
     epsilon_above=True,
     instead="data-source",
@@ -50,7 +50,7 @@ with opening:
             st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
     if result is not None:
         played = charts.without_bounds(result)
-        lab_parts.regret("contextual", "regret-chart", played, dark)
+        lab_parts.regret("contextual", "regret-chart", played, dark, with_axes=own is None)
         st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
 lab_parts.fold("What leaves the phones", "contextual-messages", lambda: view.messages_panel(experiment))
 watch.fold("Watch the messages arrive", experiment, "contextual-watch")

@@ -18,6 +18,7 @@ from ui import (
     exports,
     figures,
     gallery,
+    lab_parts,
     lesson,
     menu,
     page_frame,
@@ -56,8 +57,8 @@ def chart(result: Result, before: Result | None = None, frame: tuple[float, floa
         return lesson.chart(result, before, frame, dark)
     if best is not None and experiment.view.y == "log":
         vertical = gallery.home_range(experiment)
-        return charts.regret_chart(result, dark, direct_labels=direct, vertical=vertical, since=gallery.SINCE)
-    return charts.regret_chart(result, dark, direct_labels=direct)
+        return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct, vertical, gallery.SINCE)
+    return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct)
 
 
 whole = runner.shared_result()
@@ -78,7 +79,9 @@ picture = shared.picture(
     lambda: chart(drawn, before, vertical),
     lambda _: charts.describe(drawn),
 )
-figures.show(picture, "regret-chart")
+if not alone:
+    lab_parts.axes()
+figures.show(picture, "regret-chart", tall=not alone)
 render_lock.shown()
 if not covered:
     st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))

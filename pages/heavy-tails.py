@@ -15,7 +15,7 @@ PAGE = Page(
     place=5,
     fields="rewards against C old orders",
     old_fields="instance law v budget trust users printed",
-    sidebar="arms budget lines own T n seed x y show price band runs hide",
+    sidebar="arms budget lines own T n seed show price band runs hide",
     shows="robust",
     epsilon_above=True,
 )

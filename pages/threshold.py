@@ -32,7 +32,7 @@ picture = shared.drawing(
     lambda: threshold_view.cost_chart(search, threshold, dark),
     lambda drawn: charts.read_aloud(drawn, "Predicted cost"),
 )
-figures.show(picture, "cost")
+figures.show(picture, "cost", tall=True)
 st.caption(threshold_view.legend(search, distribution, threshold))
 drawn = exports.telling(
     lambda: threshold_view.cost_chart(search, threshold, False),

@@ -13,15 +13,14 @@ PAGE = Page(
     title="Over ε",
     icon="balance",
     place=2,
-    fields="from to goal limit search",
-    sidebar="arms budget lines batch delay visits T n seed price bounds worst shapes hide",
+    fields="from to theory goal limit search",
+    sidebar="arms budget lines batch delay visits T n seed price theory:worst theory:shapes hide",
     shows="priced",
 )
 page_frame.enter()
 
-experiment = distinct_lines(state.experiment())
 st.title("How much privacy can you afford?")
-epsilons = tradeoff_view.controls(experiment)
+experiment, epsilons = tradeoff_view.controls(distinct_lines(state.experiment()))
 dark = theme.is_dark()
 result = runner.sweep_of(experiment, epsilons)
 if result is None:
@@ -43,7 +42,7 @@ picture = shared.drawing(
     lambda: tradeoff_view.chart(swept, dark),
     lambda _: tradeoff_view.describe(swept),
 )
-chosen = figures.show(picture, "tradeoff-chart", on_select="rerun", selection_mode="points")
+chosen = figures.show(picture, "tradeoff-chart", tall=True, on_select="rerun", selection_mode="points")
 st.caption(legend)
 tradeoff_view.opened_point(swept, chosen)
 tradeoff_view.question(experiment)

@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.trust_steps import by_level
-from ui import charts, figures, page_frame, page_links, runner, shared, state, theme, words
+from ui import charts, figures, lab_parts, page_frame, page_links, runner, shared, state, theme, words
 from ui.menu import Page
 from ui.trust import view
 
@@ -14,7 +14,7 @@ PAGE = Page(
     title="Whom to trust",
     icon="stairs",
     place=2.5,
-    sidebar="arms budget lines own T n seed x y band runs hide",
+    sidebar="arms budget lines own T n seed band runs hide",
     shows="trusted",
     epsilon_above=True,
 )
@@ -34,9 +34,14 @@ if result is None:
 played, levels = result, charts.without_bounds(by_level(result))
 st.markdown(shared.kept("trust-verdict", played, None, lambda: view.verdict(played)))
 picture = shared.picture(
-    "trust", levels, dark, lambda: charts.regret_chart(levels, dark), lambda _: charts.describe(levels)
+    "trust",
+    levels,
+    dark,
+    lambda: charts.regret_chart(levels, dark, lab_parts.HEIGHT),
+    lambda _: charts.describe(levels),
 )
-figures.show(picture, "trust-curves")
+lab_parts.axes()
+figures.show(picture, "trust-curves", tall=True)
 band = words.band(max(line.count for line in played.lines if line), experiment.view)
 st.caption(f"{words.sentence(band)}.")
 with st.expander("What each step of trust saves, and what each method guarantees", icon=":material/stairs:"):

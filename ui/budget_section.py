@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -12,9 +13,9 @@ from bandit_core.policies.visits import part_of_one
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
-from bandit_core.spec.errors import Issue
 from bandit_core.spec.number_text import percent
 from ui import charts, epsilon_grid, figures, line_cards, shared, state, theme, words
+from ui.problems import Problems
 
 
 def log_slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str, write=str, disabled=False) -> Any:  # type: ignore[no-untyped-def]
@@ -38,7 +39,7 @@ def epsilon_slider(base: Experiment) -> float:
         epsilon_grid.EPSILONS,
         1.0 if opening is None else opening,
         "epsilon",
-        "How much one answer may change what an observer believes (in nats).",
+        "How much one answer may change what an observer believes.",
         lambda value: f"{value:g}",
         disabled=private > 0 and not following,
     )
@@ -62,7 +63,7 @@ def epsilon_above() -> None:
         epsilon_slider(base)
 
 
-def draw(base: Experiment, issues: list[Issue], above: bool, everything: bool) -> tuple[dict[str, Any], DeltaGenerator]:
+def draw(base: Experiment, issues: Problems, above: bool, everything: bool) -> tuple[dict[str, Any], DeltaGenerator]:
     """The shared budget as a document, and the place for a picture of it. ``above``: its slider is on the page."""
     opening = line_cards.shared(base)
     other_kinds = everything and line_cards.takes_distribution(base)
@@ -78,7 +79,7 @@ def draw(base: Experiment, issues: list[Issue], above: bool, everything: bool) -
                 list(names).index(opening.kind),
                 format_func=names.__getitem__,
                 key=state.key("budget-kind"),
-                help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
+                help=f"The same budget for everyone, or a distribution over users. {words.PUBLIC['budgets']}",
             )
         if kind == "fixed":
             epsilon = epsilon_now(base) if above else epsilon_slider(base)
@@ -89,11 +90,12 @@ def draw(base: Experiment, issues: list[Issue], above: bool, everything: bool) -
             key=state.key(f"budget-{kind}"),
             help=f"For example {BUDGETS[kind].example}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
         )
+        issues.under("budget", "", "Distribution of ε over users")
         place = st.container()
     try:
         return notation.read_epsilon(written), place
     except InputError as error:
-        issues += [Issue("Privacy budget", written, item.allowed) for item in error.issues]
+        issues += [replace(item, path=item.path.replace("epsilon", "budget", 1)) for item in error.issues]
         return opening.model_dump(mode="json"), place
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from bisect import bisect_left
 from dataclasses import replace
 from html import escape
 from textwrap import wrap
@@ -27,7 +28,7 @@ from ui import legends, stylesheet, theme, words
 
 SAMPLE_RUNS = 20
 MOST_DIRECT_LABELS = 6
-MOST_BUDGET_TICKS = 6
+MOST_BUDGET_GROUPS = 12
 SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
 ROW_HEIGHT = 17  # pixels
@@ -129,7 +130,8 @@ def _add_line(figure: go.Figure, result: Drawable, number: int, colour: str) -> 
     group = {"legendgroup": f"line-{number}"}
     quiet = {"hoverinfo": "skip", "showlegend": False, **group}
     if line.count > 1:
-        low, high = (_shown(edge / divisor, log) for edge in band(line, view.band))
+        edges = (edge / divisor for edge in band(line, view.band))  # without gaps, which spoil a filled area
+        low, high = (_shown(np.maximum(edge, 1e-9) if log else edge, log) for edge in edges)
         figure.add_scatter(x=result.times, y=high, mode="lines", line={"width": 0}, **quiet)
         fill = theme.transparent(colour, 0.15)
         figure.add_scatter(
@@ -501,64 +503,31 @@ def sparkline(result: Drawable, dark: bool = False, width: int = 260, height: in
     )
 
 
-def _budget_ticks(figure: go.Figure, zero: float | None) -> dict[str, Any]:
-    """Ticks of a narrow log axis of budgets: at the groups of users where they are few, else at 1-2-5 or tens.
-
-    One says 0 at ``zero``, the place left of all others that stands for it.
-    """
-    places = np.concatenate([np.asarray(trace.x, float) for trace in figure.data] or [np.ones(1)])
-    places = places[np.isfinite(places)]  # curves have gaps
-    places = np.unique(places if zero is None else places[places > zero])
-    if not len(places) or len(places) > MOST_BUDGET_TICKS:
-        low, high = (float(places[0]), float(places[-1])) if len(places) else (1.0, 1.0)
-        powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-        every, tens = (
-            [base * 10.0**power for power in powers for base in bases if low <= base * 10.0**power <= high]
-            for bases in ((1, 2, 5), (1,))
-        )
-        few = every if len(every) <= MOST_BUDGET_TICKS else tens[:: -(-len(tens) // MOST_BUDGET_TICKS)]
-        places = np.array(few if len(few) > 1 else [low, high])
-    marks = [*([] if zero is None else [zero]), *(float(place) for place in places)]
-    return {
-        "tickvals": marks,
-        "ticktext": ["0" if place == zero else f"{place:,.6g}" for place in marks],
-        "tickangle": 0,
-    }
-
-
 def density_chart(epsilon, threshold: float | None, dark: bool = False, height: int = 130) -> go.Figure:  # type: ignore[no-untyped-def]
-    """How the budget is spread over users: bars for groups, an area for a density, a line at the threshold."""
+    """How the budget is spread over users: a bar for each of a few groups, else a linear axis; a line at the threshold.
+
+    The axis of a density ends where a hundredth of the users is left.
+    """
     figure = go.Figure()
     colour = "#58b7e0" if dark else "#0b6e99"
-    values, probabilities = epsilon.atoms
-    positive = values[values > 0]
+    values, shares = (part[epsilon.atoms[1] > 1e-6] for part in epsilon.atoms)
+    names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
+    told = [f"{name}: {percent(share)} of users" for name, share in zip(names, shares, strict=True)]
+    grouped = epsilon.interval is None and len(values) <= MOST_BUDGET_GROUPS
     if epsilon.interval is not None:
         places = epsilon.candidates()
-        grid = np.geomspace(max(places[0], places[-1] * 1e-3), places[-1], 200)
-        figure.add_scatter(
-            x=grid,
-            y=epsilon.density(grid) * grid,  # per unit of log epsilon, as the axis is
-            mode="lines",
-            fill="tozeroy",
-            line={"color": colour, "width": 1.5},
-            hovertemplate="ε = %{x:.3~g}<extra></extra>",
-        )
-    solid = probabilities > 1e-6
-    zero = None  # where on the log axis ε = 0 stands
-    if solid.any():
-        floor = (float(positive.min()) if len(positive) else 1.0) / 4
-        if epsilon.interval is not None:
-            floor = min(floor, float(grid[0]))
-        spots = np.where(values > 0, values, floor)
-        zero = floor if (solid & (values == 0)).any() else None
-        names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
-        shares = probabilities[solid]
-        told = [
-            f"{name}: {percent(share)} of users" for name, share in zip(np.array(names)[solid], shares, strict=True)
-        ]
+        last = bisect_left(places, True, key=lambda place: epsilon.share_above(place) < 0.01)
+        top = float(places[min(last, len(places) - 1)])
+        grid = np.linspace(max(float(places[0]), 1e-3 * top), top, 200)
+        look = {"mode": "lines", "fill": "tozeroy", "line": {"color": colour, "width": 1.5}}
+        figure.add_scatter(x=grid, y=epsilon.density(grid), hovertemplate="ε = %{x:.3~g}<extra></extra>", **look)
+    if grouped:
+        bars = {"marker": {"color": colour}, "width": 0.6, "hovertemplate": "%{text}<extra></extra>"}
+        figure.add_bar(x=[f"{value:g}" for value in values], y=shares, text=told, textposition="none", **bars)
+    elif len(values):
         gap = np.full(len(shares), np.nan)  # one curve for all, however many there are
         figure.add_scatter(
-            x=np.column_stack([spots[solid], spots[solid], gap]).ravel(),
+            x=np.column_stack([values, values, gap]).ravel(),
             y=np.column_stack([np.zeros(len(shares)), shares, gap]).ravel(),
             text=np.repeat(told, 3),
             mode="lines+markers",
@@ -567,11 +536,12 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
             hovertemplate="%{text}<extra></extra>",
         )
     if threshold is not None:
-        figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
+        place = np.searchsorted(values, threshold) - 0.5 if grouped else threshold
+        figure.add_vline(x=place, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     style(figure, height, dark)
     figure.update_layout(showlegend=False, hovermode="closest")
-    figure.update_xaxes(type="log", title="ε of a user", **_budget_ticks(figure, zero))
-    shares = epsilon.interval is None  # a density has no share at any one place
-    title = "share of users" if shares and height >= 200 else None
-    figure.update_yaxes(title=title, showticklabels=shares, tickformat=".0%", nticks=4, rangemode="tozero")
+    figure.update_xaxes(title="ε of a user", type="category" if grouped else "linear", rangemode="tozero")
+    whole = epsilon.interval is None  # a density has no share at any one place
+    title = "share of users" if whole and height >= 200 else None
+    figure.update_yaxes(title=title, showticklabels=whole, tickformat=".0%", nticks=4, rangemode="tozero")
     return figure

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -15,11 +16,17 @@ from ui.shared import Picture
 QUIET: Mapping[str, Any] = {"displayModeBar": False}
 
 
-def show(picture: Picture, key: str, config: Mapping[str, Any] = charts.CONFIG, **options: Any) -> Any:
-    """Draw it in the room that it takes from the first moment, so that nothing below moves when it has come."""
+def show(
+    picture: Picture, key: str, config: Mapping[str, Any] = charts.CONFIG, tall: bool = False, **options: Any
+) -> Any:
+    """Draw it in the room that it takes from the first moment, so that nothing below moves when it has come.
+
+    A ``tall`` one, the first of a page, takes about half of the window's height (ui/stylesheet.py).
+    """
     if "height" not in options:
-        options["height"] = int(picture.to_dict()["layout"]["height"])
-    return st.plotly_chart(picture, key=key, config=dict(config), alt=picture.alt, **options)
+        options["height"] = "stretch" if tall else int(picture.to_dict()["layout"]["height"])
+    with st.container(key=f"tall-{key}") if tall else nullcontext():
+        return st.plotly_chart(picture, key=key, config=dict(config), alt=picture.alt, **options)
 
 
 def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print") -> None:

@@ -15,7 +15,7 @@ from bandit_core.studies import best_by_trust
 from ui import charts, epsilon_grid, figures, page_fields, state, words
 from ui import shared as shared_drawings
 
-HEIGHT = 420  # of a page's first picture, in pixels: about half of a laptop's window
+HEIGHT = 340  # of a page's first picture, in pixels, at least: it fills half of the window
 GRID = epsilon_grid.between(0.1, 10)
 
 
@@ -54,7 +54,29 @@ def epsilon(
     return True
 
 
-def regret(name: str, key: str, result: Result, dark: bool) -> None:
+def axes() -> None:
+    """The switch on a picture of regret over users: both axes linear or both logarithmic; a link may ask for others."""
+    view = state.experiment().view
+    now = view.x if view.x == view.y else None
+    with st.container(key="axes"):
+        page_fields.changes(
+            "axes",
+            now,
+            partial(
+                st.segmented_control,
+                "Axes",
+                ["linear", "log"],
+                default=now,
+                required=True,
+                format_func={"linear": "linear axes", "log": "log axes"}.__getitem__,
+                label_visibility="collapsed",
+                help="Linear: equal steps are equal amounts. Logarithmic: equal steps are equal ratios.",
+            ),
+            lambda axis: state.experiment().with_changes(view=view.model_dump() | {"x": axis, "y": axis}),
+        )
+
+
+def regret(name: str, key: str, result: Result, dark: bool, with_axes: bool = True) -> None:
     """A page's first picture, below the sentence on what users lose."""
     st.markdown(shared_drawings.kept("losses", result, None, lambda: losses(result)))
     picture = shared_drawings.picture(
@@ -64,7 +86,9 @@ def regret(name: str, key: str, result: Result, dark: bool) -> None:
         lambda: charts.regret_chart(result, dark, HEIGHT, direct_labels=False),
         lambda _: charts.describe(result),
     )
-    figures.show(picture, key)
+    if with_axes:
+        axes()
+    figures.show(picture, key, tall=True)
 
 
 def losses(result: Result) -> str:

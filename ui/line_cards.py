@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -57,10 +58,8 @@ def moves(following: int, private: int) -> str:
     if not private:
         return "No policy here is private."
     if not following:
-        return "Every private policy has a budget of its own, in its box below; a new one gets this."
-    return (
-        "" if following == private else f"Moves {following} of {private} private policies; the others have their own."
-    )
+        return "Every private policy has its own budget, in its box in the sidebar. A new policy gets this one."
+    return "" if following == private else f"For {following} of {private} private policies. The others have their own."
 
 
 @cache
@@ -219,8 +218,8 @@ def _called(base: Experiment, row: int, shared: dict[str, Any]) -> tuple[str, bo
         return str(state.current(f"label-{row}", "")), False
 
 
-def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool) -> None:
-    """The box of one line; `documents` reads what it says."""
+def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool, under: Callable[[str, str], None]) -> None:
+    """The box of one line; `documents` reads what it says. ``under`` gets each part of the line below its control."""
     policy, stated, label = _line_before(base, row)
     own = _own_budget(base, row)
     called, stale = _called(base, row, shared)
@@ -235,30 +234,35 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool) -> 
                 own,
                 key=state.key(f"own-{row}"),
                 placeholder=f"shared: {_as_text(_followed(base, row, shared))}",
-                help="Empty: the budget of the section above (where some users share nothing, that of the others). "
-                "Else, for example, 0.5 or discrete(0, 1, 2).",
+                help="Leave empty for the shared budget (if some users share nothing, that of the others). Examples: "
+                "0.5, or discrete(0, 1, 2).",
             )
+            if own_now:  # else it follows the shared budget, and this box may be closed
+                under(".epsilon", f"{title}, own budget")
         for name, field in policy.parameters.model_fields.items():
             shown = name in stated or _matters(base, row, shared, name, field)
             if not shown or not _belongs(policy, stated, row, field):
                 continue
             _control(policy, name, field, stated.get(name, field.default), f"{name}-{row}")
+            under(f".params.{name}", f"{title}, {name.replace('_', ' ')}")
         st.text_input(
             "Label",
             label,
             key=state.key(f"label-{row}"),
             max_chars=80,
-            help="What the legend calls this line. {epsilon}, or a parameter's name in braces, says its present value.",
+            help="The name in the legend. {epsilon}, or a parameter's name in braces, stands for its value.",
         )
+        under(".label", f"{title}, label")
         if stale:
-            st.caption("This label names a number, and the line has changed: it is not used. Write {epsilon} instead.")
+            st.caption("This label has a number, and the policy has changed: it is not used. Write {epsilon} instead.")
         st.button(
             "Remove",
             key=state.key(f"remove-{row}"),
             on_click=lambda: state.mine()["line-rows"].remove(row),
-            help="Take this line out of the picture.",
+            help="Remove this policy.",
             disabled=len(state.mine()["line-rows"]) == 1,
         )
+    under("", title)
 
 
 def commit(said: Experiment) -> None:

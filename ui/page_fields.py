@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from bandit_core import Experiment
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
-from ui import state, words
+from ui import problems, state, words
 
 Word = TypeVar("Word", bound=str)
 
@@ -103,7 +103,7 @@ def changes(name: str, value: object, draw: Callable[..., Any], change: Callable
     """A control of the experiment that is shown: it opens at ``value``, and what it says changes the experiment.
 
     ``draw`` gets ``key``, ``on_change`` and ``disabled``: while the sidebar holds something that cannot be read, since
-    a changed experiment draws it anew. What ``change`` refuses is told and changes nothing.
+    a changed experiment draws it anew. What ``change`` refuses changes nothing, and a message below says why.
     """
     named = f"{name} {value!r}"  # a new control wherever the value came from elsewhere
     key = state.key(named)
@@ -115,9 +115,14 @@ def changes(name: str, value: object, draw: Callable[..., Any], change: Callable
         try:
             state.adopt(change(st.session_state[key]))
         except InputError as error:
-            state.adopt(state.experiment(), error.issues)
+            state.adopt(state.experiment(), state.issues())
+            state.mine()["refused"] = name, error.issues
 
     draw(key=key, on_change=moved, disabled=state.unfinished())
+    refused, issues = state.mine().get("refused", ("", []))
+    if refused == name:
+        told = words.issues(list(map(problems.on_screen, issues)))
+        st.error(f"This cannot be used; the control is back at its last valid value.\n{told}")
 
 
 class Fields:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -27,6 +28,7 @@ from ui import (
     kinds,
     line_cards,
     menu,
+    problems,
     render_lock,
     state,
     theme,
@@ -64,7 +66,15 @@ def _preset_section(page: menu.Page) -> None:
     )
 
 
-def _arms_section(base: Experiment, issues: list[Issue]) -> Any:
+def _redraw(switch: str) -> None:
+    """Callback of a switch that draws other controls: it waits while one cannot be read, which would be lost."""
+    if state.unfinished():
+        st.session_state[switch] = not st.session_state[switch]
+    else:
+        state.adopt(state.experiment())
+
+
+def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
     """The arms as documents; appends what cannot be read to ``issues``."""
     with st.expander(f"Arms · {_arms_words(base)}", key=state.key("arms-section")):
         found: list[Issue] = []
@@ -73,12 +83,14 @@ def _arms_section(base: Experiment, issues: list[Issue]) -> Any:
             arms = _arms_table(base) if as_table else notation.read_arms(_arms_text(base))
         except InputError as error:
             arms, found = None, error.issues
+        issues.under("arms", "", "Arms")
         st.toggle(
             "Edit as a table",
             as_table,
             key="arms-as-table",
-            on_change=lambda: state.adopt(state.experiment()),
-            help="One row per group of equal arms, instead of text. Not while something in it cannot be read.",
+            on_change=_redraw,
+            args=("arms-as-table",),
+            help="One row per group of equal arms, instead of text. Not while something here cannot be read.",
             disabled=bool(found),
         )
     issues += found
@@ -96,12 +108,14 @@ def _arms_text(base: Experiment) -> str:
     )
 
 
-def _contexts_section(base: Experiment, issues: list[Issue]) -> Any:
+def _contexts_section(base: Experiment, issues: problems.Problems) -> Any:
     """Users with features, as text; a data set is too long for that and stays as it is."""
     assert base.contexts is not None
     with st.expander(f"Users with features · {words.arms_summary(state.experiment())}", key=state.key("arms-section")):
         if isinstance(base.contexts.law, Table):
-            st.caption(f"{len(base.contexts.law.rows):,} rows of a data set. Load another spec to change them.")
+            st.caption(
+                f"{len(base.contexts.law.rows):,} rows of a data set. Load another settings file to change them."
+            )
             return base.contexts
         text = st.text_area(
             "Features, arms, distribution and link",
@@ -111,6 +125,7 @@ def _contexts_section(base: Experiment, issues: list[Issue]) -> Any:
             "distribution of the contexts (" + ", ".join(name for name in CONTEXTS if name != "table") + "), link, "
             "noise. Example: single(2, 10, margin(0.5), link=logistic).",
         )
+        issues.under("contexts", "", "Features, arms, distribution and link")
     try:
         return notation.read_contexts(text)
     except InputError as error:
@@ -174,13 +189,13 @@ def _arms_table(base: Experiment) -> list[dict[str, Any]]:
     return arms
 
 
-def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool) -> None:
+def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, issues: problems.Problems) -> None:
     setting = "arms" if base.contexts is None else "contexts"
     rows: list[int] = state.mine()["line-rows"]
     added: dict[int, str] = state.mine()["added-lines"]
     st.markdown(f"**Policies** · {len(rows)} compared")
-    for row in list(rows):
-        line_cards.card(base, row, shared, with_own)
+    for place, row in enumerate(list(rows)):
+        line_cards.card(base, row, shared, with_own, partial(issues.under, f"lines[{place}]"))
 
     def add() -> None:
         name = st.session_state[state.key("add")]
@@ -203,7 +218,7 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool) -> 
     )
 
 
-def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
+def _coming_section(base: Experiment, asked: frozenset[str], issues: problems.Problems) -> dict[str, Any]:
     """When rewards are counted and how often a person comes, as far as that is ``asked`` for or not the usual."""
     said: dict[str, Any] = {"batch": base.feedback.batch, "delay": base.feedback.delay, "visits": base.visits}
     said["visits_delta"] = base.visits_delta
@@ -215,31 +230,34 @@ def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
             if "batch" in own:
                 said["batch"] = budget_section.log_slider(
                     "Update after every … users", BATCHES, said["batch"], "batch",
-                    "1: after every user. More: in batches, as by a daily job; until the next one the learner knows no "
-                    "more than at the last.",
+                    "1: after every user. Larger: in batches, such as a daily job. Between updates the learner learns "
+                    "nothing.",
                     words.count,
                 )  # fmt: skip
             if "delay" in own:
                 said["delay"] = budget_section.log_slider(
                     "Feedback delay, in users", (0, *BATCHES), said["delay"], "delay",
-                    "0: before the next user comes. More: a purchase next day, a cure weeks later; so many users are "
-                    "served meanwhile.",
+                    "0: before the next user arrives. Larger: a purchase the next day or a cure weeks later. This many "
+                    "users are served before the feedback arrives.",
                     words.count,
                 )  # fmt: skip
+            issues.under("feedback", "", "Arrivals and feedback")
             if "visits" in own:
                 said["visits"] = budget_section.log_slider(
                     "Visits of each person", VISITS, said["visits"], "visits",
-                    "How often the same person comes, at most; later visits may not be used. ε protects the person: "
-                    "one answer may spend ε divided by the visits, or more at a δ. Without privacy nothing changes.",
+                    "At most this many visits of a person are used. ε protects the person, so one answer may spend ε "
+                    "divided by the visits, or more if a δ is allowed. Methods without privacy stay as they are.",
                 )  # fmt: skip
+            issues.under("visits", "", "Visits of each person")
             if "visits" in own and said["visits"] > 1:
                 said["visits_delta"] = budget_section.log_slider(
                     "δ at which a person's answers are composed", VISITS_DELTAS, said["visits_delta"], "visits_delta",
-                    "0: basic composition, ε divided by the visits. More: tight composition. One answer may then spend "
-                    "more, and a person is promised (ε, δ) in place of ε. For local policies whose single answers "
-                    "keep a pure ε.",
+                    "0: basic composition, ε divided by the visits. Larger: tight composition. One answer may spend "
+                    "more, and the person's guarantee is (ε, δ) instead of ε. Only for local policies whose single "
+                    "answers keep a pure ε.",
                     number_text.write_number,
                 )  # fmt: skip
+            issues.under("visits_delta", "", "Arrivals and feedback")
     feedback = {"batch": said.pop("batch"), "delay": said.pop("delay")}
     return {"feedback": feedback, **said}
 
@@ -265,7 +283,12 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
             )
         if "n" in asked:
             size["trials"] = budget_section.log_slider(
-                "Trials", TRIALS, base.trials, "trials", "Independent runs; more of them narrow the error.", words.count
+                "Trials",
+                TRIALS,
+                base.trials,
+                "trials",
+                "Independent runs. More runs give a smaller error.",
+                words.count,
             )
         if "seed" in asked:
             told_seed = "The same seed gives the same numbers, bit for bit."
@@ -282,11 +305,11 @@ def _hidden_lines(labels: list[str]) -> list[int]:
     if key not in st.session_state:
         st.session_state[key] = [row for row in rows if row not in state.mine()["hidden-rows"]]
     shown = st.multiselect(
-        "Visible lines",
+        "Visible curves",
         rows,
         format_func=lambda row: labels[rows.index(row)],
         key=key,
-        help="Which lines are drawn.",
+        help="Which curves are shown.",
     )
     state.mine()["hidden-rows"] = {row for row in rows if row not in shown}
     return [place for place, row in enumerate(rows) if row not in shown]
@@ -296,25 +319,24 @@ _SWITCHES = {
     "bounds": (
         "Bounds",
         "Limits that hold at every number of users: ↓ what every policy loses at least, ↑ what a policy loses at most. "
-        "A dotted slope is drawn only where the curve has reached it.",
+        "An asymptotic rate (dotted) is shown only where the curve has reached it.",
     ),
     "worst": (
         "Worst-case bounds",
-        "Also bounds that speak of the hardest arms there are, not of these: a curve may lie below.",
+        "Also bounds for the hardest possible arms. A curve for these arms may lie below them.",
     ),
     "shapes": (
-        "Slopes and shapes",
-        "Also what is no limit at any one number of users: slopes that hold in the long run only, and shapes whose "
-        "constant is not known. Curves may lie on either side.",
+        "Asymptotic rates and shapes",
+        "Also rates that hold in the long run only, and shapes with unknown constants. Curves may lie on either side.",
     ),
-    "runs": ("20 sample runs", "Up to 20 single runs of each line, to see what the band hides."),
+    "runs": ("20 sample runs", "Up to 20 single runs of each policy."),
 }
 
 
 def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) -> View:
     """How it is drawn, as far as that is ``asked`` for."""
     said = base.view.model_dump()
-    own = asked & {"x", "y", "show", "price", "band", "hide", *_SWITCHES}
+    own = asked & {"show", "price", "band", "hide", *_SWITCHES}
     if not own:
         return base.view
     with st.expander("View", key=state.key("view-section")):
@@ -329,17 +351,11 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) ->
                 "A method's price is its regret divided by that of the best method without privacy that is shown, or "
                 "by that of the same method without privacy. What is not shown is run for comparison.",
             )  # fmt: skip
-        for axis, name in (("x", "Users axis"), ("y", "Regret axis")):
-            if axis in own:
-                said[axis] = st.segmented_control(
-                    name, ["linear", "log"], default=said[axis], required=True, key=state.key(axis),
-                    help="Linear: equal steps are equal amounts. Log: equal steps are equal ratios.",
-                )  # fmt: skip
         if "band" in own:
             said["band"] = _choice(
                 "Band", {kind: words.sentence(f"{told} the runs") for kind, told in words.BAND_WORDS.items()},
                 base.view.band, "band",
-                "What is shaded around a mean: how runs differ, or (95 % interval) how well the mean is known.",
+                "The shading around a mean shows how runs differ, or (95% interval) how well the mean is known.",
             )  # fmt: skip
         for name, (label, help) in _SWITCHES.items():
             if name in own:
@@ -384,7 +400,7 @@ def _foot(page: menu.Page) -> DeltaGenerator:
         try:
             experiment = _spec_of(upload)
         except InputError as error:
-            _show_problems("This file holds no valid settings:", error.issues)
+            st.error(f"This file has no valid settings:\n{words.issues(error.issues)}")
         else:
             state.open_own(experiment, own_file=True)
             st.rerun()
@@ -414,38 +430,21 @@ def _spec_of(upload: UploadedFile) -> Experiment:
         raise
 
 
-def _show_problems(head: str, issues: list[Issue]) -> None:
-    st.error(f"{words.plain(head)}\n{words.issues(issues)}")
-
-
-def _as_on_screen(issue: Issue, labels: list[str]) -> Issue:
-    """The issue with lines, arms and policies called as the screen calls them."""
-    titles = {name: policy.title for name, policy in registry().items()}
-    names = "|".join(sorted(titles, key=len, reverse=True))
-    allowed = re.sub(rf"(?<![\w-])({names})(?![\w-])", lambda found: titles[found[0]], issue.allowed)
-    if match := re.fullmatch(r"arms\[(\d+)\](.*)", issue.path):
-        return Issue(f"Arms, entry {int(match[1]) + 1}{match[2].replace('.', ', ')}", issue.value, allowed)
-    match = re.fullmatch(r"lines\[(\d+)\](?:\.params)?\.?(.*)", issue.path)
-    if match is None or int(match[1]) >= len(labels):
-        return Issue(issue.path, issue.value, allowed)
-    part = {"epsilon": "own budget"}.get(match[2], match[2].replace("_", " "))
-    return Issue(f"{labels[int(match[1])]}{', ' if part else ''}{part}", issue.value, allowed)
-
-
-def _offer_fixes(issues: list[Issue], labels: list[str]) -> None:
+def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
     """A button for each line whose policy takes one budget only, where users have different ones."""
     rows: list[int] = state.mine()["line-rows"]
     for issue in issues:
         match = re.fullmatch(r"lines\[(\d+)\]\.epsilon(?:\.kind)?", issue.path)
-        if match is None:
+        place = issues.place(issue)
+        if match is None or place is None:
             continue
         row = rows[int(match[1])]
 
         def mend(row: int = row) -> None:
             st.session_state[state.key(f"own-{row}")] = "1"
 
-        st.button(
-            f"Give everybody ε = 1 in “{words.plain(labels[int(match[1])])}”",
+        place.button(
+            f"Give everyone ε = 1 in “{words.plain(labels[int(match[1])])}”",
             key=state.key(f"mend-{row}"),
             on_click=mend,
             help="Gives this line a budget of 1.",
@@ -455,17 +454,17 @@ def _offer_fixes(issues: list[Issue], labels: list[str]) -> None:
 
 def _open_controls() -> None:
     """Callback: remembers the choice, and keeps what the controls say that go."""
+    _redraw("change-experiment")
     state.mine()["everything"] = st.session_state["change-experiment"]
-    state.adopt(state.experiment())
 
 
 def draw(page: menu.Page) -> DeltaGenerator:
-    """Draw the sidebar and commit what it says; what is not valid is told and changes nothing.
+    """Draw the sidebar and commit what it says; what is not valid is reported and changes nothing.
 
     Returns the place for the links to this picture. Only controls that change something on the page are drawn; what
     the others would say stays as it is in the experiment.
     """
-    base, issues = state.base(), list[Issue]()
+    base, issues = state.base(), problems.Problems()
     asked = page.controls(lambda switch: st.session_state.get(switch, state.page_field(switch, "0") == "1"))
     setting = "arms" if base.contexts is None else "contexts"
     above = page.epsilon_above and line_cards.followers(base)[1] > 0
@@ -486,9 +485,9 @@ def draw(page: menu.Page) -> DeltaGenerator:
             users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
         shared, picture = budget_section.draw(base, issues, above, everything)
         if "lines" in asked:
-            _lines_section(base, shared, with_own="own" in asked)
+            _lines_section(base, shared, "own" in asked, issues)
         lines = line_cards.documents(base, shared, issues)
-        size = _coming_section(base, asked) | _size_section(base, asked)
+        size = _coming_section(base, asked, issues) | _size_section(base, asked)
         labels = [line.get("label") or registry()[line["policy"]].title for line in lines]
         experiment = None
         if not issues:
@@ -500,13 +499,10 @@ def draw(page: menu.Page) -> DeltaGenerator:
         if experiment is not None:
             line_cards.commit(experiment.model_copy(update={"view": view}))
         state.finish(issues)
-        told = [_as_on_screen(issue, labels) for issue in issues]
-        if issues:
-            _show_problems("Not drawn yet:", told)
-            _offer_fixes(issues, labels)
         place = _foot(page) if everything else st.container()
     if issues:
-        _show_problems("The sidebar asks for something that cannot be drawn; below is the last valid picture.", told)
+        issues.tell()
+        _offer_fixes(issues, labels)
     return place
 
 

@@ -103,6 +103,7 @@ def adopt(new: Experiment, issues: list[Issue] | None = None) -> None:
     mine()["line-rows"] = list(range(len(new.lines)))
     mine()["added-lines"] = {}
     mine()["hidden-rows"] = set(new.view.hidden)
+    mine().pop("refused", None)
 
 
 def open_own(new: Experiment, issues: list[Issue] | None = None, own_file: bool = False) -> None:
@@ -159,6 +160,7 @@ def commit(new: Experiment) -> None:
     if new != mine()["experiment"]:
         mine()["experiment"] = new
         mine()["problems"] = []
+        mine().pop("refused", None)
 
 
 def open_preset(name: str) -> None:

@@ -20,6 +20,7 @@ _FRAME = """
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
 [data-testid=stPageLink-NavLink] :is(span:not([data-testid]),div,p){
 white-space:normal!important}
+[data-testid=stMain]:has(.st-key-last-valid) [data-testid=stPlotlyChart]{opacity:.4}
 @media (hover:none){[data-testid=stFullScreenFrame]:has([data-testid=stDataFrame]){padding-top:2rem}}
 :is([data-testid=stPageLink-NavLink],[data-testid=stBaseButton-elementToolbar],[data-testid=stTopNavLink],
 [data-testid=stTopNavSection],[data-testid=stSidebarNavLink]):focus-visible{
@@ -35,6 +36,8 @@ _CHARTS = f"""
 .js-plotly-plot :is([class^=x],[class^=y])[class$=title],
 .js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{{fill:INK!important}}
 [data-testid=stPlotlyChart]{{container-type:inline-size}}
+[class*=st-key-tall-]{{flex:none;height:clamp(340px,54vh,640px)}}
+div:has(>.st-key-axes){{width:fit-content;height:0;margin-bottom:-1rem;z-index:1}}
 @container (max-width:{WIDE}px){{{NARROW}}}
 @container (min-width:{WIDE}.01px){{{BROAD}}}
 """

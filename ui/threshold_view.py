@@ -236,7 +236,7 @@ def check_experiment(distribution: BudgetDistribution) -> Experiment | None:
         )
         return threshold_check.experiment_of(base, distribution, threshold_check.spread_thresholds(distribution))
     except InputError as error:
-        st.info(f"The check cannot be played with these arms:\n{words.issues(error.issues[:1])}")
+        st.info(f"The check cannot run with these arms:\n{words.issues(error.issues[:1])}")
         return None
 
 
@@ -289,7 +289,7 @@ def line_words(r_squared: float, users: int) -> str:
     """What the fit says about the prediction."""
     if r_squared >= threshold_check.STRAIGHT:
         return "The points lie close to the line: here V predicts what each threshold costs."
-    early = " V is about many users: try more of them." if users < threshold_check.ENOUGH_USERS else ""
+    early = " V describes many users: try more." if users < threshold_check.ENOUGH_USERS else ""
     return f"The points do not lie close to a line: here V predicts the regret only roughly.{early}"
 
 
@@ -334,5 +334,5 @@ def explanation() -> None:
         )
         st.caption(
             "Ren et al. 2020, section 4.2, with the conditioning on ε ≥ ε_min that the printed definition lacks "
-            "(without it both are infinite as soon as somebody shares nothing)."
+            "(without it both are infinite if some users share nothing)."
         )

@@ -48,16 +48,16 @@ POINTS = 9
 GOALS: dict[Kind, str] = {
     "price": "× the regret without privacy",
     "regret": "lost rewards in total",
-    "missed": "as share of the last tenth of users who miss the best option",
+    "missed": "as the share of the last tenth of users who miss the best option",
 }
 _WITHOUT = " the regret without privacy"
 START = {"price": "2", "regret": "1000", "missed": "0.05"}
 
 
-def controls(experiment: Experiment) -> tuple[float, ...]:
-    """The budgets of the picture, among them that of the sidebar; their range lives in the address."""
+def controls(experiment: Experiment) -> tuple[Experiment, tuple[float, ...]]:
+    """The experiment as it is drawn, and the budgets of the picture; range and bounds live in the address."""
     low, high = (page_fields.number(name, text, GRID[0], GRID[-1]) for name, text in (("from", "0.1"), ("to", "10")))
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    left, middle, right = st.columns([6, 4, 2], vertical_alignment="bottom")
     low, high = left.select_slider(
         "Range of ε",
         sorted({*GRID, low, high}),
@@ -67,7 +67,7 @@ def controls(experiment: Experiment) -> tuple[float, ...]:
         format_func=lambda value: f"{value:g}",
     )
     shown = quantity(experiment)
-    with right:
+    with middle:
         page_fields.changes(
             "tradeoff-quantity",
             shown,
@@ -83,11 +83,15 @@ def controls(experiment: Experiment) -> tuple[float, ...]:
             ),
             lambda chosen: experiment.with_changes(view=experiment.view.model_dump() | {"quantity": chosen}),
         )
+    with right:
+        told = "What every method loses at least (↓), and what a method loses at most (↑)."
+        bounds = shown == "regret" and page_fields.toggle("Bounds", "theory", "theory", told)
     page_fields.keep("from", low, "0.1")
     page_fields.keep("to", high, "10")
     grid = {low} if low == high else set(epsilon_grid.curve(low, high, POINTS))
     here = marked(experiment)
-    return tuple(sorted(grid | ({here} if here is not None and low <= here <= high else set())))
+    drawn = experiment.model_copy(update={"view": experiment.view.model_copy(update={"bounds": bounds})})
+    return drawn, tuple(sorted(grid | ({here} if here is not None and low <= here <= high else set())))
 
 
 def quantity(experiment: Experiment) -> str:
@@ -96,7 +100,7 @@ def quantity(experiment: Experiment) -> str:
 
 
 def marked(experiment: Experiment) -> float | None:
-    """The budget of the sidebar, where it is one for everybody."""
+    """The budget of the sidebar, where it is one for everyone."""
     budget = shared_budget(experiment)
     return None if budget is None else budget.fixed
 
@@ -411,7 +415,7 @@ def question(experiment: Experiment) -> None:
             name = swept_label(experiment.lines[number])
 
             def trying(at: float, name: str = name, what: str = "ε =") -> None:
-                place.progress(0.5, f"{name}: trying {what} {at:.3g}")
+                place.progress(0.5, f"{name}: trying {what} {words.number(at)}")
 
             with render_lock.computing():
                 rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
@@ -455,7 +459,7 @@ def answers(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None
         )
     )
     st.caption(
-        "In brackets: every ε that the simulations do not rule out (95% intervals); more trials narrow it. "
+        "In brackets: every ε that the simulations do not rule out (95% intervals). More trials narrow the range. "
         "Local and central ε are different guarantees: the same number is not the same protection."
     )
 
@@ -504,7 +508,7 @@ def tables(result: SweepResult) -> None:
             file_name="sweep.csv",
             mime="text/csv",
             on_click="ignore",
-            help="Every line, budget and checkpoint.",
+            help="Every policy, ε and checkpoint.",
         )
         st.download_button(
             "How it was made",
@@ -512,7 +516,7 @@ def tables(result: SweepResult) -> None:
             file_name="sweep-metadata.json",
             mime="application/json",
             on_click="ignore",
-            help="Spec, budgets, seed, versions and sampler.",
+            help="Settings, values of ε, seed, versions and sampler.",
         )
         st.code(exports.sweep_command(result.epsilons), language="bash")
 

@@ -122,7 +122,7 @@ def is_stale(label: str, line: Line, before: Sequence[Line]) -> bool:
 class View(Frozen):
     """How the picture is drawn; it never changes a number."""
 
-    x: Literal["log", "linear"] = "log"
+    x: Literal["log", "linear"] = "linear"
     y: Literal["log", "linear"] = "linear"
     quantity: Quantity = "regret"
     band: Band = "middle-90"

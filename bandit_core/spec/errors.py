@@ -14,6 +14,7 @@ import pydantic
 MOST_TOLD = 20  # problems of one input in a text; the others are counted
 _PLAIN_NAME = re.compile(r"[\w-]+")
 _SUBJECT = re.compile(r"^(Input|String|Tuple|List|Dictionary) should")
+_SHORTER = {"greater than or equal to": "at least", "less than or equal to": "at most"}
 
 
 class _Excerpt(reprlib.Repr):
@@ -132,6 +133,8 @@ def issues_of(
         elif kind in ("value_error", "assertion_error"):
             words = words.partition(", ")[2] or words
         words = _SUBJECT.sub("must", words)
+        for long, short in _SHORTER.items():
+            words = words.replace(long, short)
         path = path_of((*prefix, *location))
         if path in found and words != found[path].allowed:
             words = f"{found[path].allowed}, or {words}"

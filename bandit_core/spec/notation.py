@@ -248,7 +248,7 @@ def _distribution_fields(value: Any, distributions: Mapping[str, type[Frozen]], 
         value = _Call(bare, [value])
     if not isinstance(value, _Call) or value.name not in distributions:
         shown = value.name if isinstance(value, _Call) else value
-        raise _Unreadable(f"{shown!r} is no distribution; allowed: a number, {', '.join(distributions)}")
+        raise _Unreadable(f"{shown!r} is not a distribution; allowed: a number, {', '.join(distributions)}")
     names = [name for name in distributions[value.name].model_fields if name not in ("kind", "count")]
     if any(isinstance(part, _Call) for part in (*value.values, *value.shares, *value.keyed.values())):
         raise _Unreadable(f"{value.name} takes numbers only")

@@ -14,8 +14,7 @@ CASES = {
     "mixed": {"lines": 'ucb,heldp-ucb-b(discrete(0:0.5,2:0.5),eps_min=1,label="half")', "T": "500", "n": "3"},
     "preset": {"preset": "shy-users", "T": "500", "n": "3", "seed": "4"},
     "view": {
-        "x": "linear",
-        "y": "log",
+        "x": "log",  # as in old links: the other axis is linear
         "show": "price",
         "band": "quarter-sd",
         "bounds": "0",

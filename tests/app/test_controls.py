@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -60,8 +61,8 @@ def test_wrong_arms_are_named_and_nothing_is_lost() -> None:
     on.change(screen, "select_slider", "epsilon", 0.5)
     good = experiment(screen)
     on.change(screen, "text_area", "arms", "0.9, 1.5, potato(3)")
-    told = screen.main.error[0].value
-    assert "entry 2" in told and "entry 3" in told and "potato" in told
+    told = screen.sidebar.error[0].value
+    assert "Entry 2" in told and "Entry 3" in told and "potato" in told
     assert experiment(screen) == good
     assert on.control(screen, "text_area", "arms").value == "0.9, 1.5, potato(3)"
     assert on.control(screen, "select_slider", "epsilon").value == 0.5
@@ -78,8 +79,44 @@ def test_several_mistakes_are_told_at_once() -> None:
     on.control(screen, "text_area", "arms").set_value("nonsense")
     on.control(screen, "text_input", "own-2").set_value("minus one")
     on.run(screen)
-    told = screen.main.error[0].value
-    assert "entry 1" in told and "minus one" in told
+    told = [error.value for error in screen.sidebar.error]
+    assert len(told) == 2 and "Entry 1" in told[0] and "minus one" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("page", "address", "kind", "field", "wrong", "said"),
+    [
+        ("explore", TWO, "text_area", "arms", "0.9, beta(4", "never closed"),
+        ("explore", TWO, "text_area", "arms", "1.2", "at most 1"),
+        ("explore", TWO, "text_input", "own-1", "many", "number above 0"),
+        ("explore", TWO, "text_input", "own-1", "-1", "greater than 0"),
+        ("explore", {**TWO, "lines": "ucb(alpha=2)"}, "text_input", "alpha-0", "abc", "number"),
+        ("threshold", {}, "text_input", "budget-discrete", "discrete(0:2, 1:-1)", "at least 0"),
+        ("heavy-tails", {}, "text_input", "v-1", "2", "at most 1"),
+        ("contextual", {}, "text_area", "contexts", "single(0, 10)", "at least 1"),
+        ("contextual", {}, "text_area", "contexts", "single(2, ten)", "number"),
+    ],
+)
+def test_what_is_wrong_stands_under_its_field_and_nothing_is_lost(
+    page: str, address: dict[str, str], kind: str, field: str, wrong: str, said: str
+) -> None:
+    screen = on.visit(page, **address)
+    good, seen = experiment(screen), len(screen.main.get("plotly_chart"))
+    control = on.control(screen, kind, field)
+    before = control.value
+    control.set_value(wrong)
+    on.run(screen)
+    [told] = [error.value for error in screen.sidebar.error]
+    assert said in told and not re.search(r"\w\\?\[\d|params|lines|contexts", told)
+    drawn = [(each.type, each.key) for each in screen.sidebar if hasattr(each, "value")]
+    assert drawn.index(("error", None)) - drawn.index((kind, on.key(screen, field))) == 1  # directly below
+    [line] = [box.value for box in screen.main.warning]
+    assert "last valid" in line and len(screen.main.get("plotly_chart")) == seen  # the picture stays
+    screen.toggle(key="change-experiment").set_value(False)
+    on.run(screen)  # would close the field
+    assert on.control(screen, kind, field).value == wrong and experiment(screen) == good
+    on.change(screen, kind, field, before)
+    assert not screen.error and not screen.main.warning and experiment(screen) == good
 
 
 def test_arms_edited_as_a_table() -> None:
@@ -108,7 +145,7 @@ def test_a_preset_fills_every_control() -> None:
     assert on.control(screen, "select_slider", "trials").value == preset.trials
     assert on.control(screen, "number_input", "seed").value == preset.seed
     assert on.control(screen, "toggle", "bounds").value is preset.view.bounds
-    assert on.control(screen, "button_group", "y").value == preset.view.y
+    assert on.setting(screen, "button_group", "axes").value == preset.view.x == preset.view.y
     assert [on.control(screen, "text_input", f"label-{row}").value for row in range(len(preset.lines))] == [
         line.label or "" for line in preset.lines
     ]
@@ -126,16 +163,16 @@ def test_reset_returns_to_the_opening_picture() -> None:
 def test_the_view_changes_the_drawing_and_the_address_but_no_number() -> None:
     screen = on.visit(**TWO)
     curve = on.chart(screen).y("– UCB")
-    on.change(screen, "button_group", "x", "linear")
-    on.change(screen, "button_group", "y", "log")
+    on.setting(screen, "button_group", "axes").set_value("log")
+    on.run(screen)
     on.change(screen, "toggle", "bounds", False)
     on.change(screen, "toggle", "runs", True)
     chart = on.chart(screen)
-    assert (chart.layout["xaxis"]["type"], chart.layout["yaxis"]["type"]) == ("linear", "log")
+    assert (chart.layout["xaxis"]["type"], chart.layout["yaxis"]["type"]) == ("log", "log")
     assert chart.names == ["– UCB", "● HeLDP-UCB-B"]
     assert sum(trace["line"]["width"] == 0.7 for trace in chart.traces) == 2 * 5
     assert np.array_equal(chart.y("– UCB")[-20:], curve[-20:])
-    shown = {"x": "linear", "y": "log", "bounds": "0", "runs": "1"}
+    shown = {"x": "log", "y": "log", "bounds": "0", "runs": "1"}
     assert shown.items() <= on.address(screen).items()
     on.change(screen, "selectbox", "quantity", "regret-per-user")
     assert on.address(screen)["show"] == "regret-per-user"
@@ -158,7 +195,7 @@ def test_the_band_is_what_its_words_say() -> None:
 
 
 def visible(screen: AppTest) -> object:
-    return next(each for each in screen.sidebar.multiselect if each.label == "Visible lines")
+    return next(each for each in screen.sidebar.multiselect if each.label == "Visible curves")
 
 
 def test_hidden_lines_stay_hidden_while_others_come_and_go() -> None:
@@ -225,7 +262,7 @@ def test_every_kind_of_budget(kind: str) -> None:
     assert experiment(screen).lines[1].epsilon.kind == kind
     if kind != "fixed":
         picture = on.chart(screen, on.key(screen, "budget-picture"))
-        assert picture.traces and picture.layout["xaxis"]["type"] == "log"
+        assert picture.traces and picture.layout["xaxis"]["type"] in ("category", "linear")
         assert "ε_min = " in "".join(each.value for each in screen.sidebar.caption)
 
 
@@ -233,7 +270,7 @@ def test_a_wrong_distribution_is_named() -> None:
     screen = on.visit(**TWO)
     on.change(screen, "selectbox", "budget-kind", "uniform")
     on.change(screen, "text_input", "budget-uniform", "uniform(3, 1)")
-    assert "Privacy budget" in screen.main.error[0].value and "uniform\\(3, 1\\)" in screen.main.error[0].value
+    assert "Distribution" in screen.sidebar.error[0].value and "uniform" not in screen.main.warning[0].value
     on.change(screen, "text_input", "budget-uniform", "uniform(1, 3)")
     assert not screen.error
 
@@ -243,7 +280,7 @@ def test_a_policy_that_needs_one_budget_refuses_a_distribution_by_name() -> None
     assert not [each for each in alone.sidebar.selectbox if (each.key or "").startswith("budget-kind")]
     screen = on.visit(arms="0.9,0.5", lines="ucb,kl-ucb-cf(1),heldp-ucb-b(1)", **on.SMALL)
     on.change(screen, "selectbox", "budget-kind", "lognormal")
-    assert "kl\\-UCB\\-CF" in screen.main.error[0].value and "kl\\-ucb\\-cf" not in screen.main.error[0].value
+    assert "kl\\-UCB\\-CF" in screen.sidebar.error[0].value and "kl\\-ucb\\-cf" not in screen.sidebar.error[0].value
     on.control(screen, "button", "mend-1").click()
     on.run(screen)
     assert not screen.error
@@ -255,7 +292,7 @@ def test_a_policy_that_needs_one_budget_refuses_a_distribution_by_name() -> None
 def test_unbounded_rewards_are_refused_with_the_policy_that_takes_them() -> None:
     screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-l(1)", **on.SMALL)
     on.change(screen, "text_area", "arms", "gaussian(0,1), gaussian(1,1)")
-    assert "HeLDP\\-UCB\\-LS" in screen.main.error[0].value
+    assert "HeLDP\\-UCB\\-LS" in screen.sidebar.error[0].value and "HeLDP\\-UCB\\-L" in screen.main.warning[0].value
 
 
 EVIL = "<b>x</b>[a](http://x) $y$ :red[z] `q` ![i](http://x)"

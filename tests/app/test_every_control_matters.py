@@ -71,7 +71,7 @@ WITHOUT_A_VALUE = (  # a new experiment, another policy, another way to write th
     "preset", "add", "arms-as-table", "change-experiment",
 )  # fmt: skip
 NOT_HERE = {  # what moves a picture only for some experiments, which this one is not
-    "tradeoff": ("against", "worst", "shapes"),  # two references; bounds of that kind
+    "tradeoff": ("against",),  # two references
     "heavy-tails": ("against",),
     "contextual": ("against",),
 }
@@ -97,8 +97,6 @@ def elsewhere(control: Any, name: str) -> Any:
         return MOVED[name]
     if control.type == "toggle":
         return not control.value
-    if control.type == "button_group":
-        return next(option for option in ("linear", "log") if option != control.value)
     if control.type == "multiselect":
         return control.value[:-1]
     if control.type == "selectbox":
@@ -221,6 +219,8 @@ def move(control: Any, name: str) -> None:
         control.set_value(MOVED_OWN[name])
     elif control.type == "toggle":
         control.set_value(not control.value)
+    elif name == "axes":
+        control.set_value("linear" if control.value == "log" else "log")
     else:
         control.select_index((control.index + 1) % len(control.options))
 

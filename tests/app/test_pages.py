@@ -16,10 +16,12 @@ from streamlit.testing.v1 import AppTest
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec import notation
+from bandit_core.spec.budgets import Discrete
 from bandit_core.studies import threshold_check
 from ui import charts, legends, menu, state, words
 
 # The course asks for a guess first; Theory has drawings, and charts in a fold; coin is of docs/extending.md.
+SPACED_PERCENT = ("learn", "your-numbers")  # to be mended; all others write 50%
 WITHOUT_A_PICTURE = ("glossary", "learn", "teach", "theory", "errata", "coin")
 
 
@@ -33,6 +35,10 @@ def test_every_page_opens_with_its_title_and_charts_that_can_be_read(page: str) 
     assert drawn or page in WITHOUT_A_PICTURE
     for chart in drawn:
         letters_are_large_ticks_plain_and_buttons_have_room(chart)
+    printed = [on.words(screen), *(element.proto.spec for element in screen.get("plotly_chart"))]
+    printed += [element.value for element in (*screen.sidebar.markdown, *screen.sidebar.caption)]
+    spaced = re.findall(r".{0,30}\d\*{0,2} %(?![{]).{0,9}", "\n".join(printed))
+    assert not spaced or page in SPACED_PERCENT
 
 
 def letters_are_large_ticks_plain_and_buttons_have_room(chart: on.Chart) -> None:
@@ -46,6 +52,8 @@ def letters_are_large_ticks_plain_and_buttons_have_room(chart: on.Chart) -> None
             assert "s" not in axis.get("tickformat", "") or "users" in axis["title"]["text"]  # never 100µ
             # of log axes with names at 2 and 5, Plotly writes small digits unless it is told a format
             assert axis.get("dtick") not in ("D1", "D2") or axis.get("tickformat")
+    types = [layout[name].get("type", "linear") for name in ("xaxis", "yaxis")]
+    assert types != ["log", "linear"] or "regret" not in layout["yaxis"].get("title", {}).get("text", "")
     names = [trace for trace in chart.traces if trace.get("name") and trace.get("showlegend") is not False]
     assert len(names) <= legends.MOST
     assert not any(trace["type"] == "bar" for trace in chart.traces if layout["yaxis"].get("type") == "log")
@@ -171,22 +179,20 @@ def test_ticks_are_written_as_people_write_them() -> None:
     [("discrete(0,0.2,1,2,100)", True), ("discrete(0,2)", True), ("clamped-gaussian(1,1,0,100)", True),
      ("discrete(0.2,1)", False), ("uniform(0.1,3)", False), ("lognormal(1,1)", False)],
 )  # fmt: skip
-def test_users_who_share_nothing_have_a_tick_that_says_0(law: str, zero: bool) -> None:
+def test_users_who_share_nothing_stand_at_0(law: str, zero: bool) -> None:
     drawn = Experiment.model_validate(
         {"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": notation.read_lines(f"heldp-ucb-b({law})")}
     ).lines[0]
     figure = charts.density_chart(drawn.epsilon, None)
-    ticks = dict(zip(figure.layout.xaxis.ticktext, figure.layout.xaxis.tickvals, strict=True))
-    assert ("0" in ticks) == zero and len(ticks) >= 2
-    if zero:
-        assert ticks["0"] == min(ticks.values())
-        assert any(
-            trace.text is not None and "shares nothing" in trace.text[0] and trace.x[0] == ticks["0"]
-            for trace in figure.data
-        )
-    assert all(
-        float(text.replace(",", "")) == pytest.approx(value, rel=1e-5) for text, value in ticks.items() if text != "0"
-    )
+    told = {str(text): float(place) for trace in figure.data if trace.text is not None
+            for text, place in reversed(list(zip(trace.text, trace.x, strict=True)))}  # fmt: skip
+    assert [place for text, place in told.items() if "shares nothing" in text] == [0.0] * zero
+    assert figure.layout.xaxis.type == ("category" if law.startswith("discrete") else "linear")
+
+
+def test_a_threshold_stands_between_the_groups_that_it_separates() -> None:
+    figure = charts.density_chart(Discrete(values=(0.0, 0.2, 1.0)), 0.2)
+    assert figure.layout.shapes[0].x0 == 0.5 and list(figure.data[0].x) == ["0", "0.2", "1"]
 
 
 def test_on_a_log_axis_nothing_is_zero() -> None:

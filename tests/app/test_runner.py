@@ -208,7 +208,8 @@ def test_run_watch_change_the_view_and_cancel(monkeypatch: pytest.MonkeyPatch, n
     run = screen.session_state["run-main"]
     assert on.chart(screen).names  # a preview, or what is done so far
     wait_for(lambda: trials_of(run.simulation.result()) > 0)
-    on.change(screen, "button_group", "y", "log")
+    on.setting(screen, "button_group", "axes").set_value("log")
+    on.run(screen)
     assert screen.session_state["run-main"] is run and run.alive
     assert on.chart(screen).layout["yaxis"]["type"] == "log"
     assert "a preview" not in on.words(screen).lower()
@@ -285,7 +286,8 @@ def test_a_run_that_is_in_the_store_gives_its_memory_back(no_thread_left: None) 
     on.run(screen)
     assert "run-main" not in screen.session_state
     assert labels(screen) == []
-    on.change(screen, "button_group", "y", "log")
+    on.setting(screen, "button_group", "axes").set_value("log")
+    on.run(screen)
     assert " 90 runs" in on.words(screen)
 
 

@@ -41,8 +41,12 @@ def test_the_curves_are_the_core_s_at_every_budget() -> None:
     assert np.all(floor == floor[0])
 
 
-def test_bands_bounds_and_the_price() -> None:
+def test_bands_bounds_on_request_and_the_price() -> None:
     screen = on.visit("tradeoff", **SHARED)
+    assert not [name for name in on.chart(screen, "tradeoff-chart").names if name.startswith(("↓", "↑"))]
+    on.own(screen, "toggle", "theory").set_value(True)
+    on.run(screen)
+    assert on.address(screen)["theory"] == "1"
     chart = on.chart(screen, "tradeoff-chart")
     low, high = chart.band("● HeLDP-UCB-B")
     assert np.all(low <= high)

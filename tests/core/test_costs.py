@@ -259,4 +259,4 @@ def test_the_groups_of_a_budget_are_one_curve():
     law = Discrete(values=[0.1 + place / 100 for place in range(1000)])
     figure = charts.density_chart(law, None)
     assert len(figure.data) == 1
-    assert np.isfinite(figure.data[0].x).sum() == 2000
+    assert np.isfinite(figure.data[0].x).sum() == 2000 and figure.layout.xaxis.type == "linear"

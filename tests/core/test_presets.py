@@ -35,8 +35,9 @@ def test_a_preset_speaks_in_one_plain_sentence(preset):
 def test_a_preset_file_says_nothing_that_the_spec_drops(name):
     document = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
     assert document.pop("group")
-    view = {name: value for name, value in document.get("view", {}).items() if (name, value) != ("x", "log")}
-    assert Experiment.model_validate(document).spec() == {**document, **({"view": view} if view else {})}
+    experiment = Experiment.model_validate(document)
+    assert experiment.spec() == document
+    assert experiment.view.x == experiment.view.y  # logarithmic regret over log users looks like an explosion
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -50,7 +50,7 @@ def played(
         "horizon": horizon,
         "trials": trials,
         "seed": SEED,
-        "view": {"bounds": False, **view},
+        "view": {"bounds": False, "x": view.get("y", "linear"), **view},
     }
     return Experiment.model_validate(document)
 
