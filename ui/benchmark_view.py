@@ -124,7 +124,7 @@ def scored(contest: Contest, fields: Fields, dark: bool) -> None:
         format_func=SHOW.__getitem__,
         key=state.own_key(f"benchmark-along:{'-'.join(options)}"),
         required=True,
-        help="By users, ε or task: the policies are compared anew in each part, so the best one may differ.",
+        help="By users, ε or task: each part has its own comparison, so the best policy may differ.",
     )
     fields.keep("along", chosen, options[0])
     if chosen == "table":

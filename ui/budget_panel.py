@@ -69,7 +69,7 @@ def arithmetic(experiment: Experiment, number: int) -> str:
     if line.entry.privacy == "none" or budget is None or visits == 1:
         return ""
     if budget.fixed is None:
-        return f"One answer may spend its person's ε / {visits}."
+        return f"One answer may spend the person's ε / {visits}."
     if setup.visits_delta > 0:
         told = f"m = {visits}, ε = {budget.fixed:g} and δ = {write_number(setup.visits_delta)}"
         return (
@@ -87,8 +87,8 @@ def arithmetic(experiment: Experiment, number: int) -> str:
         )
     if line.entry.privacy == "central":
         return (
-            f"One reward may spend {part}: where a release adds up all {visits} rewards of a person, they move it "
-            f"{visits} times as far as one, and where they stand in {visits} releases, their budgets add up."
+            f"One reward may spend {part}. A release that adds up all {visits} rewards of a person changes {visits} "
+            f"times as much as with one reward; if the rewards are in {visits} releases, their budgets add up."
         )
     tight = accounting.tight_part(budget.fixed, visits, DELTA)
     more = f"{tight:.4g}" if tight > 1.001 * setup.fixed_epsilon else "no more"
@@ -123,9 +123,9 @@ def draw(result: Result) -> None:
     )
     figures.show(picture, "budget")
     st.caption(
-        f"The largest ε that anything published up to then spends on a single {_unit(experiment)}. It is flat where "
-        "a reward enters one release only, and grows where it is released again and again"
-        + ("" if experiment.visits == 1 else ", and with the first visits of a person who comes every time")
-        + ". Local and central ε are different promises: the same number does not protect equally. "
+        f"The largest ε that the releases so far spend on a single {_unit(experiment)}. It is flat where a reward "
+        "enters only one release, and grows where a reward is released repeatedly"
+        + ("" if experiment.visits == 1 else ", and with the first visits of a person who always returns")
+        + ". Local and central ε are different guarantees: the same number does not protect equally. "
         + words.measures(experiment)
     )

@@ -23,12 +23,12 @@ def draw(experiment: Experiment, key: str) -> None:
     line = 0
     if len(experiment.lines) > 1:
         line = st.selectbox(
-            "Line",
+            "Policy",
             range(len(experiment.lines)),
             _first_private(experiment),
             format_func=experiment.label,
             key=f"{key}-line",
-            help="What it takes depends on the policy, its budget and its parameters.",
+            help="The plan depends on the policy, its budget and its parameters.",
         )
     made = production.plan(experiment, line)
     st.caption(words.sentence(words.plain(made.promise)) + ".")

@@ -99,8 +99,8 @@ def releases_button(experiment: Experiment) -> None:
         file_name="releases.csv",
         mime="text/csv",
         on_click="ignore",
-        help="Mechanism, sensitivity, scale of the noise and how often, for every private line: enough to add the "
-        "privacy up again yourself.",
+        help="For every private policy: mechanism, sensitivity, scale of the noise and number of releases. Enough to "
+        "compute the privacy loss yourself.",
     )
 
 
@@ -142,12 +142,12 @@ def telling(draw: Callable[[], go.Figure], told: Callable[[], dict[str, Any]], o
 
 
 DATA_HELP = "Mean, spread and quantiles at every checkpoint."
-SPEC_HELP = "The experiment itself; opens here and on the command line."
+SPEC_HELP = "All settings. Opens here and on the command line."
 FINAL_HELP = (
-    "Regret of every line at the horizon. LaTeX (package booktabs) and Markdown say in a comment how it was made."
+    "Regret of every policy at the horizon. LaTeX (package booktabs) and Markdown say in a comment how it was made."
 )
 PICTURE_HELP = "One self-contained page with the interactive chart."
-MADE_HELP = "Spec, seed, versions, sampler, the privacy guarantee of every line, and its price."
+MADE_HELP = "Settings, seed, versions, sampler, and every policy's guarantee and price."
 
 
 def file_name(experiment: Experiment) -> str:
@@ -171,7 +171,7 @@ def downloads(result: Result) -> None:
     spec, page = result.experiment.spec, for_file(result, height=640, direct_labels=True)
     files: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
         ("Data (CSV)", lambda: to_csv(result.curves), ".csv", "text/csv", DATA_HELP),
-        ("Spec (JSON)", lambda: json.dumps(spec(), indent=2), ".json", "application/json", SPEC_HELP),
+        ("Settings file (JSON)", lambda: json.dumps(spec(), indent=2), ".json", "application/json", SPEC_HELP),
         ("Picture (HTML)", lambda: page_of(result, page()), ".html", "text/html", PICTURE_HELP),
         (
             "How it was made",

@@ -38,12 +38,12 @@ def _without_arms(experiment: Experiment) -> str:
 
 def _people_again(experiment: Experiment) -> str:
     """What pages lack words for: a budget that is spent in parts."""
-    return "people who come once" if experiment.visits > 1 else ""
+    return "one visit of each person" if experiment.visits > 1 else ""
 
 
 def _usual(experiment: Experiment) -> str:
     return _people_again(experiment) or (
-        "" if experiment.feedback.immediate else "rewards that are counted before the next user comes"
+        "" if experiment.feedback.immediate else "feedback before the next user arrives"
     )
 
 
@@ -73,7 +73,7 @@ def _spread(experiment: Experiment) -> str:
 
 def _trusted(experiment: Experiment) -> str:
     few = len({level_of(experiment, line) for line in range(len(experiment.lines))}) < 3
-    return _without_arms(experiment) or ("policies under three promises of privacy" if few else "")
+    return _without_arms(experiment) or ("policies at three privacy levels" if few else "")
 
 
 KINDS = {

@@ -47,9 +47,9 @@ def _told(row: Summary, result: Result) -> _Card:
     lines = []
     if np.isfinite(row.price):
         lines.append(words.price(row))
-    lines.append(f"best arm in **{100 * row.best_share:.0f} %** of the last half's pulls")
+    lines.append(f"picked the best option **{100 * row.best_share:.0f}%** of the time in the second half")
     if row.bound_name and np.isfinite(row.regret_over_bound):
-        lines.append(f"{words.number(100 * row.regret_over_bound, 2)} % of its proved upper bound")
+        lines.append(f"{words.number(100 * row.regret_over_bound, 2)}% of its proved upper bound")
     return _Card(
         line=row.line,
         head=f"{theme.TRUST_SIGNS[privacy]} **{words.plain(row.label)}**",
@@ -94,7 +94,7 @@ def bounds_table(result: Result) -> None:
     """Every bound of every line: its value at the horizon, its status, and why a hidden one is hidden."""
     experiment = result.experiment
     chosen = st.selectbox(
-        "Line",
+        "Policy",
         range(len(experiment.lines)),
         format_func=experiment.label,
         key="bounds-line",
@@ -106,9 +106,9 @@ def bounds_table(result: Result) -> None:
     rows = shared.table("bounds", result, chosen, lambda: _bound_rows(result, chosen))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Bounds of the chosen line")
     st.caption(
-        "“In the limit” and “shape only” are no limits at this number of users; they are drawn if you switch on *Slopes"
-        " and shapes* in the sidebar, a slope also where the curve has reached it. What holds for a class of policies "
-        "is drawn beside no curve, since nobody has proved which policies belong to it."
+        "“In the limit” and “shape only” do not limit the regret at this number of users. *Asymptotic rates and "
+        "shapes* in the sidebar draws them. An asymptotic rate is also drawn where the curve has reached it. Bounds "
+        "for a class of policies are never drawn: no one has proved which policies belong to it."
     )
     for bound in bounds:
         if not bound.not_applicable:
@@ -134,13 +134,12 @@ def comparisons(result: Result) -> None:
     st.dataframe(rows, hide_index=True, width="stretch", alt="Differences of the lines at the horizon")
     counted = "one pair" if pairs == 1 else f"{pairs} pairs"
     st.caption(
-        "Differences of mean regret at the horizon, over pairs of runs with the same random numbers. p is that of a "
-        "paired test that allows for skewed differences (the larger one of Student's and Hall's), or of a sign test "
-        "whose pairs all agree where that is larger. It is corrected by Holm's method for "
-        f"{counted} of lines, including hidden ones. *Could be luck*: corrected p above {LEVEL:g}; that does not "
-        "prove two lines equal, and more runs may tell them apart. Each interval is for its own difference, not "
-        "corrected. No interval allows for a costly run so rare "
-        "that none was played. Fewer than six runs never make a difference clear."
+        "Differences of mean regret at the horizon, over pairs of runs with the same random numbers. p is the larger "
+        "p-value of Student's and Hall's paired tests (Hall's allows for skewed differences), or that of a sign test "
+        "if all pairs agree and it is larger. Holm's method corrects it for "
+        f"{counted} of policies, including hidden ones. *Could be luck*: corrected p above {LEVEL:g}. That does not "
+        "prove that two policies are equal; more runs may separate them. The intervals are not corrected, and they do "
+        "not allow for a costly run so rare that it never occurred. With fewer than six runs no difference is clear."
     )
 
 
@@ -156,7 +155,7 @@ def _comparison_rows(result: Result) -> pd.DataFrame:
                 "lost more": result.experiment.label(more),
                 "than": result.experiment.label(less),
                 "by": words.number(abs(found.difference)),
-                "95 % interval": words.interval(low, high),
+                "95% interval": words.interval(low, high),
                 "p": words.chance(found.p_value),
                 "corrected p": words.chance(found.p_corrected),
             }
@@ -167,15 +166,15 @@ def _comparison_rows(result: Result) -> pd.DataFrame:
 def _repeated(experiment: Experiment) -> str:
     """How often the run is repeated, and what the band and the errors mean."""
     if experiment.trials == 1:
-        return "This is a single run, so there is neither band nor error."
+        return "This is a single run, so it has no band and no error."
     told = (
-        "That band says how well the mean is known, at each number of users by itself, not how far single runs spread"
+        "The band shows how well the mean is known at each number of users, not how single runs differ"
         if experiment.view.band == "interval-95"
-        else "That band is the spread of single runs, not the error of the mean"
+        else "The band shows how single runs differ, not the error of the mean"
     )
     return (
-        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view)}. {told}; "
-        "errors after ± are standard errors."
+        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view)}. {told}. "
+        "Numbers after ± are standard errors."
     )
 
 
@@ -190,10 +189,10 @@ def _late(experiment: Experiment) -> str:
     feedback, told = experiment.feedback, ""
     if not feedback.immediate:
         until_then = (
-            "an arm that must be tried gives way to those with fewer rewards on their way, and a batch lasts until "
-            "enough of its rewards are counted"
+            "a policy that must try an arm prefers arms with fewer rewards pending, and a batch lasts until enough of "
+            "its rewards are counted"
             if experiment.contexts is None
-            else "nothing of this user is learnt; a warm-up in turns lasts until all of it is counted"
+            else "the policy learns nothing from this user; a warm-up in turns lasts until all of it is counted"
         )
         told = (
             f"Here the reward of user *t* is counted after the first user, from *t* + {feedback.delay} on, whose "
@@ -201,8 +200,8 @@ def _late(experiment: Experiment) -> str:
         )
     if experiment.visits > 1:
         told += (
-            f"A person comes up to {experiment.visits} times, and each visit is a user: who it is plays no part in the "
-            f"rewards. Of a private line's ε one answer spends {_share(experiment)}. "
+            f"A person comes up to {experiment.visits} times, and each visit is a user: rewards do not depend on the "
+            f"person. One answer spends {_share(experiment)} of a private policy's ε. "
         )
     return told
 
@@ -213,9 +212,9 @@ def explanation(result: Result) -> None:
     best = "playing the best arm" if experiment.contexts is None else "playing the arm that is best for each user"
     with st.expander("How is this computed?"):
         st.markdown(
-            "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
-            "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always "
-            f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, so luck is left out). "
+            "Users arrive one after the other. For each user the policy picks an arm, the arm pays a reward, and the "
+            "policy learns from what the privacy mechanism shows it. **Regret** is the loss compared with always "
+            f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, without luck). "
             f"{_late(experiment)}{_repeated(experiment)} "
             f"{words.PRICE}"
         )

@@ -363,12 +363,12 @@ def bar(place: DeltaGenerator, text: str) -> Callable[[float], None]:
 def elsewhere(experiment: Experiment, command: str, name: str) -> None:
     """How to get these numbers where this server's limits do not hold."""
     st.markdown(
-        "The limits keep this server quick for all its visitors. On a machine of your own, where the project is "
-        "installed, you set the limits: save the spec as `experiment.json` and run"
+        "These limits keep the server fast for everyone. On your own machine, with the project installed, you set "
+        "the limits: save the settings file as `experiment.json` and run"
     )
     st.code(command, language="bash")
     st.download_button(
-        "Spec (JSON)",
+        "Settings file (JSON)",
         data=lambda: json.dumps(experiment.spec(), indent=2),
         file_name="experiment.json",
         mime="application/json",
@@ -387,7 +387,7 @@ def _expensive(request: Request, simulation: Computation) -> Any:
         _watch(request.slot, request.command())
         return run.simulation.result()
     if run is not None and run.error is not None:
-        st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
+        st.error("The run failed and was stopped. Finished runs are kept. Press Run to try again.")
     if run is not None and run.simulation.missing_seconds <= simulation.missing_seconds:
         simulation = run.simulation  # without a store, only the run itself remembers what it did
         if simulation.missing_seconds == 0:
@@ -400,8 +400,8 @@ def _expensive(request: Request, simulation: Computation) -> Any:
             left.markdown(words.cost(done, time_words) + _on_more_cores(simulation, seconds))
         else:
             left.markdown(
-                f"This needs up to **{words.count(request.cost)} pulls, {time_words}** on this machine. "
-                "You can cancel; what is done is kept."
+                f"This takes up to **{words.count(request.cost)} pulls, {time_words}** on this machine. "
+                "You can cancel; finished runs are kept."
             )
         right.button(
             "Run",
@@ -409,7 +409,7 @@ def _expensive(request: Request, simulation: Computation) -> Any:
             key=f"start-{request.name}",
             on_click=start,
             args=(request,),
-            help="Start; you can cancel at any time.",
+            help="Start. You can cancel at any time.",
             width="stretch",
         )
     return simulation.result()
@@ -420,7 +420,7 @@ def _on_more_cores(simulation: Computation, seconds: float) -> str:
     if not isinstance(simulation, Simulation) or seconds < LONG_SECONDS or worker_count() >= MANY_CORES:
         return ""
     time_words = words.duration(simulation.seconds_on(MANY_CORES))
-    return f" On {MANY_CORES} cores, of one machine or of a cluster, it would be {time_words}."
+    return f" With {MANY_CORES} cores it would take {time_words}."
 
 
 def start(request: Request) -> None:
@@ -447,18 +447,16 @@ def _watch(slot: str, command: str) -> None:
     with st.container(border=True):  # of the same size as the panel that it replaces
         left, right = st.columns([4, 1], vertical_alignment="center")
         waiting = run.simulation.waiting
-        left.progress(fraction, "waiting for its turn …" if waiting else f"computing … {100 * fraction:.0f} %")
-        if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
+        left.progress(fraction, "waiting for its turn …" if waiting else f"computing … {100 * fraction:.0f}%")
+        if right.button("Cancel", key=f"cancel-{slot}", help="Stop. Finished runs are kept.", width="stretch"):
             run.cancel()
             st.rerun()
         if waiting:
             st.caption(
-                "Other visitors' long runs are going on, and this server computes only so many at once. Yours begins "
-                "by itself, in order of arrival; meanwhile you can use all controls."
-                + (
-                    f" Without waiting: on your own machine, with the spec saved as experiment.json, `{command}`."
-                    * bool(command)
-                )
+                "Other long runs use this server now. Yours starts by itself, in order of arrival. You can use all "
+                "controls while you wait."
+                + f" To avoid the wait, save the settings file on your own machine and run `{command}`."
+                * bool(command)
             )
         for notice in run.simulation.notices:
             st.caption(words.plain(notice))

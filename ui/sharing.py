@@ -23,12 +23,12 @@ def panel(page: str) -> None:
     left, right = st.columns(2)
     if unread := links.unread(now):
         with left.popover("Copy link", width="stretch", help="Why no link opens this picture."):
-            st.warning("**No link opens this picture.** Download the spec instead.\n" + words.issues(unread))
+            st.warning("**No link opens this picture.** Download the settings file instead.\n" + words.issues(unread))
         return
-    with left.popover("Copy link", width="stretch", help="The address of exactly this picture."):
+    with left.popover("Copy link", width="stretch", help="The address of this picture."):
         st.code(links.address(now, here, page, own), language=None, wrap_lines=True)
         if links.too_long(now):
-            st.warning("This link is too long for some programs; download the spec instead.")
+            st.warning("This link is too long for some programs. Download the settings file instead.")
     with right.popover("Embed link", width="stretch", help="The same picture without sidebar and menu."):
-        st.caption("For a frame in slides or a course page: the picture without sidebar and menu.")
+        st.caption("For slides or a course page.")
         st.code(links.address(now, here, page, {**own, **LESSON}), language=None, wrap_lines=True)

@@ -30,7 +30,7 @@ def fold() -> None:
         )
         upload = st.file_uploader(
             "Table of a study (CSV)", type=["csv"], key="study-file", max_upload_size=MOST_BYTES // 2**20,
-            help="As the command study writes it.",
+            help="The table that the command writes.",
         )  # fmt: skip
         st.caption(uploads.PRIVATE_WORDS)
         if upload is None:
@@ -49,11 +49,14 @@ def _drawn(table: StudyTable) -> None:
     if not varied:
         st.info("Nothing varies in this table, so there is nothing to draw it along.")
         return
-    axis: str = st.selectbox("Along", varied, key="study-axis", help="What stands on the horizontal axis.")
+    axis: str = st.selectbox("Along", varied, key="study-axis", help="The quantity on the horizontal axis.")
     others = [name for name in varied if name != axis]
     at = {
         name: st.select_slider(
-            words.plain(name), table.axes[name], key=f"study-at-{name}", help="What else varies is held here."
+            words.plain(name),
+            table.axes[name],
+            key=f"study-at-{name}",
+            help="The value at which this quantity is held.",
         )
         for name in others
     }

@@ -136,8 +136,8 @@ def of_the_link(experiment: Experiment) -> str:
     ]
     foreign = [line.label for line in experiment.lines if line.label and line.label not in _shipped_words()]
     if foreign:
-        found.append("the label of a line" if len(foreign) == 1 else f"the labels of {len(foreign)} lines")
-    return f"Written by whoever made this link, not by this lab: {', '.join(found)}." if found else ""
+        found.append("a label" if len(foreign) == 1 else f"{len(foreign)} labels")
+    return f"Written by the author of this link, not by this lab: {', '.join(found)}." if found else ""
 
 
 def arms_summary(experiment: Experiment) -> str:
@@ -178,11 +178,11 @@ def coming(batch: int, delay: int, visits: int, visits_delta: float = 0.0) -> st
 
 
 def cut(experiment: Experiment) -> str:
-    """What private lines see of a reward: ``rewards cut to 0 to 3 where there is privacy``; empty where all of it."""
+    """How rewards are cut: ``private policies see rewards cut to between 0 and 3``; empty without a cut."""
     if experiment.clip is None:
         return ""
     low, high = (number(limit, 6) for limit in experiment.clip)
-    return f"rewards cut to {low} to {high} where there is privacy"
+    return f"private policies see rewards cut to between {low} and {high}"
 
 
 def summary(experiment: Experiment) -> str:
@@ -217,7 +217,7 @@ def measures(experiment: Experiment) -> str:
         if (kept := line.entry.guarantee(experiment.setups[number])).measure != "pure"
     ]
     return (
-        f"Not every ε here is pure: {'; '.join(found)}. That promises less than the same ε without a δ."
+        f"Not every ε here is pure: {'; '.join(found)}. That is a weaker guarantee than the same ε without a δ."
         if found
         else ""
     )
@@ -226,7 +226,7 @@ def measures(experiment: Experiment) -> str:
 def luck(found: Difference) -> str:
     """Whether the difference of two lines is clear."""
     if math.isnan(found.p_corrected):
-        return "cannot be told"
+        return "unknown"
     return "clear" if found.clear else "could be luck"
 
 
@@ -272,10 +272,10 @@ def cost(done: Result, time: str) -> str:
     pulls = count(steps(experiment))
     trials = min(0 if line is None else line.count for line in done.lines)
     if not trials:
-        return f"This picture needs **{pulls} pulls, {time}** on this machine. You can cancel; what is done is kept."
+        return f"This picture takes **{pulls} pulls, {time}** on this machine. You can cancel; finished runs are kept."
     return (
-        f"Drawn from {count(trials)} of {count(experiment.trials)} trials; "
-        f"the rest of the {pulls} pulls needs **{time}** on this machine."
+        f"Based on {count(trials)} of {count(experiment.trials)} trials. "
+        f"The rest of the {pulls} pulls takes **{time}** on this machine."
     )
 
 

@@ -50,7 +50,7 @@ _MISSING_NUMBER = (*_MISSING, "na", "none", "-", "--", "–", "—", "?", ".", "
 _MISSING_WORDS = "says that a value is missing"
 NO_NUMBER, _TOO_LARGE = "is no number", "is too large"
 _THOUSANDS = "Thousands separators were left out of numbers, as in {cell} (row {row})."
-PERCENT_READ = "Percentages were read as parts of one: 10 % is 0.1."
+PERCENT_READ = "Percentages were read as parts of one: 10% is 0.1."
 
 _UNIT = r"%|[$€£¥₹]|[A-Z]{3}"
 _GAPS = " '’\u00a0\u202f"  # between thousands, besides points and commas

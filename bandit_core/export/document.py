@@ -31,9 +31,9 @@ from bandit_core.studies import tradeoff
 from bandit_core.studies.sweep import SweepResult
 
 BAND_WORDS: dict[Band, str] = {
-    "middle-90": "the middle 90 % of the runs",
+    "middle-90": "the middle 90% of the runs",
     "range": "from the lowest to the highest of the runs",
-    "interval-95": "the 95 % interval of the mean",
+    "interval-95": "the 95% interval of the mean",
     "half-sd": "the mean ± half a standard deviation",
     "quarter-sd": "the mean ± a quarter of a standard deviation",
 }

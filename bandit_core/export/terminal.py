@@ -19,7 +19,7 @@ class Progress:
         if percent < self._shown + (1 if self._terminal else 10):
             return
         self._shown = percent
-        words = f"{percent} %"
+        words = f"{percent}%"
         sys.stderr.write(f"\r{words:>6}" if self._terminal else f"{words}\n")
         sys.stderr.flush()
 

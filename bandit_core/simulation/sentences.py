@@ -47,7 +47,7 @@ def budget(distribution: BudgetDistribution | None) -> str:
     if isinstance(distribution, Discrete):
         values, shares = distribution.atoms
         if len(values) <= MOST_GROUPS:
-            groups = [f"{value:g} for {share:.3g} %" for value, share in zip(values, 100 * shares, strict=True)]
+            groups = [f"{value:g} for {share:.3g}%" for value, share in zip(values, 100 * shares, strict=True)]
             return (
                 f"ε of {', '.join(groups[:-1])} and {groups[-1]} of the users" if groups[1:] else f"ε = {values[0]:g}"
             )
@@ -72,7 +72,7 @@ def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
     if row.against.among:
         return f"A price below 1 does not mean that privacy helps: without privacy {name} could be used as well"
     missed = [1 - float(each.best_pulls[:, -1].mean()) / result.times[-1] for each in (line, row.against.played)]
-    shares = [f"{number(100 * share)} %" for share in missed]
+    shares = [f"{number(100 * share)}%" for share in missed]
     if missed[0] < missed[1]:
         how = f"{name} explores less at this horizon (it gave {shares[0]} of the users another arm than the best one, "
         how += f"{other} {shares[1]}); with more users or on other arms that may change"

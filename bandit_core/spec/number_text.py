@@ -55,8 +55,8 @@ def count(value: int) -> str:
 
 
 def percent(share: float) -> str:
-    """``77.5 %``, three digits."""
-    return f"{100 * share:.3g} %"
+    """``77.5%``, three digits."""
+    return f"{100 * share:.3g}%"
 
 
 def with_error(value: float, error: float, whole: bool = False) -> str:

@@ -37,5 +37,5 @@ def test_a_row_tells_who_did_not_stop_and_where_nothing_is_proved() -> None:
     experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 100, "trials": 3})
     (found,) = searches_of(experiment)
     row = decision_times.row_of(found, stopping([found.spec], jobs=1)[0])
-    assert row["not over after 100"] == "100 %" and row["at least, on average"] == "–"
+    assert row["not over after 100"] == "100%" and row["at least, on average"] == "–"
     assert row["middle 90 %"] == row["users until it ends, median"] and "proved" in row["allowed, δ"]

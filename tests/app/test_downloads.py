@@ -60,7 +60,7 @@ def test_explore_offers_every_download() -> None:
     labels = [button.label for button in buttons]
     pictures = [f"Picture ({kind})" for kind in ("HTML", "SVG", "PDF", "PNG")]
     tables = [f"Final table ({kind})" for kind in ("CSV", "LaTeX", "Markdown")]
-    assert {"What is released (CSV)", "Data (CSV)", "Spec (JSON)", "How it was made", *pictures, *tables} == set(labels)
+    assert {"What is released (CSV)", "Data (CSV)", "Settings file (JSON)", "How it was made", *pictures, *tables} == set(labels)
 
 
 def test_without_privacy_there_is_no_list_of_releases_to_take_away() -> None:
@@ -145,7 +145,7 @@ def test_the_table_of_differences_names_first_who_lost_more() -> None:
     assert shown[["lost more", "than"]].values.tolist() == [labels]
     [row] = shown.to_dict("records")
     assert float(row["by"].replace(",", "")) == pytest.approx(-found.difference, rel=1e-2)
-    low, high = (float(end.replace(",", "")) for end in row["95 % interval"].split(" to "))
+    low, high = (float(end.replace(",", "")) for end in row["95% interval"].split(" to "))
     assert (low, high) == pytest.approx((-found.high, -found.low), rel=1e-2)
 
 

@@ -252,7 +252,7 @@ def test_how_often_a_negative_control_is_caught_is_told_with_its_number() -> Non
     fields = {"part": "audit", "subject": "binary-natural-log", "eps": "0.3", "samples": "40000", "run": "1"}
     screen = on.visit("mechanisms", **fields)
     chance = power(audit("binary-natural-log", 0.3, samples=40_000))
-    assert 0.01 < chance < 0.999 and f"in {100 * chance:.0f} % of draws" in on.words(screen)
+    assert 0.01 < chance < 0.999 and f"in {100 * chance:.0f}% of draws" in on.words(screen)
 
 
 @pytest.mark.parametrize("part", ["answers", "sums", "guess", "audit"])

@@ -29,7 +29,7 @@ def test_the_first_visitor_of_a_server_may_open_any_page(
     """Streamlit runs a file of pages/ by itself until app.py has run once."""
     with running_server(tmp_path) as fresh:
         visitor = visits(SMALL, at=fresh)
-        visitor.sees("best arm in")
+        visitor.sees("picked the best option")
         assert len(visitor.chart()) >= 2
         expect(visitor.tab.get_by_role("link", name="Your numbers")).to_be_visible()
         assert "Traceback" not in fresh.output
@@ -102,7 +102,7 @@ def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
     visitor.settle()
     assert visitor.address == {"eps": "2"}
     visitor.tab.get_by_role("link", name="Open this picture in Explore").click()
-    visitor.sees("best arm in")
+    visitor.sees("picked the best option")
     visitor.settle()
     assert "trust no one" in visitor.verdict and "At ε = 2" in visitor.verdict
 
@@ -118,7 +118,7 @@ def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
     visitor.settle()
     assert visitor.address["arms"] == "0.9,0.5"
     visitor.open_page("Explore")
-    visitor.sees("best arm in")
+    visitor.sees("picked the best option")
     visitor.settle()
     assert visitor.address["arms"] == "0.9,0.5" and visitor.address["T"] == "3000"
 
@@ -128,7 +128,7 @@ def test_a_broken_link_opens_with_a_list_of_what_was_wrong(visits: Visits) -> No
     told = visitor.main().get_by_test_id("stAlert").first
     for words in ("arms[1]", "<b>", "'many'", "colour"):
         expect(told).to_contain_text(words)
-    visitor.sees("best arm in")
+    visitor.sees("picked the best option")
 
 
 def test_cancel_in_mid_run_keeps_what_is_done(visits: Visits) -> None:
@@ -196,7 +196,7 @@ def test_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
 
 def test_a_page_can_be_embedded(visits: Visits) -> None:
     visitor = visits(SMALL + "&embed=true")
-    visitor.sees("best arm in")
+    visitor.sees("picked the best option")
     expect(visitor.tab.get_by_test_id("stMainMenuButton")).to_have_count(0)
     visitor.press_on_slider(EPSILON, "ArrowLeft")
     visitor.sees("At ε = 1.5")

@@ -43,7 +43,7 @@ def test_an_unknown_address_says_so_and_offers_the_nearest(visits: Visits) -> No
 
 def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
     phone = visits(f"/explore?{SMALL}", **PHONE)
-    phone.sees("best arm in")
+    phone.sees("picked the best option")
     phone.settle()
     expect(phone.main().locator("h1")).to_have_css("font-size", "30.4px")
     for _ in range(12):
@@ -65,7 +65,7 @@ def test_a_phone_reaches_every_page_in_two_taps(visits: Visits) -> None:
 
 def test_focus_is_seen_and_keys_open_the_link(visits: Visits) -> None:
     visitor = visits(f"/explore?{SMALL}")
-    visitor.sees("best arm in")
+    visitor.sees("picked the best option")
     button = visitor.tab.get_by_role("button", name="Embed link")
     button.focus()
     visitor.tab.keyboard.press("Shift+Tab")
@@ -117,11 +117,11 @@ def test_nothing_moves_for_those_who_asked_for_less_motion(visits: Visits) -> No
         return [...s.animationDuration.split(','), ...s.transitionDuration.split(',')].map(t =>
             parseFloat(t) * (t.trim().endsWith('ms') ? 1 : 1000)) }).filter(Number.isFinite))"""
     still = visits(f"/explore?{SMALL}", reduced_motion="reduce")
-    still.sees("best arm in")
+    still.sees("picked the best option")
     still.settle()
     still.tab.wait_for_function(f"({longest})() <= 2")  # while a page is being built, its style comes with the page
     moving = visits(f"/explore?{SMALL}")
-    moving.sees("best arm in")
+    moving.sees("picked the best option")
     assert moving.tab.evaluate(longest) > 50  # else the first half would prove nothing
 
 

@@ -262,8 +262,8 @@ def test_stuck_runs_are_counted_and_turn_the_mean(judge):
     line_of_int = line([0, 5, 50, 60, 70, 65])
     line_of_int["final"][3:5] = [3900.0, 2100.0]  # of 4,000 that can be lost
     verdict = judge(GAP, line([0, 1, 10, 20, 30, 40]), line_of_int, spec=SPEC_OF_INT)
-    assert verdict.test.p < claims.ALPHA and verdict.held == "inconclusive" and "8 %" in verdict.measured
-    assert "2 of 25 runs, 0.984 % to 26 %" in verdict.detail  # Clopper and Pearson
+    assert verdict.test.p < claims.ALPHA and verdict.held == "inconclusive" and "8%" in verdict.measured
+    assert "2 of 25 runs, 0.984% to 26%" in verdict.detail  # Clopper and Pearson
 
 
 def test_a_gap_before_the_first_release_says_nothing(judge):

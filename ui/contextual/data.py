@@ -51,7 +51,7 @@ def panel() -> Own | None:
     )
     source = st.segmented_control(
         "Data", list(SOURCES), default="none", required=True, format_func=SOURCES.__getitem__, key="data-source",
-        help="Where the users of this page come from: the experiment of the sidebar (none), or a table.",
+        help="Where the users come from: the experiment in the sidebar (none), or a table.",
     )  # fmt: skip
     if source == "none":
         uploads.forget(*SLOTS)
@@ -124,10 +124,10 @@ def _uploaded(source: str) -> _Made | None:
     columns = uploads.kept("data-columns", upload.file_id, lambda: lending.columns_of(data))
     left, middle, right = st.columns(3)
     reward = left.selectbox(
-        "Reward", columns, len(columns) - 1, key="data-reward", help="The column with what a choice brought."
+        "Reward", columns, len(columns) - 1, key="data-reward", help="The column with the reward of a choice."
     )
     action = middle.selectbox(
-        "Action", columns, max(0, len(columns) - 2), key="data-action", help="The column with what was chosen."
+        "Action", columns, max(0, len(columns) - 2), key="data-action", help="The column with the choice."
     )
     amount = right.toggle(
         "Actions are amounts", key="data-amounts", help="On: numbers such as prices, one model. Off: names, one each."

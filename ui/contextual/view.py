@@ -150,7 +150,7 @@ def messages_panel(whole: Experiment) -> None:
     small = _sending_lines(whole)
     few = small and small.with_changes(title="", note="", horizon=SHOWN_USERS, trials=1)
     if few is None or not _is_quick(few):
-        st.caption("No policy here sends a message for every user that could be shown at once.")
+        st.caption("No policy here sends a message for every user.")
         return
     with st.spinner("Drawing what the phones send. A new machine compiles first: about 10 s.", show_time=True):
         users, told = shared.of_experiment("messages", few, None, lambda: _told(few))
@@ -187,8 +187,8 @@ def messages_panel(whole: Experiment) -> None:
         st.dataframe(_table(users, told), hide_index=True, width="stretch", alt="Contexts and private messages")
         if whole.contexts is not None and whole.contexts.structure == "multi":
             st.caption(
-                "Here every arm has a parameter of its own. A user therefore answers for all arms, with noise alone "
-                "for those not chosen, so that the choice stays hidden; shown are the answers for the chosen arm."
+                "Here every arm has its own parameter. To hide the choice, a user answers for all arms, with pure "
+                "noise for the arms not chosen. The table shows the answers for the chosen arm."
             )
 
 
@@ -250,7 +250,7 @@ def warm_up_words(result: Result) -> str:
     if users < shown.horizon / 4:
         return ""
     share = "All of these users" if users >= shown.horizon else f"Of these, the first {words.count(users)} users"
-    return f" {share} are the warm-up, in which arms take turns: what was learned shows later."
+    return f" {share} are the warm-up, in which arms take turns. Learning shows later."
 
 
 def _curves(result: Result, values: list[np.ndarray | None], height: int, dark: bool) -> go.Figure:

@@ -31,25 +31,24 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
     """The section of the page."""
     instance = experiment.setups[setting.explained(experiment)]
     st.markdown(
-        "Upper bounds (↑) say what a policy loses at most, lower bounds (↓) what every policy must lose "
+        "Upper bounds (↑): what a policy loses at most. Lower bounds (↓): what every policy loses at least "
         + ("under local DP." if local else "under central DP.")
-        + " Of most bounds only the **shape** is known: how regret grows, not how large it is. Switch the shapes on, "
-        "and change the multiplier until a shape can be compared with the curves."
+        + " For most bounds only the **shape** is known: how regret grows, not how large it is. Switch the shapes on "
+        "and change the multiplier to compare them with the curves."
     )
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
         asked = page_fields.toggle(
-            "Draw slopes and shapes",
+            "Draw asymptotic rates and shapes",
             "orders",
             "heavy-orders",
-            "What is no limit at any one number of users: slopes that hold in the long run only, and shapes without "
-            "their constant. Curves may lie on either side.",
+            "Rates that hold only in the long run, and shapes with an unknown constant. Curves may lie on either side.",
         )
         superseded = page_fields.toggle(
             "Draw superseded versions, in grey",
             "old",
             "heavy-old",
-            "Theorems that cannot be right as they are printed, beside the corrected ones.",
+            "Theorems that are wrong as printed, beside the corrected ones.",
         )
     with right:
         multiplier = st.number_input(
@@ -60,7 +59,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
             key=state.own_key("heavy-multiplier"),
             format="%g",
             disabled=not asked,
-            help="Of a shape the constant is not known; this number stands for it. It changes the shapes only.",
+            help="The constant of a shape is unknown. This number stands for it.",
         )
         page_fields.keep("C", multiplier, "1")
     bounds = heavy.of_model(instance, local, multiplier)
@@ -84,7 +83,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
                 lambda drawn: charts.read_aloud(drawn, "Bounds against the number of users") if drawn.data else "",
             )
             if not picture.alt:
-                st.caption("Of these bounds only the shape is known: switch on *Draw slopes and shapes*.")
+                st.caption("Only the shape of these bounds is known: switch on *Draw asymptotic rates and shapes*.")
                 continue
             figures.show(picture, name)
     st.caption("Explore has a text for each bound, under Bounds.")
@@ -93,9 +92,9 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
         return
     with table_1:
         st.markdown(
-            f"Values after {words.count(experiment.horizon)} users, shapes with the factor 1, not capped by what can "
+            f"Values after {words.count(experiment.horizon)} users, shapes with the factor 1. They may exceed what can "
             "be lost at all. *Bounded*: the same gaps with rewards between 0 and 1, for comparison."
-            + ("" if small else " The heavy-tailed ones are stated for ε up to 1, and ε is larger here.")
+            + ("" if small else " The heavy-tailed bounds are stated for ε up to 1, and ε is larger here.")
         )
         table(heavy.table_1(instance))
 

@@ -176,7 +176,7 @@ def tail_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> g
     )
     figure.add_vline(x=level, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     figure.add_annotation(
-        x=math.log10(level), y=0.02, text=f"B = {level:.3g}", showarrow=False, xanchor="left", xshift=6
+        x=math.log10(level), y=0.02, text=f"B = {words.number(level, 2)}", showarrow=False, xanchor="left", xshift=6
     )
     charts.style(figure, 340, dark)
     figure.update_layout(hovermode="closest")
@@ -194,7 +194,8 @@ def tail_words(chosen: Setting, experiment: Experiment, n: int) -> str:
     lost = 1 - float(first) / distribution.expected if distribution.expected else 0.0
     beyond = percent(float(robust_mean.chance_beyond(distribution, np.array([level]))[0]))
     moved = f"{'lowers' if lost >= 0 else 'raises'} the mean by {percent(abs(lost))}"
-    return f"After {words.count(n)} rewards B = {level:.3g}: {beyond} of the rewards lie beyond, which {moved}."
+    reached = f"After {words.count(n)} rewards B = {words.number(level, 2)}"
+    return f"{reached}: {beyond} of the rewards lie beyond, which {moved}."
 
 
 def error_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> go.Figure:

@@ -282,7 +282,7 @@ def picture_words(one: Shown, chosen: Choice) -> str:
     if one.told.pure:
         return (
             f"The largest log ratio is **{largest:.2g}**, at most ε = {chosen.epsilon:g}. So no answer is more than "
-            f"{math.exp(largest):.3g} times as likely after one input as after the other."
+            f"{words.number(math.exp(largest), 2)} times as likely after one input as after the other."
         )
     if above == 0:
         return f"For these two inputs the chance of a log ratio above ε = {chosen.epsilon:g} rounds to 0."
@@ -413,7 +413,8 @@ def cost(chosen: Choice) -> None:
         )
     decoded = {one.told.title: _estimate_sd(one, chosen.inputs[0], chosen.epsilon) for one in chosen.shown}
     parts = [
-        f"{sd:.2g} with **{title}**, so {words.count(max(1, round((sd / 0.1) ** 2)))} users give a mean to ±0.1"
+        f"{words.number(sd, 2)} with **{title}**, so {words.count(max(1, round((sd / 0.1) ** 2)))} users give a mean "
+        "to ±0.1"
         for title, sd in decoded.items()
     ]
     st.markdown(f"At ε = {chosen.epsilon:g} one decoded answer has a standard deviation of {'; '.join(parts)}.")

@@ -289,7 +289,7 @@ def explanation() -> None:
             "ln((p − δ)/q) can be true.\n\n"
             "**It can refute, never prove.** It looks at one pair of inputs and at ranges of one number. A leak "
             "elsewhere, or one too rare for the samples, stays unseen, so a small lower bound proves nothing. And a "
-            "sound mechanism is accused wrongly at most as often as the confidence leaves room for: at 95 % one time "
+            "sound mechanism is accused wrongly at most as often as the confidence leaves room for: at 95% one time "
             "in twenty.\n\n"
             "**It cannot see the last bits.** The mechanisms draw noise in floating-point numbers (doubles). Such "
             "Laplace noise is not differentially private to the last bit (Mironov 2012), and ranges of outputs "

@@ -121,8 +121,8 @@ def draw(fields: Fields) -> None:
     spread = float(np.sqrt(shown.without @ shown.seen**2 - (shown.without @ shown.seen) ** 2))
     allowed = f"these two inputs need δ = {needed:.2g}, and allowed is {delta:g}"
     st.markdown(
-        f"For **{words.count(shown.made.users)}** users the mean has a standard deviation of **{spread:.2g}**; "
-        + (f"{allowed}." if delta else f"no log ratio is above ε = {epsilon:g}.")
+        f"For **{words.count(shown.made.users)}** users the mean has a standard deviation of "
+        f"**{words.number(spread, 2)}**; " + (f"{allowed}." if delta else f"no log ratio is above ε = {epsilon:g}.")
     )
     st.caption(
         "The guarantee compares batches of the same size in which one reward differs. It needs every user of the "

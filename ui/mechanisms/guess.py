@@ -51,7 +51,7 @@ def odds_chart(game: Round, chosen: Choice, height: int = 400) -> go.Figure:
         name="best guesser's odds",
         line={"color": colour, "width": 2.5},
         customdata=100 / (1 + np.exp(-np.clip(game.log_odds, -700, 700))),
-        hovertemplate="ln odds %{y:.3~g}: A with %{customdata:.1f} %",
+        hovertemplate="ln odds %{y:.3~g}: A with %{customdata:.1f}%",
     )
     charts.style(figure, height, dark)
     figure.update_layout(hovermode="closest")

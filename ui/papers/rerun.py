@@ -34,7 +34,7 @@ def panel(name: str) -> None:
         wanted = st.toggle(
             f"Compute here ({words.count(steps(experiment))} pulls, {time})",
             key=f"again-{name}",
-            help="Short runs start at once; longer ones ask first, and can be cancelled.",
+            help="Short runs start at once. Longer ones ask first and can be cancelled.",
         )
         if not wanted:
             return
@@ -74,7 +74,7 @@ def beside(result: Result, shipped: Shipped) -> pd.DataFrame:
         distance = _distance(result, shipped, number)
         rows.append(
             {
-                "line": shipped.experiment.label(number),
+                "policy": shipped.experiment.label(number),
                 "this run": words.with_error(float(mine.mean[-1]), float(mine.stderr[-1])),
                 "shipped": words.with_error(float(theirs.mean[-1]), float(theirs.stderr[-1])),
                 "standard errors apart": "–" if math.isnan(distance) else f"{abs(distance):.1f}",

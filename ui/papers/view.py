@@ -116,7 +116,7 @@ def opened(shown: list[Figure]) -> tuple[Figure, str]:
         if asked == figure.name or asked in figure.presets:
             return figure, asked if asked in figure.presets else (figure.presets or ("",))[0]
     if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
-        told = words.issue(Issue("figure", asked, "no such figure; allowed are those of the cards below"))
+        told = words.issue(Issue("figure", asked, "no such figure; choose a card below"))
         st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
     figure = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
     return figure, (figure.presets or ("",))[0]
@@ -155,7 +155,7 @@ def _for_print(shipped: Shipped, figure: Figure, panel: str) -> go.Figure:
 
 def _told(shipped: Shipped, figure: Figure) -> str:
     if is_fit(figure):
-        return f"Regret against V for {len(threshold_check.points(shipped))} lines, and a straight line."
+        return f"Regret against V for {len(threshold_check.points(shipped))} policies, and a straight line."
     return charts.describe(shipped)
 
 
@@ -341,9 +341,10 @@ def actions(shipped: Shipped) -> None:
     """Open, and take away."""
     explore, data, file = st.columns(3)
     experiment = papers.played()[shipped.name].experiment
+    page = page_links.to("explore" if experiment.contexts is None else "contextual")
     explore.page_link(
-        page_links.to("explore" if experiment.contexts is None else "contextual"),
-        label="Open in Explore" if experiment.contexts is None else "Open in Contextual",
+        page,
+        label=f"Open in {page.title}",
         icon=":material/arrow_forward:",
         query_params=links.write(experiment),
         help=f"The same experiment with all controls; {words.duration(estimated_seconds(experiment))} at full scale.",
@@ -354,7 +355,7 @@ def actions(shipped: Shipped) -> None:
         file_name=f"{shipped.name}.csv",
         mime="text/csv",
         on_click="ignore",
-        help="Mean, standard error and quantiles of every line.",
+        help="Mean, standard error and quantiles of every policy.",
         width="stretch",
     )
     file.download_button(
@@ -363,7 +364,7 @@ def actions(shipped: Shipped) -> None:
         file_name=f"{shipped.name}.json",
         mime="application/json",
         on_click="ignore",
-        help="The shipped file: spec, seed, versions, sampler, machine, time, curves, and every run at the end.",
+        help="Settings, seed, versions, sampler, machine, time, curves, and the final regret of every run.",
         width="stretch",
     )
 
@@ -405,7 +406,7 @@ def _card(figure: Figure, current: bool, dark: bool) -> None:
             key=f"closer-{figure.name}",
             on_click=_open,
             args=(figure.name,),
-            help="Show this figure large, with what the paper says of it.",
+            help="Show this figure large, with the paper's statements.",
         )
 
 

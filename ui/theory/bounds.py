@@ -89,7 +89,7 @@ def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
     """What every policy must lose on these arms, by guarantee: at this horizon, and per tenfold number of users."""
     floors, growth = catalogue.floors(experiment, found), catalogue.growth(found)
     if not floors:
-        return "For these arms no lower bound with known constants is known; bounds without constants show the growth."
+        return "No lower bound with known constants applies to these arms. Bounds without constants show the growth."
     epsilon = catalogue.usual_epsilon(experiment)
     text = (
         f"**What it must cost:** on the arms of the sidebar, with {words.count(experiment.horizon)} users and "
@@ -176,14 +176,14 @@ def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
     """The value at the horizon, with no more said than the bound's status allows."""
     when, amount = f"At {words.count(experiment.horizon)} users", f"**{words.number(value)}**"
     if bound.status == "order-only":
-        return f"{when} the curve as drawn is at {amount}. Its constant is not known, so this is no limit to rely on."
+        return f"{when} the curve is at {amount}. Its constant is unknown, so this is not a reliable limit."
     if bound.kind == "problem-dependent":
         whose = ", for the hardest distributions with these gaps" if bound.worst_case else ""
     else:
         whose = ", on the hardest arms"
     if bound.form == "slope":
         return (
-            f"{when} the rate gives {amount}{whose}. It holds in the limit only: a curve may lie on either side here."
+            f"{when} the rate gives {amount}{whose}. It holds only in the limit: a curve may lie on either side here."
         )
     only = f", for {bound.only}" if bound.only else ""
     if bound.status == "as printed":

@@ -166,13 +166,13 @@ def message_frames(experiment: Experiment, line: int, colour: str) -> dict[str, 
     }
 
 
-CUT = "Rewards are shown as this learner sees them, cut and rescaled to [0, 1]; the regret counts uncut rewards."
+CUT = "Rewards are shown as this learner sees them, cut and rescaled to [0, 1]. The regret counts uncut rewards."
 _BARS = {
-    "largest": "Bars: the estimate, and what the index adds to it for what is not known yet, either way.",
-    "draw": "Bars: the middle 90 % of the server's posterior, from which it draws.",
-    "messages": "Bars: two standard deviations of the noise in that average, either way. The server has learned "
-    "nothing yet: users try the options in turn.",
-    "turns": "Bars: an arm is dropped at the end of an epoch when its bar lies wholly below another.",
+    "largest": "Bars: the estimate ± the bonus that the index adds for uncertainty.",
+    "draw": "Bars: the middle 90% of the server's posterior, from which it draws.",
+    "messages": "Bars: ± two standard deviations of the noise in that average. The server has learned nothing yet: "
+    "users try the options in turn.",
+    "turns": "Bars: an arm is dropped at the end of an epoch if its bar lies entirely below another.",
 }
 
 
@@ -181,26 +181,26 @@ def _notes(run: OneRun, late: bool) -> list[str]:
     found = [_BARS[run.decides]] if run.decides in _BARS and np.isfinite(run.lows).any() else []
     if "estimates" in run.unknown and late:
         found.append(
-            "Rewards are counted late here: the arms and the regret are the run's, single rewards and beliefs are "
-            "shown only where every reward is counted before the next user comes."
+            "Feedback is late here, so only the arms and the regret are shown. Single rewards and beliefs need "
+            "feedback before the next user arrives."
         )
     elif "estimates" in run.unknown:
         found.append(
-            "So many users are simulated in leaps: the arms and the regret are the run's, single rewards and beliefs "
-            "are not drawn. With at most two million users they are."
+            "Runs of more than two million users skip steps, so only the arms and the regret are shown, not single "
+            "rewards and beliefs."
         )
     elif "rewards" in run.unknown:
-        found.append("Rewards of a whole batch are drawn as one sum here; what single users felt is left out.")
+        found.append("The simulation draws the rewards of a batch as one sum, so single rewards are not shown.")
     if "sent" in run.unknown and "estimates" not in run.unknown:
-        found.append("The noise of all answers is drawn as one sum here; what a single phone sent is left out.")
+        found.append("The simulation draws the noise of all answers as one sum, so single messages are not shown.")
     if "draws" in run.completed:
         found.append(
-            "The draws shown here are not the run's own: the simulation makes only those that can decide. They are "
-            "drawn afterwards from their exact distribution, given which option was shown."
+            "The simulation makes only the draws that can decide. The draws shown here were added afterwards, from "
+            "their exact distribution given the chosen option."
         )
     if "rewards" in run.completed:
         found.append(
-            "Some rewards shown here are not the run's own: the simulation draws only what the server gets (a random "
-            "bit, the sum of a batch). They are drawn afterwards from their exact distribution, given that."
+            "The simulation draws only what the server gets (a random bit, or the sum of a batch). Some rewards shown "
+            "here were added afterwards, from their exact distribution given that."
         )
     return found

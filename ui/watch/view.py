@@ -64,7 +64,7 @@ def panel(experiment: Experiment, key: str, first: int = 0) -> None:
             lines.index(line),
             format_func=experiment.label,
             key=f"{key}-line",
-            help="The same users arrive, whichever policy meets them: trial 1 of this picture.",
+            help="Trial 1 of this picture. Every policy meets the same users.",
         )
     draw(experiment, line, f"{key}-{line}")
 
