@@ -70,10 +70,10 @@ def document(rows: pd.DataFrame) -> str:
         budgets=", ".join(f"epsilon = {budget:g}" for budget in BUDGETS),
         least=LEAST,
         most=count(MOST),
-        precision=percent(PRECISION).replace(" ", ""),
+        precision=percent(PRECISION),
         capped=capped_words(rows),
         resamples=count(RESAMPLES),
-        learned=percent(LEARNED).replace(" ", ""),
+        learned=percent(LEARNED),
     )
     assert CONFIDENCE == 0.95  # as the words above say
     known = {contest.key: contest for contest in contests(rows)}
