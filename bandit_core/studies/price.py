@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from bandit_core.arguments import checked
 from bandit_core.data.observations import Observations, read_observations
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
@@ -388,6 +389,7 @@ class PriceStudy:
 # From a file or typed numbers
 
 
+@checked
 def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     file: str | Path | None = None,
     *,

@@ -10,6 +10,7 @@ import pytest
 import bandit_core
 from bandit_core import Experiment, Goal, InputError, Question
 from bandit_core.arguments import experiment_of
+from bandit_core.studies.price import price_question
 
 SMALL = Experiment(
     arms=[{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)],
@@ -58,6 +59,7 @@ def allowed(tmp_path):
         "read_observations": {"data": b"A,B\n1,0\n0,1\n"},
         "read_table": {"source": table, "features": ["x"], "action": "a", "reward": "r"},
         "releases": {"experiment": SMALL},
+        "price": {"baseline": 0.1, "lifts": [20], "weekly": 100, "weeks": 1, "epsilon": [1.0]},
         "reproduce": {"name": "ren-1c", "folder": tmp_path},
         "sample_size": {"baseline": 0.1, "effect": 0.02},
         "simulate": {"experiment": SMALL},
@@ -80,6 +82,13 @@ def functions():
     return {name for name in bandit_core.__all__ if not inspect.isclass(getattr(bandit_core, name))}
 
 
+def parameters(function):
+    """Names of its parameters; `price` hands most of its own to `price_question`."""
+    own = inspect.signature(function).parameters
+    asked = inspect.signature(price_question).parameters if "fields" in own else ()
+    return {*own, *asked} - {"fields"}
+
+
 def test_every_public_function_is_asked(tmp_path):
     assert set(allowed(tmp_path)) == functions()
     assert all(getattr(bandit_core, name).__module__ == "bandit_core" for name in functions())
@@ -90,7 +99,7 @@ def test_a_wrong_kind_is_an_input_error_that_names_the_argument(tmp_path, wrong)
     came, refused = [], 0
     for name, arguments in allowed(tmp_path).items():
         function = getattr(bandit_core, name)
-        for parameter in inspect.signature(function).parameters:
+        for parameter in parameters(function):
             if parameter in ("epsilon", "sampler", "on_progress", "on_point", "run") and wrong is Unlike:
                 continue  # a class can be called
             try:
@@ -169,6 +178,8 @@ WRONG = {  # a call, and the path that its message must name
     "a budget of 0 to audit": (lambda: bandit_core.audit("ctb", 0.0), "epsilon"),
     "an effect of nothing": (lambda: bandit_core.sample_size(0.1, 0.0), "effect"),
     "no such policy to rank": (lambda: bandit_core.benchmark(["thompsn"]), "name"),
+    "a share in percent": (lambda: bandit_core.price(baseline=10, lifts=[20]), "baseline"),
+    "no visitors": (lambda: bandit_core.price(baseline=0.1, lifts=[20], weekly=0), "weekly"),
     "one budget of no size": (lambda: bandit_core.thresholds(0.0), "epsilon"),
 }
 
