@@ -44,7 +44,8 @@ from bandit_core.simulation.store import Store
 from benchmarks.measuring import machine, print_table
 from benchmarks.visitors import Server, Visitor, curves_of, opened, running_server, visiting
 from ui import charts
-from ui.learn import trust
+from ui.learn.course import LESSONS
+from ui.learn.phone import EVERY
 
 Check = Callable[[], bool]
 HORIZON = "Users (horizon)"
@@ -53,7 +54,8 @@ LINK = "T=20000&n=50&seed=77"
 HEAVY = "arms=0.9,0.5&lines=ucb&T=1e6&n=500&seed={seed}"
 GROWTH_MB, WARM = 40, 600
 MANY_TABS = 400
-STEP = "6"  # of page Learn, which the class guesses at
+STEP = LESSONS[0]  # which the class guesses at
+GUESSING = 20.0  # seconds within which the phones of a class guess
 MOST_LOG = 10_000  # bytes that a server may write while many tabs are open
 USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless somebody says otherwise
 PATIENCE = 600.0  # seconds that a wandering visitor waits for a page: the machine may be busy, and kernels not compiled
@@ -255,24 +257,52 @@ async def _timed(visitor: Visitor, label: str | None = None) -> float:
     return time.perf_counter() - start
 
 
+async def _phone(visitor: Visitor, option: str, told: str, after: float, times: dict[str, list[float]]) -> float:
+    """Join, guess after some seconds, and look by itself until the answer is there; when that was."""
+    times["join"].append(await _timed(visitor))
+    start, guessed = time.perf_counter(), False
+    while not any(told in words for words in visitor.words):
+        await asyncio.sleep(EVERY)
+        times["look"].append(await _time_of(visitor.look()))
+        if not guessed and time.perf_counter() - start > after:
+            times["guess"].append(await _timed(visitor, option))
+            guessed = True
+    return time.perf_counter()
+
+
+async def _time_of(work: Coroutine[Any, Any, None]) -> float:
+    start = time.perf_counter()
+    await work
+    return time.perf_counter() - start
+
+
 async def school_class(server: Server, phones: int) -> bool:
     """Print the table of a class; whether all guesses were counted, each where it belongs."""
-    options = [words for words, _, _ in trust.STEP.guess.options]  # type: ignore[union-attr]
+    options = [words for words, _, _ in STEP.guess.options]  # type: ignore[union-attr]
+    times: dict[str, list[float]] = {"join": [], "look": [], "guess": []}
     async with AsyncExitStack() as stack:
-        teacher = await stack.enter_async_context(visiting(server, "learn", f"step={STEP}"))
+        teacher = await stack.enter_async_context(visiting(server, "teach"))
         await _timed(teacher)
         await _timed(teacher, "Open a class")
         [code] = re.findall(r"class=(\w+)", teacher.address)
-        address = f"class={code}&step={STEP}"
-        tabs = [await stack.enter_async_context(visiting(server, "learn", address)) for _ in range(phones)]
-        joined = await asyncio.gather(*map(_timed, tabs))
-        tapped = await asyncio.gather(*(_timed(tab, options[n % 3]) for n, tab in enumerate(tabs)))
+        tabs = [await stack.enter_async_context(visiting(server, "learn", f"class={code}")) for _ in range(phones)]
+        going = [
+            asyncio.create_task(_phone(tab, options[n % 3], STEP.so, GUESSING * random.random(), times))
+            for n, tab in enumerate(tabs)
+        ]
+        while len(times["guess"]) < phones:
+            await asyncio.sleep(0.5)
+            for each in going:
+                if each.done():
+                    each.result()  # raises what went wrong
         looked = await _timed(teacher)
-        counted = teacher.metrics["Guesses so far"]
-        revealed = await _timed(teacher, "Reveal the answer")
+        counted = teacher.metrics["Guesses"]
+        revealed_at = time.perf_counter()
+        revealed = await _timed(teacher, "Reveal")
         bars = list(map(int, curves_of(teacher.histogram)[0]))
-        rows = [["join", *spread(joined)], ["guess", *spread(tapped)]]
-        rows += [["teacher looks", looked, looked], ["teacher reveals", revealed, revealed]]
+        times["answer on the phones"] = [at - revealed_at for at in await asyncio.gather(*going)]
+    rows = [[name, *spread(found)] for name, found in times.items()]
+    rows += [["teacher looks", looked, looked], ["teacher reveals", revealed, revealed]]
     print_table(["scene", "median, s", "p95, s"], [[name, f"{a:.2f}", f"{b:.2f}"] for name, a, b in rows])
     print(
         f"{counted} guesses of {phones} counted, by option {bars}; {server.megabytes('VmHWM'):.0f} MiB at the highest"

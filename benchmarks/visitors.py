@@ -111,6 +111,9 @@ def running_server(
             process.wait()
 
 
+_FRAGMENT = ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
+
+
 class Visitor:
     """One tab: it knows the address it opened, the widgets on the page and the last picture."""
 
@@ -120,6 +123,8 @@ class Visitor:
         self.widgets: dict[str, Any] = {}  # label -> protobuf of the widget
         self.set: dict[str, WidgetState] = {}  # by id, as a browser repeats it with every message
         self.metrics: dict[str, str] = {}  # label -> number
+        self.words: set[str] = set()  # markdown of the last run of the page
+        self.fragments: dict[str, float] = {}  # what a browser runs again by itself, and after how many seconds
         self.picture = self.histogram = ""
         self.picture_at = 0.0  # when it came, by time.perf_counter
         self.drawn_at = 0.0  # the same of the first chart of any kind
@@ -140,7 +145,17 @@ class Visitor:
             state.widget_states.widgets.add(id=trigger).trigger_value = True
         await self.connection.send(message.SerializeToString())
 
-    async def settle(self, until_picture: bool = False) -> None:
+    async def look(self) -> None:
+        """Run again what a browser runs by itself, and the page where that asks for it."""
+        for fragment in tuple(self.fragments):
+            message = BackMsg()
+            state = message.rerun_script
+            state.query_string, state.page_script_hash, state.page_name = self.address, self.hash, self.page
+            state.fragment_id, state.is_auto_rerun = fragment, True
+            await self.connection.send(message.SerializeToString())
+            await self.settle(fragment=True)
+
+    async def settle(self, until_picture: bool = False, fragment: bool = False) -> None:
         """Take messages until the page is done (with a picture, where one is waited for)."""
         seen = False
         while True:
@@ -152,7 +167,9 @@ class Visitor:
                 self.address = message.page_info_changed.query_string
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 seen = self._take(message.delta.new_element) or seen
-            elif (
+            elif kind == "auto_rerun":
+                self.fragments[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+            elif (fragment and kind == "script_finished" and message.script_finished == _FRAGMENT) or (
                 kind == "script_finished"
                 and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
                 and (seen or not until_picture)
@@ -162,6 +179,8 @@ class Visitor:
     async def _next(self) -> ForwardMsg:
         message = ForwardMsg.FromString(await self.connection.recv())
         if message.WhichOneof("type") == "new_session":
+            if not message.new_session.fragment_ids_this_run:
+                self.words, self.fragments = set(), {}
             self.session = message.new_session.initialize.session_id
         return message
 
@@ -176,6 +195,8 @@ class Visitor:
             self.widgets[widget.label] = widget
         elif kind == "exception" or (kind == "alert" and element.alert.format == element.alert.ERROR):
             self.errors.append(str(element)[:500])
+        elif kind == "markdown":
+            self.words.add(element.markdown.body)
         elif kind == "metric":
             self.metrics[element.metric.label] = element.metric.body
         elif kind == "plotly_chart" and "class-guesses" in element.plotly_chart.id:

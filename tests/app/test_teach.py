@@ -126,4 +126,22 @@ def test_all_lessons_are_one_small_file_that_asks_nobody() -> None:
     assert "<script" not in page and not re.search(r"(src|href)=\"(?!data:|#)", page)
     assert "default-src 'none'" in page
     for step in LESSONS:
-        assert f'id="{step.name}"' in page and page.count(f'name="{step.name}"') >= 4
+        assert f'id="{step.name}"' in page and page.count(f'name="{step.name}"') >= 3
+
+
+def test_slides_ask_and_answer_by_turns() -> None:
+    lessons = (STEPS[1], STEPS[2])
+    page = printed.slides(lessons)
+    asked, told = page.split("<section>")[1::2], page.split("<section>")[2::2]
+    assert len(asked) == len(told) == len(lessons) and "<script" not in page
+    for step, question, answer in zip(lessons, asked, told, strict=True):
+        assert step.idea.split("**")[0] in question and step.so not in question
+        assert step.so in answer and "<img" in answer
+
+
+def test_a_lesson_goes_into_a_course_page_by_a_frame() -> None:
+    screen = on.visit("teach")
+    screen.selectbox(key="embed").set_value(LESSONS[-1])
+    on.run(screen)
+    [frame] = [each.value for each in screen.code]
+    assert f"step={LESSONS[-1].name}&amp;embed=true&amp;controls=off" in frame and frame.startswith("<iframe")

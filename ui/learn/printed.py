@@ -90,6 +90,34 @@ def sentences() -> str:
     return _PAGE.format(head=HEADS[False], body=rows)
 
 
+_SLIDES = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{head}</title><style>
+html{{scroll-snap-type:y mandatory;font:min(3.4vh,2.4vw)/1.4 "Segoe UI",Helvetica,Arial,sans-serif}}
+body{{margin:0}} h2{{font-size:1.7em;margin:0}} li{{list-style:none}} ul{{padding:0}} img{{height:62vh;max-width:100%}}
+section{{height:100vh;box-sizing:border-box;padding:5vh 6vw;scroll-snap-align:start;overflow:hidden;break-after:page}}
+@page{{size:297mm 167mm;margin:0}}
+</style></head><body>
+{body}
+</body></html>
+"""
+
+
+def slides(lessons: Sequence[Step]) -> str:
+    """A slide with each question and one with its answer. Page Down steps on; printed, each is a page."""
+    written = []
+    for step in lessons:
+        found, at = step.found(step.slider.start, 0, simulate), step.slider.start
+        head = f"<h2>{_html(title(step))}</h2>"
+        asked = "".join(_block(text) for text in _task(step)[1:3])
+        told = _block(f"**So: {step.so}** {step.conclude(found, at).text}")
+        written += [
+            f"<section>{head}{_block(step.idea)}{asked}</section>",
+            f"<section>{head}{_picture(step, found)}{told}</section>",
+        ]
+    return _SLIDES.format(head=escape(HEADS[False]), body="\n".join(written))
+
+
 def _block(text: str) -> str:
     if text.startswith("- "):
         return f"<ul>{''.join(f'<li>{_html(row[2:])}</li>' for row in text.splitlines())}</ul>"

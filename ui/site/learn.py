@@ -33,8 +33,8 @@ def write(site: Site) -> None:
     )
 
 
-def part(site: Site, step: Step, first: bool) -> str:
-    """A lesson: the idea, a guess, and the answer at every position; ``first`` loads its picture at once."""
+def part(site: Site, step: Step, first: bool, most: int | None = None) -> str:
+    """A lesson: the idea, a guess, and the answer at up to ``most`` positions; ``first`` loads its picture at once."""
     at = step.slider.start
     options = ""
     if isinstance(step.guess, Choice):
@@ -43,7 +43,7 @@ def part(site: Site, step: Step, first: bool) -> str:
     return (
         f"<p>{words(step.idea)}</p><p><b>Guess first.</b> "
         f"{words(step.question.format(at=step.slider.words(at)))}</p>{options}"
-        f"<details><summary>Show the answer</summary>{_answers(site, step, first)}</details>"
+        f"<details><summary>Show the answer</summary>{_answers(site, step, first, most or MOST_STOPS)}</details>"
         f"<details><summary>Exercise</summary><p>{words(step.exercise)}</p>"
         f"<details><summary>Its answer</summary><p>{words(step.answer)}</p></details></details>"
         f"<details><summary>Exactly</summary><p>{words(step.exact)}</p></details>"
@@ -51,18 +51,18 @@ def part(site: Site, step: Step, first: bool) -> str:
     )
 
 
-def shown(step: Step) -> list[float]:
+def shown(step: Step, most: int | None = None) -> list[float]:
     """The positions that a page shows: all of them, or as many, evenly spread, as fit, the start among them."""
     stops = list(step.slider.stops)
-    every = -(-len(stops) // MOST_STOPS)
+    every = -(-len(stops) // (most or MOST_STOPS))
     start = stops.index(step.slider.start)
     return stops[start % every :: every]
 
 
-def _answers(site: Site, step: Step, first: bool) -> str:
+def _answers(site: Site, step: Step, first: bool, most: int) -> str:
     """Radio buttons, which need no script, and what each one shows."""
     buttons, figures = [], []
-    for place, at in enumerate(shown(step)):
+    for place, at in enumerate(shown(step, most)):
         found = step.found(at, 0, simulate)
         told = step.conclude(found, at)
         picture = site.picture(

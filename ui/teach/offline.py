@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
@@ -15,15 +16,17 @@ from ui.site import learn
 from ui.site.frame import SIZE, Site, document
 
 MOST_BYTES = 4 * 2**20
+MOST_STOPS = 5  # positions of a slider
 
 
 class _OneFile(Site):
-    """A site whose pictures stand in the page itself."""
+    """A site whose pictures stand in the page itself, with one digit behind the point."""
 
     def picture(self, place: str, figure: go.Figure, alt: str, first: bool = False) -> str:
-        drawn = printing.file_of(figure, "svg", SIZE, "sans serif", SIZE.points)
+        drawn = printing.file_of(figure, "svg", SIZE, "sans serif", SIZE.points).decode()
+        small = re.sub(r"\s+", " ", re.sub(r"(\d\.\d)\d+", r"\1", drawn))
         told = escape(alt.replace("**", ""))
-        return f'<img src="data:image/svg+xml;base64,{b64encode(drawn).decode()}" alt="{told}">'
+        return f'<img src="data:image/svg+xml;base64,{b64encode(small.encode()).decode()}" alt="{told}">'
 
 
 def page(lessons: Sequence[Step]) -> str:
@@ -31,9 +34,9 @@ def page(lessons: Sequence[Step]) -> str:
     site = _OneFile()
     parts = []
     for step in lessons:
-        parts.append(f'<h2 id="{step.name}">{escape(title(step))}</h2>{learn.part(site, step, False)}')
+        parts.append(f'<h2 id="{step.name}">{escape(title(step))}</h2>{learn.part(site, step, False, MOST_STOPS)}')
         if step.second is not None:
-            parts.append(f"<h3>{escape(step.second.title)}</h3>{learn.part(site, step.second, False)}")
+            parts.append(f"<h3>{escape(step.second.title)}</h3>{learn.part(site, step.second, False, MOST_STOPS)}")
     contents = "".join(f'<li><a href="#{step.name}">{escape(title(step))}</a></li>' for step in lessons)
     head = f'<nav aria-label="Lessons"><ul>{contents}</ul></nav>' if len(lessons) > 1 else ""
     return document("What does privacy cost?", head + "".join(parts), "data:")

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from html import escape
+from urllib.parse import urlencode
 
 import streamlit as st
 
+from ui import sharing
 from ui.learn import course, printed
 from ui.learn.step import Step
 from ui.teach import offline
@@ -28,6 +31,26 @@ def sheets(_: Step) -> None:
                     width="stretch",
                     help="Answers, notes and the maths." if teacher else "Every question and exercise.",
                 )
+
+    st.download_button(
+        "Slides (HTML)",
+        data=partial(printed.slides, course.STEPS),
+        file_name="slides.html",
+        mime="text/html",
+        on_click="ignore",
+        key="slides",
+        width="stretch",
+        help="The ten questions and answers. Page Down steps on; print the file for a PDF.",
+    )
+
+
+def embed() -> None:
+    """The code that shows a lesson in a course page."""
+    step = st.selectbox("Lesson", course.LESSONS, format_func=course.title, key="embed", help="What the frame shows.")
+    fields = {"step": course.address(step), "embed": "true", "controls": "off"}
+    where = escape(f"{sharing.base('teach')}/learn?{urlencode(fields)}")
+    st.code(f'<iframe src="{where}" width="100%" height="700" title="{escape(step.title)}"></iframe>', language="html")
+    st.caption("The host of the lab decides which sites may show it in a frame.")
 
 
 def sheet(step: Step) -> None:

@@ -43,6 +43,8 @@ def draw() -> None:
             with column.container(border=True, height="stretch"):
                 _card(step)
     _game()
+    with st.expander("Put a lesson into a course page", icon=":material/code:"):
+        paper.embed()
     with st.expander("Check the code of a quiz", icon=":material/quiz:"):
         quiz.check()
 
