@@ -37,7 +37,7 @@ def _draw(right: Number, at: float, dark: bool, height: int) -> go.Figure:
         mode="lines",
         name="what the coin allows",
         line={"color": theme.quiet(dark), "width": 2},
-        hovertemplate="%{y:.3~g} %",
+        hovertemplate="%{y:.3~g}%",
     )
     named = [epsilon for epsilon in CHANCES if epsilon != at]
     figure.add_scatter(
@@ -63,12 +63,12 @@ def _told(right: Number, at: float) -> Told:
     luck = Number(right.value - 50, right.error)
     numbers = {"right": right, "limit": Number(round(_limit(at), 1 if _limit(at) < 99 else 2))}
     chance = f"At ε = {at:g} the coin tells the truth {numbers['limit'].value:g}% of the time. "
-    head = f"{chance}The observer was right about **{right} %** of 10,000 people"
+    head = f"{chance}The observer was right about **{right}%** of 10,000 people"
     if luck.verdict == "unclear":
-        told = f"{head}: this cannot be told apart from blind guessing, which is right for 50 %."
+        told = f"{head}: this cannot be told apart from blind guessing, which is right for 50%."
         return Told(told, numbers, "unclear")
     word = "more" if luck.value > 0 else "less"
-    return Told(f"{head}, {word} than the 50 % of blind guessing.", numbers, luck.verdict)
+    return Told(f"{head}, {word} than the 50% of blind guessing.", numbers, luck.verdict)
 
 
 STEP = Step(
@@ -91,14 +91,14 @@ STEP = Step(
     so="The smaller ε is, the more often the coin lies, and the less one answer reveals.",
     exact="Randomised response: the true bit is sent with probability e^ε / (1 + e^ε), else its opposite. Any answer "
     "is at most e^ε times as likely for one truth as for the other, which is ε-local differential privacy. If both "
-    "truths were equally likely before, nobody who sees one answer is right more often than e^ε / (1 + e^ε): 73.1 % "
+    "truths were equally likely before, nobody who sees one answer is right more often than e^ε / (1 + e^ε): 73.1% "
     "at ε = 1. The coin, not a promise of the app, sees to that. Two answers of one person spend 2 ε.",
     notes="Play it with real coins: two tosses, truth unless both are heads (truth three times in four, ε = ln 3 = "
     "1.1). Ask everybody a harmless question, and let one pupil bet on single answers. Stress that nobody has to "
     "trust the app. Then ask the class the same question five times over: the mean answer gives each person away. So "
     "a promise counts answers.",
-    exercise="A phone tells the truth three times in four. How sure can an observer be who was 50 % sure before?",
-    answer="75 % sure. The odds of the truth are 3 to 1, so ε = ln 3, about 1.1.",
+    exercise="A phone tells the truth three times in four. How sure can an observer be who was 50% sure before?",
+    answer="75% sure. The odds of the truth are 3 to 1, so ε = ln 3, about 1.1.",
     page="mechanisms",
     link=lambda at: {"part": "guess", "mech": "ctb", "eps": f"{at:g}"},
     link_words="Play the same coin against an observer",

@@ -63,7 +63,7 @@ def _told(crowd: Crowd, at: float) -> Told:
     numbers = {"hidden": hidden, "open": openly}
     more = Number(times.value - 1, times.error)
     head = (
-        f"With {count(int(at))} users the hidden answers miss the true 60 % by **{hidden}** points, "
+        f"With {count(int(at))} users the hidden answers miss the true 60% by **{hidden}** points, "
         f"the open ones by **{openly}**"
     )
     if more.verdict == "unclear":
@@ -93,7 +93,7 @@ STEP = Step(
     conclude=_told,
     measured=lambda crowd, at: _at(crowd, at)[2],
     so="The lies cancel out in a crowd, but it takes more people.",
-    exact="60 % of the users laugh. From n answers behind the coin of the step before, with mean m, the share is "
+    exact="60% of the users laugh. From n answers behind the coin of the step before, with mean m, the share is "
     "estimated without bias by 1/2 + (m - 1/2) coth(ε/2). Its variance is [coth²(ε/2)/4 - 0.1²]/n, that of open "
     "answers 0.24/n: at ε = 1 a factor of 4.8, whatever n. Errors are root mean squares over 1,000 repeats, in points "
     "of a hundred; both fall with the root of n. For small ε the factor grows like 1/ε².",

@@ -97,5 +97,5 @@ def _answer(step: Step, code: str) -> None:
     mine = classroom.CLASSES.guess_of(code, _token(), step.name)
     if mine is not None:
         st.markdown(f"**{answers.verdict(step, mine, measured)}** Your guess: {step.guess.told(mine)}.")
-    st.markdown(f"Measured: **{measured}** {step.unit}.")
+    st.markdown(f"Measured: **{step.answer_to(measured)}**.")
     st.markdown(f"**So: {step.so}**")

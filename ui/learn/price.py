@@ -84,6 +84,6 @@ STEP = Step(
     "pay for the flat part on the right in privacy, and to hope for much from the steep part on the left. A decision "
     "needs both: what is lost, and who is protected from what.",
     exercise="At ε = 4 the price is close to 1. Is privacy then free?",
-    answer="Nearly free for the learner. But at ε = 4 an observer is right about one person 98 % of the time, so "
+    answer="Nearly free for the learner. But at ε = 4 an observer is right about one person 98% of the time, so "
     "there is little privacy to pay for.",
 )

@@ -50,8 +50,8 @@ def _answer(step: Step, found: object) -> list[str]:
     """The paragraphs of a lesson for the teacher."""
     at = step.slider.start
     return [
-        f"**Guess.** {step.question.format(at=step.slider.words(at))} Measured: {step.measured(found, at)} "
-        f"{step.unit}. {step.conclude(found, at).text}",
+        f"**Guess.** {step.question.format(at=step.slider.words(at))} Measured: "
+        f"{step.answer_to(step.measured(found, at))}. {step.conclude(found, at).text}",
         f"**So:** {step.so}",
         f"**Exercise.** {step.exercise} **Answer.** {step.answer}",
         f"**For the lesson.** {step.notes}",

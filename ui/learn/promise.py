@@ -59,7 +59,7 @@ def _draw(found: AuditResult, at: float, dark: bool, height: int) -> go.Figure:
 def _told(found: AuditResult, at: float) -> Told:
     bound = Number(float(f"{found.lower_bound:.3g}"))
     head = f"From {count(int(at))} samples for each secret, "
-    head += f"the audit is 99.9 % sure that the real ε is at least **{bound}**"
+    head += f"the audit is 99.9% sure that the real ε is at least **{bound}**"
     if found.verdict == "violates":
         return Told(f"{head}. The claim was {CLAIM:g}: it is broken.", {"bound": bound}, found.verdict)
     return Told(f"{head}. The claim of {CLAIM:g} may still be true; that is no proof.", {"bound": bound}, found.verdict)
@@ -67,7 +67,7 @@ def _told(found: AuditResult, at: float) -> Told:
 
 def _measured(found: AuditResult, at: float) -> Number:
     low, seen, high = found.event_loss
-    return Number(seen, (high - low) / 6)  # 99.9 % limits lie about three standard errors away
+    return Number(seen, (high - low) / 6)  # 99.9% limits lie about three standard errors away
 
 
 STEP = Step(
@@ -100,7 +100,7 @@ STEP = Step(
     exact="The subject is a negative control: Laplace noise of half the scale that ε = 0.1 needs, so that its real ε "
     "is 0.2. Half of the samples choose a range of outputs that tells the two inputs apart, the other half measure "
     "it, with exact (Clopper-Pearson) limits. If the range has at least probability p after one input and at most q "
-    "after the other, the real ε is at least ln(p/q), here with confidence 99.9 %. An audit can refute a claim and "
+    "after the other, the real ε is at least ln(p/q), here with confidence 99.9%. An audit can refute a claim and "
     "never prove it.",
     notes="Ask what the class would do as the phone maker who knows that audits come, and what the auditor does then. "
     "With few samples the broken phone gets through: no finding is not the same as no fault. A wrong claim is found "

@@ -21,7 +21,7 @@ ROOM = 2.0  # standard errors to each side, of numbers that come without an inte
 
 @dataclass(frozen=True)
 class Number:
-    """A measured number, its standard error (0 where there is none to speak of) and the ends of its 95 % interval.
+    """A measured number, its standard error (0 where there is none to speak of) and the ends of its 95% interval.
 
     Without ``ends`` the interval is `ROOM` errors to each side.
     """
@@ -98,11 +98,16 @@ class Scale:
 
     def told(self, guess: float) -> str:
         """The guess in words."""
-        return f"{guess:g} {self.unit}"
+        return with_unit(f"{guess:g}", self.unit)
 
     def fits(self, guess: float, measured: Number) -> bool:
         """Whether it is near the number, or one within its interval."""
         return measured.low - self.near <= guess <= measured.high + self.near
+
+
+def with_unit(number: object, unit: str) -> str:
+    """A number and its unit in words: 73%, 3 laughs."""
+    return f"{number}%" if unit == "%" else f"{number} {unit}"
 
 
 @dataclass(frozen=True)
@@ -158,6 +163,10 @@ class Step:
             return self.link(at)
         assert self.experiment is not None
         return links.write(self.experiment(at))
+
+    def answer_to(self, measured: Number) -> str:
+        """What was measured, with its unit."""
+        return with_unit(measured, self.unit)
 
     def found(self, at: float, seed: int, simulate: Callable[[Experiment], Any]) -> Any:
         """What the step shows at a position: a result of ``simulate``, or what ``sample`` draws."""

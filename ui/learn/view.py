@@ -130,7 +130,7 @@ def said_of(step: Step, mine: Guess) -> str:
     """Your guess beside what was measured."""
     assert mine.measured is not None
     head = f"Your guess for {step.slider.words(mine.at)}: {step.guess.told(mine.value)}. "
-    return f"{head}Measured: {mine.measured} {step.unit}. {answers.verdict(step, mine.value, mine.measured)}"
+    return f"{head}Measured: {step.answer_to(mine.measured)}. {answers.verdict(step, mine.value, mine.measured)}"
 
 
 def _reveal(step: Step, at: float, place: str = "") -> None:

@@ -23,7 +23,7 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
 
 
 def _told(result: Result, at: float) -> Told:
-    hidden = f"With the other jokes at {100 * at:g} %, the learner behind the coin"
+    hidden = f"With the other jokes at {100 * at:g}%, the learner behind the coin"
     return pictures.cost(result, 1, 0, (hidden, "the one with open answers"))
 
 
@@ -42,10 +42,10 @@ STEP = Step(
     unit="laughs",
     slider=Slider(
         label="How many laugh at the four other jokes",
-        help="The best joke makes 80 % laugh.",
+        help="The best joke makes 80% laugh.",
         stops=OTHERS,
         start=0.6,
-        words=lambda at: f"{100 * at:g} %",
+        words=lambda at: f"{100 * at:g}%",
     ),
     experiment=_experiment,
     draw=_draw,

@@ -89,4 +89,4 @@ def _guess(step: Step, found: object, at: float) -> str:
     """What was to be guessed, at the position that the question is about."""
     if at != step.slider.start:
         return ""
-    return f" <b>What was asked:</b> {step.measured(found, at)} {escape(step.unit)}."
+    return f" <b>What was asked:</b> {escape(step.answer_to(step.measured(found, at)))}."

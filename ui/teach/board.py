@@ -10,7 +10,6 @@ import socket
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from urllib.parse import urlsplit
 
 import plotly.graph_objects as go
@@ -94,7 +93,6 @@ def _close(room: Room) -> None:
 # How phones come in
 
 
-@cache
 def own_address() -> str:
     """The address of this machine in its network; empty where it has none.
 
@@ -169,7 +167,7 @@ def guessed(room: Room, step: Step, answer: Number | None) -> None:
     guesses = classroom.CLASSES.guesses(room.code, step.name)
     if answer is not None:
         fit = sum(step.guess.fits(value, answer) for value in guesses)
-        st.markdown(f"**{fit} of {len(guesses)}** guesses fit. Measured: {answer} {step.unit}.")
+        st.markdown(f"**{fit} of {len(guesses)}** guesses fit. Measured: {step.answer_to(answer)}.")
     figure = histogram(step.guess, guesses, answer, theme.is_dark())
     st.plotly_chart(figure, config=dict(figures.QUIET), key="class-guesses", alt=read_aloud(step.guess, guesses))
     st.button(

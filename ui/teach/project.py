@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import figures, lesson, page_fields, state, theme
+from ui import figures, lesson, page_fields, page_links, state, theme
 from ui.learn import answers, course
 from ui.learn.step import Choice, Step
 from ui.teach import board
@@ -89,7 +89,9 @@ def _way(step: Step, room: Room | None) -> None:
                 help=f"Key {'Page Up: the lesson before' if by < 0 else 'Page Down: the next lesson'}.",
             )
         leave = {"step": course.address(step)}
-        st.page_link("pages/teach.py", label=" ", icon=":material/close:", query_params=leave, help="Back to Teach.")
+        st.page_link(
+            page_links.to("teach"), label="Close", icon=":material/close:", query_params=leave, help="Back to Teach."
+        )
 
 
 def _question(step: Step, room: Room | None) -> None:
