@@ -20,6 +20,13 @@ def press(visitor: Visitor, key: str) -> None:
     visitor.tab.locator(f".st-key-{key} button").locator("visible=true").last.click()
 
 
+def asks(teacher: Visitor) -> None:
+    """Wait until the projector asks, and hears keys."""
+    expect(teacher.tab.locator(".st-key-project-reveal button").locator("visible=true").last).to_be_visible()
+    teacher.tab.wait_for_function("window.labKeys")
+    teacher.settle()
+
+
 def picture_fills_the_window(teacher: Visitor, height: int) -> None:
     plot = teacher.element("project-chart").locator(".js-plotly-plot")
     plot.locator(".main-svg").first.wait_for()
@@ -41,11 +48,10 @@ def test_a_projected_lesson_fills_the_window_and_obeys_keys(
 ) -> None:
     teacher = visits("/teach", width=width, dark=dark)
     teacher.tab.set_viewport_size({"width": width, "height": height})
-    teacher.main().get_by_role("link", name="Project").nth(NUMBER + 1).click()
+    press(teacher, f"open-project-{STEP.name}")
     keys = teacher.tab.keyboard
-    teacher.sees(STEP.title)
-    expect(teacher.tab.locator(".st-key-project")).to_be_visible()
-    teacher.settle()
+    asks(teacher)
+    teacher.sees(STEP.question.format(at=STEP.slider.words(STEP.slider.start)))
     keys.press("r")
     picture_fills_the_window(teacher, height)
     first = teacher.main().get_by_text("So:").inner_text()
@@ -63,6 +69,10 @@ def test_a_projected_lesson_fills_the_window_and_obeys_keys(
     teacher.sees(FOLLOWING.title)
     keys.press("PageUp")
     teacher.sees(STEP.title)
+    teacher.settle()
+    assert teacher.address == {"step": str(NUMBER + 1), "controls": "off"}
+    press(teacher, "project-close")
+    expect(teacher.tab.get_by_test_id("stTopNavLink").first).to_be_visible()
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -83,7 +93,7 @@ def test_a_lecture(visits: Visits, dark: bool) -> None:
     expect(count).to_have_text("3")  # nobody touched the board
     teacher.tab.reload()
     expect(count).to_have_text("3")
-    teacher.settle()
+    asks(teacher)
     teacher.tab.keyboard.press("r")
     expect(teacher.element("class-guesses").locator(".main-svg").first).to_be_visible()
     picture_fills_the_window(teacher, 720)

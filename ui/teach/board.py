@@ -62,6 +62,11 @@ def open_class(step: Step) -> None:
         st.session_state[_SAID] = str(refused)
         return
     classroom.CLASSES.go(code, key, step.name)
+    full_window(code, key)
+
+
+def full_window(code: str, key: str) -> None:
+    """Callback: a class fills the window. A link to the page that one is on would lose its fields."""
     st.query_params["controls"] = "off"
     state.keep_page_fields({"class": code, "key": key, "step": None, "at": None})
 

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import figures, lesson, page_fields, page_links, state, theme
+from ui import figures, lesson, page_fields, state, theme
 from ui.learn import answers, course
 from ui.learn.step import Choice, Step
 from ui.teach import board
@@ -56,6 +56,18 @@ def _go(step: Step, room: Room | None) -> None:
         state.keep_page_fields({"step": course.address(step), "at": None})
 
 
+def open_window(step: Step) -> None:
+    """Callback: a lesson fills the window. A link to the page that one is on would lose its fields."""
+    st.query_params["controls"] = "off"
+    state.keep_page_fields({"step": course.address(step), "at": None, "class": None, "key": None})
+
+
+def _close(step: Step) -> None:
+    """Callback: the page Teach again."""
+    st.query_params.pop("controls", None)
+    state.keep_page_fields({"step": course.address(step), "at": None, "class": None, "key": None})
+
+
 def draw() -> None:
     """The whole window."""
     room = board.room()
@@ -88,10 +100,8 @@ def _way(step: Step, room: Room | None) -> None:
                 disabled=other is None,
                 help=f"Key {'Page Up: the lesson before' if by < 0 else 'Page Down: the next lesson'}.",
             )
-        leave = {"step": course.address(step)}
-        st.page_link(
-            page_links.to("teach"), label="Close", icon=":material/close:", query_params=leave, help="Back to Teach."
-        )
+        st.button("Close", icon=":material/close:", key="project-close", on_click=_close, args=(step,),
+                  help="Back to Teach. A class goes on.")  # fmt: skip
 
 
 def _question(step: Step, room: Room | None) -> None:

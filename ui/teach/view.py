@@ -53,10 +53,10 @@ def _again() -> None:
     """The class that this visitor leads already."""
     found = board.mine()
     if found is not None:
-        code, key = found
-        fields = {"class": code, "key": key, "controls": "off"}
-        st.page_link(page_links.to("teach"), label=f"Go on with class {code}", icon=":material/groups:",
-                     query_params=fields)  # fmt: skip
+        st.button(
+            f"Go on with class {found[0]}", icon=":material/groups:", key="class-go-on", on_click=board.full_window,
+            args=(*found,), help="Opens it in the full window.",
+        )  # fmt: skip
 
 
 def _game() -> None:
@@ -68,10 +68,9 @@ def _game() -> None:
                      help="Thirty users, four jokes. Then again behind a coin.")  # fmt: skip
 
 
-def _project(step: Step, label: str = "Project") -> None:
-    fields = {"step": course.address(step), "controls": "off"}
-    st.page_link(
-        page_links.to("teach"), label=label, icon=":material/co_present:", query_params=fields,
+def _project(step: Step, key: str = "open-project") -> None:
+    st.button(
+        "Project", icon=":material/co_present:", key=key, on_click=project.open_window, args=(step,),
         help="The full window. Page Down leads to the next lesson.",
     )  # fmt: skip
 
@@ -91,7 +90,7 @@ def _card(step: Step) -> None:
     st.image(drawn.read_text("utf-8"), width="stretch", alt=f"Small picture of: {step.title}")
     st.markdown(f"**{course.title(step)}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        _project(step)
+        _project(step, f"open-project-{step.name}")
         _guess(step, "Guess", f"class-open-{step.name}")
         paper.sheet(step)
         paper.file(step)
