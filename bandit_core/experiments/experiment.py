@@ -120,7 +120,7 @@ def is_stale(label: str, line: Line, before: Sequence[Line]) -> bool:
 
 
 class View(Frozen):
-    """How the picture is drawn; it never changes a number."""
+    """How the picture is drawn; it never changes a number. An axis that is not stated is as the other one."""
 
     x: Literal["log", "linear"] = "linear"
     y: Literal["log", "linear"] = "linear"
@@ -132,6 +132,12 @@ class View(Frozen):
     runs: StrictBool = False
     hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
     against: Against = "best"
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _alike(cls, said: Any) -> Any:
+        axes = [said[name] for name in ("x", "y") if name in said] if isinstance(said, Mapping) else []
+        return {"x": axes[0], "y": axes[0], **said} if axes in (["log"], ["linear"]) else said
 
 
 def checkpoints(horizon: int, count: int = 200) -> np.ndarray:
@@ -282,6 +288,8 @@ class Experiment(Document):
         numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
         last = ("clip", "feedback", "visits", "visits_delta", "view")
         others: dict[str, Any] = {name: document[name] for name in last if name in document}
+        if self.view.x != self.view.y:  # else the one that is not the default would stand for both
+            others["view"] |= {"x": self.view.x, "y": self.view.y}
         return {"version": 1, **words, **setting, "lines": lines, **numbers, **others}
 
     def with_lines(self, lines: tuple[Line, ...]) -> Experiment:

@@ -109,7 +109,8 @@ def _shortest(experiment: Experiment) -> dict[str, str]:
         if not experiment.plays_as(load_preset(name)):
             base = base | {"title": "", "note": ""}  # as reading does
         head = {} if name == "default" else {"preset": name}
-        candidate = head | {key: value for key, value in complete.items() if value != base.get(key)}
+        mixed = {"x", "y"} if experiment.view.x != experiment.view.y else set()
+        candidate = head | {key: value for key, value in complete.items() if value != base.get(key) or key in mixed}
         if (asked := len(_query(candidate))) < length:
             shortest, length = candidate, asked
     return shortest

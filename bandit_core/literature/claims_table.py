@@ -53,17 +53,15 @@ def tally(judged: Iterable[Verdict]) -> str:
     """How many statements have which verdict; printed numbers and extremes are counted apart from orders and shapes."""
     kept = list(judged)
 
-    def counted(about_a_number: bool) -> str:
+    def counted(about_a_number: bool, what: str) -> str:
         counts = Counter(each.held for each in kept if each.about_a_number == about_a_number)
         counts.pop("not checked", None)
         words = ", ".join(f"{counts[held]} {held}" for held in get_args(Held) if held in counts)
-        return f"{sum(counts.values())}: {words or 'none'}"
+        return f"{sum(counts.values())} {what}: {words or 'none'}."
 
     missing = sum(each.held == "not checked" for each in kept)
-    return (
-        f"Orders and shapes, {counted(False)}. Printed numbers and extremes, {counted(True)}. "
-        f"Not checked: {missing}, each with its reason."
-    )
+    told = (counted(False, "statements on orders and shapes"), counted(True, "printed numbers and extremes"))
+    return f"{' '.join(told)} {missing} not checked, each with its reason."
 
 
 def _rows(judged: _Judged) -> list[str]:

@@ -14,7 +14,8 @@ CASES = {
     "mixed": {"lines": 'ucb,heldp-ucb-b(discrete(0:0.5,2:0.5),eps_min=1,label="half")', "T": "500", "n": "3"},
     "preset": {"preset": "shy-users", "T": "500", "n": "3", "seed": "4"},
     "view": {
-        "x": "log",  # as in old links: the other axis is linear
+        "x": "log",  # as some links of former times
+        "y": "linear",
         "show": "price",
         "band": "quarter-sd",
         "bounds": "0",

@@ -55,8 +55,8 @@ def test_the_tally_counts_every_statement() -> None:
     numbers = [verdict.held for verdict in every if verdict.about_a_number]
     orders = [verdict.held for verdict in every if not verdict.about_a_number and verdict.held != "not checked"]
     assert "compatible" not in orders and len(numbers) >= 8
-    assert f"Orders and shapes, {len(orders)}: {orders.count('confirmed')} confirmed" in told
-    assert f"Printed numbers and extremes, {len(numbers)}: {numbers.count('confirmed')} confirmed" in told
+    assert f"{len(orders)} statements on orders and shapes: {orders.count('confirmed')} confirmed" in told
+    assert f"{len(numbers)} printed numbers and extremes: {numbers.count('confirmed')} confirmed" in told
 
 
 @pytest.mark.parametrize("figure", [paper.figures[-1].name for paper in papers.papers()])

@@ -78,6 +78,17 @@ def test_every_parameter_has_its_key():
     assert links.write(default().with_changes(view={"bounds": False})) == {"bounds": "0"}
 
 
+@pytest.mark.parametrize("x", ["log", "linear"])
+@pytest.mark.parametrize("y", ["log", "linear"])
+def test_an_axis_that_is_not_stated_is_as_the_other_one(x, y):
+    drawn = default().with_changes(view={"x": x, "y": y})
+    assert (drawn.view.x, drawn.view.y) == (x, y)
+    assert links.read(links.write(drawn)) == (drawn, []) and Experiment.model_validate(drawn.spec()) == drawn
+    for alone in ({"x": x}, {"y": x}):
+        view = links.read(alone)[0].view
+        assert (view.x, view.y) == (x, x)
+
+
 def test_twenty_arms_fit_a_chat_message():
     mixed = "0.91,beta(4,1)x5,two-point(0.4,1,0.5)x5,0.6x5,uniform(0,1)x4"
     lines = "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100),eps_min=1),heldp-ucb-l(0.2)"

@@ -50,7 +50,7 @@ def played(
         "horizon": horizon,
         "trials": trials,
         "seed": SEED,
-        "view": {"bounds": False, "x": view.get("y", "linear"), **view},
+        "view": {"bounds": False, **view},
     }
     return Experiment.model_validate(document)
 

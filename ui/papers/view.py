@@ -93,7 +93,12 @@ def choose() -> tuple[list[Paper], str]:
     if owner is not None and chosen not in (EVERY, owner.name):
         state.keep_page_field("figure", "", "")  # another paper was chosen
     wanted = _pills(
-        "With a statement that is", list(offered), "held", EVERY, "Show only figures with such a statement.", offered
+        "Show figures with a statement that is",
+        list(offered),
+        "held",
+        EVERY,
+        "Other figures are left out.",
+        offered,
     )
     return (list(known.values()) if chosen == EVERY else [known[chosen]]), wanted
 
