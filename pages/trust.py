@@ -22,7 +22,7 @@ page_frame.enter()
 
 st.title("Whom must you trust, and what does it save?")
 st.markdown("Noise hides your reward. Who adds it, and who sees the reward without it?")
-experiment, dark = state.experiment(), theme.is_dark()
+experiment, dark, direct = state.experiment(), theme.is_dark(), not theme.is_phone()
 view.who_sees_what(dark)
 view.why(dark)
 view.slider(experiment)
@@ -36,8 +36,8 @@ st.markdown(shared.kept("trust-verdict", played, None, lambda: view.verdict(play
 picture = shared.picture(
     "trust",
     levels,
-    dark,
-    lambda: charts.regret_chart(levels, dark, lab_parts.HEIGHT),
+    (dark, direct),
+    lambda: charts.regret_chart(levels, dark, lab_parts.HEIGHT, direct),
     lambda _: charts.describe(levels),
 )
 lab_parts.axes()

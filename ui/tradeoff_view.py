@@ -257,6 +257,8 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
         least, most = charts.vertical_range(lowest, log=True)
         drawn = np.concatenate([np.asarray(trace.y, float) for trace in figure.data])
         most = min(most, np.log10(2 * drawn[drawn < 10**most].max(initial=10**least)))
+        if kinds:  # lower bounds may be far below
+            least = max(least - 2, min(least, np.log10(drawn[drawn > 0].min())))
     figure.update_yaxes(
         type="log",
         range=(least, most),
