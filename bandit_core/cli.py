@@ -35,7 +35,7 @@ _AUDIT_NUMBERS = {
     "confidence": ("0.999", "C", "chance that the bound is right"),
 }
 _POWER_NUMBERS = {
-    "baseline": ("0.5", "P", "mean of the usual option"),
+    "baseline": ("0.5", "P", "mean of the usual option, such as 0.04 or 4%%"),
     "effect": ("0.1", "D", "smallest difference of means worth finding"),
     "epsilon": ("1", "E", "budget of each user"),
     "alpha": ("0.05", "A", "chance of a false alarm, two-sided"),
@@ -130,7 +130,7 @@ def _jobs(text: str | None) -> int | None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    frames.check(options.out)
+    picture = frames.check(options.out, pictures=not options.compare)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
     from bandit_core.simulation.engine import Simulation
@@ -140,6 +140,8 @@ def _run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     if options.compare:
         frames.write(result.comparisons, options.out)
+    elif picture:
+        result.save(options.out)
     else:  # of two hundred checkpoints a table to read has the last one
         curves = result.curves.copy()
         curves.attrs["made"] = result.metadata  # Parquet keeps it
@@ -148,7 +150,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    frames.check(options.out)
+    picture = frames.check(options.out, pictures=True)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
     from bandit_core.studies.sweep import Sweep
@@ -163,7 +165,10 @@ def _sweep(options: argparse.Namespace) -> int:
     result = finished(Sweep(experiment, epsilons, second), jobs)
     if result is None:
         return INTERRUPTED
-    frames.write(result.curves, options.out)
+    if picture:
+        result.save(options.out)
+    else:
+        frames.write(result.curves, options.out)
     return DONE
 
 
@@ -240,9 +245,19 @@ def _power(options: argparse.Namespace) -> int:
     frames.check(options.out)
     from bandit_core.theory.power import power_table
 
-    numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in _POWER_NUMBERS}
+    numbers: dict[str, Any] = {name: _share(name, getattr(options, name)) for name in _POWER_NUMBERS}
+    if options.lift is not None:
+        numbers["effect"] = numbers["baseline"] * _share("lift", options.lift)
     frames.write(power_table(**numbers), options.out)
     return DONE
+
+
+def _share(name: str, text: str) -> int | float:
+    """A number, or a percentage such as 4%."""
+    number = notation.read_number(text.removesuffix("%"))
+    if isinstance(number, str):
+        raise InputError([Issue(name, text, "a number, or a percentage such as 4%")])
+    return number / 100 if text.endswith("%") else number
 
 
 def _price(options: argparse.Namespace) -> int:
@@ -256,9 +271,7 @@ def _price(options: argparse.Namespace) -> int:
     numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in _PRICE_NUMBERS}
     numbers["epsilon"] = read_epsilons(options.epsilon)
     if options.baseline is not None:
-        rate = notation.read_number(options.baseline.removesuffix("%"))
-        if options.baseline.endswith("%") and not isinstance(rate, str):
-            rate /= 100
+        rate = _share("baseline", options.baseline)
         numbers |= {"baseline": rate, "lifts": read_lifts(options.lifts) if options.lifts else []}
     if options.limits is not None:
         ends = [notation.read_number(text) for text in options.limits.split(",")]
@@ -499,7 +512,9 @@ def _list(options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     called = "bandit-lab" if Path(sys.argv[0]).stem == "bandit-lab" else "python -m bandit_core"
     parser = _Parser(prog=called, description=(__doc__ or "").partition("\n")[0], allow_abbrev=False)
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    parser.add_argument("--version", action="version", version=places.project_version())
+    parser.set_defaults(act=lambda _: print(parser.format_help(), end=""))
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 
     def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> argparse.ArgumentParser:
         options: argparse.ArgumentParser = commands.add_parser(name, help=words, description=words, allow_abbrev=False)
@@ -508,7 +523,10 @@ def _parser() -> argparse.ArgumentParser:
             options.add_argument("spec", metavar="SPEC", help=_SPEC_HELP)
         if out:
             options.add_argument(
-                "--out", metavar="FILE", help=f"write {', '.join(frames.ENDINGS)} instead of printing CSV"
+                "--out",
+                metavar="FILE",
+                help=f"write {', '.join(frames.ENDINGS)} instead of printing CSV"
+                + (f"; or the curves: {', '.join(frames.PICTURES)}" if name in ("run", "sweep") else ""),
             )
         return options
 
@@ -543,6 +561,7 @@ def _parser() -> argparse.ArgumentParser:
     audited = command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", False, True)
     audited.add_argument("name", metavar="NAME", help="what to audit; `list audits` says what there is")
     power = command("power", _power, "users that an A/B test needs, with and without privacy", False, True)
+    power.add_argument("--lift", metavar="L", help="instead of the effect: a share of the baseline, such as 15%%")
     priced = command("price", _price, "what privacy costs with your numbers: losses, users and weeks", False)
     _price_options(priced)
     ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
@@ -632,9 +651,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
         options = _parser().parse_args(argv)
-        code: int = options.act(options)
+        code: int | None = options.act(options)
         sys.stdout.flush()
-        return code
+        return code or DONE
     except InputError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT

@@ -13,12 +13,14 @@ import re
 import threading
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from bandit_core.model import PROMISES
+from bandit_core.spec.errors import InputError, Issue
 from ui import charts
 
 if TYPE_CHECKING:
@@ -85,6 +87,24 @@ def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) 
         told = {} if figure.layout.meta is None else {_MADE[kind]: json.dumps(figure.layout.meta)}
         canvas.savefig(written, format=kind, dpi=DPI, metadata={**_UNDATED[kind], **told})
     return written.getvalue()
+
+
+def save(figure: go.Figure, path: Path) -> None:
+    """Write the curves as a file for a page of a paper; its ending is one of `KINDS`.
+
+    Raises
+    ------
+    InputError
+        For another ending, or where the file cannot be written.
+    """
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in KINDS:
+        raise InputError([Issue("path", str(path), f"a file that ends in {', '.join(f'.{each}' for each in KINDS)}")])
+    size = SIZES["page of a paper"]
+    try:
+        path.write_bytes(file_of(figure, kind, size, "sans serif", size.points))
+    except OSError as error:
+        raise InputError([Issue("path", str(path), f"cannot be written: {error.strerror}")]) from None
 
 
 def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:

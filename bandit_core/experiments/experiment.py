@@ -218,6 +218,12 @@ class Experiment(Document):
         lines = tuple(line.model_copy(update={"params": _typed_parameters(line)}) for line in experiment.lines)
         return experiment.model_copy(update={"lines": lines})
 
+    def __repr__(self) -> str:
+        names = ", ".join(line.policy for line in self.lines)
+        what = "" if self.contexts is None else " and features"
+        sizes = f"{self.horizon:,} users, {self.trials:,} trials, seed {self.seed}"
+        return f"<Experiment: {self.arm_count} arms{what}; {names}; {sizes}>"
+
     def __eq__(self, other: object) -> bool:
         # Pydantic's own comparison trips over the cached arrays below.
         if not isinstance(other, Experiment):

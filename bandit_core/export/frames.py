@@ -20,16 +20,21 @@ if TYPE_CHECKING:
 ENDINGS = (".csv", ".json", ".parquet", ".tex", ".md")
 
 
-def check(out: str | None) -> None:
-    """Refuse an ending that cannot be written, before anything is computed.
+PICTURES = (".pdf", ".svg", ".png")
+
+
+def check(out: str | None, pictures: bool = False) -> bool:
+    """Refuse an ending that cannot be written, before anything is computed; whether it is that of a picture.
 
     Raises
     ------
     InputError
-        Where it is none of `ENDINGS`.
+        Where it is none of `ENDINGS`, and (with ``pictures``) none of `PICTURES`.
     """
-    if out is not None and Path(out).suffix.lower() not in ENDINGS:
-        raise InputError([Issue("out", out, f"a file that ends in {', '.join(ENDINGS)}")])
+    endings, form = (*ENDINGS, *(PICTURES if pictures else ())), Path(out or "").suffix.lower()
+    if out is not None and form not in endings:
+        raise InputError([Issue("out", out, f"a file that ends in {', '.join(endings)}")])
+    return form in PICTURES
 
 
 def write(frame: pd.DataFrame, out: str | None, texts: Mapping[str, Callable[[], str]] = {}) -> None:

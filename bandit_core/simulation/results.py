@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -302,6 +303,24 @@ class Result:
         figure = charts.name_band(charts.regret_chart(self, dark, height), self)
         figure.layout.meta = self.metadata
         return figure
+
+    def save(self, path: str | Path) -> None:
+        """Write the chart for print: SVG, PDF or PNG, as the file's ending says. The file carries `metadata`.
+
+        Raises
+        ------
+        InputError
+            For another ending, a file that cannot be written, or where the packages of the app are not installed.
+        """
+        places.app_module("ui.printing").save(self.plot(), Path(path))
+
+    def __repr__(self) -> str:
+        done = min((line.count if line else 0 for line in self.lines), default=0)
+        return f"<Result of {self.experiment!r}: {done:,} of {self.experiment.trials:,} trials done>"
+
+    def _repr_html_(self) -> str:
+        shown = self.final[["label", "guarantee", "trials", "regret", "stderr"]]
+        return str(shown.to_html(index=False, float_format="{:.4g}".format))
 
     def _final_text(self) -> tuple[list[str], list[list[str]]]:
         told = f"lost rewards in {count(int(self.times[-1]))} users (mean ± standard error)"

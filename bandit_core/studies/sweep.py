@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bandit_core import places
 from bandit_core.experiments.experiment import Experiment, Line
 from bandit_core.simulation.costs import cost, refuse
 from bandit_core.simulation.results import Result
@@ -128,6 +130,26 @@ class SweepResult:
         count = len(experiment.lines)
         own = (point.experiment.with_changes(lines=point.experiment.spec()["lines"][:count]) for point in self.results)
         return replace(self, experiment=experiment, results=tuple(map(split, self.results, own)))
+
+    def save(self, path: str | Path) -> None:
+        """Write regret against the budget for print: SVG, PDF or PNG, as the file's ending says.
+
+        Raises
+        ------
+        InputError
+            For another ending, a file that cannot be written, or where the packages of the app are not installed.
+        """
+        figure = places.app_module("ui.tradeoff_view").chart(self, dark=False)
+        places.app_module("ui.printing").save(figure, Path(path))
+
+    def __repr__(self) -> str:
+        at = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons)
+        return f"<SweepResult of {self.experiment!r} at ε = {at}>"
+
+    def _repr_html_(self) -> str:
+        last = self.curves.groupby(["line", "epsilon"], sort=False).tail(1)
+        shown = last[["label", "epsilon", "trials", "mean", "stderr"]]
+        return str(shown.to_html(index=False, float_format="{:.4g}".format))
 
     @property
     def begun(self) -> bool:

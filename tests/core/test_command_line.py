@@ -466,3 +466,32 @@ def test_a_reader_that_has_enough_is_no_error(project, spec):
     started.stderr.close()
     assert started.wait(timeout=300) == 0
     assert err == b""
+
+
+def test_the_version_and_help_when_called_bare(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0 and re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
+    assert main([]) == 0
+    assert "price" in capsys.readouterr().out
+
+
+def test_a_percentage_and_a_relative_lift_are_the_same_test(capsys):
+    assert main(["power", "--baseline", "4%", "--lift", "15%"]) == 0
+    found = capsys.readouterr().out
+    assert main(["power", "--baseline", "0.04", "--effect", "0.006"]) == 0
+    assert capsys.readouterr().out == found
+    assert main(["power", "--baseline", "4x", "--lift", "15%"]) == 2
+    assert capsys.readouterr().err.startswith("baseline: '4x'")
+
+
+@pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
+def test_curves_are_written_for_print(tmp_path, ending, capsys):
+    small = ["two-treatments", "--horizon", "200", "--trials", "3", "--out", str(tmp_path / f"curves.{ending}")]
+    for command in (["run", *small], ["sweep", *small, "--epsilon", "0.5,1"]):
+        assert main(command) == 0
+        begin = (tmp_path / f"curves.{ending}").read_bytes()[:400]
+        assert {"pdf": b"%PDF", "svg": b"<svg", "png": b"\x89PNG"}[ending] in begin
+    capsys.readouterr()
+    assert main(["run", *small[:-1], str(tmp_path / "absent" / "curves.pdf")]) == 2
+    assert "cannot be written" in capsys.readouterr().err

@@ -156,3 +156,12 @@ def test_bands_are_quantiles_intervals_or_shares_of_a_standard_deviation():
     for kind, share in (("half-sd", 0.5), ("quarter-sd", 0.25)):
         width = share * math.sqrt((9 + 1 + 16) / 2)  # around the mean 4, two degrees of freedom
         np.testing.assert_allclose(band(line, kind), [[1 - share, 4 - width], [1 + share, 4 + width]])
+
+
+def test_an_experiment_and_its_result_are_short_in_a_notebook():
+    result = simulate(small := Experiment.model_validate(SHORT))
+    assert len(repr(small)) < 120 and "ucb" in repr(small) and "2 of 2 trials" in repr(result)
+    assert str(round(float(result.final["regret"][0]), 2)) in result._repr_html_()
+
+
+SHORT = {"arms": [{"kind": "bernoulli", "mean": m} for m in (0.9, 0.1)], "lines": [{"policy": "ucb"}], "trials": 2}
