@@ -78,9 +78,10 @@ _LEARN = """
 
 # A lesson on a projector fills the window, and its letters grow with it.
 _PROJECT = """
-html:has(.st-key-project){font-size:clamp(12px,min(1.4vw,2.5vh),30px)!important}
+html:has(.st-key-project){font-size:clamp(12px,min(1.35vw,2.4vh),30px)!important}
 .st-key-project,.st-key-project>div{gap:.4rem}
 .st-key-project h1{font-size:1.7rem!important;padding:0}
+[data-testid=stMainBlockContainer]:has(.st-key-project){padding-bottom:0!important}
 .st-key-project-picture{height:56vh!important;flex:none!important}
 .st-key-project [data-testid=stSlider] div:has(>div>input[type=range]){width:1.8rem;height:1.8rem}
 .st-key-project [data-testid=stSlider] label{margin-bottom:.9rem}

@@ -54,10 +54,10 @@ def test_a_projected_lesson_fills_the_window_and_obeys_keys(
     teacher.sees(STEP.question.format(at=STEP.slider.words(STEP.slider.start)))
     keys.press("r")
     picture_fills_the_window(teacher, height)
-    first = teacher.main().get_by_text("So:").inner_text()
+    first = teacher.main().locator("p", has_text="So:").inner_text()
     keys.press("ArrowRight")
     keys.press("ArrowRight")
-    expect(teacher.main().get_by_text("So:")).not_to_have_text(first)
+    expect(teacher.main().locator("p", has_text="So:")).not_to_have_text(first)
     picture_fills_the_window(teacher, height)
     stops = STEP.slider.stops
     assert teacher.address["at"] == f"{stops[stops.index(STEP.slider.start) + 2]:g}"

@@ -75,7 +75,7 @@ def draw() -> None:
     step = course.ADDRESSES[field] if room is None else course.named(room.now.step)
     shown = room.now.revealed if room is not None else step.name in _shown()
     with st.container(key="project"):
-        title, way = st.columns([3, 1], vertical_alignment="center")
+        title, way = st.columns([2, 1], vertical_alignment="center")
         title.title(course.title(step))
         with way:
             _way(step, room)
@@ -156,7 +156,12 @@ def labelled(figure: go.Figure) -> go.Figure:
     ]
     axis = figure.layout.yaxis
     apart = len(curves) == len([trace for trace in figure.data if trace.showlegend is not False])
-    if not apart or axis.range is None or any("lines" not in (trace.mode or "") for trace in curves):
+    if (
+        not apart
+        or figure.layout.showlegend is False
+        or axis.range is None
+        or any("lines" not in (trace.mode or "") for trace in curves)
+    ):
         return figure
     low, high = axis.range
     ends = []
