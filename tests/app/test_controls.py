@@ -10,9 +10,8 @@ import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment, InputError, load_preset, simulate
-from bandit_core.spec.errors import Issue
-from ui import lab_parts, page_fields
+from bandit_core import Experiment, load_preset, simulate
+from ui import page_fields
 
 TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
 
@@ -363,25 +362,6 @@ def test_rubbish_is_refused_in_words(content: bytes, form: str) -> None:
     on.run(screen)
     assert "no valid settings" in screen.sidebar.error[0].value
     assert experiment(screen) == before
-
-
-def test_what_a_page_s_own_control_may_not_say_stands_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    screen = on.visit("heavy-tails", users="3000")
-    good = experiment(screen)
-
-    def refuse(*_: object) -> None:
-        raise InputError([Issue("lines[1].params.kappa", 7, "must be at most 6")])
-
-    with monkeypatch.context() as patched:
-        patched.setattr(lab_parts.best_by_trust, "moved", refuse)
-        on.setting(screen, "select_slider", "lab-epsilon").set_value(0.3)
-        on.run(screen)
-    [told] = [error.value for error in screen.main.error]
-    assert "kappa" in told and "at most 6" in told and "params" not in told
-    assert experiment(screen) == good and not screen.warning  # no link was wrong
-    on.setting(screen, "select_slider", "lab-epsilon").set_value(0.3)
-    on.run(screen)
-    assert not screen.error and experiment(screen) != good
 
 
 def test_a_control_that_the_page_has_left_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,7 +173,7 @@ def test_a_figure_is_computed_again_with_another_seed() -> None:
     screen.toggle(key="again-tao-s3-local-v09").set_value(True)
     on.run(screen)
     table = screen.main.dataframe[0].value
-    assert [line.split()[-1] for line in table["line"]] == ["5", "10", "20"]
+    assert [line.split()[-1] for line in table["policy"]] == ["5", "10", "20"]
     assert all(table["this run"] != table["shipped"])
     assert all(float(value) < 5 for value in table["standard errors apart"])
     screen.number_input(key="again-seed-tao-s3-local-v09").set_value(0)  # the shipped file's own
