@@ -1,4 +1,4 @@
-"""A page's own fields of the address: read with a default, told when they cannot be used, and kept by controls."""
+"""A page's own fields of the address: read with a default, reported when they cannot be used, kept by controls."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Word = TypeVar("Word", bound=str)
 def _told(name: str, allowed: str, default: str) -> None:
     shown = words.plain(state.page_field(name, default)[:40])
     st.warning(
-        f"Some of this link could not be used: {words.plain(name)} is {shown}, allowed is {allowed}; "
-        f"{words.plain(default)} stands in for it.",
+        f"Part of this link could not be used: {words.plain(name)} is {shown}. Allowed: {allowed}. "
+        + f"The page uses {words.plain(default)}." * bool(default),
         icon=":material/link_off:",
     )
 
@@ -29,7 +29,7 @@ def tell(issues: Sequence[Issue], place: DeltaGenerator | None = None) -> None:
     """Say which fields of a link could not be used, in ``place`` or here; nothing where there are none."""
     if issues:
         (place or st).warning(
-            f"Some of this link could not be used; defaults stand in for it.\n{words.issues(list(issues))}",
+            f"Part of this link could not be used. The page uses defaults instead.\n{words.issues(list(issues))}",
             icon=":material/link_off:",
         )
 
@@ -47,7 +47,7 @@ def _allowed(low: float, high: float, whole: bool) -> str:
 
 
 def number(name: str, default: str, low: float, high: float, whole: bool = False) -> float:
-    """A number of the address between ``low`` and ``high``; the default stands in for anything else, and is told."""
+    """A number of the address between ``low`` and ``high``; else the default, with a message."""
     wanted = _number(state.page_field(name, default), low, high, whole)
     if wanted is None:
         _told(name, _allowed(low, high, whole), default)
@@ -56,7 +56,7 @@ def number(name: str, default: str, low: float, high: float, whole: bool = False
 
 
 def choice(name: str, default: Word, allowed: Collection[Word]) -> Word:
-    """One of some words; the default stands in for anything else, and is told."""
+    """One of some words; else the default, with a message."""
     wanted = state.page_field(name, default)
     for word in allowed:
         if word == wanted:

@@ -152,7 +152,7 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
             y=[float(np.nanmin(values))],
             mode="markers",
             marker={"size": 13, "symbol": "star", "color": colour},
-            name=f"its best: {best:.3g}",
+            name=f"lowest at {best:.3g}",
             hovertemplate="recommended<extra></extra>",
         )
     figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})

@@ -122,7 +122,7 @@ def opened(shown: list[Figure]) -> tuple[Figure, str]:
             return figure, asked if asked in figure.presets else (figure.presets or ("",))[0]
     if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
         told = words.issue(Issue("figure", asked, "no such figure; choose a card below"))
-        st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
+        st.warning(f"Part of this link could not be used: {told}", icon=":material/link_off:")
     figure = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
     return figure, (figure.presets or ("",))[0]
 
