@@ -1,4 +1,4 @@
-"""What the Lab's pages share: folds that compute once they are open, the slider for ε, and losses in a sentence."""
+"""Shared by the Lab's pages: folds that compute when opened, the slider for ε, the axes, and losses in a sentence."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def epsilon(
 
 
 def axes() -> None:
-    """The switch on a picture of regret over users: both axes linear or both logarithmic; a link may ask for others."""
+    """The switch on a picture of regret over users: both axes linear or both logarithmic. A link may mix them."""
     view = state.experiment().view
     now = view.x if view.x == view.y else None
     with st.container(key="axes"):
@@ -92,7 +92,7 @@ def regret(name: str, key: str, result: Result, dark: bool, with_axes: bool = Tr
 
 
 def losses(result: Result) -> str:
-    """What users lose with the best and the worst private line, and without privacy, in one sentence."""
+    """The loss with the best and the worst private policy, and without privacy, in one sentence."""
     rows = sorted((row for row in summaries(result) if row.against is not None), key=lambda row: row.regret)
     if not rows:
         return words.verdict(result)

@@ -24,13 +24,13 @@ from ui import state, theme, words
 
 
 def shared(base: Experiment) -> BudgetDistribution:
-    """What the budget's section opens with: the shared budget, else that of the first private line, else 1."""
+    """The first value of the budget's section: the shared budget, else that of the first private line, else 1."""
     found = (each for each in (shared_budget(base), *(line.epsilon for line in base.lines)) if each is not None)
     return next(found, None) or BUDGETS["fixed"].model_validate({"kind": "fixed", "value": 1.0})
 
 
 def _own_budget(base: Experiment, row: int) -> str:
-    """The budget that a line has of its own when it is first drawn, as text; empty where it follows the shared one."""
+    """A line's own budget as text, when it is first drawn; empty if it follows the shared one."""
     distribution, shared = (base.lines[row].epsilon if row < len(base.lines) else None), shared_budget(base)
     return (
         ""
@@ -40,13 +40,13 @@ def _own_budget(base: Experiment, row: int) -> str:
 
 
 def takes_distribution(base: Experiment) -> bool:
-    """Whether any line plays users whose budgets differ."""
+    """Whether any policy allows different budgets."""
     rows, added = state.mine()["line-rows"], state.mine()["added-lines"]
     return any(registry()[added[row] if row in added else base.lines[row].policy].epsilon == "any" for row in rows)
 
 
 def followers(base: Experiment) -> tuple[int, int]:
-    """How many of the private lines, and of how many, have no budget of their own at present."""
+    """The number of private lines without a budget of their own, and of all private lines."""
     rows, added = state.mine()["line-rows"], state.mine()["added-lines"]
     policies = {row: added[row] if row in added else base.lines[row].policy for row in rows}
     private = [row for row, name in policies.items() if registry()[name].epsilon != "none"]
@@ -89,7 +89,7 @@ def _control(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str)
 
 
 def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
-    """What the control of a parameter says; None means "leave it at its default"."""
+    """The value of a parameter's control; None stands for the default."""
     said = state.current(slot, _stated(value))
     schema = _schema(policy.parameters)[name]
     if "enum" in schema or schema.get("type") == "boolean":
@@ -107,7 +107,7 @@ def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: st
 
 
 def _parameters(policy: Policy, stated: dict[str, Any], row: int) -> dict[str, Any]:
-    """What the controls of a policy's parameters say, without what they leave at its default."""
+    """The parameters of a policy that differ from their defaults."""
     params = {}
     for name, field in policy.parameters.model_fields.items():
         value = _parameter(policy, name, field, stated.get(name, field.default), f"{name}-{row}")
@@ -119,7 +119,7 @@ def _parameters(policy: Policy, stated: dict[str, Any], row: int) -> dict[str, A
 
 
 def _belongs(policy: Policy, stated: dict[str, Any], row: int, field: FieldInfo) -> bool:
-    """Whether a parameter can change the line beside what others say: a delta needs a counter that has one."""
+    """Whether a parameter has an effect beside the others: a delta needs a counter that has one."""
     extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
     others: Any = extra.get("with", {})
     fields = policy.parameters.model_fields
@@ -171,7 +171,7 @@ def _line_now(base: Experiment, row: int, shared: dict[str, Any]) -> dict[str, A
 
 
 def _matters(base: Experiment, row: int, shared: dict[str, Any], name: str, field: FieldInfo) -> bool:
-    """Whether a parameter can change this line: thresholds where budgets differ, some only in one structure."""
+    """Whether a parameter has an effect on this line: thresholds need different budgets, others a structure."""
     if isinstance(field.json_schema_extra, dict) and base.contexts is not None:
         return field.json_schema_extra.get("structure", base.contexts.structure) == base.contexts.structure
     return name != "eps_min" or _spread(base, row, shared)
@@ -207,7 +207,7 @@ def _line_before(base: Experiment, row: int) -> tuple[Policy, dict[str, Any], st
 
 
 def _called(base: Experiment, row: int, shared: dict[str, Any]) -> tuple[str, bool]:
-    """What a line's label says with its blanks filled (empty without one), and whether it is out of date."""
+    """A line's label with its blanks filled (empty without one), and whether it is out of date."""
     try:
         now = _line_now(base, row, shared)
         if "label" not in now:
@@ -266,7 +266,7 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool, und
 
 
 def commit(said: Experiment) -> None:
-    """Make what the controls say the current experiment; other methods for another budget redraw their boxes."""
+    """Make this the current experiment. If the budget changes the methods, their boxes are redrawn."""
     followed = best_by_trust.followed(state.experiment(), said)
     if followed is not said:
         state.adopt(followed)

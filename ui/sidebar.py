@@ -67,7 +67,7 @@ def _preset_section(page: menu.Page) -> None:
 
 
 def _redraw(switch: str) -> None:
-    """Callback of a switch that draws other controls: it waits while one cannot be read, which would be lost."""
+    """Callback of a switch that draws other controls. It waits while one cannot be read, to keep what is typed."""
     if state.unfinished():
         st.session_state[switch] = not st.session_state[switch]
     else:
@@ -109,7 +109,7 @@ def _arms_text(base: Experiment) -> str:
 
 
 def _contexts_section(base: Experiment, issues: problems.Problems) -> Any:
-    """Users with features, as text; a data set is too long for that and stays as it is."""
+    """Users with features, as text. A data set is too long for a text field and cannot be edited."""
     assert base.contexts is not None
     with st.expander(f"Users with features · {words.arms_summary(state.experiment())}", key=state.key("arms-section")):
         if isinstance(base.contexts.law, Table):
@@ -219,7 +219,7 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, iss
 
 
 def _coming_section(base: Experiment, asked: frozenset[str], issues: problems.Problems) -> dict[str, Any]:
-    """When rewards are counted and how often a person comes, as far as that is ``asked`` for or not the usual."""
+    """Feedback and visits: the controls that are ``asked`` for, or all of them where something is unusual."""
     said: dict[str, Any] = {"batch": base.feedback.batch, "delay": base.feedback.delay, "visits": base.visits}
     said["visits_delta"] = base.visits_delta
     usual = base.feedback.immediate and base.visits == 1
@@ -263,7 +263,7 @@ def _coming_section(base: Experiment, asked: frozenset[str], issues: problems.Pr
 
 
 def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
-    """Horizon, trials and seed, as far as they are ``asked`` for; the others as they are."""
+    """Horizon, trials and seed. Only those that are ``asked`` for have a control."""
     size = {"horizon": base.horizon, "trials": base.trials, "seed": base.seed}
     if not asked & {"T", "n", "seed"}:
         return size
@@ -297,7 +297,7 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
 
 
 def _hidden_lines(labels: list[str]) -> list[int]:
-    """Which lines are not drawn; remembered by row, so that adding, removing or renaming another line keeps it."""
+    """The lines that are not drawn. Kept by row, so that adding or removing others changes nothing."""
     rows: list[int] = state.mine()["line-rows"]
     if len(set(labels)) < len(labels):
         labels = [f"{place}: {label}" for place, label in enumerate(labels, 1)]
@@ -334,7 +334,7 @@ _SWITCHES = {
 
 
 def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) -> View:
-    """How it is drawn, as far as that is ``asked`` for."""
+    """The view, with a control for each part that is ``asked`` for."""
     said = base.view.model_dump()
     own = asked & {"show", "price", "band", "hide", *_SWITCHES}
     if not own:
@@ -374,7 +374,7 @@ def _choice(label: str, told: Mapping[Any, str], value: Any, name: str, help: st
 
 
 def _foot(page: menu.Page) -> DeltaGenerator:
-    """Spec, reset and upload; returns the place for the links, which wait for the page's own fields."""
+    """Settings file, reset and upload. Returns the place for the links, which need the page's own fields first."""
     now = state.experiment()
     place = st.container()
     left, right = st.columns(2)
@@ -431,7 +431,7 @@ def _spec_of(upload: UploadedFile) -> Experiment:
 
 
 def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
-    """A button for each line whose policy takes one budget only, where users have different ones."""
+    """A button for each line whose policy needs the same budget for all users."""
     rows: list[int] = state.mine()["line-rows"]
     for issue in issues:
         match = re.fullmatch(r"lines\[(\d+)\]\.epsilon(?:\.kind)?", issue.path)
@@ -453,7 +453,7 @@ def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
 
 
 def _open_controls() -> None:
-    """Callback: remembers the choice, and keeps what the controls say that go."""
+    """Callback: remembers the choice, and keeps the values of controls that are no longer drawn."""
     _redraw("change-experiment")
     state.mine()["everything"] = st.session_state["change-experiment"]
 
