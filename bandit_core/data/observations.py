@@ -40,6 +40,7 @@ _REWARD_NAMES = {
     "revenue", "clicked", "clicks", "wert", "ergebnis", "betrag", "umsatz", "erfolg", "belohnung", "valeur", "résultat",
     "montant", "récompense", "valor", "resultado", "importe", "recompensa", "valore", "risultato", "importo",
 }  # fmt: skip
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?![\d.])")
 _SIDE_NAMES = {
     "id", "uid", "user", "customer", "session", "index", "row", "nr", "number", "date", "datum", "day", "time",
     "timestamp", "week",
@@ -389,6 +390,12 @@ def _is_side(table: Sheet, name: str, numbers: np.ndarray) -> bool:
     return len(numbers) >= (2 if unnamed else 10) and bool((np.diff(numbers) == 1).all())
 
 
+def _is_dated(table: Sheet, name: str) -> bool:
+    """Whether most cells of a column are dates, with or without a time."""
+    cells = table.frame[name].dropna()
+    return len(cells) > 0 and 2 * sum(bool(_DATE.match(str(cell))) for cell in cells) > len(cells)
+
+
 def _is_long(table: Sheet) -> tuple[str, str] | None:
     """The columns of arm and reward, if the table has that form: known names, or one of words and one of numbers."""
     columns = table.columns
@@ -402,7 +409,7 @@ def _is_long(table: Sheet) -> tuple[str, str] | None:
         head = replace(table, frame=table.frame[[name]][~table.blank(name, missing=True)].head(1000))
         numbers = head.numbers(name).values
         share = float((~np.isnan(numbers)).mean()) if len(numbers) else 1.0
-        if len(columns) > 2 and _is_side(head, name, numbers):
+        if len(columns) > 2 and (_is_side(head, name, numbers) or _is_dated(head, name)):
             continue
         if share >= 0.5:
             counted.append(name)

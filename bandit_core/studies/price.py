@@ -246,7 +246,9 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
                 other += f" If you {best.who}, it takes {weeks(best.quickest)}."
             return Advice(row.way, row, told + other)
     first = escape(question.names[0]) if question.names else "the first option"
-    late = f"no private test ends within {weeks(limit * question.weekly)}"
+    budgets = {row.epsilon for row in private}
+    at = f" at ε = {private[0].epsilon:g}" if len(budgets) == 1 else ""
+    late = f"no private test{at} ends within {weeks(limit * question.weekly)}"
     if any(math.isnan(row.loss) for row in private):
         return Advice("open", None, f"**{late[0].upper()}{late[1:]}.** What a learner loses was not simulated.")
     learners = [row for row in private if row.loss + 2 * row.loss_stderr < question.keep]
@@ -259,7 +261,7 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
             f"**Learn while you earn**: {late}. If you {best.who}, {escape(best.method)} loses "
             f"{with_error(best.loss, best.loss_stderr)} {unit}; keeping {first} loses {number(question.keep, 2)}.",
         )
-    return Advice("keep", None, f"**Keep {first}**: {late}, and no private learner clearly loses less than that.")
+    return Advice("keep", None, f"**Keep {first}**: {late}, and no private learner{at} clearly loses less than that.")
 
 
 # ---------------------------------------------------------------------------------------------------------------

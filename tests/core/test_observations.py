@@ -374,6 +374,15 @@ def test_any_bytes_are_read_or_refused_in_words(data):
                 assert all(np.isfinite(option.values).all() and option.count for option in found.options)
 
 
+@pytest.mark.parametrize("day", ["2026-03-{:02}", "{:02}.03.2026", "3/{:02}/26", "2026-03-{:02} 17:45:01"])
+def test_a_log_with_dates_is_read_by_its_options_and_amounts(day):
+    """The dates repeat, as the options do; they are neither."""
+    rows = "".join(f"{day.format(1 + number % 9)},page {'ab'[number % 2]},{number % 7}\n" for number in range(60))
+    log = read_observations(f"day of visit,page,euros\n{rows}".encode())
+    assert log.used == ("page", "euros") and [option.count for option in log.options] == [30, 30]
+    assert any("day of visit" in note for note in log.notes)
+
+
 @pytest.mark.parametrize("more", ["", ",propensity"])
 def test_a_log_says_that_it_is_drawn_again_and_not_replayed(more):
     rows = "".join(f"{'ab'[number % 2]},{number % 3 % 2}{',0.5' if more else ''}\n" for number in range(40))

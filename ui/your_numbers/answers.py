@@ -75,7 +75,7 @@ def amount(value: float, error: float) -> str:
 def reply(asked: Asked, chosen: Setting, question: Question, decision: Decision) -> Reply:
     """The answer as numbers."""
     experiment = decision.result.experiment
-    stay = chosen.users * float(experiment.means.max() - experiment.means[0])
+    stay = question.horizon * float(experiment.means.max() - experiment.means[0])
     rows = tuple(costs(decision.result, asked.scale, decision.levels))
     blind = tradeoff.blind_regret(experiment) * asked.scale
     return Reply(asked, chosen, question, decision, rows, blind, stay * asked.scale)

@@ -125,7 +125,7 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
             **group,
         )
         top = max(top, float(high[-1]))
-    ends = [0, answer.chosen.users]
+    ends = [0, answer.question.horizon]
     still = {"mode": "lines", "hovertemplate": "%{y:,.4~g}"}
     figure.add_scatter(
         x=ends,
@@ -139,7 +139,9 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
         dashes = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
         figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=dashes, **still)
     charts.style(figure, 440, dark)
-    figure.update_xaxes(title="users so far", range=ends, **charts.USERS)
+    figure.update_xaxes(
+        title="users so far" if answer.chosen.visits == 1 else "visits so far", range=ends, **charts.USERS
+    )
     figure.update_yaxes(
         title=charts.escape(f"{answer.chosen.unit} lost so far"),
         **charts.AMOUNTS,
@@ -192,7 +194,7 @@ def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
         "users",
         "Search the fewest users",
         private,
-        offered=kind == "percent",
+        offered=kind == "percent" and answer.chosen.visits == 1,
         help=f"The smallest number of users, up to {words.count(answer.chosen.users)}, at {answer.chosen.budget}.",
     ):
         build = partial(BestSearch, answer.question, wanted, ("none", *chosen), users=True, store=kept)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import InputError
 from bandit_core.data.observations import (
@@ -137,7 +138,8 @@ class Setting:
 
 def options() -> Asked | None:
     """The visitor's options, typed or uploaded; None until they can be used (why is told)."""
-    source = st.segmented_control(
+    left, right = st.columns(2)
+    source = left.segmented_control(
         "Your options",
         ["typed", "upload"],
         default="typed",
@@ -146,13 +148,13 @@ def options() -> Asked | None:
         key="own-source",
         help="Type what you expect, or upload what you have observed (CSV).",
     )
-    return _typed() if source == "typed" else _uploaded()
+    return _typed(right) if source == "typed" else _uploaded()
 
 
-def _typed() -> Asked | None:
-    kinds = {"share": "succeeds or not (a rate)", "amount": "is an amount"}
-    amount = st.segmented_control(
-        "What one user brings",
+def _typed(right: DeltaGenerator) -> Asked | None:
+    kinds = {"share": "success rate", "amount": "amount"}
+    amount = right.segmented_control(
+        "Outcome per user",
         list(kinds),
         default=first_value("as"),
         required=True,
@@ -494,7 +496,7 @@ def _details(weekly: int) -> dict[str, Any] | None:
             *RANGES["batch"],
             int(number_at_first("batch")),
             key=key_of("batch"),
-            help="1: after each visit. Results at night come once a day: a seventh of the visits of a week.",
+            help="For the learner only. 1: after each visit. Results at night come after a day's visits.",
         )
         night = max(1, round(weekly * visits / 7))
         third.caption(f"Every night: {words.count(min(night, int(RANGES['batch'][1])))} visits.")

@@ -192,12 +192,11 @@ def times_rows(until: Until) -> list[dict[str, str]]:
 def loss_rows(until: Until, answer: Reply) -> list[dict[str, str]]:
     """What is lost by the last user, a row for each level of trust, in the visitor's unit."""
     bandits = {row.privacy: row for row in answer.rows}
+    worth = answer.asked.scale * answer.chosen.visits  # in a test a person gets the same option at every visit
     rows = []
     for row in until.rows:
         bandit = bandits.get(row.privacy)
-        test, search = (
-            amount(*mean_and_error(answer.asked.scale * lost)) for lost in (row.lost_by_test, row.lost_by_search)
-        )
+        test, search = (amount(*mean_and_error(worth * lost)) for lost in (row.lost_by_test, row.lost_by_search))
         unfinished = " (test not over)" if row.test_users > until.question.users else ""
         learner = "–"
         if bandit is not None:
