@@ -1,24 +1,28 @@
-"""What contextual learners share: the loop over users, the choice of an arm, and what a user lets the server see.
+"""Users with features: the loop that plays a `kernels.play.Rule` with them, and what such rules are written with.
 
-A learner is three pieces over two records of its own, its numbers (``learner``) and its ``memory``, of which only
-``estimate`` (models, dimension) is read here:
+The rule's functions are those of `kernels.play`, but for three things:
 
-* ``reset(learner, memory)`` before every trial;
-* ``choose(learner, memory, users, user, t)``: the arm of user t, who is number ``user`` of the present block;
-* ``learn(learner, memory, users, row, at, t, arm, reward)``: what the server makes of it and of the arm's context,
-  column ``at`` of ``users.x``. Its noise comes from the second generator of the stream ``users.state[row]``.
+* ``start(numbers, users)`` gets the `Users`, which say how many arms, models and features there are. What is known has
+  ``estimate`` (models, dimension), by which the error is measured.
+* ``choose(numbers, known, now, stream)`` gets an `Arrival`: who comes, with the features.
+* ``learn(numbers, known, arm, response, user, stream)`` gets the reward as the response, and a `Visitor`: the number,
+  and the context of the arm that was played. What leaves the device follows from these; its noise comes from the
+  second generator. A message that depends on an estimate (LDP-SGD, LDP-GLOC) is made when it is counted, with the
+  estimate of that moment.
+
+A late rule learns what it would of the same users without lateness, only later. A warm-up in turns goes on until all of
+its users are counted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import expanded, inlined
+from bandit_core.jit.decorators import allocating, inlined
 from bandit_core.kernels.contexts import (
     Users,
     column_of,
@@ -29,45 +33,78 @@ from bandit_core.kernels.contexts import (
     meet,
     predict,
     predictor,
+    users_of,
 )
+from bandit_core.kernels.play import Late, Stream, choose, learn, start
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
+LATE = False  # see `kernels.play`
 
-@expanded
-def play_users(
-    reset: Callable[..., None],
-    choose: Callable[..., int],
-    learn: Callable[..., None],
-    learner: Any,
-    memory: Any,
-    environment: Environment,
-    users: Users,
-    record: Record,
-) -> None:
-    """Play one trial per row of ``users.state``, filling the record at the checkpoints."""
-    for row in range(users.state.shape[0]):
-        draw_theta(environment, users, row)
-        draw_pool(environment, users, row)
-        reset(learner, memory)
-        lost = 0.0
-        good = 0.0
-        done = 0
-        for checkpoint in range(record.checkpoints.shape[0]):
-            until = record.checkpoints[checkpoint]
+
+class Arrival(NamedTuple):
+    """User ``t`` comes (from 1), number ``place`` of the present block of ``users``; ``counted`` rewards are known."""
+
+    t: int
+    counted: int
+    users: Users
+    place: int
+
+
+class Visitor(NamedTuple):
+    """Who is counted: the number, from 1, and the context (dimension,) of the arm that was played."""
+
+    number: int
+    context: np.ndarray
+
+
+class Waiting(NamedTuple):
+    """Who waits to be counted, in a ring: the arm's label, its context (users, dimension), and the reward."""
+
+    arms: np.ndarray
+    contexts: np.ndarray
+    rewards: np.ndarray
+
+
+@allocating
+def _room_to_wait(environment: Environment, late: Late, horizon: int) -> Waiting:
+    size = min(late.batch + late.delay, horizon)
+    return Waiting(np.empty(size, np.int64), np.empty((size, environment.dimension)), np.empty(size))
+
+
+def play_users(state: np.ndarray, environment: Environment, numbers: Any, late: Late, record: Record) -> None:
+    """Play one trial per row of ``state``, filling the record at the checkpoints."""
+    users = users_of(environment, state, record.signal)
+    ring = _room_to_wait(environment, late, record.checkpoints[-1])
+    size = ring.arms.shape[0]
+    for trial in range(state.shape[0]):
+        stream = Stream(state, trial)
+        draw_theta(environment, users, trial)
+        draw_pool(environment, users, trial)
+        known = start(numbers, users)
+        lost, good = 0.0, 0.0
+        counted, done = 0, 0
+        for place in range(record.checkpoints.shape[0]):
+            until = record.checkpoints[place]
             for t in range(done + 1, until + 1):
-                user = meet(environment, users, row, t)
-                arm = choose(learner, memory, users, user, t)
-                top = largest_mean(users, user)
-                mean = users.means[user, arm]
+                user = meet(environment, users, trial, t)
+                arm = choose(numbers, known, Arrival(t, counted, users, user), stream)
+                top, mean = largest_mean(users, user), users.means[user, arm]
                 lost += top - mean
                 good += mean == top
-                record.pulls[row, users.order[arm]] += 1.0
-                reward = draw_reward(environment, users.state, row, mean)
-                learn(learner, memory, users, row, column_of(users, user, arm), t, arm, reward)
-            record.regret[row, checkpoint] = lost
-            record.best_pulls[row, checkpoint] = good
-            record.error[row, checkpoint] = _distance(memory.estimate, users.theta)
+                record.pulls[trial, users.order[arm]] += 1.0
+                at, column = (t - 1) % size if LATE else 0, column_of(users, user, arm)
+                for k in range(users.x.shape[0]):
+                    ring.contexts[at, k] = users.x[k, column]
+                ring.arms[at] = arm
+                ring.rewards[at] = draw_reward(environment, state, trial, mean)
+                while counted < t - late.delay and (not LATE or t % late.batch == 0):
+                    at = counted % size if LATE else 0
+                    counted += 1
+                    learn(numbers, known, ring.arms[at], ring.rewards[at], Visitor(counted, ring.contexts[at]), stream)
+            record.regret[trial, place] = lost
+            record.best_pulls[trial, place] = good
+            record.error[trial, place] = _distance(known.estimate, users.theta)
             record.signal[1] += until - done
             done = until
             if record.signal[0] != 0:
@@ -113,17 +150,15 @@ def _surviving_arm(users: Users, user: int, estimate: np.ndarray, early: np.ndar
     return highest(scores, arms)
 
 
-@inlined
-def greedy_after_warm_up(learner: Any, memory: Any, users: Users, user: int, t: int) -> int:
-    """Round-robin up to ``learner.warm_up``, then greedy, among surviving arms where ``learner.spread`` is finite.
-
-    ``memory.early`` has the estimates at the end of the warm-up.
+def greedy_after_warm_up(numbers: Any, known: Any, now: Arrival, stream: Stream) -> int:
+    """In turns until ``numbers.warm_up`` users are counted; then the greedy arm, among those that survived if
+    ``numbers.spread`` is finite. ``known.early`` has the estimates at the end of the warm-up.
     """
-    if t <= learner.warm_up:
-        return (t - 1) % users.order.shape[0]
-    if learner.spread < math.inf:
-        return _surviving_arm(users, user, memory.estimate, memory.early, learner.spread)
-    return greedy_arm(users, user, memory.estimate)
+    if now.counted < numbers.warm_up:
+        return (now.t - 1) % now.users.order.shape[0]
+    if numbers.spread < math.inf:
+        return _surviving_arm(now.users, now.place, known.estimate, known.early, numbers.spread)
+    return greedy_arm(now.users, now.place, known.estimate)
 
 
 @inlined
@@ -135,18 +170,27 @@ def remember(estimate: np.ndarray, early: np.ndarray) -> None:
 
 
 @inlined
-def shrunk(x: np.ndarray, at: int, bound: float, shared: np.ndarray) -> float:
-    """Put column ``at`` of ``x`` into the ball of radius ``bound``: ``shared`` (dimension,) receives it.
+def predicted(context: np.ndarray, theta: np.ndarray, model: int) -> float:
+    """x . theta for a context and row ``model`` of ``theta``."""
+    total = 0.0
+    for k in range(theta.shape[1]):
+        total += context[k] * theta[model, k]
+    return total
+
+
+@inlined
+def shrunk(context: np.ndarray, bound: float, shared: np.ndarray) -> float:
+    """Put a context into the ball of radius ``bound``: ``shared`` (dimension,) receives it.
 
     Returns the factor. Where the mean is linear the reward shrinks by it, too, which keeps the model true.
     """
     square = 0.0
-    for k in range(x.shape[0]):
-        square += x[k, at] * x[k, at]
+    for k in range(context.shape[0]):
+        square += context[k] * context[k]
     norm = math.sqrt(square)
     scale = bound / norm if norm > bound else 1.0
-    for k in range(x.shape[0]):
-        shared[k] = scale * x[k, at]
+    for k in range(context.shape[0]):
+        shared[k] = scale * context[k]
     return scale
 
 
@@ -154,6 +198,3 @@ def shrunk(x: np.ndarray, at: int, bound: float, shared: np.ndarray) -> float:
 def clipped(value: float, bound: float) -> float:
     """The nearest number in [-bound, bound]."""
     return min(bound, max(-bound, value))
-
-
-distance = _distance  # for `kernels.late_contextual`; renamed, it would be a new version

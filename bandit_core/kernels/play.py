@@ -243,18 +243,21 @@ class Rule:
     A rule whose users differ, or whose responses are drawn without a reward, has an `answer` in place of ``respond``.
     ``likelihood(numbers, reward, response, epsilon)``, which is not compiled, is the chance of such a response given
     the reward; a watched run draws the reward by it.
+
+    ``loop`` is `play`, or `kernels.contextual.play_users` where users have features: no belief is asked for there.
     """
 
     name: str
     start: Callable[..., Any]
     choose: Callable[..., int]
     learn: Callable[..., None]
-    belief: Callable[..., Belief]
+    belief: Callable[..., Belief] = belief
     respond: Callable[..., float] = respond
     decides: Decision = "largest"
     parts: Mapping[str, Any] = field(default_factory=dict)
     answer: Callable[..., tuple[float, float, float]] = answer
     likelihood: Callable[..., float] | None = None
+    loop: Callable[..., None] = play
 
     def _kernel(self, name: str, **words: bool) -> Callable[..., None]:
         names = ("choose", "learn", "belief")
@@ -262,7 +265,7 @@ class Rule:
         parts = {**self.parts, "respond": _inlined(_with(self.respond, self.parts))}
         pieces["answer"] = _inlined(_with(self.answer, parts))
         start = allocating(_with(self.start, self.parts))
-        return rebound(play, self.choose, name, start=start, **pieces, **words)
+        return rebound(self.loop, self.choose, name, start=start, **pieces, **words)
 
     @cached_property
     def at_once(self) -> Callable[..., None]:

@@ -13,7 +13,6 @@ from scipy import stats
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import late_contextual
 from bandit_core.kernels.contexts import draw_pool, draw_theta, meet, users_of
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
 from bandit_core.kernels.normal_blocks import EDGE, fill_normals, normals_in_turn
@@ -142,7 +141,6 @@ def test_the_same_arms_as_the_reference_where_rewards_are_counted_late(policy, c
     params = AS_DEFINED.get(policy, {}) | ({"warm_up": 5} if policy in WARMED else {}) | SOLVED_LATER.get(policy, {})
     instance = experiment_of(policy, contexts, 120, **params).setups[0]
     instance = replace(instance, feedback=(Feedback if batch > 1 or delay else Immediate)(batch=batch, delay=delay))
-    assert registry()[policy].prepare(instance).kernel.__module__ == late_contextual.__name__
     rows = streams(3, 0, 2)
     block = registry()[policy].play(instance, rows, np.arange(1, 121), Signal())
     for trial in range(2):

@@ -16,8 +16,9 @@ from bandit_core import Experiment, Simulation, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit import decorators, version
 from bandit_core.jit.version import kernel_name, kernel_version
-from bandit_core.kernels import contexts, index, jump, kl, optimism, streams
+from bandit_core.kernels import contexts, index, jump, kl, streams
 from bandit_core.policies import registry
+from bandit_core.policies.contextual import zheng
 from bandit_core.simulation import prepared
 from bandit_core.simulation.prepared import prepared_line, prepared_lines
 from bandit_core.simulation.store import Store
@@ -209,7 +210,7 @@ def test_a_constant_of_the_kl_kernel_invalidates_exactly_the_policies_that_use_i
     [
         (contexts, "MOST_TRIES", {"ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc", "linucb", "greedy-ols"}),
         (contexts, "POISSON_CAP", {"ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc", "linucb", "greedy-ols"}),
-        (optimism, "IDENTITY", {"ldp-linucb", "ldp-gloc"}),
+        (zheng, "IDENTITY", {"ldp-linucb", "ldp-gloc"}),
     ],
 )
 def test_a_constant_of_a_contextual_kernel_invalidates_exactly_the_policies_that_reach_it(

@@ -7,11 +7,15 @@ parameter for each arm there is one regression for each; greedy then begins with
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import ridge
+from bandit_core.kernels.contexts import Users, row_of
+from bandit_core.kernels.contextual import Arrival, Visitor, greedy_arm, play_users, predicted
+from bandit_core.kernels.play import Rule, Stream
+from bandit_core.kernels.ridge import Inverses, add_context, bound_again, inverses_of, optimistic_arm
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.field_types import Number, Positive
@@ -36,13 +40,55 @@ class GreedyParameters(Parameters):
     warm_up: family.WarmUp = 10
 
 
+class Numbers(NamedTuple):
+    """Regularisation, exploration, and the users who are met in turns first (0 with one parameter)."""
+
+    ridge: float
+    width: float  # 0: greedy
+    warm_up: int
+
+
+class Known(NamedTuple):
+    """The estimate of each model (models, dimension), and the inverse of  ridge I + sum of x x^T."""
+
+    estimate: np.ndarray
+    models: Inverses
+
+
+def start(numbers: Numbers, users: Users) -> Known:
+    """Zero estimates."""
+    return Known(np.zeros(users.theta.shape), inverses_of(numbers.ridge, users))
+
+
+def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
+    """In turns in the warm-up; then the arm with the largest  x . theta + width |x|,  in the norm of the inverse."""
+    if now.counted < numbers.warm_up:
+        return (now.t - 1) % now.users.order.shape[0]
+    if numbers.width == 0.0:
+        return greedy_arm(now.users, now.place, known.estimate)
+    return optimistic_arm(known.models, known.estimate, now.users, now.place, numbers.width)
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+    """theta += A^-1 x (r - x . theta)  with the new A, which is A + x x^T."""
+    model = row_of(arm, known.estimate)
+    miss = response - predicted(user.context, known.estimate, model)
+    share = add_context(known.models, model, user.context)
+    for i in range(user.context.shape[0]):
+        known.estimate[model, i] += known.models.image[i] * miss * share
+    if numbers.width > 0.0:
+        bound_again(known.models)
+
+
+RULE = Rule("by_ridge", start, choose, learn, loop=play_users)
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
     parameters, contexts = setup.parameters, family.contexts_of(setup)
     optimistic = isinstance(parameters, LinUCBParameters)
     width = parameters.width if optimistic else 0.0
     warm_up = 0 if optimistic or contexts.models == 1 else contexts.arms * parameters.warm_up
-    learner = ridge.Learner(ridge=parameters.ridge, width=width, warm_up=warm_up)
-    return family.kernel_call(setup, ridge.play, learner)
+    return family.call(RULE, setup, Numbers(parameters.ridge, width, warm_up))
 
 
 def _cost(setup: RunSetup) -> float:

@@ -1,4 +1,4 @@
-"""What the contextual policies share: common parameters, refusals, and the call of a kernel."""
+"""What the contextual policies share: common parameters, refusals, and the call of a rule."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import gradient, late_contextual, least_squares, optimism, ridge
 from bandit_core.kernels.contexts import BLOCK, MOST_TRIES
+from bandit_core.kernels.noisy_sums import WAITING
+from bandit_core.kernels.play import Late, Rule
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
-from bandit_core.policies import index_family
 from bandit_core.spec import field_types
 from bandit_core.spec.contexts import Contexts, Discrete, GaussianContexts, Sphere, Table
 from bandit_core.spec.field_types import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
-
-# What plays them where rewards are counted late.
-_LATE: dict[Callable[..., None], Callable[..., None]] = {
-    ridge.play: late_contextual.by_ridge,
-    gradient.play: late_contextual.by_gradient,
-    least_squares.play: late_contextual.by_least_squares,
-    optimism.play: late_contextual.by_optimism,
-}
 
 HAN = "Han, Liang, Wang, Zhang 2021"
 ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
@@ -113,13 +105,11 @@ def one_message(
     ]
 
 
-def kernel_call(setup: RunSetup, kernel: Callable[..., None], learner: NamedTuple) -> KernelCall:
-    """The call of a contextual kernel: the users that it meets, and the learner's own numbers."""
-    contexts = contexts_of(setup)
-    arguments: tuple[Any, ...] = (contexts.kernel_form(), learner)
-    if not setup.feedback.immediate:
-        kernel, arguments = _LATE[kernel], (*arguments, index_family.late(setup))
-    return KernelCall(kernel, arguments, contexts.arms, error=True)
+def call(rule: Rule, setup: RunSetup, numbers: NamedTuple) -> KernelCall:
+    """The call that plays a rule with these numbers and the users of a line."""
+    contexts, feedback = contexts_of(setup), setup.feedback
+    arguments = (contexts.kernel_form(), numbers, Late(feedback.batch, feedback.delay))
+    return KernelCall(rule.at_once if feedback.immediate else rule.late, arguments, contexts.arms, error=True)
 
 
 def solutions(horizon: int, refresh: float) -> float:
@@ -182,7 +172,7 @@ def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[RunSetup, in
 
 def waiting(contexts: Contexts) -> float:
     """Numbers of the contexts that wait to be added to noisy sums."""
-    return least_squares.WAITING * contexts.models * contexts.dimension
+    return WAITING * contexts.models * contexts.dimension
 
 
 class WarmUpParameters(Parameters):

@@ -34,11 +34,17 @@ the reward to [-c_r, c_r]; the server may solve at growing intervals (``refresh`
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import least_squares
+from bandit_core.jit.decorators import piece
+from bandit_core.kernels.contexts import Users, row_of
+from bandit_core.kernels.contextual import Visitor, clipped, greedy_after_warm_up, play_users, remember, shrunk
+from bandit_core.kernels.linalg import factorise, solve_factored, solve_indefinite
+from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next_due, noisy_sums
+from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
 from bandit_core.model import Guarantee, KernelCall, Policy, Release, RunSetup
 from bandit_core.policies.contextual import family
@@ -93,12 +99,82 @@ def _releases(setup: RunSetup) -> list[Release]:
     return family.one_message(what, sensitivity=SENSITIVITY, sd=noise(setup)[0])
 
 
+class Numbers(NamedTuple):
+    """Bounds, noise and when to solve."""
+
+    bound: float  # of the norm of a context
+    reward_bound: float
+    matrix_sd: float  # noise on every entry of a matrix
+    vector_sd: float  # and of a vector
+    shift: float  # coefficient of sqrt(releases) I
+    refresh: float  # next solution when users have grown by this share
+    warm_up: int  # users who are met in turns first; 0 with one parameter
+    spread: float  # h/2 of the elimination; infinite: none
+
+
+class Known(NamedTuple):
+    """What the server keeps of each model, and room to work in."""
+
+    estimate: np.ndarray  # (models, dimension)
+    early: np.ndarray  # (models, dimension), the estimate after the warm-up
+    sums: NoisySums  # M and u
+    releases: np.ndarray  # (models,), in the sums with their noise
+    due: np.ndarray  # (1,), step of the next solution
+    work: np.ndarray  # (dimension, dimension)
+    signal: np.ndarray
+
+
+def start(numbers: Numbers, users: Users) -> Known:
+    """Empty sums."""
+    models, d = users.theta.shape
+    estimate, sums, due = np.zeros((models, d)), noisy_sums(users, models), np.ones(1, np.int64)
+    return Known(estimate, np.zeros((models, d)), sums, np.zeros(models), due, np.empty((d, d)), users.signal)
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+    """Add  x x^T + W  and  r x + xi;  solve when it is due."""
+    model, t, owed = row_of(arm, known.estimate), user.number, known.sums.owed
+    shared = known.sums.shared[model, known.sums.waiting[model]]
+    reward = clipped(response * shrunk(user.context, numbers.bound, shared), numbers.reward_bound)
+    add_shared(known.sums, model, reward)
+    if t <= numbers.warm_up:
+        owed[model] += 1.0
+    else:  # those who were not chosen release noisy zeros, so that nobody sees who was
+        for i in range(owed.shape[0]):
+            owed[i] += 1.0
+    if t >= known.due[0] or t == numbers.warm_up:
+        known.due[0] = next_due(t, numbers.refresh)
+        _solve(numbers, known, stream)
+    if t == numbers.warm_up:
+        remember(known.estimate, known.early)
+
+
+@piece
+def _solve(numbers: Numbers, known: Known, stream: Stream) -> None:
+    """theta = (M + c sqrt(n) I)^-1 u  of each model with new releases, which get their noise now."""
+    sums = known.sums
+    for i in range(sums.owed.shape[0]):
+        if sums.owed[i] == 0.0 or known.signal[0] != 0:
+            continue
+        known.releases[i] += sums.owed[i]
+        complete(sums, i, numbers.matrix_sd, numbers.vector_sd, stream, known.work[0])
+        gram, moment, estimate = sums.grams[i], sums.moments[i], known.estimate[i]
+        ridge = numbers.shift * math.sqrt(known.releases[i])
+        if factorise(gram, ridge, known.work, known.signal):
+            solve_factored(known.work, moment, estimate)
+        elif not solve_indefinite(gram, ridge, moment, known.work, estimate):
+            estimate[:] = 0.0
+
+
+RULE = Rule("by_least_squares", start, greedy_after_warm_up, learn, loop=play_users)
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
     parameters, contexts = setup.parameters, family.contexts_of(setup)
     sigma, matrix_sd, vector_sd = noise(setup)
     tries = 2 * setup.horizon * contexts.models / parameters.alpha
     shift = 2 * sigma * (4 * math.sqrt(contexts.dimension) + 2 * math.log(tries))
-    learner = least_squares.Learner(
+    numbers = Numbers(
         bound=parameters.context_bound,
         reward_bound=parameters.reward_bound,
         matrix_sd=matrix_sd,
@@ -107,7 +183,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
         refresh=parameters.refresh,
         **family.warm_up(setup),
     )
-    return family.kernel_call(setup, least_squares.play, learner)
+    return family.call(RULE, setup, numbers)
 
 
 def _cost(setup: RunSetup) -> float:

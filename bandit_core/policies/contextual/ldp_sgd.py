@@ -27,11 +27,15 @@ the estimate, so it costs no privacy.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import gradient
+from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of
+from bandit_core.kernels.contextual import Visitor, greedy_after_warm_up, play_users, predicted, remember
+from bandit_core.kernels.l2_ball import Ball, release_into
+from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.l2_ball import radius
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.policies.contextual import family
@@ -100,13 +104,69 @@ def _releases(setup: RunSetup) -> list[Release]:
     return family.one_message(what, budget=release_epsilon(setup))
 
 
+class Numbers(NamedTuple):
+    """Steps of length step / (t + offset)^decay."""
+
+    link: int
+    ball: Ball
+    step: float
+    offset: float
+    decay: float
+    ridge: float  # weight of |theta|^2 / 2 in the loss
+    project: float  # largest norm of an estimate; infinite: any
+    warm_up: int  # users who are met in turns first; 0 with one parameter
+    spread: float  # h/2 of the elimination; infinite: none
+
+
+class Known(NamedTuple):
+    """What the server keeps, (models, dimension), and two vectors of the present user, (dimension,)."""
+
+    estimate: np.ndarray
+    early: np.ndarray  # the estimate after the warm-up
+    gradient: np.ndarray
+    response: np.ndarray
+
+
+def start(numbers: Numbers, users: Users) -> Known:
+    """Zero estimates."""
+    shape = users.theta.shape
+    return Known(np.zeros(shape), np.zeros(shape), np.empty(shape[1]), np.empty(shape[1]))
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+    """One step against what the device sends for the gradient at the reward."""
+    estimate, message, t = known.estimate, known.response, user.number
+    models, d = estimate.shape
+    model = row_of(arm, estimate)
+    miss = mean_reward(numbers.link, predicted(user.context, estimate, model)) - response
+    for k in range(d):
+        known.gradient[k] = miss * user.context[k]
+    late = t + numbers.offset
+    length = numbers.step / late if numbers.decay == 1.0 else numbers.step / late**numbers.decay
+    for i in range(models):
+        if i != model and t <= numbers.warm_up:
+            continue
+        release_into(numbers.ball, stream.words, stream.trial, known.gradient, i != model, message)
+        for k in range(d):
+            estimate[i, k] -= length * (message[k] + numbers.ridge * estimate[i, k])
+        if numbers.project < math.inf:
+            norm = math.sqrt(dot(estimate, i, estimate, i))
+            for k in range(d):
+                estimate[i, k] *= min(1.0, numbers.project / norm) if norm > 0.0 else 1.0
+    if t == numbers.warm_up:
+        remember(estimate, known.early)
+
+
+RULE = Rule("by_gradient", start, greedy_after_warm_up, learn, loop=play_users)
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
     parameters, contexts, epsilon = setup.parameters, family.contexts_of(setup), release_epsilon(setup)
     bound = parameters.gradient_bound
     reach = radius(contexts.dimension, epsilon, bound)
-    learner = gradient.Learner(
+    numbers = Numbers(
         link=LINKS.index(contexts.link),
-        ball=gradient.Ball(bound, keep=1 / (1 + math.exp(-epsilon)), radius=reach),
+        ball=Ball(bound, keep=1 / (1 + math.exp(-epsilon)), radius=reach),
         step=parameters.step,
         offset=parameters.offset,
         decay=parameters.decay,
@@ -114,7 +174,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
         project=math.inf if parameters.project == "off" else parameters.project,
         **family.warm_up(setup),
     )
-    return family.kernel_call(setup, gradient.play, learner)
+    return family.call(RULE, setup, numbers)
 
 
 def _cost(setup: RunSetup) -> float:

@@ -28,22 +28,29 @@ longer suffices, the analytic one takes over. The guarantee shown is what the no
 "advanced": the message is one release. For all this to be true contexts are shrunk to norm 1 (with their reward where
 the link is the identity), LinUCB's rewards clipped to [-1, 1], and GLOC's gradient and <theta_hat, x> x clipped to norm
 1; the published demonstration does none of this. Also unlike it, the bonus has its square root. ``refresh`` as in
-LDP-OLS.
+LDP-OLS, with c_t and beta_t of the step when the server solved.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import optimism
+from bandit_core.jit.decorators import array_piece, piece
+from bandit_core.kernels.contexts import Users, column_of, dot, mean_reward, row_of
+from bandit_core.kernels.contextual import Arrival, Visitor, clipped, highest, play_users, shrunk
+from bandit_core.kernels.linalg import add_rows, factorise, invert_factored, solve_factored
+from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next_due, noisy_sums
+from bandit_core.kernels.normal_blocks import normals_in_turn
+from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.policies.contextual import family
-from bandit_core.spec.contexts import LINKS
+from bandit_core.spec.contexts import IDENTITY, LINKS
 from bandit_core.spec.field_types import Positive
 from bandit_core.theory import contextual
 
@@ -110,11 +117,150 @@ def _releases(gloc: bool) -> Callable[[RunSetup], list[Release]]:
     return lambda setup: family.one_message(what, sensitivity=SENSITIVITY[key], sd=_sd(setup, gloc))
 
 
+class Numbers(NamedTuple):
+    """Noise, exploration and when to solve."""
+
+    link: int
+    sd: float  # noise of every released number
+    level: float  # 4 sqrt(D) + 2 ln(2T/alpha)
+    horizon_log: float  # ln T
+    gloc: bool  # LDP-GLOC, not LDP-LinUCB
+    zeta: float  # GLOC's gradient step
+    slope: float  # least slope of the link
+    refresh: float  # next solution when users have grown by this share
+
+
+class Known(NamedTuple):
+    """What the server keeps, and room to work in."""
+
+    estimate: np.ndarray  # (models, dimension)
+    online: np.ndarray  # (models, dimension), GLOC's estimate by gradient steps
+    inverses: np.ndarray  # (models, dimension, dimension), blocks on the inverse's diagonal; of one its lower triangle
+    sums: NoisySums  # V and u, in dimension D
+    solution: np.ndarray  # (D,); room for noise until the next one
+    factor: np.ndarray  # (D, D)
+    inverse: np.ndarray  # (D, D)
+    bonus: np.ndarray  # (1,), beta_t
+    due: np.ndarray  # (1,), step of the next solution
+    indices: np.ndarray  # (users, arms) of a block
+    parts: np.ndarray  # (2, users x arms), room
+    ahead: np.ndarray  # (1,), users of the block before this one have their indices
+    signal: np.ndarray
+
+
+def start(numbers: Numbers, users: Users) -> Known:
+    """Zero estimates; solve after the first user."""
+    models, d = users.theta.shape
+    size, block = models * d, users.means.shape
+    return Known(
+        np.zeros((models, d)), np.zeros((models, d)), np.zeros((models, d, d)), noisy_sums(users, 1), np.empty(size),
+        np.empty((size, size)), np.empty((size, size)), np.zeros(1), np.ones(1, np.int64), np.empty(block),
+        np.empty((2, block[0] * block[1])), np.zeros(1, np.int64), users.signal,
+    )  # fmt: skip
+
+
+def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
+    """The arm with the largest  <theta, x> + beta_t |x|.
+
+    Until the next solution nothing of an index depends on the users in between: the indices of all who are expected
+    before it, or before the block of users ends, are computed together, and anew where a solution comes earlier.
+    """
+    ahead, block = known.ahead, known.indices.shape[0]
+    if now.place == 0 or now.place >= ahead[0]:
+        ahead[0] = min(block, now.place + max(1, known.due[0] - now.t))
+        _look_ahead(known, now.users.x, column_of(now.users, now.place, 0), column_of(now.users, ahead[0], 0))
+    return highest(known.indices[now.place], known.indices.shape[1])
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+    """Add  x x^T + B  and  y x + xi  (GLOC: with its own prediction in place of y); solve when it is due."""
+    model, sums = row_of(arm, known.estimate), known.sums
+    scale = shrunk(user.context, 1.0, sums.shared[model, sums.waiting[model]])
+    reward = response * scale if numbers.link == IDENTITY else response
+    weight = _follow_gradient(numbers, known, model, reward, stream) if numbers.gloc else clipped(reward, 1.0)
+    add_shared(sums, model, weight)
+    sums.owed[0] += 1.0
+    if user.number >= known.due[0]:
+        known.due[0] = next_due(user.number, numbers.refresh)
+        _solve(numbers, known, user.number, stream)
+
+
+@array_piece
+def _look_ahead(known: Known, x: np.ndarray, first: int, last: int) -> None:
+    """Predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1`` and every model.
+
+    Of a single model the inverse's lower triangle is known: half of the squared norm.
+    """
+    models, squares, sums = known.estimate.shape[0], known.parts[0, first:last], known.parts[1, first:last]
+    for model in range(models):
+        inverse, indices = known.inverses[model], known.indices.reshape(-1)[first * models + model :: models]
+        squares[:] = 0.0
+        for k in range(x.shape[0]):
+            own, half = x[k, first:last], 0.5 * inverse[k, k] if models == 1 else 0.0
+            for at in range(own.shape[0]):
+                sums[at] = half * own[at]
+            add_rows(sums, 1.0, inverse[:, k], x, k + 1 if models == 1 else 0, x.shape[0], first)
+            for at in range(own.shape[0]):
+                squares[at] += own[at] * sums[at]
+        sums[:] = 0.0
+        add_rows(sums, 1.0, known.estimate[model], x, 0, x.shape[0], first)
+        whole = 2.0 if models == 1 else 1.0
+        for at in range(sums.shape[0]):
+            sums[at] += known.bonus[0] * math.sqrt(max(0.0, whole * squares[at]))
+        for at in range(sums.shape[0]):
+            indices[at] = sums[at]
+
+
+@piece
+def _follow_gradient(numbers: Numbers, known: Known, model: int, reward: float, stream: Stream) -> float:
+    """GLOC's noisy gradient step; returns what it now predicts, in place of the reward."""
+    online, shared, last = known.online, known.sums.shared[model], known.sums.waiting[model]
+    miss = mean_reward(numbers.link, clipped(dot(online, model, shared, last), 5.0)) - reward
+    length = abs(miss) * math.sqrt(dot(shared, last, shared, last))
+    if length > 1.0:  # the gradient's noise is meant for norms of at most 1
+        miss /= length
+    drawn = known.solution.reshape(online.shape)
+    normals_in_turn(stream.words, stream.trial, 4, known.solution)
+    for i in range(online.shape[0]):
+        for k in range(online.shape[1]):
+            slope = miss * shared[last, k] if i == model else 0.0
+            online[i, k] -= numbers.zeta * (slope + numbers.sd * drawn[i, k])
+    return clipped(dot(online, model, shared, last), 1.0)  # and so is that of (x . theta) x
+
+
+@piece
+def _solve(numbers: Numbers, known: Known, t: int, stream: Stream) -> None:
+    """theta = (V + c_t I)^-1 u  and beta_t; the last solution stands where the matrix is not positive definite."""
+    sd, size = numbers.sd, known.solution.shape[0]
+    models, d = known.estimate.shape
+    complete(known.sums, 0, sd, sd, stream, known.solution)
+    upsilon = sd * math.sqrt(t) * numbers.level
+    if not factorise(known.sums.grams[0], 2.0 * upsilon, known.factor, known.signal):
+        return
+    known.ahead[0] = 0
+    solve_factored(known.factor, known.sums.moments[0], known.solution)
+    invert_factored(known.factor, known.inverse, d if models > 1 else 1, known.signal)
+    for i in range(models):
+        for k in range(d):
+            known.estimate[i, k] = known.solution[i * d + k]
+            for j in range(d if models > 1 else k + 1):
+                known.inverses[i, k, j] = known.inverse[i * d + k, i * d + j]
+    if numbers.gloc:
+        known.bonus[0] = math.sqrt(sd / numbers.slope * math.sqrt(size * t))
+    else:
+        bonus = 2.0 * sd * math.sqrt(size * numbers.horizon_log)
+        bonus += (math.sqrt(3.0 * upsilon) + sd * math.sqrt(size * t / upsilon)) * size * numbers.horizon_log
+        known.bonus[0] = bonus
+
+
+RULE = Rule("by_optimism", start, choose, learn, loop=play_users)
+
+
 def _prepare(gloc: bool) -> Callable[[RunSetup], KernelCall]:
     def prepare(setup: RunSetup) -> KernelCall:
         parameters, contexts, horizon = setup.parameters, family.contexts_of(setup), setup.horizon
         size = contexts.dimension * contexts.models
-        learner = optimism.Learner(
+        numbers = Numbers(
             link=LINKS.index(contexts.link),
             sd=_sd(setup, gloc),
             level=4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha),
@@ -124,7 +270,7 @@ def _prepare(gloc: bool) -> Callable[[RunSetup], KernelCall]:
             slope=least_slope(contexts.link),
             refresh=parameters.refresh,
         )
-        return family.kernel_call(setup, optimism.play, learner)
+        return family.call(RULE, setup, numbers)
 
     return prepare
 
