@@ -8,7 +8,6 @@ are counted, and then
   the rewards that were released, as without lateness from the pulls.
 * in turns, until one arm is left: an epoch ends when so many rewards of every arm that is left are counted, and all
   that are counted by then enter its release.
-* lazily: the arm is chosen for every user, and an arm's statistic is released when so many more rewards are counted.
 
 Which users are in a release follows from choices and the calendar, not from rewards, and every reward is in as many
 releases as at once: the promise is the same. Rewards are drawn one by one. Batch 1 and delay 0 are the game of
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import expanded, inlined, kernel, piece
-from bandit_core.kernels import batched, gaussian_batches, release_schedules
+from bandit_core.kernels import batched, gaussian_batches
 from bandit_core.kernels.batches import begin, noise, room_for_batches, survivors
 from bandit_core.kernels.curves import note, note_pulls, passed
 from bandit_core.kernels.play import Late, Waiting, room_to_wait
@@ -106,56 +105,6 @@ def play_committed(  # noqa: PLR0913 (see `batches.play_batches`)
         note_pulls(record, trial, order, batches.pulled)
 
 
-@expanded
-def play_lazily(  # noqa: PLR0913 (see `batches.play_batches`)
-    clear: Callable[..., None],
-    choose: Callable[..., int],
-    release: Callable[..., None],
-    rule: Any,
-    known: Any,
-    late: Late,
-    state: np.ndarray,
-    rewards: Rewards,
-    record: Record,
-) -> None:
-    """Play one trial per row of ``state``: an arm for every user, ``choose(rule, known, t, state, trial)``."""
-    arms = rewards.table.shape[0]
-    order, batches = room_for_batches(rewards, False, record)
-    waiting = room_to_wait(late, record.checkpoints[-1])
-    for trial in range(state.shape[0]):
-        begin(batches, rewards, order, state, trial)
-        clear(rule, known)
-        counted, place = 0, 0
-        for t in range(1, record.checkpoints[-1] + 1):
-            while (t - 1) % late.batch == 0 and counted < t - 1 - late.delay:
-                arm = _take(batches, waiting, counted)
-                counted += 1
-                if counted == arms * rule.first:
-                    for other in range(arms):
-                        release(rule, known, batches, other, rule.first, state, trial)
-                elif counted > arms * rule.first:
-                    release(rule, known, batches, arm, 1, state, trial)
-            arm = (t - 1) % arms
-            if counted >= arms * rule.first:
-                arm = choose(rule, known, t, state, trial)
-            place = _show(batches, waiting, arm, t, place, 0.0, state, trial)
-            if place < 0:
-                return
-        note_pulls(record, trial, order, batches.pulled)
-
-
-@inlined
-def _lead(rule: release_schedules.Schedule, known: release_schedules.Known, t: int, state: Any, trial: int) -> int:
-    arm, _ = release_schedules.leader(t, known.means, known.wide, known.deep)
-    return arm
-
-
-@inlined
-def _draw(rule: release_schedules.Schedule, known: release_schedules.Known, t: int, state: Any, trial: int) -> int:
-    arm, _ = release_schedules.draw_best(rule, known, known.counts, t - 1, state, trial)
-    return arm
-
-
 @kernel
 def by_index(state: np.ndarray, rewards: Rewards, commitment: batched.Commitment, late: Late, record: Record) -> None:
     """`kernels.batched.by_index` with late feedback."""
@@ -176,28 +125,6 @@ def with_normal_noise(
     play_committed(
         gaussian_batches.clear, gaussian_batches.choose, gaussian_batches.release, doubling, known, late, state,
         rewards, record,
-    )  # fmt: skip
-
-
-@kernel
-def lazily(
-    state: np.ndarray, rewards: Rewards, schedule: release_schedules.Schedule, late: Late, record: Record
-) -> None:
-    """`kernels.release_schedules.by_index` with late feedback."""
-    known = release_schedules.room(rewards.table.shape[0])
-    play_lazily(
-        release_schedules.clear, _lead, release_schedules.release, schedule, known, late, state, rewards, record
-    )  # fmt: skip
-
-
-@kernel
-def lazy_posteriors(
-    state: np.ndarray, rewards: Rewards, schedule: release_schedules.Schedule, late: Late, record: Record
-) -> None:
-    """`kernels.lazy_posterior.thompson` with late feedback."""
-    known = release_schedules.room(rewards.table.shape[0])
-    play_lazily(
-        release_schedules.clear, _draw, release_schedules.release, schedule, known, late, state, rewards, record
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 After one pull of each arm, the arm with the largest draw from Beta(m n + 1, (1-m) n + 1) is pulled at every step, where
 m is the released mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and n = 1, 2, 4, ... the fresh rewards in it.
-`late_batches.lazy_posteriors` makes every draw.
+The rule of `bandit_core.policies.lazy_dp_ts` makes every draw.
 
 Statistics rest between releases, so all that moves is the bonus, with the logarithm of t. What `posterior` says
 of a bar below the leader's posterior, and of chances c that a settled arm's draw may be on the wrong side of it, holds
@@ -173,7 +173,7 @@ def _release(
 ) -> None:
     """Count the pulls of an arm, and release its statistic if it is due."""
     before = known.released.counts[arm]
-    release_schedules.release(rule, known.released, batches, arm, count, state, trial)
+    release_schedules.count_pulls(rule, known.released, batches, arm, count, state, trial)
     if known.released.counts[arm] != before:
         known.when[0] = 0
 

@@ -159,6 +159,7 @@ def around(estimate: float, margin: float, value: float) -> Belief:
 
 
 UNTRIED = (math.nan, math.nan, math.nan, math.inf)  # a `belief`
+NOTHING = (math.nan, math.nan, math.nan, math.nan)
 
 
 class Waiting(NamedTuple):

@@ -16,7 +16,6 @@ import numpy as np
 from bandit_core.jit.decorators import allocating, inlined, kernel, piece
 from bandit_core.kernels.batches import fresh_sum, noise, play_batches
 from bandit_core.kernels.records import Batches, Rewards
-from bandit_core.kernels.streams import beta
 from bandit_core.model import Record
 
 DOUBLING, EVERY = range(2)  # when statistics are released: batches of 1, 2, 4, ... fresh rewards; every f pulls
@@ -51,7 +50,7 @@ class Known(NamedTuple):
 
 
 @piece
-def _leader(now: int, means: np.ndarray, wide: np.ndarray, deep: np.ndarray) -> tuple[int, bool]:
+def leader(now: int, means: np.ndarray, wide: np.ndarray, deep: np.ndarray) -> tuple[int, bool]:
     """The arm with the largest index at step ``now``, and whether it is larger by more than rounding."""
     level = math.log(now)
     root = math.sqrt(level)
@@ -76,14 +75,14 @@ def _lasting(arm: int, now: int, last: int, means: np.ndarray, wide: np.ndarray,
     The difference of two indices is monotone in t, because the arm with fewer released pulls has both terms larger:
     who leads at both ends of a stretch leads throughout.
     """
-    leader, surely = _leader(last, means, wide, deep)
-    if leader == arm and surely:
+    ahead, surely = leader(last, means, wide, deep)
+    if ahead == arm and surely:
         return last - now + 1
     low = now
     while last - low > 1:
         middle = (low + last) // 2
-        leader, surely = _leader(middle, means, wide, deep)
-        if leader == arm and surely:
+        ahead, surely = leader(middle, means, wide, deep)
+        if ahead == arm and surely:
             low = middle
         else:
             last = middle
@@ -94,63 +93,58 @@ def _lasting(arm: int, now: int, last: int, means: np.ndarray, wide: np.ndarray,
 def _choose(rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
     """The leader, and how long it surely leads before its next release."""
     means, wide, deep = known.means, known.wide, known.deep
-    arm, surely = _leader(t + 1, means, wide, deep)
+    arm, surely = leader(t + 1, means, wide, deep)
     last = t + known.waiting[arm]
     return arm, _lasting(arm, t + 1, last, means, wide, deep) if surely and last > t + 1 else 1
 
 
 @inlined
-def _draw_best(
-    rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.ndarray, trial: int
-) -> tuple[int, int]:
-    """The arm with the largest draw from its posterior, for one pull."""
-    bonus = 3.0 * math.log2(t + 1) / rule.epsilon
-    best = -1.0
-    choice = 0
-    for arm in range(known.means.shape[0]):
-        count = known.counts[arm]
-        mean = min(1.0, max(0.0, known.means[arm] + bonus / count))
-        theta = beta(state, trial, mean * count + 1.0, (1.0 - mean) * count + 1.0)
-        if theta > best:
-            best = theta
-            choice = arm
-    return choice, 1
+def batch_of(rule: Schedule, known: Known, arm: int) -> int:
+    """How many rewards the next release of an arm waits for."""
+    if rule.kind == DOUBLING and known.counts[arm] > 0.0:
+        return 2 * int(known.counts[arm])
+    return rule.first
 
 
 @inlined
-def _release(
-    rule: Schedule, known: Known, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
-) -> None:
-    """Count the pulls of an arm, and release its statistic if it is due."""
-    known.waiting[arm] -= count
-    if known.waiting[arm] > 0:
-        return
-    before = known.counts[arm]
+def release(rule: Schedule, known: Known, arm: int, total: float, state: np.ndarray, trial: int) -> None:
+    """Release the statistic of an arm, whose batch is full and has this sum."""
+    fresh = float(batch_of(rule, known, arm))
     if rule.kind == DOUBLING:
-        fresh = 2.0 * before if before > 0.0 else float(rule.first)
-        total = fresh_sum(batches, arm, fresh, state, trial)
         known.counts[arm] = fresh
         known.means[arm] = (total + noise(state, trial, 1.0 / rule.epsilon)) / fresh
-        known.waiting[arm] = 2 * int(fresh)
     else:
-        known.sums[arm] += fresh_sum(batches, arm, rule.first, state, trial)
-        known.counts[arm] = before + rule.first
+        known.sums[arm] += total
+        known.counts[arm] += fresh
         mean = known.sums[arm] / known.counts[arm]
         known.means[arm] = mean + noise(state, trial, known.counts[arm] ** (0.5 * rule.v - 1.0))
-        known.waiting[arm] = rule.first
+    known.waiting[arm] = batch_of(rule, known, arm)
     known.wide[arm] = math.sqrt(rule.per_root / known.counts[arm])
     known.deep[arm] = rule.per_level / (rule.epsilon * known.counts[arm])
 
 
 @inlined
-def _clear(rule: Schedule, known: Known) -> None:
+def count_pulls(
+    rule: Schedule, known: Known, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
+) -> None:
+    """Count the pulls of an arm, and release its statistic if it is due."""
+    known.waiting[arm] -= count
+    if known.waiting[arm] == 0:
+        total = fresh_sum(batches, arm, float(batch_of(rule, known, arm)), state, trial)
+        release(rule, known, arm, total, state, trial)
+
+
+@inlined
+def clear(rule: Schedule, known: Known) -> None:
+    """Forget the last trial."""
     known.sums[:] = 0.0
     known.counts[:] = 0.0
     known.waiting[:] = rule.first
 
 
 @allocating
-def _room(arms: int) -> Known:
+def room(arms: int) -> Known:
+    """Room for what is known."""
     waiting = np.empty(arms, np.int64)
     return Known(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), waiting)
 
@@ -158,9 +152,5 @@ def _room(arms: int) -> Known:
 @kernel
 def by_index(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
     """Play one trial per row of ``state``: after ``first`` pulls of each arm in turns always the largest index."""
-    known = _room(rewards.table.shape[0])
-    play_batches(_clear, _choose, _release, schedule, known, state, rewards, at_once, record)
-
-
-# For rewards that are counted late, see `kernels.late_batches`.
-clear, leader, draw_best, release, room = _clear, _leader, _draw_best, _release, _room
+    known = room(rewards.table.shape[0])
+    play_batches(clear, _choose, count_pulls, schedule, known, state, rewards, at_once, record)

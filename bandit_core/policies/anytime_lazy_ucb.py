@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from bandit_core.kernels import release_schedules
 from bandit_core.model import KernelCall, Parameters, RunSetup
-from bandit_core.policies import batch_family
+from bandit_core.policies import batch_family, lazy_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
     schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
-    return batch_family.prepare(release_schedules.by_index, setup, schedule)
+    return batch_family.prepare(release_schedules.by_index, setup, schedule, late=lazy_family.RULE)
 
 
 POLICY = batch_family.pure_policy(

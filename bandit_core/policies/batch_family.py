@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bandit_core.kernels import batched, gaussian_batches, late_batches, lazy_posterior, release_schedules
+from bandit_core.kernels import batched, gaussian_batches, late_batches
+from bandit_core.kernels.play import Rule
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
@@ -25,8 +26,6 @@ SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon, an
 _LATE: dict[Callable[..., None], Callable[..., None]] = {
     batched.by_index: late_batches.by_index,
     gaussian_batches.by_index: late_batches.with_normal_noise,
-    release_schedules.by_index: late_batches.lazily,
-    lazy_posterior.thompson: late_batches.lazy_posteriors,
 }
 
 
@@ -71,13 +70,17 @@ def refuse_tiny_budget(setup: RunSetup) -> str | None:
     return f"epsilon is {nominal(setup):g}; allowed: from {SMALLEST:g} on"
 
 
-def prepare(kernel: Callable[..., None], setup: RunSetup, *settings: Any, at_once: bool = True) -> KernelCall:
+def prepare(
+    kernel: Callable[..., None], setup: RunSetup, *settings: Any, at_once: bool = True, late: Rule | None = None
+) -> KernelCall:
     """A call of a kernel of `bandit_core.kernels.batched` or `bandit_core.kernels.release_schedules`.
 
     ``settings`` are the numbers that the kernel takes after ``at_once``. ``at_once`` = False draws
     every reward by itself instead of the sum of a batch: other draws, the same distribution. Where rewards are counted
-    late, they are drawn so in any case.
+    late, they are drawn so in any case, and the rule ``late`` is played.
     """
+    if not setup.feedback.immediate and late is not None:
+        return late.call(setup, settings[0])
     if not setup.feedback.immediate:
         arguments = (rewards_of(setup), *settings, index_family.late(setup))
         return KernelCall(_LATE[kernel], arguments, len(setup.arms))

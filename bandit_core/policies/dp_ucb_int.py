@@ -33,7 +33,7 @@ from pydantic import Field
 from bandit_core.kernels import release_schedules
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import batch_family, index_family
+from bandit_core.policies import batch_family, index_family, lazy_family
 from bandit_core.policies.central_family import also, approximate, central_release, nominal, unit_rewards
 from bandit_core.spec.field_types import Number, Small
 from bandit_core.theory import accounting, central
@@ -99,7 +99,7 @@ def _releases(setup: RunSetup) -> list[Release]:
 def _prepare(setup: RunSetup) -> KernelCall:
     every = min(interval(setup), setup.horizon)
     schedule = release_schedules.Schedule(release_schedules.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
-    return batch_family.prepare(release_schedules.by_index, setup, schedule)
+    return batch_family.prepare(release_schedules.by_index, setup, schedule, late=lazy_family.RULE)
 
 
 def _cost(setup: RunSetup) -> float:

@@ -5,7 +5,7 @@ with Laplace(1/epsilon) noise when the batch is full. At every step each arm dra
 where m = mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and the largest draw is pulled.
 
 Guarantee: epsilon-central DP, pure. Released: one sum per batch; every reward is in one of them. Posterior draws are
-post-processing. Draws that decide nothing are not made (see `kernels.lazy_posterior`).
+post-processing. Where rewards are counted at once, draws that decide nothing are not made (`kernels.lazy_posterior`).
 Deviations from print: none known; the logarithm of the bonus is to base 2, as in the paper.
 """
 
@@ -16,18 +16,46 @@ import math
 import numpy as np
 
 from bandit_core.kernels import lazy_posterior, release_schedules
+from bandit_core.kernels.play import Belief, Now, Rule, Stream
+from bandit_core.kernels.streams import beta
 from bandit_core.model import KernelCall, Parameters, RunSetup
-from bandit_core.policies import batch_family, bernoulli_family
+from bandit_core.policies import batch_family, bernoulli_family, lazy_family
 from bandit_core.policies.central_family import nominal
+from bandit_core.policies.lazy_family import Known
 from bandit_core.theory import central
 
 SMALLEST = 1e-9  # gap that is told from none
 NEEDED = 24.0  # pulls of an arm, times its gap over the bonus log2(T) / epsilon, until its draws are rarely needed
 
 
+def choose(numbers: release_schedules.Schedule, known: Known, now: Now, stream: Stream) -> int:
+    """In turns at first; then the arm with the largest draw from its posterior, of the mean with its bonus."""
+    arms = known.fresh.shape[0]
+    best, highest = (now.t - 1) % arms, -1.0
+    if now.counted < arms * numbers.first:
+        return best
+    bonus = 3.0 * math.log2(now.t) / numbers.epsilon
+    for arm in range(arms):
+        n = known.released.counts[arm]
+        mean = min(1.0, max(0.0, known.released.means[arm] + bonus / n))
+        known.thetas[arm] = beta(stream.words, stream.trial, mean * n + 1.0, (1.0 - mean) * n + 1.0)
+        if known.thetas[arm] > highest:
+            best, highest = arm, known.thetas[arm]
+    return best
+
+
+def belief(numbers: release_schedules.Schedule, known: Known, arm: int, t: int) -> Belief:
+    """The released mean, and the draw."""
+    mean = known.released.means[arm] if known.released.counts[arm] > 0.0 else math.nan
+    return mean, math.nan, math.nan, known.thetas[arm]
+
+
+RULE = Rule("lazy_draws", lazy_family.start, choose, lazy_family.learn, belief, decides="draw")
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
     schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 0.0, 0.0)
-    return batch_family.prepare(lazy_posterior.thompson, setup, schedule)
+    return batch_family.prepare(lazy_posterior.thompson, setup, schedule, late=RULE)
 
 
 def _cost(setup: RunSetup) -> float:

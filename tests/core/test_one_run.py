@@ -31,6 +31,7 @@ COUNTERS = [(name, other) for name in ("dp-ucb", "dp-ucb-bound", "private-ucb") 
 AB_TESTS = [name for name in ON_ARMS if name.startswith("explore-then-commit")]
 LATE_RUNS = [
     *((name, 2.0) for name in ("ucb", "ucb-cf", "kl-ucb-cf", "dp-robust-ucb", "thompson", "ts-cf", *AB_TESTS)),
+    *((name, 2.0) for name in ("lazy-dp-ts", "anytime-lazy-ucb", "dp-ucb-int")),
     ("heldp-ucb-b", SPREAD),
     ("heldp-ucb-l", SPREAD),
 ]
