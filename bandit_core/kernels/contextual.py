@@ -23,6 +23,7 @@ import numpy as np
 from numba import uint64
 
 from bandit_core.jit.decorators import allocating, inlined
+from bandit_core.kernels import play
 from bandit_core.kernels.contexts import (
     Users,
     column_of,
@@ -35,11 +36,14 @@ from bandit_core.kernels.contexts import (
     predictor,
     users_of,
 )
-from bandit_core.kernels.play import Late, Stream, choose, learn, start
+from bandit_core.kernels.play import Late, Stream
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
 LATE = False  # see `kernels.play`
+start: Any = play.start
+choose: Any = play.choose
+learn: Any = play.learn
 
 
 class Arrival(NamedTuple):

@@ -1,4 +1,4 @@
-"""Elimination in batches that grow by a factor; what the server learns of a batch is the only difference.
+"""What the users of a batch add up to, for elimination in batches that grow by a factor.
 
 Every arm that is left is pulled equally often in a batch, in turns; the batch's means decide which arms stay. So a
 batch is drawn when it is complete, arm by arm, by as few draws as its distribution allows: bits that users randomise
@@ -18,16 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.batches import admit_all, begin, noise, room_for_batches, survivors
+from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import STOPPED, note, note_pulls, passed
-from bandit_core.kernels.poisson import poisson
-from bandit_core.kernels.records import Batches, Rewards
+from bandit_core.kernels.curves import STOPPED, note, passed
+from bandit_core.kernels.records import Batches
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
-from bandit_core.model import Record
 from bandit_core.spec.rewards import TWO_POINT
 
 SUMS, LAPLACE, BITS, POLYA, SKELLAM = range(5)  # what the server learns; from POLYA on sums modulo m
@@ -47,7 +43,9 @@ class Ladder(NamedTuple):
 
 
 @piece
-def count_pulls(batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, trial: int) -> int:
+def count_pulls(
+    batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, state: np.ndarray, trial: int
+) -> int:
     """Count ``steps`` pulls of the first ``size`` arms of ``members`` in turns, after ``t`` pulls so far.
 
     Fills the checkpoints passed, the next of which is at ``place``. Returns the place of the next one, or STOPPED.
@@ -73,7 +71,7 @@ def count_pulls(batches: Batches, members: np.ndarray, size: int, t: int, steps:
 
 
 @inlined
-def _rounded(value: float, levels: float, state: np.ndarray, trial: int) -> float:
+def rounded(value: float, levels: float, state: np.ndarray, trial: int) -> float:
     """A reward on the grid of ``levels``: the level below, or the next one with the chance of the fraction."""
     below = math.floor(value * levels)
     fraction = value * levels - below
@@ -111,64 +109,7 @@ def batch_total(
         if learns == BITS:
             total += 1.0 if next_uniform(state, trial, 4) < 0.5 + contrast * (reward - 0.5) else 0.0
         elif learns >= POLYA:
-            total += _rounded(reward, levels, state, trial)
+            total += rounded(reward, levels, state, trial)
         else:
             total += reward
     return total
-
-
-@piece
-def learned_mean(ladder: Ladder, number: int, batches: Batches, arm: int, state: np.ndarray, trial: int) -> float:
-    """The mean that the server makes of an arm's batch ``number`` (from 0)."""
-    learns, count, contrast = ladder.learns, ladder.lengths[number], ladder.contrast[number]
-    levels, spread = ladder.levels[number], ladder.spread[number]
-    total = batch_total(batches, arm, count, learns, contrast, levels, state, trial)
-    if learns == SUMS:
-        return total / count
-    if learns == BITS:
-        return 0.5 + (total / count - 0.5) / contrast
-    if learns == LAPLACE:
-        return (total + noise(state, trial, spread)) / count
-    if learns == POLYA:
-        first = next_uniform(state, trial, 0)
-        total += discrete_laplace(first, next_uniform(state, trial, 0), spread)
-    else:
-        total += poisson(0.5 * spread, state, trial) - poisson(0.5 * spread, state, trial)
-    return decoded(total, count * levels, ladder.slack[number]) / (count * levels)
-
-
-@kernel
-def elimination(state: np.ndarray, rewards: Rewards, at_once: bool, ladder: Ladder, record: Record) -> None:
-    """Play one trial per row of ``state``: batch by batch, every arm that is left the same number of times.
-
-    A batch that the horizon cuts short is played and releases nothing; so is whatever comes after the last batch.
-    """
-    arms = rewards.table.shape[0]
-    horizon = record.checkpoints[-1]
-    order, batches = room_for_batches(rewards, at_once, record)
-    members = np.empty(arms, np.int64)
-    means = np.empty(arms)
-    for trial in range(state.shape[0]):
-        begin(batches, rewards, order, state, trial)
-        admit_all(members)
-        size, number, t, place = arms, 0, 0, 0
-        while t < horizon:
-            steps = horizon - t
-            whole = size > 1 and number < ladder.lengths.shape[0] and ladder.lengths[number] * size <= steps
-            if whole:
-                steps = int(ladder.lengths[number]) * size
-            place = count_pulls(batches, members, size, t, steps, place, trial)
-            if place == STOPPED:
-                return
-            t += steps
-            if t < horizon:  # later nobody asks any more
-                for arm in members[:size]:
-                    means[arm] = learned_mean(ladder, number, batches, arm, state, trial)
-                if record.signal[0] != 0:
-                    return
-                size = survivors(members, size, means, ladder.margins[number, size])
-                number += 1
-        note_pulls(record, trial, order, batches.pulled)
-
-
-rounded = _rounded  # for `kernels.late_ladder`; renamed, it would be a new version

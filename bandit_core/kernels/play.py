@@ -233,6 +233,11 @@ def _with(function: Any, parts: Mapping[str, Any]) -> Any:
     return made
 
 
+def piece_of(function: Any, parts: Mapping[str, Any] | None = None) -> Any:
+    """A function as a piece of kernels; some names of its module may mean other ``parts``."""
+    return _inlined(_with(function, parts or {}))
+
+
 @dataclass(frozen=True, eq=False)
 class Rule:
     """The functions of a rule, see `start`, `choose`, `respond`, `learn` and `belief`; plain functions of a module.
@@ -246,6 +251,7 @@ class Rule:
     the reward; a watched run draws the reward by it.
 
     ``loop`` is `play`, or `kernels.contextual.play_users` where users have features: no belief is asked for there.
+    ``hides``: what leaves a device is made later than the response, and a watched run does not tell it.
     """
 
     name: str
@@ -259,12 +265,13 @@ class Rule:
     answer: Callable[..., tuple[float, float, float]] = answer
     likelihood: Callable[..., float] | None = None
     loop: Callable[..., None] = play
+    hides: bool = False
 
     def _kernel(self, name: str, **words: bool) -> Callable[..., None]:
         names = ("choose", "learn", "belief")
-        pieces = {each: _inlined(_with(getattr(self, each), self.parts)) for each in names}
-        parts = {**self.parts, "respond": _inlined(_with(self.respond, self.parts))}
-        pieces["answer"] = _inlined(_with(self.answer, parts))
+        pieces = {each: piece_of(getattr(self, each), self.parts) for each in names}
+        parts = {**self.parts, "respond": piece_of(self.respond, self.parts)}
+        pieces["answer"] = piece_of(self.answer, parts)
         start = allocating(_with(self.start, self.parts))
         return rebound(self.loop, self.choose, name, start=start, **pieces, **words)
 

@@ -115,7 +115,7 @@ def search(state: np.ndarray, rewards: Rewards, rule: Rule, record: Record) -> N
         for arm in range(arms):
             members[arm] = arm
         t = min(arms, horizon)  # each arm once
-        place = count_pulls(batches, members, arms, 0, t, 0, trial)
+        place = count_pulls(batches, members, arms, 0, t, 0, state, trial)
         if place == STOPPED:
             return
         for arm in range(arms if t < horizon else 0):
@@ -126,7 +126,7 @@ def search(state: np.ndarray, rewards: Rewards, rule: Rule, record: Record) -> N
             if 2 * own < size:  # the challenger begins
                 pair[0], pair[1] = known.pair[1], known.pair[0]
             steps = horizon - t if size == 0 else min(size, horizon - t)
-            place = count_pulls(batches, pair, 1 if size == 0 else 2, t, steps, place, trial)
+            place = count_pulls(batches, pair, 1 if size == 0 else 2, t, steps, place, state, trial)
             if place == STOPPED:
                 return
             t += steps

@@ -22,15 +22,18 @@ not at hand: the algorithm is as it is quoted elsewhere, and the bound on regret
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from bandit_core.kernels import gaussian_batches
+from bandit_core.kernels.batch_rule import BatchRule
+from bandit_core.kernels.play import Stream, piece_of
+from bandit_core.kernels.streams import HALF_UNIT, next_uniform, normal_quantile
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family
+from bandit_core.policies.batch_family import Known, believe, choose, start
 from bandit_core.policies.central_family import Accounting, concentrated, nominal
 from bandit_core.spec.field_types import Small
 from bandit_core.theory import accounting, central, normal_noise
@@ -72,9 +75,33 @@ def _guarantee(setup: RunSetup) -> Guarantee:
     return concentrated(setup, budget(setup), "and, as each of them is in one release with normal noise,", really)
 
 
+class Numbers(NamedTuple):
+    """The standard deviation of the noise on a sum, and as in `batch_family.Numbers`."""
+
+    sd: float
+    alpha: float
+    growth: float
+    first: int
+
+
+def index(numbers: Numbers, mean: float, count: float, level: float) -> float:
+    """mean + sqrt((1 / (2 n) + 2 sd^2 / n^2) alpha ln t)."""
+    spread = 0.5 / count + 2.0 * numbers.sd * numbers.sd / (count * count)
+    return mean + math.sqrt(spread * (numbers.alpha * level))
+
+
+def learn(numbers: Numbers, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+    """Release the sum with normal noise, the quantile of a uniform, and forget the batches before."""
+    total += numbers.sd * normal_quantile(next_uniform(stream.words, stream.trial, 0) + HALF_UNIT)
+    known.counts[arm] = count
+    known.means[arm] = total / count
+
+
+RULE = BatchRule("adac_ucb", start, choose, learn, believe, parts={"index": piece_of(index)}, prompt=True)
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
-    doubling = gaussian_batches.Doubling(_sd(setup), setup.parameters.alpha, 1)
-    return batch_family.prepare(gaussian_batches.by_index, setup, doubling)
+    return batch_family.prepare(RULE, setup, Numbers(_sd(setup), setup.parameters.alpha, 2.0, 1))
 
 
 def _releases(setup: RunSetup) -> list[Release]:

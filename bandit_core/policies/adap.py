@@ -14,19 +14,49 @@ first pull (1, not 1/2); the number of rewards is used throughout. The conferenc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from bandit_core.kernels import batched
+from bandit_core.kernels.batch_rule import BatchRule
+from bandit_core.kernels.batches import noise
+from bandit_core.kernels.divergence import largest_mean
+from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
+from bandit_core.policies.batch_family import Known, Numbers, believe, choose, clipped, start
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
-def _preparer(rule: int) -> Callable[[RunSetup], KernelCall]:
+def ucb(numbers: Numbers, mean: float, count: float, level: float) -> float:
+    """mean + sqrt(alpha ln t / (2 n)) + alpha ln t / (epsilon n)."""
+    alpha = numbers.alpha
+    return mean + math.sqrt(alpha * level / (2.0 * count)) + alpha * level / (numbers.epsilon * count)
+
+
+def klucb(numbers: Numbers, mean: float, count: float, level: float) -> float:
+    """The largest q with  d([mean + alpha ln t / (epsilon n)], q) <= alpha ln t / n."""
+    alpha = numbers.alpha
+    return largest_mean(clipped(mean + alpha * level / (numbers.epsilon * count)), alpha * level / count)
+
+
+def learn(numbers: Numbers, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+    """Release the sum with Laplace(1 / epsilon) noise, and forget the batches before."""
+    known.counts[arm] = count
+    known.means[arm] = (total + noise(stream.words, stream.trial, 1.0 / numbers.epsilon)) / count
+
+
+def _rule(name: str, index: Callable[..., float], most: float) -> BatchRule:
+    parts = {"index": piece_of(index), "MOST": most}
+    return BatchRule(name, start, choose, learn, believe, parts=parts, prompt=True)
+
+
+UCB, KLUCB = _rule("adap_ucb", ucb, math.inf), _rule("adap_klucb", klucb, 1.0)
+
+
+def _preparer(rule: BatchRule) -> Callable[[RunSetup], KernelCall]:
     def prepare(setup: RunSetup) -> KernelCall:
-        commitment = batched.Commitment(rule, nominal(setup), setup.parameters.alpha, 2.0, 1)
-        return batch_family.prepare(batched.by_index, setup, commitment)
+        return batch_family.prepare(rule, setup, Numbers(nominal(setup), setup.parameters.alpha, 2.0, 1))
 
     return prepare
 
@@ -45,7 +75,7 @@ POLICIES = (
         summary="UCB in batches that double; each batch is summed once, with noise, and the older ones forgotten.",
         parameters=batch_family.ExplorationParameters,
         late=True,
-        prepare=_preparer(batched.ADAP_UCB),
+        prepare=_preparer(UCB),
         bounds=batch_family.with_lower_bounds(central.adap_ucb),
         parent="ucb",
         pseudo_code=_PSEUDO_CODE.format(index="m_a + sqrt(alpha ln t / (2 n_a)) + alpha ln t / (epsilon n_a)"),
@@ -57,7 +87,7 @@ POLICIES = (
         summary="As AdaP-UCB, with the sharper margin of kl-UCB.",
         parameters=batch_family.ExplorationParameters,
         late=True,
-        prepare=_preparer(batched.ADAP_KLUCB),
+        prepare=_preparer(KLUCB),
         bounds=batch_family.with_lower_bounds(central.adap_klucb),
         step_cost=batch_family.cost_of_roots(2.0),
         parent="kl-ucb",

@@ -22,7 +22,7 @@ from bandit_core.theory import central
 
 def _prepare(setup: RunSetup) -> KernelCall:
     schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
-    return batch_family.prepare(release_schedules.by_index, setup, schedule, late=lazy_family.RULE)
+    return batch_family.prepare(lazy_family.RULE, setup, schedule, release_schedules.by_index)
 
 
 POLICY = batch_family.pure_policy(

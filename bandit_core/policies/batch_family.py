@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import batched, gaussian_batches, late_batches
-from bandit_core.kernels.play import Rule
+from bandit_core.jit.decorators import inlined
+from bandit_core.kernels.batch_rule import BatchRule
+from bandit_core.kernels.play import NOTHING, Belief, Rule, Stream
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
@@ -20,13 +22,6 @@ from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import central
 
 SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon, and their batches overflow
-
-
-# Those that can wait for rewards, and what plays them then.
-_LATE: dict[Callable[..., None], Callable[..., None]] = {
-    batched.by_index: late_batches.by_index,
-    gaussian_batches.by_index: late_batches.with_normal_noise,
-}
 
 
 class BatchParameters(Parameters):
@@ -70,21 +65,88 @@ def refuse_tiny_budget(setup: RunSetup) -> str | None:
     return f"epsilon is {nominal(setup):g}; allowed: from {SMALLEST:g} on"
 
 
-def prepare(
-    kernel: Callable[..., None], setup: RunSetup, *settings: Any, at_once: bool = True, late: Rule | None = None
-) -> KernelCall:
-    """A call of a kernel of `bandit_core.kernels.batched` or `bandit_core.kernels.release_schedules`.
+class Numbers(NamedTuple):
+    """The budget, the exploration, the factor by which an arm's pulls grow, and its pulls before any choice."""
 
-    ``settings`` are the numbers that the kernel takes after ``at_once``. ``at_once`` = False draws
-    every reward by itself instead of the sum of a batch: other draws, the same distribution. Where rewards are counted
-    late, they are drawn so in any case, and the rule ``late`` is played.
+    epsilon: float
+    alpha: float
+    growth: float
+    first: int
+
+
+class Known(NamedTuple):
+    """The arms, that of the present batch first; of every arm (arms,) sum, number and mean of the rewards released."""
+
+    members: np.ndarray
+    sums: np.ndarray
+    counts: np.ndarray
+    means: np.ndarray
+
+
+def start(numbers: Any, arms: int) -> Known:
+    """Nothing."""
+    return Known(np.arange(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms))
+
+
+MOST = np.inf  # no index is larger
+
+
+def index(numbers: Any, mean: float, count: float, level: float) -> float:
+    """What decides: the largest mean that an arm may well have, where ``level`` is ln t."""
+    raise NotImplementedError
+
+
+def choose(numbers: Any, known: Known, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
+    """Every arm at first; then the arm with the largest index, until its pulls have grown. Of equal ones, which are
+    common where an index cannot exceed 1, that of the lowest label.
     """
-    if not setup.feedback.immediate and late is not None:
-        return late.call(setup, settings[0])
-    if not setup.feedback.immediate:
-        arguments = (rewards_of(setup), *settings, index_family.late(setup))
-        return KernelCall(_LATE[kernel], arguments, len(setup.arms))
-    return KernelCall(kernel, (rewards_of(setup), at_once, *settings), len(setup.arms))
+    if t == 0:
+        return known.members.shape[0], numbers.first
+    level, best, highest = math.log(t + 1), 0, -np.inf
+    for arm in range(known.means.shape[0]):
+        value = index(numbers, known.means[arm], known.counts[arm], level)
+        if value > highest:
+            best, highest = arm, value
+            if value >= MOST:
+                break
+    return grown(known, best, numbers.growth, pulled)
+
+
+@inlined
+def grown(known: Known, arm: int, growth: float, pulled: np.ndarray) -> tuple[int, int]:
+    """The batch by which the pulls of an arm grow."""
+    known.members[0] = arm
+    return 1, max(1, int(growth * pulled[arm]) - int(pulled[arm]))
+
+
+@inlined
+def clipped(value: float) -> float:
+    """The nearest number in [0, 1]."""
+    return min(1.0, max(0.0, value))
+
+
+def believe(numbers: Any, known: Known, arm: int, t: int) -> Belief:
+    """The released mean, and what the index says of it and of its complement."""
+    mean, count, level = known.means[arm], known.counts[arm], math.log(t)
+    if count == 0.0:
+        return NOTHING
+    high = index(numbers, mean, count, level)
+    return mean, 1.0 - index(numbers, 1.0 - mean, count, level), high, high
+
+
+def prepare(
+    rule: BatchRule | Rule, setup: RunSetup, numbers: NamedTuple, fast: Callable[..., None] | None = None,
+    at_once: bool = True,
+) -> KernelCall:  # fmt: skip
+    """The call of a rule, or, where rewards are counted at once, of a kernel that plays it ``fast``.
+
+    ``at_once`` = False draws every reward by itself instead of the sum of a batch: other draws, the same distribution.
+    """
+    if isinstance(rule, BatchRule):
+        return rule.call(setup, numbers, at_once)
+    if fast is None or not setup.feedback.immediate:
+        return rule.call(setup, numbers)
+    return KernelCall(fast, (rewards_of(setup), at_once, numbers), len(setup.arms))
 
 
 def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -> float:

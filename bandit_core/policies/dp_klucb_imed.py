@@ -16,21 +16,83 @@ buries the best arm may never be corrected, and these rare runs of linear regret
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
-from bandit_core.kernels import batched
+import numpy as np
+
+from bandit_core.jit.decorators import inlined
+from bandit_core.kernels.batch_rule import BatchRule
+from bandit_core.kernels.batches import noise
+from bandit_core.kernels.divergence import d_eps, largest_private_mean
+from bandit_core.kernels.play import NOTHING, Belief, Stream, piece_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
+from bandit_core.policies.batch_family import Known, Numbers, believe, choose, clipped, grown, start
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
-def _preparer(rule: int) -> Callable[[RunSetup], KernelCall]:
+def index(numbers: Numbers, mean: float, count: float, level: float) -> float:
+    """The largest q with  d_eps([mean], q) <= ln t / n."""
+    return largest_private_mean(clipped(mean), level / count, numbers.epsilon)
+
+
+@inlined
+def _highest(known: Known) -> float:
+    highest = -np.inf
+    for arm in range(known.means.shape[0]):
+        highest = max(highest, known.means[arm])
+    return highest
+
+
+@inlined
+def _against(numbers: Numbers, known: Known, arm: int, highest: float) -> float:
+    """The evidence against an arm:  n d_eps([m], [m*]) + ln n."""
+    mean, count = known.means[arm], known.counts[arm]
+    value = math.log(count)
+    if mean < highest:
+        value += count * d_eps(clipped(mean), clipped(highest), numbers.epsilon)
+    return value
+
+
+def choose_imed(numbers: Numbers, known: Known, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
+    """Every arm at first; then the arm with the least evidence against it, until its pulls have grown."""
+    if t == 0:
+        return known.members.shape[0], numbers.first
+    best, least, highest = 0, np.inf, _highest(known)
+    for arm in range(known.means.shape[0]):
+        value = _against(numbers, known, arm, highest)
+        if value < least:
+            best, least = arm, value
+    return grown(known, best, numbers.growth, pulled)
+
+
+def learn(numbers: Numbers, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+    """Add the sum with Laplace(1 / epsilon) noise."""
+    known.sums[arm] += total + noise(stream.words, stream.trial, 1.0 / numbers.epsilon)
+    known.counts[arm] += count
+    known.means[arm] = known.sums[arm] / known.counts[arm]
+
+
+def believe_imed(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+    """The released mean, and the evidence."""
+    if known.counts[arm] == 0.0:
+        return NOTHING
+    return known.means[arm], math.nan, math.nan, _against(numbers, known, arm, _highest(known))
+
+
+KLUCB = BatchRule(
+    "dp_klucb", start, choose, learn, believe, parts={"index": piece_of(index), "MOST": 1.0}, prompt=True
+)  # fmt: skip
+IMED = BatchRule("dp_imed", start, choose_imed, learn, believe_imed, "smallest", prompt=True)
+
+
+def _preparer(rule: BatchRule) -> Callable[[RunSetup], KernelCall]:
     def prepare(setup: RunSetup) -> KernelCall:
         parameters = setup.parameters
         first = min(parameters.first_batch, setup.horizon)
-        commitment = batched.Commitment(rule, nominal(setup), 0.0, parameters.growth, first)
-        return batch_family.prepare(batched.by_index, setup, commitment)
+        return batch_family.prepare(rule, setup, Numbers(nominal(setup), 0.0, parameters.growth, first))
 
     return prepare
 
@@ -49,7 +111,7 @@ POLICIES = (
         summary="kl-UCB with the divergence that central privacy leaves, in growing batches: nearly the least regret.",
         parameters=batch_family.BatchParameters,
         late=True,
-        prepare=_preparer(batched.DP_KLUCB),
+        prepare=_preparer(KLUCB),
         bounds=batch_family.with_lower_bounds(central.dp_klucb),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,
@@ -63,7 +125,7 @@ POLICIES = (
         summary="Plays the arm with the least evidence against it, its pulls counted in; growing batches, no clock.",
         parameters=batch_family.BatchParameters,
         late=True,
-        prepare=_preparer(batched.DP_IMED),
+        prepare=_preparer(IMED),
         bounds=batch_family.with_lower_bounds(central.dp_imed),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,

@@ -12,7 +12,7 @@ that estimates are that good holds for kappa = 1 only; the noise, and so privacy
 Deviations from print: an epsilon above 1 counts as 1 in R, B and err (not in the noise), as the sampling error is
 covered for epsilon up to 1 only. An epoch that the horizon cuts short releases nothing.
 Where rewards are counted late an epoch ends when R of each arm are, of users whom it has met itself; its means are of
-all of these, n >= R of an arm, with Laplace(2 B / (n eps)) noise (`kernels.late_heavy`).
+all of these, n >= R of an arm, with Laplace(2 B / (n eps)) noise.
 """
 
 from __future__ import annotations

@@ -13,18 +13,19 @@ epochs are batches of growth^b pulls instead, with the radii of print: the step 
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import batched
 from bandit_core.kernels import ladder as kernels
+from bandit_core.kernels.batch_rule import BatchRule
+from bandit_core.kernels.batches import noise
+from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family, ladder_family
 from bandit_core.policies.central_family import nominal
-from bandit_core.spec.elementary import log
+from bandit_core.policies.elimination_family import Known, believe, choose, start
 from bandit_core.theory import central, ladder
 
 
@@ -37,25 +38,33 @@ class EpochParameters(ladder_family.EliminationParameters):
     ] = "auto"
 
 
-def _epochs(setup: RunSetup) -> tuple[np.ndarray, np.ndarray]:
-    """Pulls of each arm and margins of all epochs that may end by the horizon, both (epochs, arms + 1)."""
-    size, beta = np.arange(len(setup.arms) + 1.0), ladder.chance_of_error(setup)
-    size[:2] = 2  # with fewer nothing is dropped
-    lengths, margins = [], []
-    for e in range(1, 3 + int(math.log2(setup.horizon))):
-        sampling, privacy = log(8 * size * e * e / beta), log(4 * size * e * e / beta)
-        length = np.floor(np.maximum(32 * sampling * 4.0**e, 8 * privacy * 2.0**e / nominal(setup)) + 1)
-        lengths.append(length)
-        margins.append(2 * np.sqrt(sampling / (2 * length)) + 2 * privacy / (length * nominal(setup)))
-    return np.array(lengths), np.array(margins)
+class Numbers(NamedTuple):
+    """The budget, and the chance that a best arm may ever be dropped."""
+
+    epsilon: float
+    beta: float
+
+
+def epoch(numbers: Numbers, known: Known, number: int, size: int) -> tuple[int, float]:
+    """R, and 2 h + 2 c."""
+    sampling = math.log(8.0 * size * number * number / numbers.beta)
+    privacy = math.log(4.0 * size * number * number / numbers.beta)
+    depth = 2.0**number
+    length = int(max(32.0 * sampling * depth * depth, 8.0 * privacy * depth / numbers.epsilon) + 1.0)
+    return length, 2.0 * math.sqrt(sampling / (2.0 * length)) + 2.0 * privacy / (length * numbers.epsilon)
+
+
+def learn(numbers: Numbers, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+    """Release the mean with Laplace(1 / (epsilon R)) noise."""
+    known.means[arm] = (total + noise(stream.words, stream.trial, 1.0 / numbers.epsilon)) / count
+
+
+RULE = BatchRule("dp_se", start, choose, learn, believe, "turns", {"epoch": piece_of(epoch)})
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    if setup.parameters.growth == "auto" and not setup.feedback.immediate:
-        return ladder_family.prepare_late(setup, *_epochs(setup), 0.0, 1 / nominal(setup))
     if setup.parameters.growth == "auto":
-        settings = (nominal(setup), ladder.chance_of_error(setup))
-        return batch_family.prepare(batched.elimination, setup, *settings)
+        return batch_family.prepare(RULE, setup, Numbers(nominal(setup), ladder.chance_of_error(setup)))
     return ladder_family.prepare(setup, kernels.LAPLACE, ladder.laplace(setup))
 
 

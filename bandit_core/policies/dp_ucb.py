@@ -26,12 +26,13 @@ from bandit_core.kernels import common_counters, trees
 from bandit_core.kernels.counters import empty_nodes, empty_roots, node_noise, root_noise
 from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
+from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
+from bandit_core.policies.ucb import choose
 from bandit_core.theory import central
 
 
@@ -66,16 +67,6 @@ def start(numbers: Numbers, arms: int) -> Known:
     """Empty counters; every arm must be tried."""
     counters, means = empty(numbers.counter, arms), np.full(arms, np.inf)
     return Known(counters, np.zeros(arms), np.zeros(arms), means, np.zeros(arms))
-
-
-def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
-    """The arm with the largest  S / n + sqrt(2 ln t / n),  S being its noisy sum."""
-    level, best, highest = math.sqrt(math.log(now.t)), 0, -np.inf
-    for arm in range(known.means.shape[0]):
-        index = known.means[arm] + level * known.widths[arm]
-        if first(index, highest, now, arm, best):
-            best, highest = arm, index
-    return best
 
 
 def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:

@@ -99,7 +99,7 @@ def _releases(setup: RunSetup) -> list[Release]:
 def _prepare(setup: RunSetup) -> KernelCall:
     every = min(interval(setup), setup.horizon)
     schedule = release_schedules.Schedule(release_schedules.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
-    return batch_family.prepare(release_schedules.by_index, setup, schedule, late=lazy_family.RULE)
+    return batch_family.prepare(lazy_family.RULE, setup, schedule, release_schedules.by_index)
 
 
 def _cost(setup: RunSetup) -> float:

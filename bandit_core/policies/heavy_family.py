@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import heavy, late_heavy
+from bandit_core.kernels import heavy
+from bandit_core.kernels.batch_rule import NEVER, OWN, BatchRule
 from bandit_core.kernels.heavy import Truncation, clock_of, power_of, truncation_bound
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first, laplace
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first, laplace, piece_of
 from bandit_core.kernels.records import rewards_of
 from bandit_core.kernels.streams import streams as fresh_streams
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, run_kernel
-from bandit_core.policies import index_family
+from bandit_core.policies import elimination_family, index_family
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.elementary import power
 from bandit_core.spec.field_types import Number, Positive, Small
@@ -234,6 +235,49 @@ def is_local(setup: RunSetup) -> bool:
     return isinstance(setup.parameters, LocalEliminationParameters)
 
 
+def epoch(rule: heavy.Elimination, known: elimination_family.Known, number: int, size: int) -> tuple[int, float]:
+    """R and the threshold; B is kept."""
+    found = heavy.epoch_numbers(rule, number, size)
+    known.margins[elimination_family.OWN] = found.bound
+    return int(min(found.length, float(NEVER))), found.threshold
+
+
+def take(
+    rule: heavy.Elimination,
+    known: elimination_family.Known,
+    fresh: np.ndarray,
+    arm: int,
+    response: float,
+    stream: Stream,
+) -> None:
+    """Add the reward unless it is beyond B; ``local``: with noise of its own."""
+    bound = known.margins[elimination_family.OWN]
+    if abs(response) <= bound:
+        fresh[arm] += response
+    if rule.local:
+        fresh[arm] += laplace(stream, 2.0 * bound / rule.epsilon)
+
+
+def release(
+    rule: heavy.Elimination, known: elimination_family.Known, arm: int, total: float, count: float, stream: Stream
+) -> None:
+    """Release the mean of an epoch, with noise unless each reward has its own."""
+    known.means[arm] = total / count
+    if not rule.local:
+        known.means[arm] += laplace(stream, 2.0 * known.margins[elimination_family.OWN] / (count * rule.epsilon))
+
+
+def _epochs(name: str, local: bool) -> BatchRule:
+    family = elimination_family
+    return BatchRule(
+        name, family.start, family.choose, release, family.believe, "turns", {"epoch": piece_of(epoch)}, take=take,
+        takes=OWN, hides=local,
+    )  # fmt: skip
+
+
+EPOCHS = {False: _epochs("epochs", False), True: _epochs("epochs_local", True)}  # late, by `is_local`
+
+
 def prepare_epochs(setup: RunSetup, *, at_once: bool = True, table: np.ndarray | None = None) -> KernelCall:
     """Elimination (see `bandit_core.kernels.heavy.elimination`).
 
@@ -247,7 +291,7 @@ def prepare_epochs(setup: RunSetup, *, at_once: bool = True, table: np.ndarray |
         is_local(setup), shrink, float(p.v), float(p.u), *_budgets(setup), float(p.kappa), float(p.beta)
     )
     if not setup.feedback.immediate:
-        return KernelCall(late_heavy.elimination, (rewards_of(setup), rule, index_family.late(setup)), arms)
+        return EPOCHS[rule.local].call(setup, rule)
     table = np.zeros((0, heavy.COLUMNS + arms)) if table is None else table
     return KernelCall(heavy.elimination, (rewards_of(setup), at_once, rule, table), arms)
 

@@ -11,7 +11,7 @@ import numpy as np
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import index
 from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, Groups, Responses, jump
-from bandit_core.kernels.play import UNTRIED, Belief, Late, Now, Rule, Stream, User, around, first
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import next_uniform
@@ -89,11 +89,6 @@ def held(release: int) -> Callable[[RunSetup, int], float]:
         return len(setup.arms) * (DEEPEST * (4 * groups + 1) + 12 + 3 * groups)
 
     return numbers
-
-
-def late(setup: RunSetup) -> Late:
-    """How late the rewards of a line are counted."""
-    return Late(setup.feedback.batch, setup.feedback.delay)
 
 
 def held_late(setup: RunSetup, rows: int) -> float:

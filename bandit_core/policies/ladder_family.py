@@ -15,11 +15,18 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
-from bandit_core.kernels import late_batches, late_ladder
-from bandit_core.kernels.records import rewards_of
+from bandit_core.kernels.batch_rule import EXACTLY, NEVER, BatchRule
+from bandit_core.kernels.batches import noise
+from bandit_core.kernels.ladder import Ladder
+from bandit_core.kernels.play import Stream, piece_of, uniform
+from bandit_core.kernels.poisson import poisson
+from bandit_core.kernels.records import Batches
+from bandit_core.kernels.streams import next_uniform
+from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
 from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
+from bandit_core.policies.elimination_family import NUMBER, Known, believe, choose, start
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
@@ -47,32 +54,76 @@ class BatchParameters(EliminationParameters):
     ] = 4
 
 
+def epoch(numbers: Ladder, known: Known, number: int, size: int) -> tuple[int, float]:
+    """The length of a batch, and its margin; after the last one nothing is dropped."""
+    if number > numbers.lengths.shape[0]:
+        return NEVER, 0.0
+    return int(numbers.lengths[number - 1]), numbers.margins[number - 1, size]
+
+
+def total(numbers: Ladder, known: Known, batches: Batches, arm: int, count: int, stream: Stream) -> float:
+    """What the users of a batch add up to: rewards, bits that are 1, or levels."""
+    batch = known.place[NUMBER] - 1
+    contrast, levels = numbers.contrast[batch], numbers.levels[batch]
+    return kernels.batch_total(
+        batches, arm, float(count), numbers.learns, contrast, levels, stream.words, stream.trial
+    )  # fmt: skip
+
+
+def take(numbers: Ladder, known: Known, fresh: np.ndarray, arm: int, response: float, stream: Stream) -> None:
+    """A bit, or a level, of a user whose share of the noise comes with that of all others."""
+    batch = known.place[NUMBER] - 1
+    if numbers.learns == kernels.BITS:
+        truth = 0.5 + numbers.contrast[batch] * (response - 0.5)
+        fresh[arm] += 1.0 if uniform(stream) < truth else 0.0
+    else:
+        fresh[arm] += kernels.rounded(response, numbers.levels[batch], stream.words, stream.trial)
+
+
+def bit(numbers: Ladder, reward: float, stream: Stream) -> float:
+    """The randomised response to a reward."""
+    return 1.0 if uniform(stream) < 0.5 + numbers.contrast[0] * (reward - 0.5) else 0.0
+
+
+def learn(numbers: Ladder, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+    """The mean that the server makes of a sum, with the noise of all users of the batch where they share it."""
+    batch, words, trial = known.place[NUMBER] - 1, stream.words, stream.trial
+    contrast, spread = numbers.contrast[batch], numbers.spread[batch]
+    if numbers.learns == kernels.SUMS:
+        known.means[arm] = total / count
+    elif numbers.learns == kernels.BITS:
+        known.means[arm] = 0.5 + (total / count - 0.5) / contrast
+    elif numbers.learns == kernels.LAPLACE:
+        known.means[arm] = (total + noise(words, trial, spread)) / count
+    else:
+        most = count * numbers.levels[batch]
+        if numbers.learns == kernels.POLYA:
+            first = next_uniform(words, trial, 0)
+            total += discrete_laplace(first, next_uniform(words, trial, 0), spread)
+        else:
+            total += poisson(0.5 * spread, words, trial) - poisson(0.5 * spread, words, trial)
+        known.means[arm] = decoded(total, most, numbers.slack[batch]) / most
+
+
+def _rule(name: str, **parts: Any) -> BatchRule:
+    parts |= {"parts": {"epoch": piece_of(epoch)}, "total": total, "pull": kernels.count_pulls}
+    return BatchRule(name, start, choose, learn, believe, "turns", **parts)
+
+
+SEEN, BITS = _rule("ladder"), _rule("ladder_of_bits", respond=bit)
+SHARED = _rule("ladder_of_shared_noise", take=take, takes=EXACTLY, hides=True)
+
+
 def prepare(setup: RunSetup, learns: int, steps: Steps, at_once: bool = True, shared: bool = False) -> KernelCall:
-    """A call of `bandit_core.kernels.ladder`; ``learns`` is one of its codes.
+    """The call that plays a line; ``learns`` is one of the codes of `bandit_core.kernels.ladder`.
 
     ``at_once`` = False draws every reward by itself instead of the sum of a batch: other draws, the same distribution.
     Where rewards are counted late they are drawn so in any case, and a batch takes all that are counted by its end
     but where users have ``shared`` its noise.
     """
-    plan = kernels.Ladder(
-        learns, steps.lengths, 2 * steps.radii, steps.contrast, steps.levels, steps.spread, steps.slack
-    )
-    if setup.feedback.immediate:
-        return KernelCall(kernels.elimination, (rewards_of(setup), at_once, plan), len(setup.arms))
-    if shared:
-        return KernelCall(late_ladder.elimination, (rewards_of(setup), plan, index_family.late(setup)), len(setup.arms))
-    lengths = np.broadcast_to(steps.lengths[:, None], steps.radii.shape)
-    scale = float(steps.spread[0]) if learns == kernels.LAPLACE else 0.0
-    contrast = float(steps.contrast[0]) if learns == kernels.BITS else 0.0
-    return prepare_late(setup, lengths, 2 * steps.radii, contrast, scale)
-
-
-def prepare_late(
-    setup: RunSetup, lengths: np.ndarray, margins: np.ndarray, contrast: float, scale: float
-) -> KernelCall:
-    """A call of the elimination of `bandit_core.kernels.late_batches`; arrays (steps, arms + 1)."""
-    plan = late_batches.Elimination(np.ascontiguousarray(lengths), np.ascontiguousarray(margins), contrast, scale)
-    return KernelCall(late_batches.elimination, (rewards_of(setup), plan, index_family.late(setup)), len(setup.arms))
+    numbers = Ladder(learns, steps.lengths, 2 * steps.radii, steps.contrast, steps.levels, steps.spread, steps.slack)
+    late = SHARED if shared else BITS if learns == kernels.BITS else SEEN
+    return (SEEN if setup.feedback.immediate else late).call(setup, numbers, at_once)
 
 
 def prepared(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> Callable[[RunSetup], KernelCall]:

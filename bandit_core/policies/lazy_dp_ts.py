@@ -55,7 +55,7 @@ RULE = Rule("lazy_draws", lazy_family.start, choose, lazy_family.learn, belief, 
 
 def _prepare(setup: RunSetup) -> KernelCall:
     schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 0.0, 0.0)
-    return batch_family.prepare(lazy_posterior.thompson, setup, schedule, late=RULE)
+    return batch_family.prepare(RULE, setup, schedule, lazy_posterior.thompson)
 
 
 def _cost(setup: RunSetup) -> float:

@@ -10,7 +10,7 @@ proof holds for kappa = 1 only; the noise, and so privacy, is the same function 
 Deviations from print: err has sqrt(R) in its denominator, where line 21 prints R (the appendix uses the root, and only
 so 28 err <= D); one symbol for the two means of lines 19 to 23. An epoch that the horizon cuts short releases nothing.
 Where rewards are counted late an epoch ends when R of each arm are, of users whom it has met itself; its means are of
-all of these (`kernels.late_heavy`).
+all of these.
 For epsilon above 1, where the paper's figures are, err leaves out the sampling error, and no theorem covers the run.
 """
 

@@ -1,11 +1,10 @@
 """One run to watch: a trial of one line, user by user.
 
-It is that trial of the experiment. Where the line's policy is written as a rule, its loop tells everything
-(`kernels.play`), but for rewards behind bits that are drawn without them. Other kernels play it with a checkpoint at
-every user, and tell the arms and the regret; the rest is read from the same stream by the kernel's replay, which also
-says what is completed (`studies.replays`). Beyond two million users some lines are jumped
-(`kernels.jump`), where no single reward is ever drawn: there the arms are all there is, and where a kernel without a
-rule counts rewards late (`kernels.late_loop`, `kernels.late_batches`), which no replay follows.
+It is that trial of the experiment. Where a rule of single users is played, as all are whose rewards are counted late,
+its loop tells everything (`kernels.play`), but for rewards behind bits that are drawn without them. Other kernels play
+it with a checkpoint at every user, and tell the arms and the regret; the rest is read from the same stream by the
+kernel's replay, which also says what is completed (`studies.replays`). Beyond two million users some lines are jumped
+(`kernels.jump`), where no single reward is ever drawn: there the arms are all there is.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.kernels.play import Decision, Watched
+from bandit_core.kernels.play import Decision, Rule, Watched
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, KernelCall, Privacy, RunSetup, Signal, run_kernel
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies.replays import REPLAYS
+from bandit_core.studies.replays import replay_of
 from bandit_core.studies.replays.base import reward_given, spare_generator
 
 USERS = 2000  # that are watched, unless it is said otherwise
@@ -99,7 +98,7 @@ def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: in
     setup, entry = experiment.setups[line], experiment.lines[line].entry
     call, words = entry.prepare(setup), streams(experiment.seed, trial, trial + 1)
     users = min(users, setup.horizon)
-    if call.rule is not None:
+    if isinstance(call.rule, Rule):
         return _watched(call, setup, words, users, entry.privacy)
     regret = _at_every_user(call, words, users).regret[0]
     arms = np.diff(_at_every_user(_numbered(call), words, users).regret[0], prepend=0.0).astype(np.int64)
@@ -116,12 +115,14 @@ def _watched(call: KernelCall, setup: RunSetup, words: np.ndarray, users: int, p
         times, curves[0], curves[1], pulls, np.zeros((1, 0)), signal.cells, arms, felt, sent, epsilons, beliefs
     )
     call.rule.watched(words.copy(), *call.watched, record)
+    if call.rule.hides:
+        sent[:] = np.nan
     estimates, lows, highs, indices = beliefs
     return OneRun(
         arms=arms, rewards=record.rewards, sent=record.sent, epsilons=record.epsilons,
         estimates=estimates, lows=lows, highs=highs, indices=indices, regret=record.regret[0], gaps=setup.regret_gaps,
         privacy=privacy, decides=call.rule.decides, completed=_completed(call, setup, words, record),
-        unknown=frozenset(),
+        unknown=frozenset({"sent"} if call.rule.hides else ()),
     )  # fmt: skip
 
 
@@ -144,11 +145,12 @@ def _told(call: KernelCall, setup: RunSetup, words: np.ndarray, arms: np.ndarray
     """What the replay tells of a run."""
     users, beliefs = len(arms), np.full((4, len(arms), call.arms), np.nan)
     names = ("estimates", "lows", "highs", "indices")
-    if call.kernel not in REPLAYS:
+    made = replay_of(call)
+    if made is None:
         nothing = {name: np.full(users, np.nan) for name in ("rewards", "sent", "epsilons")}
         told = nothing | dict(zip(names, beliefs, strict=True))
         return told | dict(decides="turns", completed=frozenset(), unknown=frozenset({"rewards", "sent", "estimates"}))
-    replay = REPLAYS[call.kernel](call, setup, words, users)
+    replay = made(call, setup, words, users)
     label_of = np.argsort(replay.order)
     replay.shown = label_of[arms]
     with np.errstate(invalid="ignore", divide="ignore"):

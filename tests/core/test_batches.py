@@ -15,10 +15,10 @@ from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.kernels import batched, divergence, release_schedules
+from bandit_core.kernels import divergence, release_schedules
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped, run_kernel
-from bandit_core.policies import adac, batch_family, dp_ucb_int, registry
+from bandit_core.policies import adac, adap, batch_family, dp_ucb_int, registry
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import number as written
 from bandit_core.theory import accounting, central
@@ -432,12 +432,12 @@ def test_rules_of_the_committed_kernel_differ():
     rows, times = streams(7, 0, 2), np.array([3000])
     blocks = [
         run_kernel(
-            batch_family.prepare(batched.by_index, instance, batched.Commitment(rule, 1.0, alpha, 2.0, 1)),
+            rule.call(instance, batch_family.Numbers(1.0, alpha, 2.0, 1)),
             rows,
             times,
             Signal(),
         ).pulls
-        for rule, alpha in ((batched.ADAP_UCB, 0.5), (batched.ADAP_KLUCB, 0.5), (batched.ADAP_UCB, 0.45))
+        for rule, alpha in ((adap.UCB, 0.5), (adap.KLUCB, 0.5), (adap.UCB, 0.45))
     ]
     assert (blocks[0] != blocks[1]).any()
     assert (blocks[0] != blocks[2]).any()

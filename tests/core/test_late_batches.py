@@ -10,10 +10,9 @@ from late_batch_reference import Epochs, Late
 from lateness import COINS, LATENESS, UNIT, Immediate, arms_pulled, experiment_of
 from scipy import stats
 
-from bandit_core.kernels import batched
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
-from bandit_core.policies import batch_family, registry
+from bandit_core.policies import batch_family, dp_se, registry
 
 NAMES = [
     *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),
@@ -80,7 +79,7 @@ def test_elimination_without_lateness_has_the_law_of_the_plain_kernel(name):
         assert stats.ks_2samp(mine, theirs, method="asymp").pvalue > 1e-3
     if name == "dp-se":
         again = policy.play(late_setup, streams(1, 0, 50), np.array([4000]), Signal()).pulls
-        call = batch_family.prepare(batched.elimination, setup, 3.0, 0.9, at_once=False)
+        call = dp_se.RULE.call(setup, dp_se.Numbers(3.0, 0.9), at_once=False)
         np.testing.assert_array_equal(run_kernel(call, streams(1, 0, 50), np.array([4000]), Signal()).pulls, again)
 
 

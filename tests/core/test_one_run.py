@@ -31,7 +31,8 @@ COUNTERS = [(name, other) for name in ("dp-ucb", "dp-ucb-bound", "private-ucb") 
 AB_TESTS = [name for name in ON_ARMS if name.startswith("explore-then-commit")]
 LATE_RUNS = [
     *((name, 2.0) for name in ("ucb", "ucb-cf", "kl-ucb-cf", "dp-robust-ucb", "thompson", "ts-cf", *AB_TESTS)),
-    *((name, 2.0) for name in ("lazy-dp-ts", "anytime-lazy-ucb", "dp-ucb-int")),
+    *((name, 2.0) for name in ("lazy-dp-ts", "anytime-lazy-ucb", "dp-ucb-int", "adap-ucb", "dp-imed")),
+    *((name, 2.0) for name in ("ldp-se", "shuffle-se", "ldp-robust-se")),
     ("heldp-ucb-b", SPREAD),
     ("heldp-ucb-l", SPREAD),
 ]

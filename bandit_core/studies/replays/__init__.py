@@ -3,11 +3,11 @@
 For kernels that are not the loop of a rule, which tells this by itself (`kernels.play`).
 
 A replay is told which arm was pulled and reads the trial's stream in the order of the kernel that pulled it, so it
-meets the same rewards and the same noise; there is one class for each kernel, in `REPLAYS`. Kernels leave out what
-decides nothing, and four things are completed here, from a generator that no run uses, each from its exact
-distribution given all that the run has drawn: the reward behind a random bit (the kernel draws the bit alone), which
-users of a batch had the larger reward (the kernel draws their number), the reward of a user who shares nothing, and
-draws from a posterior that decided nothing.
+meets the same rewards and the same noise; there is one class for each kernel, in `REPLAYS`, and one for rules of
+batches. Kernels leave out what decides nothing, and four things are completed here, from a generator that no run uses,
+each from its exact distribution given all that the run has drawn: the reward behind a random bit (the kernel draws the
+bit alone), which users of a batch had the larger reward (the kernel draws their number), the reward of a user who
+shares nothing, and draws from a posterior that decided nothing.
 Everything that decides is the run's own.
 """
 
@@ -16,30 +16,33 @@ from __future__ import annotations
 from typing import Any
 
 from bandit_core.kernels import (
-    batched,
     explore_commit,
-    gaussian_batches,
     heavy,
-    ladder,
     lazy_posterior,
     posterior,
     release_schedules,
     search,
 )
+from bandit_core.kernels.batch_rule import BatchRule
+from bandit_core.model import KernelCall
+from bandit_core.policies import ladder_family
 from bandit_core.studies.replays import batches, each_user, growing_batches, searches
 from bandit_core.studies.replays.base import Belief, Replay
 
-__all__ = ["REPLAYS", "Belief", "Replay"]
+__all__ = ["REPLAYS", "Belief", "Replay", "replay_of"]
 
 REPLAYS: dict[Any, type[Replay]] = {
     posterior.thompson: each_user.Posterior,
-    batched.by_index: batches.Commitment,
-    gaussian_batches.by_index: batches.NormalCommitment,
-    batched.elimination: batches.Elimination,
-    ladder.elimination: growing_batches.Ladder,
     release_schedules.by_index: batches.LazyIndex,
     lazy_posterior.thompson: batches.LazyPosterior,
     explore_commit.explore_then_commit: batches.ABTest,
     search.search: searches.Search,
     heavy.elimination: batches.HeavyEpochs,
 }
+
+
+def replay_of(call: KernelCall) -> type[Replay] | None:
+    """The class that replays a run of a kernel, if there is one."""
+    if isinstance(call.rule, BatchRule):
+        return growing_batches.Ladder if call.rule.total is ladder_family.total else batches.OfRule
+    return REPLAYS.get(call.kernel)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import batched, heavy, release_schedules
-from bandit_core.kernels.divergence import d_eps, largest_mean, largest_private_mean
+from bandit_core.kernels import heavy, release_schedules
 from bandit_core.kernels.records import Rewards
-from bandit_core.kernels.streams import HALF_UNIT, gamma, normal_quantile
+from bandit_core.kernels.streams import gamma
+from bandit_core.model import KernelCall
 from bandit_core.spec.rewards import TWO_POINT
 from bandit_core.studies.replays.base import (
     SECOND,
@@ -24,26 +24,12 @@ from bandit_core.studies.replays.base import (
     draw_binomial,
     draws_won,
     laplace,
-    plain,
 )
-
-
-@kernel
-def _batch_quantile(mean: float, budget: float, epsilon: float) -> float:
-    return largest_private_mean(mean, budget, epsilon) if epsilon > 0.0 else largest_mean(mean, budget)
-
-
-@kernel
-def _divergence(x: float, y: float, epsilon: float) -> float:
-    return d_eps(x, y, epsilon)
 
 
 @kernel
 def _difference_of_gammas(state: np.ndarray, shape: float) -> float:
     return gamma(state, 0, shape) - gamma(state, 0, shape)
-
-
-_normal_quantile = plain(normal_quantile)
 
 
 @kernel
@@ -113,87 +99,26 @@ class Batches(Replay):
         return Belief(self.unknown, self.unknown, self.unknown, self.unknown)
 
 
-class Commitment(Batches):
-    """`kernels.batched.by_index`: the chosen arm is played for a whole batch."""
+class OfRule(Batches):
+    """A `kernels.batch_rule.BatchRule`, by its own functions."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.plan = self.arguments[2]
-        self.last, self.chosen = self.size * self.plan.first, -1  # user of the batch that is played, and its arm
-        self.learn_rule()
-
-    def learn_rule(self) -> None:
-        """How batches grow, whether older ones are forgotten, and what decides."""
-        self.growth = self.plan.growth
-        self.forgets = self.plan.rule in (batched.ADAP_UCB, batched.ADAP_KLUCB)
-        if self.plan.rule == batched.DP_IMED:
-            self.decides = "smallest"
-
-    def noise_of_release(self) -> float:
-        """The noise of the next sum."""
-        return self.noise(1 / self.plan.epsilon)
-
-    def _release(self, label: int) -> None:
-        length = len(self.waiting[label])
-        total = self.fresh_sum(label) + self.noise_of_release()
-        kept = 0.0 if self.forgets else 1.0
-        self.sums[label] = kept * self.sums[label] + total
-        self.released[label] = kept * self.released[label] + length
-        self.means[label] = self.sums[label] / self.released[label]
-
-    def _belief(self, t: int) -> Belief:
-        rule, epsilon, alpha = self.plan.rule, self.plan.epsilon, self.plan.alpha
-        means, n, level = self.means, self.released, math.log(t)
-        clipped = np.clip(means, 0, 1)
-        if rule == batched.DP_IMED:
-            top = means.argmax()
-            costs = [
-                _divergence(x, clipped[top], epsilon) if m < means[top] else 0.0
-                for x, m in zip(clipped, means, strict=True)
-            ]
-            return Belief(means, self.unknown, self.unknown, np.log(n) + n * np.array(costs))
-        if rule == batched.ADAP_UCB:
-            found = around(means, np.sqrt(alpha * level / (2 * n)) + alpha * level / (epsilon * n), self.unknown)
-            return found._replace(value=found.high)
-        if rule == batched.ADAP_KLUCB:
-            shift, budget, inside = alpha * level / (epsilon * n), alpha * level / n, 0.0
-        else:
-            shift, budget, inside = np.zeros(self.size), level / n, epsilon
-
-        def ends(centres: np.ndarray) -> np.ndarray:
-            moved = np.clip(centres + shift, 0, 1)
-            return np.array([_batch_quantile(*each, inside) for each in zip(moved, budget, strict=True)])
-
-        high = ends(means)
-        return Belief(means, 1 - ends(1 - means), high, high)
+    def __init__(self, call: KernelCall, *given: Any) -> None:
+        super().__init__(call, *given)
+        self.rule, self.plan, self.decides = call.rule, self.arguments[2], call.rule.decides
+        self.known, self.last, self.length, self.turns = self.rule.start(self.plan, self.size), 0, 0, 0
 
     def believes(self, t: int) -> Belief:
         if t > self.last:
-            for label in range(self.size) if self.chosen < 0 else [self.chosen]:
-                self._release(label)
-            self.held = self._belief(t)
+            choose, learn, believe = self.rule.steps
+            for label in self.known.members[: self.turns]:
+                learn(self.plan, self.known, label, self.fresh_sum(label), float(self.length), self.state)
+            self.turns, self.length = choose(self.plan, self.known, self.pulled, t - 1, self.state)
+            self.last = t - 1 + self.turns * self.length
+            self.held = Belief(*np.transpose([believe(self.plan, self.known, label, t) for label in range(self.size)]))
         return self.held or self.nothing()
 
     def pull(self, label: int, t: int) -> None:
-        if t > self.last:
-            before = self.pulled[label]
-            self.chosen, self.last = label, t - 1 + max(1, int(self.growth * before) - int(before))
         self.keep(label, t)
-
-
-class NormalCommitment(Commitment):
-    """`kernels.gaussian_batches.by_index`: batches that double, with normal noise."""
-
-    def learn_rule(self) -> None:
-        self.growth, self.forgets = 2.0, True
-
-    def noise_of_release(self) -> float:
-        return float(self.plan.sd * _normal_quantile(self.uniform() + HALF_UNIT))
-
-    def _belief(self, t: int) -> Belief:
-        n, level = self.released, self.plan.alpha * math.log(t)
-        found = around(self.means, np.sqrt((0.5 / n + 2 * (self.plan.sd / n) ** 2) * level), self.unknown)
-        return found._replace(value=found.high)
 
 
 class Epochs(Batches):
@@ -231,21 +156,6 @@ class Epochs(Batches):
 
     def pull(self, label: int, t: int) -> None:
         self.keep(label, t)
-
-
-class Elimination(Epochs):
-    """`kernels.batched.elimination`."""
-
-    def plan(self) -> tuple[float, float]:
-        _, _, epsilon, beta_ = self.arguments
-        size, depth = len(self.members), 2.0**self.epoch
-        sampling = math.log(8 * size * self.epoch**2 / beta_)
-        privacy = math.log(4 * size * self.epoch**2 / beta_)
-        length = float(int(max(32 * sampling * depth**2, 8 * privacy * depth / epsilon) + 1))
-        return length, 2 * math.sqrt(sampling / (2 * length)) + 2 * privacy / (length * epsilon)
-
-    def mean(self, label: int) -> float:
-        return (self.fresh_sum(label) + self.noise(1 / self.arguments[2])) / self.length
 
 
 class HeavyEpochs(Epochs):

@@ -5,24 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
-from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.ladder import BITS, LAPLACE, POLYA, SUMS
-from bandit_core.kernels.poisson import poisson
-from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
+from bandit_core.policies.elimination_family import NUMBER
 from bandit_core.spec.rewards import TWO_POINT
-from bandit_core.studies.replays.base import SECOND, chance_that_one, draw_binomial, plain
-from bandit_core.studies.replays.batches import Epochs
+from bandit_core.studies.replays.base import SECOND, chance_that_one, draw_binomial
+from bandit_core.studies.replays.batches import OfRule
 
 
-@kernel
-def _difference(state: np.ndarray, mean: float) -> float:
-    return poisson(mean, state, 0) - poisson(mean, state, 0)
-
-
-class Ladder(Epochs):
-    """`kernels.ladder.elimination`: a batch is drawn when it is complete.
+class Ladder(OfRule):
+    """The rules of `policies.ladder_family`, whose batches are drawn when they are complete.
 
     What users of a secure sum send is uniform modulo m on its own, and no run draws it.
     """
@@ -34,29 +25,15 @@ class Ladder(Epochs):
         self.chances = rewards.means[self.order]
         self.sends = self.steps.learns < POLYA
 
-    def plan(self) -> tuple[float, float]:
-        number = self.epoch - 1
-        if number >= len(self.steps.lengths):
-            return math.inf, math.inf
-        return float(self.steps.lengths[number]), float(self.steps.margins[number, len(self.members)])
+    @property
+    def number(self) -> int:
+        """The present batch, from 0."""
+        return int(self.known.place[NUMBER]) - 1
 
-    def mean(self, label: int) -> float:
-        steps, number = self.steps, self.epoch - 1
-        if steps.learns == BITS:
-            contrast = float(steps.contrast[number])
-            return 0.5 + (self._bits(label, contrast) / self.length - 0.5) / contrast
-        levels, spread = float(steps.levels[number]), float(steps.spread[number])
-        total = self._total(label, levels if steps.learns >= POLYA else 0.0)
-        if steps.learns == SUMS:
-            return total / self.length
-        if steps.learns == LAPLACE:
-            return (total + self.noise(spread)) / self.length
-        if steps.learns == POLYA:
-            first = self.uniform()
-            total += plain(discrete_laplace)(first, self.uniform(), spread)
-        else:
-            total += float(_difference(self.state, 0.5 * spread))
-        return plain(decoded)(total, self.length * levels, float(steps.slack[number])) / (self.length * levels)
+    def fresh_sum(self, label: int) -> float:
+        if self.steps.learns == BITS:
+            return self._bits(label, float(self.steps.contrast[self.number]))
+        return self._total(label, float(self.steps.levels[self.number]) if self.steps.learns >= POLYA else 0.0)
 
     def _bits(self, label: int, contrast: float) -> float:
         """How many users of a batch sent a 1; where only that is drawn, any of them are as probable."""
@@ -103,7 +80,7 @@ class Ladder(Epochs):
             for user in users:
                 self.rewards[user] = reward = self.felt(label)
                 if self.steps.learns == BITS:
-                    contrast = float(self.steps.contrast[min(self.epoch, len(self.steps.contrast)) - 1])
+                    contrast = float(self.steps.contrast[min(self.number, len(self.steps.contrast) - 1)])
                     self.sent[user] = float(self._spare.random() < chance_that_one(reward, contrast))
         if self.steps.learns in (SUMS, LAPLACE):
             self.sent[:] = self.rewards
