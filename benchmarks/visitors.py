@@ -123,7 +123,7 @@ class Visitor:
         self.widgets: dict[str, Any] = {}  # label -> protobuf of the widget
         self.set: dict[str, WidgetState] = {}  # by id, as a browser repeats it with every message
         self.metrics: dict[str, str] = {}  # label -> number
-        self.words: set[str] = set()  # markdown of the last run of the page
+        self.words: set[str] = set()  # markdown since the page was asked for
         self.fragments: dict[str, float] = {}  # what a browser runs again by itself, and after how many seconds
         self.picture = self.histogram = ""
         self.picture_at = 0.0  # when it came, by time.perf_counter
@@ -137,6 +137,7 @@ class Visitor:
 
     async def run(self, trigger: str | None = None) -> None:
         """Ask for the page as the widgets stand, with one button pressed or none."""
+        self.words, self.fragments = set(), {}
         message = BackMsg()
         state = message.rerun_script
         state.query_string, state.page_script_hash, state.page_name = self.address, self.hash, self.page
@@ -179,8 +180,6 @@ class Visitor:
     async def _next(self) -> ForwardMsg:
         message = ForwardMsg.FromString(await self.connection.recv())
         if message.WhichOneof("type") == "new_session":
-            if not message.new_session.fragment_ids_this_run:
-                self.words, self.fragments = set(), {}
             self.session = message.new_session.initialize.session_id
         return message
 
