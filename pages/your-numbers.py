@@ -27,12 +27,12 @@ address.open_link()
 asked = inputs.options()
 if asked is None:
     page_frame.leave()
-chosen = inputs.setting(asked)
-if chosen is None:
+settled = inputs.setting(asked)
+if settled is None:
     page_frame.leave()
+chosen, advice = settled
 contest = inputs.contest_of(asked, chosen)
 store = inputs.store() if inputs.is_private(asked, chosen) else None
-advice = st.empty()
 
 planned.section(asked, chosen, store is not None)
 decision_times = until.until_when(asked, chosen, store)

@@ -411,8 +411,8 @@ def certainty(options: Sequence[Option]) -> str:
 # Users, unit, privacy
 
 
-def setting(asked: Asked) -> Setting | None:
-    """The rest of the question; None where an uploaded list of budgets cannot be used."""
+def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
+    """The rest of the question, and a place for the advice; None where an uploaded list of budgets cannot be used."""
     left, middle, right = st.columns(3)
     users = left.number_input(
         "Users",
@@ -453,6 +453,7 @@ def setting(asked: Asked) -> Setting | None:
         help="The privacy budget: how much one answer may tell about the person who gave it.",
     )
     st.caption(words.odds(epsilon))
+    advice = st.empty()  # above what most visitors leave closed
     remember(users=str(int(users)), week=str(int(weekly)), unit=unit, eps=f"{epsilon:g}")
     more = _details(int(weekly))
     if more is None:
@@ -477,7 +478,7 @@ def setting(asked: Asked) -> Setting | None:
             distribution = read[0]
             st.caption(f"{read[1]:,} users' own budgets are used instead of the slider.")
     budget = float(epsilon) if distribution is None else distribution
-    return Setting(int(users), unit, budget, int(weekly), slider=float(epsilon), **more)
+    return Setting(int(users), unit, budget, int(weekly), slider=float(epsilon), **more), advice
 
 
 def _details(weekly: int) -> dict[str, Any] | None:
