@@ -14,5 +14,9 @@ def to(name: str) -> st.Page:
     """What `st.page_link` takes to lead to the page whose file has that name. Only while a page is drawn."""
     page = menu.named(name)
     return st.Page(
-        f"pages/{name}.py", title=page.title, icon=page.symbol, url_path=page.address, default=not page.address
+        f"pages/{name}.py",
+        title=page.title,
+        icon=page.symbol if page.section else None,
+        url_path=page.address,
+        default=not page.address,
     )

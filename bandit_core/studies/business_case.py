@@ -66,7 +66,7 @@ def typed_arms(
     baseline
         Mean reward of the first option.
     lifts
-        What each further option adds: percent of the baseline where ``relative``, else reward units.
+        What each further option adds: a share of the baseline where ``relative`` (0.08: 8% more), else reward units.
     limits
         Smallest and largest reward of one user.
 
@@ -78,7 +78,7 @@ def typed_arms(
     low, high = limits
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError([Issue("limits", [low, high], "the smallest reward must be below the largest one")])
-    means = [baseline, *(baseline * (1 + lift / 100) if relative else baseline + lift for lift in lifts)]
+    means = [baseline, *(baseline * (1 + lift) if relative else baseline + lift for lift in lifts)]
     issues = [
         Issue(f"option {number}", f"{mean:.6g}", f"a mean between {low:g} and {high:g}")
         for number, mean in enumerate(means)

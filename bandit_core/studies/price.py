@@ -238,7 +238,7 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
         if row.quickest / question.weekly <= limit:
             name = {"test": "a planned A/B test", "stop": "a test that stops by itself"}[row.way]
             half = " in half of all runs" if row.way == "stop" else ""
-            told = f"**If you {row.who}, {name} finds the best option in {weeks(row.quickest)}{half}**; "
+            told = f"**If you {row.who}, {name} takes {weeks(row.quickest)}{half}**; "
             other = f"without privacy the quickest test takes {weeks(plain.quickest)}."
             less = [each for each in private if PRIVATE.index(each.privacy) < PRIVATE.index(row.privacy)]
             if less:
@@ -445,7 +445,9 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     clip, low, scale = None, 0.0, 1.0
     if file is None:
         assert baseline is not None
-        arms: tuple[Arm, ...] = typed_arms(round(100 * baseline, 10), lifts, True, (0.0, 100.0))
+        arms: tuple[Arm, ...] = typed_arms(
+            round(100 * baseline, 10), [lift / 100 for lift in lifts], True, (0.0, 100.0)
+        )
         names = ("the baseline", *(f"option {place}" for place in range(1, len(arms))))
     else:
         seen = _read(Path(file), limits)

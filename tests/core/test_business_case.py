@@ -33,13 +33,13 @@ def test_what_is_no_lift_is_told(text):
 
 
 def test_percent_of_the_baseline_and_plain_amounts():
-    assert [arm.mean for arm in typed_arms(10, [20, -50], True, (0, 100))] == pytest.approx([0.1, 0.12, 0.05])
+    assert [arm.mean for arm in typed_arms(10, [0.2, -0.5], True, (0, 100))] == pytest.approx([0.1, 0.12, 0.05])
     assert [arm.mean for arm in typed_arms(10, [20, -5], False, (0, 100))] == pytest.approx([0.1, 0.3, 0.05])
     with refused("option 1", value="120") as issues:
-        typed_arms(60, [100], True, (0, 100))
+        typed_arms(60, [1.0], True, (0, 100))
     assert "0" in issues[0].allowed and "100" in issues[0].allowed
     with refused("limits", value=[5, 5]):
-        typed_arms(1, [10], True, (5, 5))
+        typed_arms(1, [0.1], True, (5, 5))
 
 
 def test_limits_in_the_askers_unit_become_goals_for_rewards_between_0_and_1():

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from bandit_core import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
+from bandit_core.spec.number_text import number
 from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Decision, Question
 from bandit_core.studies.business_case import Cost, costs
@@ -88,7 +89,7 @@ def verdict(answer: Reply) -> str:
     if answer.blind == 0:
         return "All options are equally good, so there is nothing to find out and nothing to lose."
     sentences = [
-        f"Without privacy, finding the best option costs **{amount(base.lost, base.lost_stderr)} {unit}** "
+        f"Without privacy, finding the best option costs about **{number(base.lost, 2)} {unit}** "
         f"among {users} ({answer.method(base)}).",
         *_warnings(base, answer),
     ]
@@ -109,7 +110,6 @@ def verdict(answer: Reply) -> str:
 def _price(row: Cost, answer: Reply) -> str:
     """What one trust model costs beyond no privacy."""
     who, method, unit = f"If you {row.label}", answer.method(row), answer.amounts
-    extra = amount(abs(row.extra), row.extra_stderr)
     if row.price_of_privacy == "open":
         extra = amount(row.extra, row.extra_stderr)
         return (
@@ -117,12 +117,14 @@ def _price(row: Cost, answer: Reply) -> str:
             f"the difference is {extra} {unit} ({method})."
         )
     if row.price_of_privacy == "less":
+        less = f"{method} at {answer.chosen.budget} loses about **{number(-row.extra, 2)} {unit} less**"
         return (
-            f"{who}, {method} at {answer.chosen.budget} loses **{extra} {unit} less** than the best method known here "
-            "without privacy; without privacy it could be used as well, so privacy costs nothing."
+            f"{who}, {less} than the best method known here without privacy; without privacy it could be used as well, "
+            "so privacy costs nothing."
         )
-    times = f": {amount(row.price, row.price_stderr)} times as much" if math.isfinite(row.price) else ""
-    return f"{who}, privacy at {answer.chosen.budget} costs **{extra} {unit} more**{times} ({method})."
+    times = f": {number(row.price, 2)} times as much" if math.isfinite(row.price) else ""
+    more = f"about **{number(row.extra, 2)} {unit} more**{times}"
+    return f"{who}, privacy at {answer.chosen.budget} costs {more} ({method})."
 
 
 def _warnings(row: Cost, answer: Reply) -> list[str]:

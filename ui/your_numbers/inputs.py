@@ -211,7 +211,8 @@ def _typed(right: DeltaGenerator) -> Asked | None:
         fields = {"least": f"{low:.12g}", "most": f"{high:.12g}"}
     remember(**{"as": amount, "base": f"{base:.12g}", "lifts": text, "by": by}, **fields)
     try:
-        arms = typed_arms(base, read_lifts(text), by == "percent", (low, high))
+        lifts, relative = read_lifts(text), by == "percent"
+        arms = typed_arms(base, [lift / 100 for lift in lifts] if relative else lifts, relative, (low, high))
     except InputError as error:
         uploads.refuse(error)
         return None

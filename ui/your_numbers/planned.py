@@ -143,8 +143,10 @@ def smallest_lift(
 
 
 def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:
-    """The smallest lift against weeks: a curve for no privacy, and one for each level of trust and budget."""
+    """The smallest lift against weeks: a curve for no privacy, and up to three budgets for each level of trust."""
     figure = go.Figure()
+    if len(budgets) > 3:
+        budgets = (budgets[0], budgets[len(budgets) // 2], budgets[-1])
     curves: list[tuple[Privacy, float | None]] = [("none", None)]
     curves += [(privacy, epsilon) for privacy in PRIVATE for epsilon in budgets]
     dashes = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
