@@ -14,7 +14,8 @@ from ui import theme
 
 # Of `who_sees_what` and `noises`, in pixels: two, or one, fit on a phone; ui/stylesheet.py keeps their room.
 WIDTH, HEIGHT, NOISE_WIDTH, NOISE_HEIGHT = 156, 262, 352, 164
-LEVELS: tuple[Privacy, ...] = (*KEPT[1:], KEPT[0])  # the five privacy levels, least trust first
+# The privacy levels where users have no features, least trust first.
+LEVELS: tuple[Privacy, ...] = (*(key for key in KEPT[1:] if key != "joint"), KEPT[0])
 USERS, TIMES, STEP = 100, 24, 2  # of `noises`: users who answer, how often all are asked, width of a column of dots
 
 
@@ -95,6 +96,7 @@ _BOXES: dict[Model, tuple[int, int]] = {  # corners in `implications`
     "local": (2, 24),
     "shuffle": (165, 24),
     "distributed": (328, 24),
+    "joint": (2, 124),
     "central": (328, 124),
     "instantaneous": (165, 124),
     "environment": (328, 224),

@@ -88,6 +88,7 @@ LOOKS: dict[Model, Look] = {
     "local": Look("#d55e00", "circle", (0.04, 0.75)),
     "shuffle": Look("#8a6542", "diamond", (0.09, 0.35)),
     "distributed": Look("#9925f4", "triangle-up", (0.77, 0.9)),
+    "joint": Look("#3395cc", "square-open", (0.55, 0.6)),
     "central": Look("#0072b2", "square", (0.56, 0.75)),
     "instantaneous": Look("#7a6bd1"),
     "environment": Look("#009e73"),

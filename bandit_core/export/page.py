@@ -44,6 +44,7 @@ SHADES: Mapping[Privacy, Colours] = {
         ("#b3243f", "#ff9099"),
         ("#7d5f00", "#dcd25a"),
     ),
+    "joint": (("#1a6a99", "#6fc1f0"), ("#394872", "#8fa8f0")),
     "shuffle": (("#79553a", "#c9a27c"), ("#5a4632", "#e0c4a4")),
     "distributed": (("#8a1fd8", "#cf9bff"), ("#6a2fb0", "#e3c6ff")),
 }

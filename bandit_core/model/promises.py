@@ -9,7 +9,15 @@ can be played under Q can be played under P with the same budget: then Q is at l
 
 is one such simulation (`Promise.weaker`, with the reason in `why`), and none of them goes back with the same answers
 (`not_back`). So a bound for a curator also binds those who trust a shuffler or nobody, and one of local privacy binds
-local policies alone. Two promises that no policy of the lab keeps stand beside the chain: central DP implies them with
+local policies alone.
+
+Joint DP stands beside central DP, below distributed DP (`Promise.also`). It hides a user's features and reward from
+everybody else, central DP hides the reward from everybody who sees all choices. Neither implies the other. Central DP
+may show the features. For the other direction: a curator tosses a coin, plays it for user t, and shows user t + 1 the
+exclusive or of the coin and user t's reward. What user t + 1 sees is a fair coin, whatever the reward; with user t's
+own choice beside it the reward is plain.
+
+Two promises that no policy of the lab keeps stand beside the chain: central DP implies them with
 a larger budget only, so their bounds are drawn beside nobody's curve.
 
 The same for the measures: epsilon-DP gives epsilon^2/2-zCDP (Bun and Steinke 2016, Proposition 1.4), and rho-zCDP gives
@@ -22,8 +30,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Privacy = Literal["none", "local", "shuffle", "distributed", "central"]  # what a policy can keep
-Model = Literal["none", "local", "shuffle", "distributed", "central", "instantaneous", "environment"]
+Privacy = Literal["none", "local", "shuffle", "distributed", "joint", "central"]  # what a policy can keep
+Model = Literal["none", "local", "shuffle", "distributed", "joint", "central", "instantaneous", "environment"]
 Measure = Literal["pure", "concentrated", "approximate"]
 
 
@@ -46,7 +54,8 @@ class Promise:
     ``says`` is the promise, ``formula`` the same in LaTeX: x_1, x_2, ... are the rewards of the users, z_t is what a
     device sends in place of x_t, a_1, a_2, ... are the arms that are played, theta their means. ``neighbouring`` are
     the tables that must look alike, ``unit`` is what they differ in. ``weaker`` is the next promise that it implies
-    with the same budget, ``why`` the reason, and ``not_back`` why that one does not imply this. ``lower`` says which
+    with the same budget, ``also`` are others beside that one, ``why`` the reason, and ``not_back`` why none of them
+    implies this. ``lower`` says which
     lower bounds bind it where none is known that speaks of this promise itself. ``sign`` stands before the names of
     lines.
     """
@@ -65,6 +74,7 @@ class Promise:
     example: str = ""
     parties: tuple[Party, ...] = ()
     weaker: Model | None = "none"
+    also: tuple[Model, ...] = ()
     why: str = "A bound for every policy binds the private ones, too."
     not_back: str = ""
     lower: str = ""
@@ -81,7 +91,7 @@ class Promise:
 
     def implied(self) -> tuple[Model, ...]:
         """Itself and every promise that it implies with the same budget, the strongest first."""
-        return (self.key, *(PROMISES[self.weaker].implied() if self.weaker else ()))
+        return (self.key, *self.also, *(PROMISES[self.weaker].implied() if self.weaker else ()))
 
 
 _REWARD = Party("user", "reward", False)
@@ -175,9 +185,32 @@ _KNOWN = (
             Party("learner and public", "see noisy sums, choices", True, "added up"),
         ),
         weaker="central",
-        why="The arms are computed from sums that are private already (post-processing).",
+        also=("joint",),
+        why="The arms are computed from sums that are private already, and from what the user who gets the arm knows "
+        "(post-processing).",
         not_back="A curator who adds noise to sums has seen every reward: no ε, however large, makes up.",
         lower=_BY_IMPLICATION,
+    ),
+    Promise(
+        key="joint",
+        title="Joint DP",
+        name="joint DP",
+        who="trust a curator with features",
+        sign="□",
+        says="All other users together, from the arms that they get, cannot tell one user's features and reward from "
+        "another one's. The user's own arm may depend on the user's own features.",
+        formula=r"P(a_s,\,s\ne t\mid x)\;\le\;e^{\epsilon}\,P(a_s,\,s\ne t\mid x')+\delta\qquad\text{for every }t",
+        neighbouring="two tables x and x' that differ in the features and the reward of one user t",
+        unit="one user's features and reward",
+        trusted="a curator who sees all features and rewards as they are, and that nobody else sees the arm of a user",
+        seen="every other user sees the own arm only; all of them may compare theirs",
+        example="A shop recommends by what you looked at. The shop knows you; no other customer learns from their "
+        "recommendations that you were there.",
+        parties=(
+            Party("user", "features, reward and own arm", False),
+            Party("trusted curator", "sees features and rewards", False),
+            Party("all other users", "see their own arms", True, "+ noise"),
+        ),
     ),
     Promise(
         key="central",
@@ -227,7 +260,8 @@ _KNOWN = (
     ),
 )
 PROMISES: dict[Model, Promise] = {promise.key: promise for promise in _KNOWN}
-KEPT: tuple[Privacy, ...] = ("none", "local", "shuffle", "distributed", "central")  # by policies, in the order of lists
+# By policies, in the order of lists.
+KEPT: tuple[Privacy, ...] = ("none", "local", "shuffle", "distributed", "joint", "central")
 
 
 @dataclass(frozen=True, kw_only=True)

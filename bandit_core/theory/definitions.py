@@ -34,9 +34,10 @@ class Implication:
 
 IMPLICATIONS = (
     *(
-        Implication(promise.key, promise.weaker, "ε", promise.why, lambda epsilon, horizon: epsilon)
+        Implication(promise.key, target, "ε", promise.why, lambda epsilon, horizon: epsilon)
         for promise in DEFINITIONS.values()
-        if promise.weaker in DEFINITIONS
+        for target in (promise.weaker, *promise.also)
+        if target in DEFINITIONS
     ),
     Implication(
         "central",
@@ -64,7 +65,19 @@ IMPLICATIONS = (
 )
 
 NOT_IMPLIED: tuple[tuple[Model, Model, str], ...] = (
-    *((each.weaker, each.key, each.not_back) for each in PROMISES.values() if each.weaker and each.not_back),
+    *(
+        (target, each.key, each.not_back)
+        for each in PROMISES.values()
+        for target in (each.weaker, *each.also)
+        if target and each.not_back
+    ),
+    (
+        "joint",
+        "central",
+        "A curator plays a coin for one user and shows the next one the coin or its opposite, by the first one's "
+        "reward. The next one sees a fair coin; both choices together show the reward.",
+    ),
+    ("central", "joint", "A curator may show everybody the features of everybody: central DP hides rewards only."),
     (
         "environment",
         "central",

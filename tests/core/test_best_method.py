@@ -50,6 +50,7 @@ def names(question: Question, privacy) -> set[str]:
 # Levels of trust that a policy may stand for, by the promise that it keeps: written out, not read from the library.
 KEPT_BY = {
     "central": ("central",),
+    "joint": ("joint",),
     "distributed": ("central", "distributed"),
     "shuffle": ("central", "distributed", "shuffle"),
     "local": ("central", "distributed", "shuffle", "local"),

@@ -90,7 +90,7 @@ def test_list_policies(say):
     assert [each["name"] for each in listed] == list(registry())
     for each in listed:
         assert set(each) == {"name", "title", "paper", "privacy", "guarantee", "params"}
-        assert each["privacy"] in ("none", "local", "shuffle", "distributed", "central")
+        assert each["privacy"] in ("none", "local", "shuffle", "distributed", "joint", "central")
         model = registry()[each["name"]].parameters
         assert [param["name"] for param in each["params"]] == list(model.model_fields)
         for param in each["params"]:

@@ -93,10 +93,41 @@ def test_central_implies_environment_by_group_privacy(seed):
     assert 0 < largest <= budget("central", "environment", loss(policy, users), users)
 
 
+def seen_by(whom, chances):
+    """The largest log-ratio, over two inputs of the first user, of what the users in ``whom`` see of the choices."""
+    laws = []
+    for law in chances:
+        seen = {}
+        for choices, chance in law.items():
+            view = tuple(choices[user] for user in whom)
+            seen[view] = seen.get(view, 0.0) + chance
+        laws.append(seen)
+    views = {*laws[0], *laws[1]}
+    pairs = [(laws[0].get(view, 0.0), laws[1].get(view, 0.0)) for view in views]
+    return max(abs(math.log(p / q)) if p and q else math.inf for p, q in pairs)
+
+
+def test_neither_of_joint_and_central_dp_implies_the_other():
+    masked = [{(coin, coin ^ reward): 0.5 for coin in (0, 1)} for reward in (0, 1)]
+    assert seen_by([1], masked) == 0.0 and seen_by([0, 1], masked) == math.inf
+    shown = [{(feature, feature): 1.0} for feature in (0, 1)]  # rewards change nothing here, features all
+    assert seen_by([1], shown) == math.inf
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_choices_by_released_noise_and_own_features_are_jointly_private(epsilon):
+    """The first user's own choice shows the own feature; the second one's is made from a noisy bit."""
+    right = 1 / (1 + math.exp(-epsilon))
+    laws = [{(own, own): right, (own, 1 - own): 1 - right} for own in (0, 1)]
+    assert seen_by([1], laws) == pytest.approx(budget("distributed", "joint", epsilon, 2))
+    assert seen_by([0], laws) == math.inf
+
+
 def test_the_map_is_complete():
     assert {*DEFINITIONS, "none"} == set(PROMISES)
     lasting = {(each.source, each.target) for each in IMPLICATIONS if each.lasting}
-    assert lasting == {*pairwise(("local", "shuffle", "distributed", "central")), ("central", "instantaneous")}
+    chain = ("local", "shuffle", "distributed", "central")
+    assert lasting == {*pairwise(chain), ("distributed", "joint"), ("central", "instantaneous")}
     arrows = {(each.source, each.target) for each in IMPLICATIONS}
     assert not arrows & {(first, second) for first, second, _ in NOT_IMPLIED}
     for definition in DEFINITIONS.values():
