@@ -89,11 +89,17 @@ def add_shared(sums: NoisySums, model: int, weight: float) -> None:
 
 
 @piece
-def complete(sums: NoisySums, own: int, gram_sd: float, moment_sd: float, stream: Stream, room: np.ndarray) -> None:
-    """Add the contexts that wait to a sum, and the noise that is owed; ``room`` is of its size."""
+def add_waiting(sums: NoisySums, own: int) -> None:
+    """Add the contexts that wait to a sum."""
     for model in range(sums.waiting.shape[0]):
         if row_of(model, sums.moments) == own:
             _add_users(sums.grams[own], (model - own) * sums.shared.shape[2], sums.shared[model], sums.waiting[model])
             sums.waiting[model] = 0
+
+
+@piece
+def complete(sums: NoisySums, own: int, gram_sd: float, moment_sd: float, stream: Stream, room: np.ndarray) -> None:
+    """Add the contexts that wait to a sum, and the noise that is owed; ``room`` is of its size."""
+    add_waiting(sums, own)
     _add_noise(stream.words, stream.trial, sums.grams[own], sums.moments[own], sums.owed[own], gram_sd, moment_sd, room)
     sums.owed[own] = 0.0

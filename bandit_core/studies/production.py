@@ -67,6 +67,9 @@ BATCHES = {
 }
 
 
+CURATORS = ("central", "joint")  # whoever is trusted here sees everything as it is
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What one line would take where people use it, in sentences; ``code`` runs, and is empty without privacy."""
@@ -113,15 +116,20 @@ def _device(line: Line, releases: list[Release]) -> str:
             f"{releases[0].released if releases else 'the answer'}. {hides} there."
         )
     if line.entry.privacy in BATCHES:
+        shows = (
+            "The server sends its model, which is public, and the device shows the arm that it chooses by it."
+            if features
+            else "The device shows the arm that the server chose."
+        )
         return (
-            "The device shows the arm that the server chose. When its batch is asked it sends one answer, with its own "
+            f"{shows} When its batch is asked it sends one answer, with its own "
             f"share of the noise, {BATCHES[line.entry.privacy]}. A share alone hides little; the promise is for "
             "batches in which everybody's share is there."
         )
     sent = "sends the user's features, shows the arm that comes back, and sends" if features else (
         "shows the arm that the server chose and, where the rule asks for it, sends"
     )  # fmt: skip
-    whom = "the curator" if line.entry.privacy == "central" else "the server"
+    whom = "the curator" if line.entry.privacy in CURATORS else "the server"
     return f"The device {sent} the reward as it is to {whom}. It draws no noise."
 
 
@@ -218,10 +226,20 @@ def _arm(line: Line) -> str:
             "The server knows which arm each user was shown, since it chose it. The choice follows from earlier, "
             "randomised answers, and tells nothing of the reward that comes after it."
         )
+    if line.entry.privacy == "joint":
+        return (
+            "The arm that a user is shown follows from that user's own features: whoever sees it may learn about them. "
+            "Only what all others get hides them. The curator, its operators and whoever breaks in see everything."
+        )
     if line.entry.privacy == "central":
         return (
             "Who was shown which arm is known to the curator, and may be known to others: it follows from the noisy "
             "releases. The curator, its operators and whoever breaks in see every reward."
+        )
+    if line.entry.privacy in BATCHES and line.entry.setting == "contexts":
+        return (
+            "The choice follows from the user's features, so it is part of what is hidden: the device keeps it from "
+            "the server. The server knows who was in which batch."
         )
     if line.entry.privacy in BATCHES:
         return (
@@ -269,7 +287,7 @@ def _questions(line: Line, releases: list[Release]) -> tuple[str, ...]:
         )
     exact = (
         "Who can read the curator's memory, backups and logs, and for how long?"
-        if line.entry.privacy == "central"
+        if line.entry.privacy in CURATORS
         else "Who runs the service between users and server, what could they see together with the server, and what "
         "happens to a batch from which users drop out before their share of the noise has come?"
         if line.entry.privacy in BATCHES

@@ -133,17 +133,19 @@ def gaussian_renyi(orders: np.ndarray, distance: float) -> np.ndarray:
     return np.asarray(orders, float) * distance**2 / 2
 
 
-def skellam_renyi(orders: np.ndarray, levels: float, variance: float) -> np.ndarray:
+def skellam_renyi(orders: np.ndarray, levels: float, variance: float, total: float | None = None) -> np.ndarray:
     """Renyi divergence of Skellam noise of ``variance`` on a whole number that one reward moves by ``levels`` at most.
 
     Agarwal, Kairouz and Liu 2021, Theorem 3.5, for whole orders a >= 2: a D^2/(2 V) + min(((2a-1) D^2 + 6 D)/(4 V^2),
-    3 D/(2 V)). As published; the tests find it above the divergence itself wherever they enumerate it.
+    3 D/(2 V)). As published; the tests find it above the divergence itself wherever they enumerate it. Of several
+    independent numbers the divergences add up: ``levels`` is the Euclidean distance then, and ``total`` the sum of the
+    absolute ones, in place of the single D.
 
     >>> skellam_renyi(np.array([2.0, 10.0]), 20.0, 400.0).round(4)  # a/2 and a little
     array([1.0021, 5.0121])
     """
-    a = np.asarray(orders, float)
-    more = np.minimum(((2 * a - 1) * levels**2 + 6 * levels) / (4 * variance**2), 3 * levels / (2 * variance))
+    a, total = np.asarray(orders, float), levels if total is None else total
+    more = np.minimum(((2 * a - 1) * levels**2 + 6 * total) / (4 * variance**2), 3 * total / (2 * variance))
     return a * levels**2 / (2 * variance) + more
 
 

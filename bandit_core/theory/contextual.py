@@ -1,7 +1,12 @@
-"""What is known of regret with features under local privacy: shapes in T and epsilon, without their constants.
+"""What is known of regret with features under privacy: shapes in T and epsilon, without their constants.
 
 The theorems of Han, Liang, Wang and Zhang 2021 and of Zheng et al. 2020 leave constants open (C, c', kappa_l, p_*),
-so every curve here is order-only: a shape times a multiplier that the reader chooses.
+and those of joint privacy are known here by their abstracts and by what others quote. So every curve here is
+order-only: a shape times a multiplier that the reader chooses.
+
+Of joint privacy: Shariff and Sheffet 2018 bound their LinUCB on private sums, and show that privacy adds K ln T/epsilon
+for plain arms (which are features that are the same for everybody). He, Zhang and Zhang 2022 reduce regret to the error
+of estimation; what that gives with a private regression, sqrt(d T) + d/epsilon, was put together here.
 """
 
 from __future__ import annotations
@@ -10,12 +15,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bandit_core.model import RunSetup
+from bandit_core.model import Measure, Model, RunSetup
 from bandit_core.model.bound import TRIVIAL, Bound, Curve, Kind, Side
 from bandit_core.spec.contexts import Contexts, Discrete, Margin
 
 _HAN = "Han, Liang, Wang, Zhang 2021"
 _ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
+_SHARIFF = "Shariff, Sheffet 2018"
+_HE = "He, Zhang, Zhang 2022"
+_ADVERSARY = "contexts of norm 1, which an adversary may choose; bounded rewards"
 _REGULAR = "contexts spread in every direction (Assumptions 2 and 3); bounded contexts and rewards"
 
 
@@ -71,18 +79,22 @@ def _shape(  # noqa: PLR0913 (the symbols of its formula)
     *,
     side: Side = "upper",
     kind: Kind = "minimax",
+    model: Model = "local",
+    measure: Measure = "pure",
+    assumptions: str = _REGULAR,
 ) -> Bound:
     return Bound(
         name=name,
         side=side,
-        model="local",
+        model=model,
+        measure=measure,
         rewards="features",
         kind=kind,
         source=source,
         status="order-only",
         formula=rf"C\,{formula},\quad C={multiplier:g}",
         words=f"{words} Logarithmic factors and constants are left out; C is the reader's choice.",
-        assumptions=_REGULAR,
+        assumptions=assumptions,
         curve=lambda t: multiplier * curve(np.maximum(t, 1.0)),
         worst_case=side == "lower",
         asymptotic=True,
@@ -166,6 +178,56 @@ def optimistic_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     return [zheng(setup.fixed_epsilon, multiplier)]
 
 
+def shariff_sheffet(setup: RunSetup, multiplier: float = 1.0) -> Bound:
+    """d sqrt(T) + d^(3/4) sqrt(T/epsilon): LinUCB on private sums, released after every user."""
+    d, epsilon = contexts_of(setup).dimension * contexts_of(setup).models, setup.fixed_epsilon
+    bound = _shape(
+        "Shariff, Sheffet", f"{_SHARIFF}, as its abstract and later papers have it",
+        r"\left(d\sqrt T+d^{3/4}\sqrt{T/\epsilon}\right)",
+        "LinUCB on private sums of a curator loses no more than this order, even if an adversary chooses the contexts.",
+        epsilon, lambda t: d * np.sqrt(t) + d**0.75 * np.sqrt(t / epsilon), multiplier, model="joint",
+        assumptions=f"{_ADVERSARY}; a release after every user",
+    )  # fmt: skip
+    return bound if setup.parameters.refresh == 0 else bound.ruled_out("it needs a release after every user: refresh 0")
+
+
+def joint_arms(setup: RunSetup, multiplier: float = 1.0) -> Bound:
+    """K ln T / epsilon: what privacy adds for plain arms."""
+    arms, epsilon = contexts_of(setup).arms, setup.fixed_epsilon
+    return _shape(
+        "Private arms", f"{_SHARIFF}, as its abstract has it", r"K\ln T/\epsilon",
+        "For some arms that are the same for everybody, privacy makes every policy lose this order more.",
+        epsilon, lambda t: arms * np.log(t) / epsilon, multiplier, side="lower", model="joint",
+        assumptions="the worst contexts: the same for every user; stated for a pure promise, as far as known here",
+    )  # fmt: skip
+
+
+def joint_regression(setup: RunSetup, multiplier: float = 1.0) -> Bound:
+    """sqrt(d T) + d/epsilon, put together from a reduction and from the error of private regression."""
+    contexts, epsilon = contexts_of(setup), setup.fixed_epsilon
+    d = contexts.dimension * contexts.models
+    return _shape(
+        "Private regression", f"{_HE}, and the usual error of a private regression; put together here",
+        r"\left(\sqrt{dT}+d/\epsilon\right)",
+        "Regret is at least the error of the estimate that a private policy learns: about this order, not proved here.",
+        epsilon, lambda t: np.sqrt(d * t) + d / epsilon, multiplier, side="lower", model="joint",
+        measure="approximate", assumptions="the worst theta; contexts spread in every direction, without a margin",
+    )  # fmt: skip
+
+
+def joint_lower(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+    """Orders below which no policy with joint privacy can stay for all users and parameters."""
+    margin = margin_exponent(contexts_of(setup))
+    regression = joint_regression(setup, multiplier)
+    no_margin = "it speaks of contexts without a margin"
+    return [joint_arms(setup, multiplier), regression.ruled_out(no_margin) if margin else regression]
+
+
+def joint_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+    """The shapes for JDP-LinUCB."""
+    return [shariff_sheffet(setup, multiplier), *joint_lower(setup, multiplier)]
+
+
 def nothing_stated(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """For the baselines without privacy, of which these papers state no bound."""
     return []
@@ -176,6 +238,9 @@ SHAPES: dict[str, Callable[[RunSetup, float], list[Bound]]] = {
     "ldp-sgd": greedy_private,
     "ldp-linucb": optimistic_private,
     "ldp-gloc": optimistic_private,
+    "jdp-linucb": joint_private,
+    "jdp-greedy": joint_lower,
+    "dist-linucb": joint_lower,
     "linucb": nothing_stated,
     "greedy-ols": nothing_stated,
 }

@@ -34,6 +34,7 @@ LATER = {
     *("robust-ucb", "ldp-robust-se", "private-ucb", "dp-ucb-bound", "dp-ucb", "dp-ucb-int", "dp-se", "adap-ucb"),
     *("adap-klucb", "lazy-dp-ts", "anytime-lazy-ucb", "dp-klucb", "dp-imed", "dp-robust-ucb", "dp-robust-se"),
     *("ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc", "linucb", "greedy-ols"),
+    *("jdp-linucb", "jdp-greedy", "dist-linucb"),
     *("se", "ldp-se", "shuffle-se", "dist-dp-se", "dist-rdp-se"),
 }
 BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.65, 0.1)]

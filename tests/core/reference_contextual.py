@@ -1,19 +1,24 @@
 """The contextual policies again: plain Python and NumPy, line by line from their papers.
 
-Nothing here knows the kernels. What users send is learnt when their rewards are counted, by `reference.Late`, which
-without lateness is at once. A trial reads its own stream in the documented order: theta, then for each user the
-context(s) and the reward's noise from the first generator; privacy noise from the second one. Normal contexts and those
-on the sphere come from 32 further generators, for a block of users at once. Each function returns the regret after
-every step, the arms chosen, and the distance of the estimate from theta after every step.
+Nothing here knows the kernels; of policies only the account of Skellam noise is read. What users send is learnt when
+their rewards are counted, by `reference.Late`, which without lateness is at once. A trial reads its own stream in the
+documented order: theta, then for each user the context(s) and the reward's noise from the first generator; privacy
+noise from the second one. Normal contexts and those on the sphere come from 32 further generators, for a block of users
+at once. Each function returns the regret after every step, the arms chosen, and the distance of the estimate from theta
+after every step.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
+from ladder_reference import poisson
 from reference import Generator, Late, Stream
 from scipy import optimize, stats
+
+from bandit_core.policies.contextual import dist_linucb
 
 EDGE, GRID, LANES = 3.6541528853610088, 2.0**52, 32
 
@@ -401,7 +406,166 @@ def without_privacy(instance, words):
     return rows
 
 
+def root_coefficients(count: int) -> list[float]:
+    """1, 1/2, 3/8, ..."""
+    found = [1.0]
+    for j in range(1, count):
+        found.append(found[-1] * (2 * j - 1) / (2 * j))
+    return found
+
+
+def releases_of(first: int, refresh: float, horizon: int) -> list[int]:
+    """After how many users sums are released."""
+    due, found = first, []
+    while due <= horizon:
+        found.append(due)
+        due += max(1, int(refresh * due))
+    return found
+
+
+class Released:
+    """Noise of a curator's sums, from one release to the next: square root, tree of releases, or tree of users."""
+
+    def __init__(self, instance, generator, numbers: int) -> None:
+        given, epsilon, horizon = instance.parameters, instance.epsilon.fixed, instance.horizon
+        self.count = max(1, len(releases_of(given.first, given.refresh, horizon)))
+        self.paper, self.tree = given.accounting == "paper", given.counter == "tree"
+        self.generator, self.numbers, self.nodes, self.normals = generator, numbers, {}, []
+        a = analytic(1.0, epsilon, given.delta)
+        levels = math.floor(math.log2(horizon if self.paper else self.count)) + 1
+        self.f = root_coefficients(self.count)
+        if self.paper:
+            depth = math.ceil(math.log2(horizon)) + 1
+            printed = math.sqrt(16 * depth * 2**2 * math.log(4 / given.delta) ** 2) / epsilon
+            self.sd, self.worst = max(printed, 2 * math.sqrt(levels) * a), math.sqrt(depth)
+        else:
+            self.sd = 1.5 * a * math.sqrt(levels if self.tree else sum(f * f for f in self.f))
+
+    def next(self, place: int, users: int) -> tuple[np.ndarray, float]:
+        """Noise of this release for sd 1, and how large it is believed to be."""
+        draw = lambda: np.array([normal(self.generator) for _ in range(self.numbers)])  # noqa: E731
+        if not self.tree:
+            self.normals.append(draw())
+            shares = self.f[:place][::-1]
+            total = sum(share * z for share, z in zip(shares, self.normals, strict=True))
+            return total, math.sqrt(sum(share**2 for share in shares))
+        leaf, total = (users if self.paper else place), np.zeros(self.numbers)
+        for level in reversed(range(leaf.bit_length())):
+            if leaf >> level & 1:
+                node = (level, leaf >> level)
+                if node not in self.nodes:
+                    self.nodes[node] = draw()
+                total = total + self.nodes[node]
+        return total, self.worst if self.paper else math.sqrt(place.bit_count())
+
+
+def unpacked(numbers: np.ndarray, d: int, ratio: float) -> tuple[np.ndarray, np.ndarray]:
+    """A symmetric matrix, whose diagonal is longer by sqrt 2, and a vector, longer by ``ratio``."""
+    w = np.zeros((d, d))
+    w[np.triu_indices(d)] = numbers[:-d]
+    return w + w.T + np.diag((math.sqrt(2) - 2) * np.diag(w)), ratio * numbers[-d:]
+
+
+def jointly(instance, words, greedily: bool):
+    """LinUCB, or greedy least squares, on a curator's private sums."""
+    contexts, given, horizon = instance.contexts, instance.parameters, instance.horizon
+    stream = Stream(words)
+    users = Users(contexts, stream)
+    d, m = contexts.dimension, contexts.models
+    numbers = d * (d + 3) // 2
+    noise = Released(instance, stream.rejections, m * numbers)
+    gram, moment, estimate, inverse = np.zeros((m, d, d)), np.zeros((m, d)), np.zeros((m, d)), np.zeros((m, d, d))
+    ratio, many = 1.0 if noise.paper else math.sqrt(2), noise.count * m
+    rows, late, counted, released, due, beta = [], Late(instance), 0, 0, given.first, 0.0
+    for t in range(1, horizon + 1):
+        x = users.features()
+        bonus = [0 if greedily else beta * math.sqrt(max(0, x[a] @ inverse[a % m] @ x[a])) for a in range(len(x))]
+        index = [x[a] @ estimate[a % m] + bonus[a] for a in range(len(x))]
+        arm = int(np.argmax(index)) if released else (t - 1) % len(x)
+        reward = users.pay(x, arm)
+        for b, (z, r) in late.counted(arm, inside(x[arm], reward, 1.0, 1.0)):
+            counted += 1
+            gram[b % m] += np.outer(z, z)
+            moment[b % m] += r * z
+            if counted < due:
+                continue
+            due, released = counted + max(1, int(given.refresh * counted)), released + 1
+            drawn, spread = noise.next(released, counted)
+            s = noise.sd * spread
+            bound = s * (2 * math.sqrt(d) + 2 * math.sqrt(math.log(6 * many / given.alpha)))
+            if noise.paper:
+                bound = math.sqrt(2) * s * (4 * math.sqrt(d) + 2 * math.log(2 * horizon / given.alpha))
+            shift = given.ridge + (2 * given.shift * s * math.sqrt(d) if greedily else 2 * bound)
+            for i in range(m):
+                w, h = unpacked(noise.sd * drawn[i * numbers : (i + 1) * numbers], d, ratio)
+                v = gram[i] + w + shift * np.eye(d)
+                if np.linalg.eigvalsh(v)[0] > 0:
+                    estimate[i], inverse[i] = np.linalg.solve(v, moment[i] + h), np.linalg.inv(v)
+            if not greedily:
+                e = ratio * s * (math.sqrt(d) + math.sqrt(2 * math.log(3 * many / given.alpha)))
+                root = math.sqrt(given.ridge + 3 * bound) - math.sqrt(given.ridge)
+                beta = given.width + given.confidence * (e / math.sqrt(given.ridge + bound) + root)
+        rows.append((users.regret, arm, users.error(estimate)))
+    return rows
+
+
+def securely(instance, words):
+    """LinUCB, or greedy least squares, on secure sums: rounded numbers, one noise for each sum, modulo m."""
+    contexts, given, horizon = instance.contexts, instance.parameters, instance.horizon
+    stream = Stream(words)
+    users, coin = Users(contexts, stream), stream.rejections.uniform
+    d, m = contexts.dimension, contexts.models
+    numbers, greedily = d * (d + 3) // 2, given.confidence == "off"
+    g, variance = max(1000, math.ceil(134 * math.sqrt(numbers))), dist_linucb.variance_of(instance)
+    ends = [given.first]
+    while ends[-1] <= horizon:
+        ends.append(max(ends[-1] + 1, int(given.growth * ends[-1])))
+    count = max(1, len(ends) - 1)
+    x4 = math.log(4 * numbers * m * count / given.alpha)
+    tau, many = math.ceil(math.sqrt(2 * variance * x4) + x4 / 3), count * m
+    total, batch = np.zeros((m, numbers)), np.zeros((m, numbers))
+    estimate, inverse = np.zeros((m, d)), np.zeros((m, d, d))
+    rows, late, counted, opened, beta = [], Late(instance), 0, 0, 0.0
+    for t in range(1, horizon + 1):
+        x = users.features()
+        bonus = [beta * math.sqrt(max(0, x[a] @ inverse[a % m] @ x[a])) for a in range(len(x))]
+        index = [x[a] @ estimate[a % m] + bonus[a] for a in range(len(x))]
+        arm = int(np.argmax(index)) if opened else (t - 1) % len(x)
+        reward = users.pay(x, arm)
+        for b, (z, r) in late.counted(arm, inside(x[arm], reward, 1.0, 1.0)):
+            counted += 1
+            own = [z[i] * z[j] / (math.sqrt(2) if i == j else 1) for i in range(d) for j in range(i, d)]
+            own += list(r * z / math.sqrt(2))
+            batch[b % m] += [math.floor(g * value + coin()) for value in own]
+            if counted < ends[opened]:
+                continue
+            size = counted - (ends[opened - 1] if opened else 0)
+            opened += 1
+            modulus = 2 * (size * (g + 1) + tau) + 1
+            for i, k in itertools.product(range(m), range(numbers)):
+                seen = (batch[i, k] + poisson(variance / 2, coin) - poisson(variance / 2, coin)) % modulus
+                total[i, k] += seen if 2 * seen < modulus else seen - modulus
+            batch[:] = 0
+            s = math.sqrt(variance * opened) / g
+            bound = s * (2 * math.sqrt(d) + 2 * math.sqrt(math.log(6 * many / given.alpha)))
+            for i in range(m):
+                w, u = unpacked(total[i] / g, d, math.sqrt(2))
+                shift = given.ridge + (2 * given.shift * s * math.sqrt(d) if greedily else 2 * bound)
+                if np.linalg.eigvalsh(w + shift * np.eye(d))[0] > 0:
+                    inverse[i] = np.linalg.inv(w + shift * np.eye(d))
+                    estimate[i] = np.linalg.solve(w + shift * np.eye(d), u)
+            if not greedily:
+                e = math.sqrt(2) * s * (math.sqrt(d) + math.sqrt(2 * math.log(3 * many / given.alpha)))
+                root = math.sqrt(given.ridge + 3 * bound) - math.sqrt(given.ridge)
+                beta = given.width + given.confidence * (e / math.sqrt(given.ridge + bound) + root)
+        rows.append((users.regret, arm, users.error(estimate)))
+    return rows
+
+
 POLICIES = {
+    "dist-linucb": securely,
+    "jdp-linucb": lambda instance, words: jointly(instance, words, greedily=False),
+    "jdp-greedy": lambda instance, words: jointly(instance, words, greedily=True),
     "ldp-ols": ldp_ols,
     "ldp-sgd": ldp_sgd,
     "ldp-linucb": lambda instance, words: zheng(instance, words, gloc=False),

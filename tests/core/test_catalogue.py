@@ -279,6 +279,7 @@ HAND = {
     "ldp-sgd-theorem-3-3": T**0.25 / EPS**1.5,
     "ldp-ols-theorem-4-1": T**0.25 / EPS**1.5,
     "ldp-sgd-theorem-4-1": T**0.25 / EPS**1.5,
+    "joint-private-regression-features": math.sqrt(2 * T) + 2 / EPS,
     "ldp-linucb-zheng-et-al": T**0.75 / EPS,
     "ldp-gloc-zheng-et-al": T**0.75 / EPS,
 }
@@ -315,6 +316,8 @@ ELSEWHERE = FLOORS | {
     "dp-ucb-int-theorem-3-5-as-printed": "test_theorem_3_5_by_hand",
     "adap-ucb-adap-ucb": "test_adap_ucb_by_hand",
     "dp-se-epochs-until-dropped": "test_dp_se_adds_up_the_epochs_of_the_algorithm",
+    "joint-private-arms-features": "test_orders_of_joint_privacy_by_hand",
+    "jdp-linucb-shariff-sheffet": "test_orders_of_joint_privacy_by_hand",
     "private-ucb-order-of-private-ucb": "test_private_ucb_of_2015_pays_for_every_arm_again",
 }
 

@@ -44,9 +44,15 @@ USERS = {
     "priced": PRICED, "wide": WIDE,
 }  # fmt: skip
 WARMED = [name for name in NAMES if "warm_up" in registry()[name].parameters.model_fields]
-AS_DEFINED = {"ldp-ols": {"refresh": 0}, "ldp-linucb": {"refresh": 0}, "ldp-gloc": {"refresh": 0}}
+AS_DEFINED = {
+    "ldp-ols": {"refresh": 0}, "ldp-linucb": {"refresh": 0}, "ldp-gloc": {"refresh": 0},
+    "jdp-linucb": {"refresh": 0, "first": 4}, "jdp-greedy": {"refresh": 0, "first": 4},
+    "dist-linucb": {"first": 4, "growth": 1.3},
+}  # fmt: skip
 
-SOLVED_LATER = {"ldp-linucb": {"refresh": 0.1}, "ldp-gloc": {"refresh": 0.1}}
+SOLVED_LATER = {
+    "ldp-linucb": {"refresh": 0.1}, "ldp-gloc": {"refresh": 0.1}, "jdp-linucb": {"refresh": 0.1, "first": 20},
+}  # fmt: skip
 
 
 def experiment_of(policy: str, contexts: dict, horizon: int, trials: int = 2, epsilon: float = 1.0, **params):
@@ -102,6 +108,12 @@ def test_the_same_arms_as_the_reference(policy, users):
         ("ldp-linucb", {"refresh": 0, "accounting": "paper"}),
         ("ldp-gloc", {"refresh": 0, "accounting": "paper"}),
         ("ldp-gloc", {"zeta": 0.3, "refresh": 0}),
+        ("jdp-linucb", {"counter": "tree", "refresh": 0.3, "first": 5, "confidence": 0.01, "width": 0.3}),
+        ("jdp-linucb", {"counter": "tree", "accounting": "paper", "refresh": 0.2, "first": 3, "confidence": 0.001}),
+        ("jdp-greedy", {"counter": "tree", "refresh": 0, "first": 1, "shift": 0.5, "ridge": 2.0}),
+        ("jdp-greedy", {"refresh": 0.1, "first": 7, "shift": 0}),
+        ("dist-linucb", {"first": 1, "growth": 1.1, "confidence": "off", "shift": 0.5}),
+        ("dist-linucb", {"first": 7, "width": 0.2, "confidence": 0.01, "ridge": 3.0}),
         ("linucb", {"width": 0.3, "ridge": 0.5}),
         ("greedy-ols", {"warm_up": 2}),
     ],
@@ -180,7 +192,7 @@ def test_one_step_one_dimension_two_arms(policy):
     compare(policy, {"dimension": 1, "arms": 2}, 30, **AS_DEFINED.get(policy, {}))
 
 
-@pytest.mark.parametrize("policy", AS_DEFINED)
+@pytest.mark.parametrize("policy", [name for name in AS_DEFINED if registry()[name].privacy == "local"])
 def test_solving_at_growing_intervals_has_the_same_distribution(policy):
     """Same mean error and regret as solving at every step, by a two-sample test over trials."""
     users = {"dimension": 3, "arms": 5, "noise": 0.1}

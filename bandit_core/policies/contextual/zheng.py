@@ -40,10 +40,11 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.jit.decorators import array_piece, piece
-from bandit_core.kernels.contexts import Users, column_of, dot, mean_reward, row_of
-from bandit_core.kernels.contextual import Arrival, Visitor, clipped, highest, play_users, shrunk
-from bandit_core.kernels.linalg import add_rows, factorise, invert_factored, solve_factored
+from bandit_core.jit.decorators import piece
+from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of
+from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, shrunk
+from bandit_core.kernels.indices_ahead import arm_ahead
+from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
 from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next_due, noisy_sums
 from bandit_core.kernels.normal_blocks import normals_in_turn
 from bandit_core.kernels.play import Rule, Stream
@@ -160,16 +161,8 @@ def start(numbers: Numbers, users: Users) -> Known:
 
 
 def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
-    """The arm with the largest  <theta, x> + beta_t |x|.
-
-    Until the next solution nothing of an index depends on the users in between: the indices of all who are expected
-    before it, or before the block of users ends, are computed together, and anew where a solution comes earlier.
-    """
-    ahead, block = known.ahead, known.indices.shape[0]
-    if now.place == 0 or now.place >= ahead[0]:
-        ahead[0] = min(block, now.place + max(1, known.due[0] - now.t))
-        _look_ahead(known, now.users.x, column_of(now.users, now.place, 0), column_of(now.users, ahead[0], 0))
-    return highest(known.indices[now.place], known.indices.shape[1])
+    """The arm with the largest  <theta, x> + beta_t |x|."""
+    return arm_ahead(known, now)
 
 
 def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
@@ -183,32 +176,6 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visit
     if user.number >= known.due[0]:
         known.due[0] = next_due(user.number, numbers.refresh)
         _solve(numbers, known, user.number, stream)
-
-
-@array_piece
-def _look_ahead(known: Known, x: np.ndarray, first: int, last: int) -> None:
-    """Predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1`` and every model.
-
-    Of a single model the inverse's lower triangle is known: half of the squared norm.
-    """
-    models, squares, sums = known.estimate.shape[0], known.parts[0, first:last], known.parts[1, first:last]
-    for model in range(models):
-        inverse, indices = known.inverses[model], known.indices.reshape(-1)[first * models + model :: models]
-        squares[:] = 0.0
-        for k in range(x.shape[0]):
-            own, half = x[k, first:last], 0.5 * inverse[k, k] if models == 1 else 0.0
-            for at in range(own.shape[0]):
-                sums[at] = half * own[at]
-            add_rows(sums, 1.0, inverse[:, k], x, k + 1 if models == 1 else 0, x.shape[0], first)
-            for at in range(own.shape[0]):
-                squares[at] += own[at] * sums[at]
-        sums[:] = 0.0
-        add_rows(sums, 1.0, known.estimate[model], x, 0, x.shape[0], first)
-        whole = 2.0 if models == 1 else 1.0
-        for at in range(sums.shape[0]):
-            sums[at] += known.bonus[0] * math.sqrt(max(0.0, whole * squares[at]))
-        for at in range(sums.shape[0]):
-            indices[at] = sums[at]
 
 
 @piece

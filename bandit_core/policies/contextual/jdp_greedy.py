@@ -1,0 +1,74 @@
+"""Greedy least squares on private sums of a trusted curator: the sums of `jdp_linucb`, without optimism.
+
+V = G + W_i + (ridge + 2 shift s_i sqrt(d)) I, s_i being the noise of release i, and everybody gets the arm with the
+largest x . theta. Guarantee: (epsilon, delta)-joint DP, as for `jdp_linucb`; it depends on no arm that is played.
+
+Of regret nothing is proved here with constants. Where the users' own variety explores (the smallest eigenvalue of E x
+x^T of the played contexts stays above l), the error after n users is about (s sqrt(d) (1 + shift) + R sqrt(d n))/(l n),
+so privacy costs about s sqrt(d) ln T / l: a sketch after Han, Liang, Wang, Zhang 2021. Without such variety greedy may
+never learn. A parameter for each arm is explored by the turns before the first release only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import Field
+
+from bandit_core.kernels.contextual import Arrival, greedy_arm, play_users
+from bandit_core.kernels.play import Rule, Stream
+from bandit_core.model import KernelCall, Policy, RunSetup
+from bandit_core.policies.contextual import family, jdp_linucb
+from bandit_core.policies.contextual.jdp_linucb import Known, Numbers, learn, start
+from bandit_core.spec.field_types import Number
+from bandit_core.theory import contextual
+
+Shift = Annotated[
+    Number,
+    Field(ge=0, le=100, description="Adds 2 shift s sqrt(d) to the ridge, s being the noise of the release."),
+]
+
+
+class GreedyParameters(jdp_linucb.ReleaseParameters):
+    """Privacy, releases and the ridge that covers their noise."""
+
+    shift: Shift = 2.0
+
+
+def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
+    """In turns before the first release; then the arm with the largest  x . theta."""
+    if known.counted[0] == 0:
+        return (now.t - 1) % now.users.order.shape[0]
+    return greedy_arm(now.users, now.place, known.estimate)
+
+
+RULE = Rule("by_private_least_squares", start, choose, learn, loop=play_users)
+
+
+def _prepare(setup: RunSetup) -> KernelCall:
+    shift = 2 * setup.parameters.shift * math.sqrt(family.contexts_of(setup).dimension)
+    return family.call(RULE, setup, jdp_linucb.numbers_for(setup, shift))
+
+
+def _cost(setup: RunSetup) -> float:
+    sums = 0.7e-9 * family.contexts_of(setup).dimension ** 2
+    return (family.meeting_seconds(setup) + sums + jdp_linucb.release_seconds(setup)) / family.UCB_STEP
+
+
+POLICY = Policy(
+    name="jdp-greedy",
+    title="JDP-Greedy",
+    summary="Greedy least squares on sums to which a trusted curator adds noise; the users' variety explores for it.",
+    parameters=GreedyParameters,
+    bounds=contextual.joint_lower,
+    prepare=_prepare,
+    parent="greedy-ols",
+    step_cost=_cost,
+    pseudo_code="""G = 0; u = 0; arms in turn until the first release
+for t = 1, 2, ...:
+    if a release is due:  V = G + W + (ridge + 2 shift s sqrt(d)) I;  theta = V^-1 (u + h)
+    play the arm with the largest  x_a . theta
+    G += x x^T;  u += r x""",
+    **jdp_linucb.COMMON,
+)
