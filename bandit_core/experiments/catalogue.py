@@ -313,6 +313,8 @@ def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]
     for model in reversed(PROMISES["local"].implied()):
         implied = PROMISES[model].implied()
         values = [(height, name) for promise, height, name in usable if promise in implied]
-        if values and any(entry.bound.model == model and entry.bound.side == "lower" for entry in found):
+        if values and any(
+            entry.bound.model == model and entry.bound.side == "lower" and entry.bound.form == form for entry in found
+        ):
             result.append(Floor(model, *max(values)))
     return tuple(result)

@@ -4,9 +4,9 @@ The theorems of Han, Liang, Wang and Zhang 2021 and of Zheng et al. 2020 leave c
 and those of joint privacy are known here by their abstracts and by what others quote. So every curve here is
 order-only: a shape times a multiplier that the reader chooses.
 
-Of joint privacy: Shariff and Sheffet 2018 bound their LinUCB on private sums, and show that privacy adds K ln T/epsilon
-for plain arms (which are features that are the same for everybody). He, Zhang and Zhang 2022 reduce regret to the error
-of estimation; what that gives with a private regression, sqrt(d T) + d/epsilon, was put together here.
+Of joint privacy: Shariff and Sheffet 2018 bound their LinUCB on private sums. (That privacy adds K ln T/epsilon for
+plain arms is stated for a promise without delta, which no policy here keeps.) He, Zhang and Zhang 2022 reduce regret to
+the error of estimation; what that gives with a private regression, sqrt(d T) + d/epsilon, was put together here.
 """
 
 from __future__ import annotations
@@ -191,17 +191,6 @@ def shariff_sheffet(setup: RunSetup, multiplier: float = 1.0) -> Bound:
     return bound if setup.parameters.refresh == 0 else bound.ruled_out("it needs a release after every user: refresh 0")
 
 
-def joint_arms(setup: RunSetup, multiplier: float = 1.0) -> Bound:
-    """K ln T / epsilon: what privacy adds for plain arms."""
-    arms, epsilon = contexts_of(setup).arms, setup.fixed_epsilon
-    return _shape(
-        "Private arms", f"{_SHARIFF}, as its abstract has it", r"K\ln T/\epsilon",
-        "For some arms that are the same for everybody, privacy makes every policy lose this order more.",
-        epsilon, lambda t: arms * np.log(t) / epsilon, multiplier, side="lower", model="joint",
-        assumptions="the worst contexts: the same for every user; stated for a pure promise, as far as known here",
-    )  # fmt: skip
-
-
 def joint_regression(setup: RunSetup, multiplier: float = 1.0) -> Bound:
     """sqrt(d T) + d/epsilon, put together from a reduction and from the error of private regression."""
     contexts, epsilon = contexts_of(setup), setup.fixed_epsilon
@@ -220,7 +209,7 @@ def joint_lower(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     margin = margin_exponent(contexts_of(setup))
     regression = joint_regression(setup, multiplier)
     no_margin = "it speaks of contexts without a margin"
-    return [joint_arms(setup, multiplier), regression.ruled_out(no_margin) if margin else regression]
+    return [regression.ruled_out(no_margin) if margin else regression]
 
 
 def joint_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:

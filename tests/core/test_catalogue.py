@@ -133,7 +133,10 @@ def test_every_bound_applies_somewhere_or_is_superseded():
     users = {"kind": "discrete", "values": [0.5, 1.0]}
     lines = [{"policy": name, "epsilon": users} for name in ("heldp-ucb-b", "heldp-ucb-l")]
     different = {entry.key for entry in entries(experiment_of("pair", lines=lines)) if not entry.bound.not_applicable}
-    assert set(ALL) - set(HOME) == {"heldp-ucb-b-ren-theorem-10", "heldp-ucb-l-ren-theorem-7"} <= different
+    every = {"policy": "jdp-linucb", "params": {"refresh": 0}, "epsilon": {"kind": "fixed", "value": 0.5}}
+    different |= {entry.key for entry in entries(experiment_of("plain", lines=[every])) if applies(entry)}
+    rare = {"heldp-ucb-b-ren-theorem-10", "heldp-ucb-l-ren-theorem-7", "jdp-linucb-shariff-sheffet"}
+    assert set(ALL) - set(HOME) == rare <= different
     superseded = {key for key in ALL if known("pair", 0.5)[key].bound.superseded}
     assert {key for key in superseded if "basu" in key} == {
         "instantaneous-basu-theorem-2-any",
@@ -316,7 +319,6 @@ ELSEWHERE = FLOORS | {
     "dp-ucb-int-theorem-3-5-as-printed": "test_theorem_3_5_by_hand",
     "adap-ucb-adap-ucb": "test_adap_ucb_by_hand",
     "dp-se-epochs-until-dropped": "test_dp_se_adds_up_the_epochs_of_the_algorithm",
-    "joint-private-arms-features": "test_orders_of_joint_privacy_by_hand",
     "jdp-linucb-shariff-sheffet": "test_orders_of_joint_privacy_by_hand",
     "private-ucb-order-of-private-ucb": "test_private_ucb_of_2015_pays_for_every_arm_again",
 }
@@ -377,7 +379,7 @@ def test_how_a_bound_grows_as_the_budget_falls(key):
     home = HOME[key]
     # Far into the regime where noise rules: many users for local privacy (its minimax forms are capped by t x gap),
     # few for a curator (whose noise is a term of its own).
-    central = known(home, 0.5)[key].bound.model in ("central", "shuffle", "distributed")
+    central = known(home, 0.5)[key].bound.model in ("central", "joint", "shuffle", "distributed")
     t, small = (100.0, 1e-6) if central else (1e14, 1e-3)
     if "central-minimax" in key:
         t = 1e6  # where the part of privacy has begun, and is still larger than the other

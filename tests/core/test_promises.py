@@ -132,7 +132,8 @@ def test_no_bound_is_drawn_against_a_policy_with_a_weaker_promise():
                 judged = bound.judged(guarantee).not_applicable
                 if judged is None:
                     assert bound.model in BINDS[guarantee.model]
-                    assert guarantee.measure == "pure" or bound.model == "none"
+                    pure = guarantee.measure == "pure" or bound.model == "none"
+                    assert pure or bound.measure == "approximate"
                 left += judged is None
                 out += judged != bound.not_applicable
     assert left > 500 < out
