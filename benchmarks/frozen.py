@@ -34,7 +34,6 @@ MORE: dict[str, list[dict[str, Any]]] = {
     "gaussian-ts": [{"pre_pulls": 5, "factor": 1.0}, {"pre_pulls": 1, "factor": 0.01}],
     "dp-ucb": [{"counter": counter, "index": "as printed"} for counter in ("k-ary", "square-root")],
     "dp-ucb-bound": [{"counter": counter, "gamma": 0.1} for counter in ("hybrid", "k-ary", "square-root")],
-    "jdp-linucb": [{"counter": "tree", "accounting": "paper"}],
     "private-ucb": [{"counter": counter, "variant": "2015", "margin": 0.1} for counter in ("k-ary", "square-root")],
 }
 

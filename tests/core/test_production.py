@@ -115,7 +115,7 @@ def test_every_plan_speaks_of_the_promise_and_the_numbers_of_its_line(name):
     assert (production.PUBLIC["moments"] in made.public) == (
         policy.privacy != "none" and "v" in numbers and "u =" in numbers
     )
-    assert ("draws no noise" in made.device) == (policy.privacy in ("none", "central"))
+    assert ("draws no noise" in made.device) == (policy.privacy in ("none", "joint", "central"))
     assert len(made.not_hidden) == (1 if policy.privacy == "none" else 2) + policy.stops
     assert (production.SEARCH in made.questions) == (policy.stops and policy.privacy != "none")
     for words in (made.device, made.server, made.noise, *made.public, *made.not_hidden, *made.questions):

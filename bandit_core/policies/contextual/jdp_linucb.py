@@ -120,7 +120,10 @@ class ReleaseParameters(Parameters):
     ] = "tight"
     counter: Annotated[
         Literal["square-root", "tree"],
-        Field(description="How the noise of later releases uses that of earlier ones. square-root has less."),
+        Field(
+            description="How the noise of later releases uses that of earlier ones. square-root has less. With "
+            "accounting paper it is a tree."
+        ),
     ] = "square-root"
     delta: Delta = 1e-6
     alpha: family.Alpha = 0.1
@@ -172,6 +175,12 @@ def settle_first(setup: RunSetup, times: int = 1) -> Parameters:
     return parameters.model_copy(update={"first": min(10**9, times * contexts.models * users)})
 
 
+def settle(setup: RunSetup) -> Parameters:
+    """The same, and the tree that the printed noise is for."""
+    parameters = settle_first(setup)
+    return parameters.model_copy(update={"counter": "tree"}) if setup.parameters.accounting == "paper" else parameters
+
+
 @dataclass(frozen=True)
 class Account:
     """Noise ``sd`` beside the diagonal of whatever one user is in ``times`` times, ``sensitivity`` in that unit.
@@ -219,7 +228,7 @@ def _releases(setup: RunSetup) -> list[Release]:
     kept = account(setup)
     vector = "r x" if setup.parameters.accounting == "paper" else "r x / sqrt 2"
     what = f"sums of x x^T (upper triangle, its diagonal / sqrt 2) and of {vector}, for each parameter"
-    tree = setup.parameters.counter == "tree" or setup.parameters.accounting == "paper"
+    tree = setup.parameters.counter == "tree"
     return [
         Release(
             mechanism="gaussian",
@@ -234,14 +243,6 @@ def _releases(setup: RunSetup) -> list[Release]:
             scale=kept.sd,
         )
     ]
-
-
-def refuses(setup: RunSetup) -> str | None:
-    """Words of refusal for another link, and for printed noise on a counter that is not printed."""
-    parameters = setup.parameters
-    if parameters.accounting == "paper" and parameters.counter != "tree":
-        return f"accounting is paper; allowed with counter {parameters.counter}: tight, as the paper has a tree"
-    return family.linear_only(setup)
 
 
 class Numbers(NamedTuple):
@@ -354,7 +355,7 @@ def numbers_for(setup: RunSetup, matrix_bound: float | None = None) -> Numbers:
     """With optimism, or with ``matrix_bound`` as the shift of greedy least squares."""
     parameters, contexts, kept = setup.parameters, family.contexts_of(setup), account(setup)
     paper, d = parameters.accounting == "paper", contexts.dimension
-    tree = paper or parameters.counter == "tree"
+    tree = parameters.counter == "tree"
     terms = (np.ones(kept.times),) * 2 if tree else exponentials(kept.releases)
     ratio = 1.0 if paper else math.sqrt(2)
     matrices = kept.releases * contexts.models
@@ -417,8 +418,8 @@ COMMON: dict[str, Any] = dict(
     epsilon="one",
     anytime=False,
     accepts=family.no_arms,
-    refuses=refuses,
-    settle=settle_first,
+    refuses=family.linear_only,
+    settle=settle,
     guarantee=guarantee,
     releases=_releases,
     setting="contexts",
