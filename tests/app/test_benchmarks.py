@@ -20,11 +20,10 @@ SMALL = {  # arguments with which each is played here, in seconds on a quiet mac
     "load": [["--tabs", "3"], ["--phones", "3"]],
 }
 HELP = {  # they play for minutes, or write what ships: only their arguments are read
-    "benchmark_check", "best_by_trust", "coverage", "frozen", "processes", "stopping_check",
+    "bench_pages", "benchmark_check", "best_by_trust", "coverage", "frozen", "processes", "stopping_check",
 }  # fmt: skip
 IMPORTED = {  # the same, without arguments
-    "audit_errors", "bench_pages", "bench_peers", "first_pictures", "one_move", "picture", "play_all",
-    "shipped",
+    "audit_errors", "bench_peers", "first_pictures", "lesson_pictures", "one_move", "picture", "play_all", "shipped",
 }  # fmt: skip
 
 

@@ -189,4 +189,4 @@ def test_a_page(copy_with) -> None:
         place = [page.name for page in menu.pages()].index("coin")
         print(screen.metric[0].value, screen.session_state["lab"]["page"], len(screen.sidebar), place)
     """)
-    assert said == "11.9% coin 0 15"
+    assert said == "11.9% coin 0 16"
