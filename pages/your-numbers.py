@@ -14,7 +14,7 @@ PAGE = Page(
     icon="calculate",
     place=0.7,
     section="",
-    fields="as base lifts by least most users unit eps goal limit search delta power rule week list visits batch zone",
+    fields="as base lifts by least most users unit eps goal limit search delta power rule week list times night zone",
 )
 page_frame.enter()
 

@@ -231,3 +231,7 @@ def test_neither_is_the_slider_of_home() -> None:
     screen.query_params.clear()  # the Back button
     on.run(screen)
     assert on.own(screen, "select_slider", "home-epsilon").value == 1.0
+
+
+def test_no_page_takes_a_field_of_the_experiment_for_its_own():
+    assert not state.FIELDS & set(links.KEYS)

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core import Experiment
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
+from bandit_core.policies import registry
 from bandit_core.simulation import engine
 from ui import render_lock
 
@@ -82,7 +83,8 @@ def test_the_sidebar_edits_contexts_and_tells_what_is_wrong() -> None:
     screen = on.change(on.visit("contextual", **SHARED), "text_area", "contexts", "single(3, 4, margin(1))")
     assert on.address(screen)["contexts"] == "single(3,4,margin(1))"
     offered = on.control(screen, "selectbox", "add").options
-    assert len(offered) == 6 and not any("UCB-B" in name for name in offered)
+    assert len(offered) == sum(policy.setting == "contexts" for policy in registry().values())
+    assert not any("UCB-B" in name for name in offered)
     screen = on.change(screen, "text_area", "contexts", "single(3")
     assert screen.error and on.address(screen)["contexts"] == "single(3,4,margin(1))"
 

@@ -88,6 +88,7 @@ def content(screen: AppTest) -> str:
     shown += [str(each.proto) for each in screen.get("image")]
     shown += [table.value.to_csv() for table in screen.main.dataframe]
     shown += [chart.proto.spec for chart in screen.main.get("plotly_chart")]
+    shown += [code.value for code in screen.main.code]
     return "\n".join(shown)
 
 
@@ -204,6 +205,7 @@ TESTED_ELSEWHERE = (
     "data-source",
     "papers-reading",
     "theory-old",
+    "quiz-check",
 )
 
 
@@ -257,8 +259,8 @@ MOVED_NUMBERS: dict[str, Any] = {
     "own-power": 0.9,
     "own-rule": "heuristic",
     "own-week": 200,
-    "own-visits": 2,
-    "own-batch": 50,
+    "own-times": 2,
+    "own-night": 50,
     "own-zone": 200.0,
     "own-list": "1, 3",
     "own-as": "amount",

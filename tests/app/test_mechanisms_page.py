@@ -28,7 +28,7 @@ def test_it_opens_with_two_laws_and_their_log_ratio_under_the_line() -> None:
         ratio = chart.y("log ratio A : B")
         assert np.abs(ratio).max() == pytest.approx(2.0, abs=1e-6)
     np.testing.assert_allclose(second.y(second.names[0]), [1 - CTB.mean(0.0, 2.0), CTB.mean(0.0, 2.0)], rtol=1e-6)
-    assert f"{math.exp(2):.3g} " in on.words(screen)
+    assert f"{math.exp(2):.2g} " in on.words(screen)
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -222,8 +222,8 @@ def test_means_that_are_none_are_told_and_nothing_is_drawn() -> None:
         ("rule", "paper"),
         ("week", "0"),
         ("list", "0.5, x"),
-        ("visits", "1.5"),
-        ("batch", "-1"),
+        ("times", "1.5"),
+        ("night", "-1"),
         ("zone", "much"),
     ],
 )
@@ -691,7 +691,7 @@ def test_the_page_and_the_library_say_the_same_of_the_same_question() -> None:
 
 
 def test_visits_and_batches_leave_out_the_methods_that_cannot() -> None:
-    once, often = (on.visit("your-numbers", **QUICK, **more) for more in ({}, {"visits": "3", "batch": "50"}))
+    once, often = (on.visit("your-numbers", **QUICK, **more) for more in ({}, {"times": "3", "night": "50"}))
     tried = [{cells[1] for cells in _table(screen, "method")} for screen in (once, often)]
     assert tried[1] < tried[0] or len(tried[1]) < len(tried[0])
     assert _table(once, "users, median") == _table(often, "users, median")  # a test counts a person once

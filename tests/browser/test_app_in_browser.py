@@ -183,7 +183,7 @@ def test_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
         button(first, "Run").click()
         expect(first.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
         button(second, "Run").click()
-        second.sees("Other visitors' long runs are going")
+        second.sees("waiting for its turn")
         first.leave()
         # Its turn comes only when the server has seen that nobody waits for the first run any more.
         expect(second.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)

@@ -146,7 +146,7 @@ def contrast_suffices(visitor: Visitor, dark: bool) -> None:
             break
         visitor.tab.wait_for_timeout(250)
     assert (ground == DARK_GROUND) == dark
-    assert seen > 20 and faint == []
+    assert seen > 10 and faint == []
 
 
 def all_fits(visitor: Visitor, width: int) -> None:

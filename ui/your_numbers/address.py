@@ -36,8 +36,8 @@ DEFAULTS = {
     "power": "0.8",
     "rule": "proved",
     "list": "0.5, 1, 2, 4",
-    "visits": "1",
-    "batch": "1",
+    "times": "1",
+    "night": "1",
     "zone": "0",
 }
 CHOICES = {
@@ -51,15 +51,15 @@ RANGES = {  # of the numbers in the address
     **dict.fromkeys(("base", "least", "most"), (-LARGEST, LARGEST)),
     "users": (10, MOST_USERS),
     "week": (1, MOST_WEEKLY),
-    "visits": (1, MOST_VISITS),
-    "batch": (1, MOST_WAITING),
+    "times": (1, MOST_VISITS),
+    "night": (1, MOST_WAITING),
     "zone": (0.0, 1000.0),
     "eps": (LEAST_EPSILON, MOST_EPSILON),
     "limit": (1e-12, LARGEST),
     "delta": (0.0001, 0.3),
     "power": (0.5, 0.999),
 }
-WHOLE = ("users", "week", "visits", "batch")
+WHOLE = ("users", "week", "times", "night")
 _MEMORY = "your-numbers"
 
 

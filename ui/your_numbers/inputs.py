@@ -488,20 +488,20 @@ def _details(weekly: int) -> dict[str, Any] | None:
         first, second, third = st.columns(3, vertical_alignment="bottom")
         visits = first.number_input(
             "Visits of one person",
-            *RANGES["visits"],
-            int(number_at_first("visits")),
-            key=key_of("visits"),
+            *RANGES["times"],
+            int(number_at_first("times")),
+            key=key_of("times"),
             help="The ε of a person covers all visits. A test counts one of them, a learner counts all.",
         )
         batch = second.number_input(
             "Learn after every ... visits",
-            *RANGES["batch"],
-            int(number_at_first("batch")),
-            key=key_of("batch"),
+            *RANGES["night"],
+            int(number_at_first("night")),
+            key=key_of("night"),
             help="For the learner only. 1: after each visit. Results at night come after a day's visits.",
         )
         night = max(1, round(weekly * visits / 7))
-        third.caption(f"Every night: {words.count(min(night, int(RANGES['batch'][1])))} visits.")
+        third.caption(f"Every night: {words.count(min(night, int(RANGES['night'][1])))} visits.")
         first, second, third = st.columns(3, vertical_alignment="bottom")
         delta = first.number_input(
             "Chance of error, α and δ",
@@ -550,8 +550,9 @@ def _details(weekly: int) -> dict[str, Any] | None:
             help="With commas between them: the budgets that stand side by side below.",
         )
         numbers = {"delta": float(delta), "power": float(power), "zone": float(zone)}
+        remember(rule=rule, list=text, times=str(int(visits)), night=str(int(batch)))
+        remember(**{name: f"{value:.12g}" for name, value in numbers.items()})
         numbers |= {"visits": int(visits), "batch": int(batch)}
-        remember(rule=rule, list=text, **{name: f"{value:.12g}" for name, value in numbers.items()})
         try:
             return {**numbers, "rule": rule, "budgets": read_epsilons(text)}
         except InputError as error:
