@@ -15,7 +15,7 @@ import screen as on
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.links import read
 from bandit_core.simulation.store import Store
-from ui import budget_panel, charts, panels, shared, state, theme, words
+from ui import budget_panel, charts, lab_parts, panels, shared, state, theme, words
 
 COUNTED = (
     (charts, "regret_chart"),
@@ -73,7 +73,8 @@ def test_a_shared_picture_is_the_one_that_would_be_drawn() -> None:
     on.visit("explore", **address)
     screen = on.visit("explore", **address)
     result = simulate(read(address)[0], store=Store(None, 0))
-    assert json.loads(spec(screen)) == json.loads(charts.regret_chart(result).to_json())
+    wanted = charts.regret_chart(result, height=lab_parts.HEIGHT)
+    assert json.loads(spec(screen)) == json.loads(wanted.to_json())
 
 
 def test_home_is_drawn_once_for_all_who_come(drawn: Counter[str]) -> None:

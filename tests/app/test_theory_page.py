@@ -119,9 +119,9 @@ def test_a_card_shows_formula_value_and_picture_of_the_bound(axis: str) -> None:
     ("key", "said"),
     [
         ("ucb-ucb1", "lost rewards at most."),
-        ("local-exact-ldp-bound-0-or-1", "holds in the limit only"),
+        ("local-exact-ldp-bound-0-or-1", "holds only in the limit"),
         ("local-basu-theorem-1-0-1", "lost rewards at least, on the hardest arms."),
-        ("dp-se-order-of-dp-se", "no limit to rely on"),
+        ("dp-se-order-of-dp-se", "not a reliable limit"),
         ("local-floor-of-every-policy-any", "lost rewards at least."),
         ("local-floor-iii-learns-fast-any", "lost rewards at least, for policies that"),
     ],
