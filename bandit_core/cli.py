@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bandit_core import places
+from bandit_core import command_options, places
 from bandit_core.export import frames
 from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
@@ -49,16 +49,6 @@ _STOPPING_NUMBERS = {
     "seed": ("0", "S", "of the streams"),
     "cap": ("auto", "N", "users after which a run gives up; auto: 1e8, and 1e9 without means"),
     "growth": ("1.02", "G", "factor by which users grow between two decisions; 1 decides for every user"),
-}
-_PRICE_NUMBERS = {
-    "weekly": ("5000", "N", "people a week"),
-    "weeks": ("10", "W", "for how many weeks"),
-    "visits": ("1", "M", "how often a person comes"),
-    "batch": ("1", "N", "visits after which a learner learns"),
-    "delta": ("0.05", "D", "chance of error"),
-    "power": ("0.8", "B", "chance that a planned test finds the difference"),
-    "zone": ("0", "PERCENT", "options that are worse than the best by this at most count as equally good in tests"),
-    "seed": ("0", "S", "of the streams"),
 }
 _DECIDE_NUMBERS = {"delta": _STOPPING_NUMBERS["delta"]}
 _THINGS = ("policies", "arms", "epsilons", "presets", "audits")
@@ -245,50 +235,22 @@ def _power(options: argparse.Namespace) -> int:
     frames.check(options.out)
     from bandit_core.theory.power import power_table
 
-    numbers: dict[str, Any] = {name: _share(name, getattr(options, name)) for name in _POWER_NUMBERS}
+    numbers: dict[str, Any] = {name: command_options.share(name, getattr(options, name)) for name in _POWER_NUMBERS}
     if options.lift is not None:
-        numbers["effect"] = numbers["baseline"] * _share("lift", options.lift)
+        numbers["effect"] = numbers["baseline"] * command_options.share("lift", options.lift)
     frames.write(power_table(**numbers), options.out)
     return DONE
 
 
-def _share(name: str, text: str) -> int | float:
-    """A number, or a percentage such as 4%."""
-    number = notation.read_number(text.removesuffix("%"))
-    if isinstance(number, str):
-        raise InputError([Issue(name, text, "a number, or a percentage such as 4%")])
-    return number / 100 if text.endswith("%") else number
-
-
 def _price(options: argparse.Namespace) -> int:
-    page = (options.out or "").endswith(".html")
-    if not page:
-        frames.check(options.out)
+    command_options.check_price(options.out)
     jobs = _jobs(options.jobs)
-    from bandit_core.studies.business_case import read_lifts
-    from bandit_core.studies.price import PriceStudy, price_question, read_epsilons
+    from bandit_core.studies.price import PriceStudy
 
-    numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in _PRICE_NUMBERS}
-    numbers["epsilon"] = read_epsilons(options.epsilon)
-    if options.baseline is not None:
-        rate = _share("baseline", options.baseline)
-        numbers |= {"baseline": rate, "lifts": read_lifts(options.lifts) if options.lifts else []}
-    if options.limits is not None:
-        ends = [notation.read_number(text) for text in options.limits.split(",")]
-        if len(ends) != 2 or any(isinstance(end, str) for end in ends):
-            raise InputError([Issue("limits", options.limits, "two numbers with a comma between them, such as 0,50")])
-        numbers["limits"] = tuple(ends)
-    found = finished(PriceStudy(price_question(options.file, **numbers)), jobs)
+    found = finished(PriceStudy(command_options.price_question_of(options)), jobs)
     if found is None:
         return INTERRUPTED
-    if page:
-        html = places.app_module("ui.your_numbers.one_page").one_page(found)
-        try:
-            Path(options.out).write_text(html, encoding="utf-8")
-        except OSError as error:
-            raise InputError([Issue("out", options.out, f"cannot be written: {error.strerror}")]) from None
-    else:
-        frames.write(found.table, options.out)
+    command_options.write_price(found, options.out)
     print(found.advice.words.replace("*", ""), file=sys.stderr)
     return DONE
 
@@ -563,7 +525,7 @@ def _parser() -> argparse.ArgumentParser:
     power = command("power", _power, "users that an A/B test needs, with and without privacy", False, True)
     power.add_argument("--lift", metavar="L", help="instead of the effect: a share of the baseline, such as 15%%")
     priced = command("price", _price, "what privacy costs with your numbers: losses, users and weeks", False)
-    _price_options(priced)
+    command_options.price(priced)
     ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
     ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
     ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
@@ -579,14 +541,16 @@ def _parser() -> argparse.ArgumentParser:
         power: _POWER_NUMBERS,
         ends: _STOPPING_NUMBERS,
         decides: _DECIDE_NUMBERS,
-        priced: _PRICE_NUMBERS,
+        priced: command_options.PRICE_NUMBERS,
     }
     for options, numbers in numbered.items():
         for name, (default, metavar, words) in numbers.items():
             options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
-    _reproduce_options(reproduce)
-    _benchmark_options(command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True))
+    command_options.reproduce(reproduce)
+    command_options.benchmark(
+        command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True)
+    )
     _other_commands(command)
     return parser
 
@@ -601,43 +565,6 @@ def _other_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
     errata = command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
     errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
-
-
-def _price_options(priced: argparse.ArgumentParser) -> None:
-    priced.add_argument("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts")
-    priced.add_argument("--baseline", metavar="P", help="rate of the present option: 0.031 or 3.1%%")
-    priced.add_argument("--lifts", metavar="A,B", help="percent that each new option adds to it")
-    priced.add_argument("--limits", metavar="A,B", help="smallest and largest reward, where the file has amounts")
-    priced.add_argument("--epsilon", default="0.5,1,2,4", metavar="A,B", help="budgets of a person")
-    priced.add_argument(
-        "--out", metavar="FILE", help=f"write {', '.join(frames.ENDINGS)}, or a page to print (.html), instead of CSV"
-    )
-
-
-def _reproduce_options(reproduce: argparse.ArgumentParser) -> None:
-    reproduce.add_argument("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)")
-    reproduce.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")
-    reproduce.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    reproduce.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
-    reproduce.add_argument("--fresh", action="store_true", help="use nothing computed before, for honest times")
-    reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
-    reproduce.add_argument("--details", action="store_true", help="with --table: also readings, tests and times")
-    reproduce.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
-
-
-def _benchmark_options(benchmark: argparse.ArgumentParser) -> None:
-    benchmark.add_argument(
-        "names", metavar="NAME", nargs="*", help="policies to play anew; without them what ships is read"
-    )
-    benchmark.add_argument(
-        "--policy", metavar="FILE", action="append", help="run this Python file, and play its policies"
-    )
-    benchmark.add_argument("--play", action="store_true", help="play every policy anew, and read nothing that ships")
-    benchmark.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    benchmark.add_argument(
-        "--data", metavar="FILE", help="with --play or policies: write every case's numbers to this CSV file"
-    )
-    benchmark.add_argument("--table", action="store_true", help="print all scores as a document (Markdown)")
 
 
 def _site_options(site: argparse.ArgumentParser) -> None:

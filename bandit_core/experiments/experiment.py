@@ -31,7 +31,7 @@ from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
 from bandit_core.spec.field_types import Frozen, Limits, Small, Whole
 from bandit_core.spec.free_text import Lines, Text, Worded
-from bandit_core.spec.notation import write_epsilon, write_value
+from bandit_core.spec.notation import contexts_document, write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
 
@@ -220,9 +220,7 @@ class Experiment(Document):
 
     def __repr__(self) -> str:
         names = ", ".join(line.policy for line in self.lines)
-        what = "" if self.contexts is None else " and features"
-        sizes = f"{self.horizon:,} users, {self.trials:,} trials, seed {self.seed}"
-        return f"<Experiment: {self.arm_count} arms{what}; {names}; {sizes}>"
+        return f"<Experiment: {self.arm_count} arms; {names}; {self.horizon:,} users, {self.trials:,} trials>"
 
     def __eq__(self, other: object) -> bool:
         # Pydantic's own comparison trips over the cached arrays below.
@@ -336,17 +334,6 @@ class Experiment(Document):
         if self.plays_as(before):
             return self
         return self.model_copy(update={name: "" for name in ("title", "note") if name not in given})
-
-
-def contexts_document(contexts: Contexts) -> dict[str, Any]:
-    """The contexts as a document with only what differs from the defaults (laws and theta always with their kind)."""
-    document = contexts.model_dump(mode="json", exclude_defaults=True)
-    document |= {"dimension": contexts.dimension, "arms": contexts.arms}
-    for name in ("law", "theta"):
-        if name in document:
-            part = getattr(contexts, name)
-            document[name] = {"kind": part.kind, **part.model_dump(mode="json", exclude_defaults=True)}
-    return document
 
 
 def _setting_problems(document: Mapping[str, Any]) -> list[Issue]:

@@ -318,6 +318,11 @@ def _total(database: sqlite3.Connection) -> int:
     return int(database.execute("SELECT COALESCE(SUM(bytes), 0) FROM blocks").fetchone()[0])
 
 
+def kept_folder() -> Path:
+    """Where the lab keeps files of its own."""
+    return cache_folder()
+
+
 @cache
 def default_store() -> Store:
     """The process's store, as ``LAB_CACHE_DIR`` and ``LAB_CACHE_MB`` set it."""

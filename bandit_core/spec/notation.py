@@ -475,6 +475,17 @@ def read_contexts(text: str) -> dict[str, Any]:
     return document
 
 
+def contexts_document(contexts: features.Contexts) -> dict[str, Any]:
+    """The contexts as a document with only what differs from the defaults (laws and theta always with their kind)."""
+    document = contexts.model_dump(mode="json", exclude_defaults=True)
+    document |= {"dimension": contexts.dimension, "arms": contexts.arms}
+    for name in ("law", "theta"):
+        if name in document:
+            part = getattr(contexts, name)
+            document[name] = {"kind": part.kind, **part.model_dump(mode="json", exclude_defaults=True)}
+    return document
+
+
 def _contexts_document(call: Any) -> dict[str, Any]:
     if not isinstance(call, _Call) or call.name not in ("single", "multi") or call.shares:
         raise _Unreadable("users with features are written with single(…) or multi(…)")

@@ -42,7 +42,7 @@ from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.together import Together
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies.best_method import known_beforehand
+from bandit_core.studies.candidates import known_beforehand
 
 if TYPE_CHECKING:
     import pandas as pd

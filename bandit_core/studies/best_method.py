@@ -38,7 +38,8 @@ from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import write_number
-from bandit_core.spec.rewards import Arm, Bernoulli, Beta, Gaussian
+from bandit_core.spec.rewards import Arm
+from bandit_core.studies.candidates import known_beforehand, settings_taken
 from bandit_core.studies.sweep import EPSILONS
 from bandit_core.theory.threshold import recommended
 
@@ -150,22 +151,6 @@ def keeps(promise: Privacy, level: Privacy) -> bool:
     return promise == level if level == "none" else level in PROMISES[promise].implied()
 
 
-def settings_taken(policy: Policy) -> int:
-    """How many other settings a policy fits, from 0 to 5, as the registry says.
-
-    Rewards that are counted late or in batches, users with budgets of their own, any number of users, rewards in [0, 1]
-    that are no coins, and rewards without limits.
-    """
-    taken = (
-        policy.late,
-        policy.epsilon != "one",
-        policy.anytime,
-        policy.accepts((Beta(a=1.0, b=1.0),)) is None,
-        policy.accepts((Gaussian(mean=0.5, sd=1.0),)) is None,
-    )
-    return sum(taken)
-
-
 def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str = "") -> Experiment:
     line: dict[str, Any] = {"policy": policy.name, "label": label or PROMISES[privacy].who}
     if policy.epsilon != "none":
@@ -194,16 +179,6 @@ def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str 
     if not blind:
         return candidate
     return Experiment.model_validate({**document, "lines": [{**line, "params": {**line.get("params", {}), **blind}}]})
-
-
-def known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:
-    """Parameters that were read off the options, as they are for the largest rewards in [0, 1]."""
-    [setup] = candidate.setups
-    [line] = candidate.lines
-    asked = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
-    largest = (Bernoulli(mean=1.0),) * len(setup.arms)
-    settled = policy.settle(replace(setup, arms=largest, parameters=asked))
-    return {name: value for name, value in settled.model_dump().items() if value != getattr(setup.parameters, name)}
 
 
 # ---------------------------------------------------------------------------------------------------------------

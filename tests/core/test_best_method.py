@@ -31,8 +31,8 @@ from bandit_core.studies.best_method import (
     _tied,
     best_methods,
     candidates,
-    settings_taken,
 )
+from bandit_core.studies.candidates import settings_taken
 
 ARMS = (Bernoulli(mean=0.3), Bernoulli(mean=0.5))
 SMALL = Question(ARMS, 300, 1.0)

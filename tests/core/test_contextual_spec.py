@@ -15,12 +15,12 @@ from bandit_core import Experiment, InputError, bounds, load_preset, simulate
 from bandit_core.data import lending
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import line_bounds
-from bandit_core.experiments.experiment import contexts_document
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import summaries
 from bandit_core.spec import notation
 from bandit_core.spec.contexts import Contexts
+from bandit_core.spec.notation import contexts_document
 from bandit_core.theory import contextual
 
 SGD = {"policy": "ldp-sgd", "epsilon": {"kind": "fixed", "value": 0.5}}

@@ -19,7 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from bandit_core.jit.machine_code import cache_folder
+from bandit_core.simulation.store import kept_folder
 
 LIFETIME = 4 * 3600.0  # seconds after the last action
 MOST_CLASSES = 100  # of the server at once
@@ -283,4 +283,4 @@ def _make_room(database: sqlite3.Connection, before: float) -> None:
     )
 
 
-CLASSES = Classroom(cache_folder)
+CLASSES = Classroom(kept_folder)

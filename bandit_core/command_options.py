@@ -1,0 +1,130 @@
+"""Options of the larger commands, and what ``price`` asks by them and where its answer goes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bandit_core import places
+from bandit_core.export import frames
+from bandit_core.spec import notation
+from bandit_core.spec.errors import InputError, Issue
+
+if TYPE_CHECKING:
+    from bandit_core.studies.price import Price, PriceQuestion
+
+PRICE_NUMBERS = {
+    "weekly": ("5000", "N", "people a week"),
+    "weeks": ("10", "W", "for how many weeks"),
+    "visits": ("1", "M", "how often a person comes"),
+    "batch": ("1", "N", "visits after which a learner learns"),
+    "delta": ("0.05", "D", "chance of error"),
+    "power": ("0.8", "B", "chance that a planned test finds the difference"),
+    "zone": ("0", "PERCENT", "options that are worse than the best by this at most count as equally good in tests"),
+    "seed": ("0", "S", "of the streams"),
+}
+
+
+def price(parser: argparse.ArgumentParser) -> None:
+    """Everything but the plain numbers of `PRICE_NUMBERS`."""
+    parser.add_argument("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts")
+    parser.add_argument("--baseline", metavar="P", help="rate of the present option: 0.031 or 3.1%%")
+    parser.add_argument("--lifts", metavar="A,B", help="percent that each new option adds to it")
+    parser.add_argument("--limits", metavar="A,B", help="smallest and largest reward, where the file has amounts")
+    parser.add_argument("--epsilon", default="0.5,1,2,4", metavar="A,B", help="budgets of a person")
+    parser.add_argument(
+        "--out", metavar="FILE", help=f"write {', '.join(frames.ENDINGS)}, or a page to print (.html), instead of CSV"
+    )
+
+
+def reproduce(parser: argparse.ArgumentParser) -> None:
+    """Those of the papers' figures."""
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)")
+    parser.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")
+    parser.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    parser.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
+    parser.add_argument("--fresh", action="store_true", help="use nothing computed before, for honest times")
+    parser.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
+    parser.add_argument("--details", action="store_true", help="with --table: also readings, tests and times")
+    parser.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
+
+
+def benchmark(parser: argparse.ArgumentParser) -> None:
+    """Those of the standing benchmark."""
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="policies to play anew; without them what ships is read"
+    )
+    parser.add_argument("--policy", metavar="FILE", action="append", help="run this Python file, and play its policies")
+    parser.add_argument("--play", action="store_true", help="play every policy anew, and read nothing that ships")
+    parser.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    parser.add_argument(
+        "--data", metavar="FILE", help="with --play or policies: write every case's numbers to this CSV file"
+    )
+    parser.add_argument("--table", action="store_true", help="print all scores as a document (Markdown)")
+
+
+def share(name: str, text: str) -> int | float:
+    """A number, or a percentage such as 4%."""
+    number = notation.read_number(text.removesuffix("%"))
+    if isinstance(number, str):
+        raise InputError([Issue(name, text, "a number, or a percentage such as 4%")])
+    return number / 100 if text.endswith("%") else number
+
+
+def _is_page(out: str | None) -> bool:
+    return (out or "").endswith(".html")
+
+
+def check_price(out: str | None) -> None:
+    """Refuse an ending that cannot be written.
+
+    Raises
+    ------
+    InputError
+        Where it is neither that of a table nor .html.
+    """
+    if not _is_page(out):
+        frames.check(out)
+
+
+def price_question_of(options: argparse.Namespace) -> PriceQuestion:
+    """What the options ask.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong.
+    """
+    from bandit_core.studies.business_case import read_lifts
+    from bandit_core.studies.price import price_question, read_epsilons
+
+    numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in PRICE_NUMBERS}
+    numbers["epsilon"] = read_epsilons(options.epsilon)
+    if options.baseline is not None:
+        rate = share("baseline", options.baseline)
+        numbers |= {"baseline": rate, "lifts": read_lifts(options.lifts) if options.lifts else []}
+    if options.limits is not None:
+        ends = [notation.read_number(text) for text in options.limits.split(",")]
+        if len(ends) != 2 or any(isinstance(end, str) for end in ends):
+            raise InputError([Issue("limits", options.limits, "two numbers with a comma between them, such as 0,50")])
+        numbers["limits"] = tuple(ends)
+    return price_question(options.file, **numbers)
+
+
+def write_price(found: Price, out: str | None) -> None:
+    """The page to print, or the table.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written.
+    """
+    if out is None or not _is_page(out):
+        frames.write(found.table, out)
+        return
+    html = places.app_module("ui.your_numbers.one_page").one_page(found)
+    try:
+        Path(out).write_text(html, encoding="utf-8")
+    except OSError as error:
+        raise InputError([Issue("out", out, f"cannot be written: {error.strerror}")]) from None
