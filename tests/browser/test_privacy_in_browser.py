@@ -61,7 +61,7 @@ def test_the_words_of_a_link_stay_words(visits: Visits, page: str) -> None:
     visitor.main().locator(".js-plotly-plot .main-svg").first.wait_for()
     visitor.open_controls()
     told = shown(visitor)
-    assert "Written by whoever made this link" in told
+    assert "Written by the author of this link" in told
     assert [label for label in labels if label not in told] == []
     if page == "explore":
         assert title in told and note in told
@@ -81,7 +81,5 @@ def test_what_a_link_asks_wrongly_is_told_as_text(visits: Visits) -> None:
 
 def test_a_unit_of_a_link_stays_a_word(visits: Visits) -> None:
     visitor = visits("/your-numbers?" + urlencode({"unit": "https://evil.example :smile:", "users": "2000"}))
-    visitor.main().locator(".js-plotly-plot .main-svg").first.wait_for()
-    visitor.settle()
-    assert "https://evil.example :smile:" in shown(visitor)
+    visitor.sees("https://evil.example :smile:")  # in the sentence about losses, which comes last
     assert visitor.tab.evaluate(ACTIVE) == []

@@ -246,7 +246,6 @@ def test_link(say, spec):
 @pytest.mark.parametrize(
     ("words", "begin"),
     [
-        ([], "command line"),
         (["fly"], "command line"),
         (["run"], "command line"),
         (["run", "default", "--horizn", "5"], "command line"),
@@ -376,7 +375,7 @@ def test_help_is_printed(say):
 def test_progress_is_told_by_tenths_on_standard_error(capsys):
     assert main(["run", "default", "--seed", "31337", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
-    percents = [int(line.removesuffix(" %")) for line in err.splitlines()]
+    percents = [int(line.removesuffix("%")) for line in err.splitlines()]
     assert percents == sorted(set(percents)) and percents[0] >= 10 and percents[-1] == 100
     assert len(table(out)) > 0
 
@@ -438,7 +437,7 @@ def test_without_assertions_and_docstrings_it_says_the_same(project, words, code
     def said(*options: str) -> tuple[int, str, list[str]]:
         command = [sys.executable, *options, "-m", "bandit_core", *words]
         done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
-        progress = re.compile(r"\d+ %")  # of a first run only: the second one finds its blocks
+        progress = re.compile(r"\d+%")  # of a first run only: the second one finds its blocks
         return done.returncode, done.stdout, [row for row in done.stderr.splitlines() if not progress.fullmatch(row)]
 
     plain = said()
@@ -449,7 +448,7 @@ def test_without_assertions_and_docstrings_it_says_the_same(project, words, code
 def test_a_real_process_is_interrupted_by_ctrl_c(project):
     started = process("run", "default", "--horizon", "1e6", "--trials", "2000", "--seed", "4", cwd=project)
     assert started.stderr is not None
-    assert started.stderr.readline().endswith(b" %\n")
+    assert started.stderr.readline().endswith(b"%\n")
     started.send_signal(signal.SIGINT)
     out, err = started.communicate(timeout=300)
     assert started.returncode == 130, err
@@ -469,9 +468,8 @@ def test_a_reader_that_has_enough_is_no_error(project, spec):
 
 
 def test_the_version_and_help_when_called_bare(capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["--version"])
-    assert ended.value.code == 0 and re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
+    assert main(["--version"]) == 0
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
     assert main([]) == 0
     assert "price" in capsys.readouterr().out
 
