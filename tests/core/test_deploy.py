@@ -22,7 +22,7 @@ from bandit_core.simulation import warm_up
 
 
 def test_every_setting_is_documented_and_every_documented_one_exists(project: Path) -> None:
-    sources = [path for folder in ("bandit_core", "ui") for path in (project / folder).rglob("*.py")]
+    sources = [path for folder in ("bandit_core", "ui", "deploy") for path in (project / folder).rglob("*.py")]
     read = {name for path in sources for name in re.findall(r"LAB_[A-Z_]+[A-Z]", path.read_text())}
     told = set(re.findall(r"LAB_[A-Z_]+[A-Z]", (project / "docs" / "hosting.md").read_text()))
     assert read == told
