@@ -162,7 +162,7 @@ def test_an_experiment_and_its_result_are_short_in_a_notebook():
     result = simulate(small := Experiment.model_validate(SHORT))
     assert len(repr(small)) < 120 and "ucb" in repr(small) and "2 of 2 trials" in repr(result)
     shown = result._repr_html_()  # private: what a notebook asks for
-    assert str(round(float(result.final["regret"][0]), 2)) in shown
+    assert f"<td>{result.final['regret'][0]:.4g}</td>" in shown
 
 
 SHORT = {"arms": [{"kind": "bernoulli", "mean": m} for m in (0.9, 0.1)], "lines": [{"policy": "ucb"}], "trials": 2}
