@@ -2,7 +2,7 @@
 
 A simulator of private multi-armed bandits and of the bounds on their regret. It simulates private learning; it is
 not a privacy product and protects nobody's data. What stands here is the public interface. Its functions check what
-they are handed (`arguments`); each is imported when it is first asked for.
+they are handed (`experiments.arguments`); each is imported when it is first asked for.
 
 >>> from bandit_core import load_preset, simulate
 >>> result = simulate(load_preset("ren-1c").with_changes(horizon=1000, trials=4))
@@ -14,7 +14,7 @@ from importlib import import_module
 from inspect import isclass
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.arguments import checked
+from bandit_core.experiments.arguments import checked
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import Result

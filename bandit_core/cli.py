@@ -18,8 +18,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bandit_core import command_options, places
-from bandit_core.export import frames
+from bandit_core import places
+from bandit_core.export import command_options, frames
 from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
@@ -243,14 +243,15 @@ def _power(options: argparse.Namespace) -> int:
 
 
 def _price(options: argparse.Namespace) -> int:
-    command_options.check_price(options.out)
     jobs = _jobs(options.jobs)
+    from bandit_core.export import price_command
     from bandit_core.studies.price import PriceStudy
 
-    found = finished(PriceStudy(command_options.price_question_of(options)), jobs)
+    price_command.check(options.out)
+    found = finished(PriceStudy(price_command.question(options)), jobs)
     if found is None:
         return INTERRUPTED
-    command_options.write_price(found, options.out)
+    price_command.write(found, options.out)
     print(found.advice.words.replace("*", ""), file=sys.stderr)
     return DONE
 

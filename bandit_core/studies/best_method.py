@@ -26,7 +26,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import Field
 
-from bandit_core.arguments import check_fields
+from bandit_core.experiments.arguments import check_fields
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import PROMISES, Policy, Privacy
 from bandit_core.policies import registry

@@ -19,7 +19,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.arguments import check_fields, checked
+from bandit_core.experiments.arguments import check_fields, checked
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.comparisons import interval

@@ -14,8 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from bandit_core.arguments import checked
 from bandit_core.data.observations import Observations, read_observations
+from bandit_core.experiments.arguments import checked
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store

@@ -9,7 +9,7 @@ import pytest
 
 import bandit_core
 from bandit_core import Experiment, Goal, InputError, Question
-from bandit_core.arguments import experiment_of
+from bandit_core.experiments.arguments import experiment_of
 from bandit_core.studies.price import price_question
 
 SMALL = Experiment(

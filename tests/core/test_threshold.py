@@ -191,12 +191,12 @@ def test_without_thresholds_the_searched_grid_is_shown():
         ({"kind": "fixed"}, None, "epsilon.value"),
         ({"kind": "bell"}, None, "epsilon.kind"),
         ({"kind": "discrete", "values": [0]}, None, "epsilon"),
-        (REN_DISCRETE, "1", "eps_min"),
-        (REN_DISCRETE, 1.0, "eps_min"),
+        (REN_DISCRETE, "1", "eps_mins"),
+        (REN_DISCRETE, 1.0, "eps_mins"),
         (REN_DISCRETE, [1.0, 0.0], "eps_min[1]"),
-        (REN_DISCRETE, [math.nan], "eps_min[0]"),
-        (REN_DISCRETE, [True], "eps_min[0]"),
-        (REN_DISCRETE, ["1"], "eps_min[0]"),
+        (REN_DISCRETE, [math.nan], "eps_mins[0]"),
+        (REN_DISCRETE, [True], "eps_mins[0]"),
+        (REN_DISCRETE, ["1"], "eps_mins[0]"),
     ],
 )
 def test_bad_input_is_told_with_its_place(epsilon, eps_mins, path):

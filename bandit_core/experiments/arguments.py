@@ -178,7 +178,7 @@ def checked(function: Callable[P, T], name: str = "") -> Callable[P, T]:
         return function(*bound.args, **bound.kwargs)
 
     if name:
-        call.__module__, call.__name__, call.__qualname__ = __package__, name, name
+        call.__module__, call.__name__, call.__qualname__ = "bandit_core", name, name
     return call
 
 

@@ -1,0 +1,70 @@
+"""What the command ``price`` asks by its options, and the file that the answer goes to."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bandit_core import places
+from bandit_core.export import frames
+from bandit_core.export.command_options import PRICE_NUMBERS, share
+from bandit_core.spec import notation
+from bandit_core.spec.errors import InputError, Issue
+from bandit_core.studies.business_case import read_lifts
+from bandit_core.studies.price import Price, PriceQuestion, price_question, read_epsilons
+
+
+def _is_page(out: str | None) -> bool:
+    return (out or "").endswith(".html")
+
+
+def check(out: str | None) -> None:
+    """Refuse an ending that cannot be written.
+
+    Raises
+    ------
+    InputError
+        Where it is neither that of a table nor .html.
+    """
+    if not _is_page(out):
+        frames.check(out)
+
+
+def question(options: argparse.Namespace) -> PriceQuestion:
+    """What the options ask.
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong.
+    """
+    numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in PRICE_NUMBERS}
+    numbers["epsilon"] = read_epsilons(options.epsilon)
+    if options.baseline is not None:
+        rate = share("baseline", options.baseline)
+        numbers |= {"baseline": rate, "lifts": read_lifts(options.lifts) if options.lifts else []}
+    if options.limits is not None:
+        ends = [notation.read_number(text) for text in options.limits.split(",")]
+        if len(ends) != 2 or any(isinstance(end, str) for end in ends):
+            raise InputError([Issue("limits", options.limits, "two numbers with a comma between them, such as 0,50")])
+        numbers["limits"] = tuple(ends)
+    return price_question(options.file, **numbers)
+
+
+def write(found: Price, out: str | None) -> None:
+    """The page to print, or the table.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written.
+    """
+    if out is None or not _is_page(out):
+        frames.write(found.table, out)
+        return
+    html = places.app_module("ui.your_numbers.one_page").one_page(found)
+    try:
+        Path(out).write_text(html, encoding="utf-8")
+    except OSError as error:
+        raise InputError([Issue("out", out, f"cannot be written: {error.strerror}")]) from None
