@@ -6,6 +6,7 @@ checkout (see ``pyproject.toml``).
 
 import importlib
 import importlib.util
+import os
 import sys
 import tomllib
 from pathlib import Path
@@ -22,6 +23,18 @@ def project_version() -> str:
     """The version of this project, from the one place that states it."""
     version: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     return version
+
+
+def cache_folder() -> Path:
+    """Where this project keeps what it can recompute: ``LAB_CACHE_DIR``, else the user's cache folder."""
+    chosen = os.environ.get("LAB_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a user without a home, as in some containers: then nothing is kept
+        base = os.devnull
+    return Path(base) / "private-bandit-lab"
 
 
 def require_app() -> None:

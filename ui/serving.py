@@ -1,7 +1,8 @@
-"""Around the life of a server: enough open files, and uploads forgotten by a clock."""
+"""Around the life of a server: enough open files; uploads and classes forgotten by a clock."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
@@ -11,6 +12,7 @@ from ui import upload_limits
 # A tab takes four open files (its web socket and the event loop of its page's thread), a closed one keeps three while
 # Streamlit keeps its session. Some systems refuse to raise the limit further than this.
 OPEN_FILES = 10_240
+CLASS_SECONDS = 300.0  # between looks at classes
 
 
 def allow_open_files(wanted: int = OPEN_FILES) -> int | None:
@@ -31,9 +33,23 @@ def allow_open_files(wanted: int = OPEN_FILES) -> int | None:
     return soft
 
 
+async def _close_classes() -> None:
+    """Delete classes whose time is over, also where nobody else acts on one."""
+    while True:
+        await asyncio.sleep(CLASS_SECONDS)
+        from ui.learn import classroom  # not at the start: it imports the simulator
+
+        if classroom.offered():
+            await asyncio.to_thread(classroom.CLASSES.forget)
+
+
 @contextlib.asynccontextmanager
 async def around(_: object) -> AsyncIterator[None]:
     """What `app.py` gives to Streamlit as the life of its server."""
     allow_open_files()
-    async with upload_limits.forgetting():
-        yield
+    closing = asyncio.create_task(_close_classes())
+    try:
+        async with upload_limits.forgetting():
+            yield
+    finally:
+        closing.cancel()

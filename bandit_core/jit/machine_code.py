@@ -23,19 +23,7 @@ import numba
 from numba.core.sigutils import normalize_signature
 
 from bandit_core.jit.version import code_fingerprint
-
-
-def cache_folder() -> Path:
-    """Where this project keeps what it can recompute: ``LAB_CACHE_DIR``, else the user's cache folder."""
-    chosen = os.environ.get("LAB_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    try:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    except RuntimeError:  # a user without a home, as in some containers: then nothing is kept
-        base = os.devnull
-    return Path(base) / "private-bandit-lab"
-
+from bandit_core.places import cache_folder
 
 VERSIONS_KEPT = 4  # folders of machine code, of the last versions of the sources
 

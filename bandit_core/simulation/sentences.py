@@ -30,9 +30,14 @@ def called(label: str, escape: Escape = str) -> str:
     return escape(label) if label in titles else f"“{escape(label)}”"
 
 
+def surest(epsilon: float) -> float:
+    """How sure, in percent, an observer can become who was 50% sure of a response."""
+    return 100 / (1 + math.exp(-min(epsilon, 700.0)))
+
+
 def odds(epsilon: float) -> str:
     """What one response at this budget can teach an observer."""
-    sure = 100 / (1 + math.exp(-min(epsilon, 700.0)))
+    sure = surest(epsilon)
     shown = f"{sure:.0f}" if 51 < sure < 99 else f"{sure:.4g}"
     shown = "almost 100%" if sure > 99.99 else f"about {shown}%"
     return f"An observer who was 50% sure of someone's answer can become {shown} sure at most."

@@ -21,8 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bandit_core.jit.machine_code import cache_folder
 from bandit_core.model import Block
+from bandit_core.places import cache_folder
 from bandit_core.simulation.beforehand import Beforehand
 from bandit_core.simulation.claims import Claims
 from bandit_core.simulation.packing import pack, unpack
@@ -316,11 +316,6 @@ def _is_damage(error: Exception) -> bool:
 
 def _total(database: sqlite3.Connection) -> int:
     return int(database.execute("SELECT COALESCE(SUM(bytes), 0) FROM blocks").fetchone()[0])
-
-
-def kept_folder() -> Path:
-    """Where the lab keeps files of its own."""
-    return cache_folder()
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.simulation.engine import Simulation
@@ -13,7 +13,41 @@ from bandit_core.simulation.store import Store
 Found = TypeVar("Found")
 
 
-class Together(Generic[Found]):
+class Parts:
+    """Runs that are polled and stopped as one."""
+
+    @property
+    def _parts(self) -> Sequence[Any]:
+        """The runs."""
+        raise NotImplementedError
+
+    @property
+    def missing_seconds(self) -> float:
+        """Rough time, on one core, of what is not done yet (what several have in common is counted in each)."""
+        return float(sum(part.missing_seconds for part in self._parts))
+
+    @property
+    def waiting(self) -> bool:
+        """Whether what is to be computed next waits for its turn."""
+        return any(part.waiting for part in self._parts)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the store took every block."""
+        return all(part.kept for part in self._parts)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the owner of the run should be told, each once."""
+        return list(dict.fromkeys(notice for part in self._parts for notice in part.notices))
+
+    def stop(self) -> None:
+        """Stop soon; what is finished is kept."""
+        for part in self._parts:
+            part.stop()
+
+
+class Together(Parts, Generic[Found]):
     """One `Simulation` after the other; ``result``, of a subclass, says what is made of all that is done so far."""
 
     def __init__(self, points: Sequence[Experiment], store: Store | None = None) -> None:
@@ -22,24 +56,8 @@ class Together(Generic[Found]):
         self._weights = [max(simulation.missing_seconds, 1e-9) for simulation in self._simulations]
 
     @property
-    def missing_seconds(self) -> float:
-        """Rough time, on one core, of what is not done yet (what several have in common is counted in each)."""
-        return sum(simulation.missing_seconds for simulation in self._simulations)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the one that is to be computed next waits for its turn."""
-        return any(simulation.waiting for simulation in self._simulations)
-
-    @property
-    def kept(self) -> bool:
-        """Whether the store took every block."""
-        return all(simulation.kept for simulation in self._simulations)
-
-    @property
-    def notices(self) -> list[str]:
-        """What the owner of the run should be told, each once."""
-        return list(dict.fromkeys(notice for simulation in self._simulations for notice in simulation.notices))
+    def _parts(self) -> Sequence[Simulation]:
+        return self._simulations
 
     @property
     def fraction(self) -> float:
@@ -55,8 +73,7 @@ class Together(Generic[Found]):
     def stop(self) -> None:
         """Stop soon; what is finished is kept."""
         self.stopped = True
-        for simulation in self._simulations:
-            simulation.stop()
+        super().stop()
 
     def result(self) -> Found:
         """What is made of everything that is done so far."""

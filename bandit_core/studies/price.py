@@ -18,7 +18,9 @@ from bandit_core.data.observations import Observations, read_observations
 from bandit_core.experiments.arguments import checked
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
+from bandit_core.simulation.sentences import surest
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.together import Parts
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.feedback import MOST_VISITS, MOST_WAITING
@@ -76,7 +78,7 @@ def read_epsilons(text: str) -> tuple[float, ...]:
 
 def sure_words(epsilon: float) -> str:
     """What ``50% sure`` of someone's answer can become at most: ``73%``."""
-    sure = 100 / (1 + math.exp(-epsilon))
+    sure = surest(epsilon)
     return f"{sure:.0f}%" if sure < 99 else f"{sure:.4g}%"
 
 
@@ -312,7 +314,7 @@ def _affordable(study: Any, *args: Any, **options: Any) -> Any:
         return None
 
 
-class PriceStudy:
+class PriceStudy(Parts):
     """The contest and the searches of every budget being played; polled and stopped like a `Simulation`.
 
     Where so many people cost more than is allowed here, what is simulated stays unknown.
@@ -340,35 +342,19 @@ class PriceStudy:
         return sum(part.steps for part in self._parts)
 
     @property
-    def missing_seconds(self) -> float:
-        """Rough time, on one core, of what is not done, at most."""
-        return sum(part.missing_seconds for part in self._parts)
-
-    @property
     def fraction(self) -> float:
         """Share of the work that is done."""
         return sum(part.fraction for part in self._parts) / max(1, len(self._parts))
-
-    @property
-    def waiting(self) -> bool:
-        """Whether what is to be computed next waits for its turn."""
-        return any(part.waiting for part in self._parts)
 
     @property
     def kept(self) -> bool:
         """Whether the store took every block; nothing of a search is stored."""
         return False
 
-    @property
-    def notices(self) -> list[str]:
-        """What the owner of the run should be told, each once."""
-        return list(dict.fromkeys(notice for part in self._parts for notice in part.notices))
-
     def stop(self) -> None:
         """Stop soon; what is finished is kept."""
         self.stopped = True
-        for part in self._parts:
-            part.stop()
+        super().stop()
 
     def run(self, jobs: int | None = None, on_progress: Callable[[PriceStudy], None] | None = None) -> Price | None:
         """Play what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""

@@ -20,6 +20,7 @@ from bandit_core.model import Privacy
 from bandit_core.policies.stopping import Rule, StoppingPolicy, stopping_policies
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.together import Parts
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.rewards import Arm, Bernoulli, TwoPoint
@@ -205,7 +206,7 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()), error
 
 
-class RollOutStudy:
+class RollOutStudy(Parts):
     """The searches and the tests being played, once; polled and stopped like a `Simulation`.
 
     The quickest search of each private trust model is then played without noise, too, on the same streams.
@@ -252,7 +253,7 @@ class RollOutStudy:
         if self._noiseless is None:
             mine = ([self._specs[place] for place in self._of_trust(privacy)] for privacy, _ in self.question.epsilons)
             later = sum(max(spec.trials * spec.trial_seconds for spec in specs) for specs in mine)
-        return later + sum(part.missing_seconds for part in self._parts)
+        return later + super().missing_seconds
 
     @property
     def fraction(self) -> float:
@@ -272,29 +273,14 @@ class RollOutStudy:
         )
 
     @property
-    def waiting(self) -> bool:
-        """Whether what is to be computed next waits for its turn."""
-        return any(part.waiting for part in self._parts)
-
-    @property
     def kept(self) -> bool:
         """Nothing of the searches is stored."""
         return False
 
     @property
-    def notices(self) -> list[str]:
-        """What the owner of the run should be told."""
-        return list(dict.fromkeys(notice for test in self._tests for notice in test.notices))
-
-    @property
     def stopped(self) -> bool:
         """Whether somebody asked for a stop."""
         return self._search.stopped
-
-    def stop(self) -> None:
-        """Stop soon; runs that are done are kept."""
-        for part in self._parts:
-            part.stop()
 
     def run(
         self, jobs: int | None = None, on_progress: Callable[[RollOutStudy], None] | None = None

@@ -8,17 +8,13 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bandit_core.mechanisms.randomised_response import CTB
+from bandit_core.simulation.sentences import surest
 from ui import theme
 from ui.learn import jokes, pictures
 from ui.learn.step import Number, Scale, Step, Told
 
 PEOPLE = 10_000
 CHANCES = (0.1, 1.0, 3.0)  # budgets whose chance of the truth stands in the picture
-
-
-def _limit(epsilon: float) -> float:
-    """How often the best observer is right, in percent."""
-    return 100 / (1 + math.exp(-epsilon))
 
 
 def _sample(at: float, seed: int) -> Number:
@@ -33,7 +29,7 @@ def _draw(right: Number, at: float, dark: bool, height: int) -> go.Figure:
     figure, grid = go.Figure(), np.geomspace(jokes.EPSILONS[0], jokes.EPSILONS[-1], 60)
     figure.add_scatter(
         x=grid,
-        y=[_limit(epsilon) for epsilon in grid],
+        y=[surest(epsilon) for epsilon in grid],
         mode="lines",
         name="what the coin allows",
         line={"color": theme.quiet(dark), "width": 2},
@@ -42,9 +38,9 @@ def _draw(right: Number, at: float, dark: bool, height: int) -> go.Figure:
     named = [epsilon for epsilon in CHANCES if epsilon != at]
     figure.add_scatter(
         x=named,
-        y=[_limit(epsilon) for epsilon in named],
+        y=[surest(epsilon) for epsilon in named],
         mode="markers+text",
-        text=[f"{_limit(epsilon):.0f}%" for epsilon in named],
+        text=[f"{surest(epsilon):.0f}%" for epsilon in named],
         textposition="top left",
         name="chances",
         showlegend=False,
@@ -61,7 +57,7 @@ def _draw(right: Number, at: float, dark: bool, height: int) -> go.Figure:
 
 def _told(right: Number, at: float) -> Told:
     luck = Number(right.value - 50, right.error)
-    numbers = {"right": right, "limit": Number(round(_limit(at), 1 if _limit(at) < 99 else 2))}
+    numbers = {"right": right, "limit": Number(round(surest(at), 1 if surest(at) < 99 else 2))}
     chance = f"At ε = {at:g} the coin tells the truth {numbers['limit'].value:g}% of the time. "
     head = f"{chance}The observer was right about **{right}%** of 10,000 people"
     if luck.verdict == "unclear":

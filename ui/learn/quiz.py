@@ -6,12 +6,12 @@ reads this file can make one.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from hashlib import sha256
 
 import streamlit as st
 
+from bandit_core.simulation.sentences import surest
 from ui.learn.classroom import LETTERS
 
 CHECK = 4  # letters of the checksum
@@ -29,7 +29,7 @@ class Question:
 
 def _truth(epsilon: float) -> str:
     """How often the coin of step 2 tells the truth."""
-    return f"{100 / (1 + math.exp(-epsilon)):.0f}% of the time"
+    return f"{surest(epsilon):.0f}% of the time"
 
 
 QUESTIONS = (

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.mechanisms.losses import Round, chance_of_right_guess, play_round
+from bandit_core.simulation.sentences import surest
 from ui import charts, theme, words
 from ui.mechanisms.answer import Choice, choice
 from ui.page_fields import Fields
@@ -138,7 +139,7 @@ def draw(fields: Fields) -> None:
     right = sum(score.values())
     tally = f" You were right in {right} of {len(score)} rounds." if score else ""
     nats = answers * chosen.epsilon
-    limit = 100 / (1 + math.exp(-min(nats, 700.0)))
+    limit = surest(nats)
     st.markdown(
         f"The best guess is right with a chance of **{100 * sure:.3g}%**."
         + (

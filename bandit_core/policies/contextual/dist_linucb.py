@@ -34,7 +34,6 @@ from bandit_core.jit.decorators import piece
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.contextual import Arrival, Visitor, clipped, greedy_arm, play_users, shrunk
 from bandit_core.kernels.indices_ahead import arm_ahead
-from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
 from bandit_core.kernels.play import Rule, Stream, uniform
 from bandit_core.kernels.poisson import poisson
 from bandit_core.kernels.released_sums import DIAGONAL, numbers_of
@@ -234,14 +233,8 @@ def _open(numbers: Numbers, known: Known, t: int, stream: Stream) -> None:
         for i in range(d):
             known.moment[i] = known.total[at] / numbers.levels * DIAGONAL
             at += 1
-        if not factorise(known.gram, shift, known.factor, known.signal):
-            continue
-        solve_factored(known.factor, known.moment, known.estimate[model])
-        if numbers.optimistic:
-            invert_factored(known.factor, known.inverses[model], d if models > 1 else 1, known.signal)
-    root = math.sqrt(numbers.ridge + 3.0 * bound) - math.sqrt(numbers.ridge)
-    privacy = sd * numbers.vector_bound / math.sqrt(numbers.ridge + bound) + root
-    known.bonus[0] = numbers.width + numbers.confidence * privacy
+        jdp_linucb.solve(numbers, known, model, shift)
+    known.bonus[0] = jdp_linucb.bonus(numbers, sd, bound)
 
 
 RULE = Rule("by_secure_sums", start, choose, learn, loop=play_users)
@@ -253,8 +246,8 @@ def _prepare(setup: RunSetup) -> KernelCall:
     g, noise, d = levels(size), variance_of(setup), contexts.dimension
     count = len(batches(setup.horizon, parameters.first, parameters.growth))
     every = size * contexts.models * count
-    matrices, optimistic = count * contexts.models, parameters.confidence != "off"
-    bound = 2 * math.sqrt(d) + 2 * math.sqrt(math.log(6 * matrices / parameters.alpha))
+    optimistic = parameters.confidence != "off"
+    bound, vector_bound = jdp_linucb.noise_bounds(d, count * contexts.models, parameters.alpha)
     numbers = Numbers(
         levels=float(g),
         variance=noise,
@@ -264,7 +257,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
         ridge=parameters.ridge,
         sd=math.sqrt(noise) / g,
         matrix_bound=bound if optimistic else 2 * parameters.shift * math.sqrt(d),
-        vector_bound=math.sqrt(2) * (math.sqrt(d) + math.sqrt(2 * math.log(3 * matrices / parameters.alpha))),
+        vector_bound=math.sqrt(2) * vector_bound,
         width=parameters.width if optimistic else 0.0,
         confidence=parameters.confidence if optimistic else 0.0,
         optimistic=optimistic,

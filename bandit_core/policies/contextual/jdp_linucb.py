@@ -59,7 +59,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.jit.decorators import piece
+from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, shrunk
 from bandit_core.kernels.indices_ahead import arm_ahead
@@ -313,6 +313,25 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visit
 
 
 @piece
+def solve(numbers: Any, known: Any, model: int, shift: float) -> None:
+    """Solve the sums of a model; where the matrix is not positive definite the last solution stands."""
+    models, d = known.estimate.shape
+    if not factorise(known.gram, shift, known.factor, known.signal):
+        return
+    solve_factored(known.factor, known.moment, known.estimate[model])
+    if numbers.optimistic:
+        invert_factored(known.factor, known.inverses[model], d if models > 1 else 1, known.signal)
+
+
+@inlined
+def bonus(numbers: Any, sd: float, bound: float) -> float:
+    """beta, for the noise ``sd`` of a release whose matrix is within ``bound``."""
+    root = math.sqrt(numbers.ridge + 3.0 * bound) - math.sqrt(numbers.ridge)
+    privacy = sd * numbers.vector_bound / math.sqrt(numbers.ridge + bound) + root
+    return numbers.width + numbers.confidence * privacy
+
+
+@piece
 def release(numbers: Numbers, known: Known, t: int, stream: Stream) -> None:
     """Solve with new noise; of a model whose matrix is not positive definite the last solution stands."""
     known.counted[0] += 1
@@ -322,18 +341,11 @@ def release(numbers: Numbers, known: Known, t: int, stream: Stream) -> None:
     sd = numbers.sd * _spread(numbers, known.spread, place)
     bound = sd * numbers.matrix_bound
     shift = numbers.ridge + (2.0 * bound if numbers.optimistic else bound)
-    models, d = known.estimate.shape
-    for model in range(models):
+    for model in range(known.estimate.shape[0]):
         add_waiting(known.sums, model)
         with_noise(known.sums, model, known.noise.now, numbers.sd, numbers.ratio, known.gram, known.moment)
-        if not factorise(known.gram, shift, known.factor, known.signal):
-            continue
-        solve_factored(known.factor, known.moment, known.estimate[model])
-        if numbers.optimistic:
-            invert_factored(known.factor, known.inverses[model], d if models > 1 else 1, known.signal)
-    root = math.sqrt(numbers.ridge + 3.0 * bound) - math.sqrt(numbers.ridge)
-    privacy = sd * numbers.vector_bound / math.sqrt(numbers.ridge + bound) + root
-    known.bonus[0] = numbers.width + numbers.confidence * privacy
+        solve(numbers, known, model, shift)
+    known.bonus[0] = bonus(numbers, sd, bound)
 
 
 @piece
@@ -351,6 +363,14 @@ def _spread(numbers: Numbers, spread: np.ndarray, place: int) -> float:
 RULE = Rule("by_private_sums", start, choose, learn, loop=play_users)
 
 
+def noise_bounds(dimension: int, matrices: int, alpha: float) -> tuple[float, float]:
+    """Bounds of |W| and of |h| / sqrt(2) at all of so many matrices, over the noise of a release; see the head."""
+    root = math.sqrt(dimension)
+    return 2 * root + 2 * math.sqrt(math.log(6 * matrices / alpha)), root + math.sqrt(
+        2 * math.log(3 * matrices / alpha)
+    )
+
+
 def numbers_for(setup: RunSetup, matrix_bound: float | None = None) -> Numbers:
     """With optimism, or with ``matrix_bound`` as the shift of greedy least squares."""
     parameters, contexts, kept = setup.parameters, family.contexts_of(setup), account(setup)
@@ -358,9 +378,9 @@ def numbers_for(setup: RunSetup, matrix_bound: float | None = None) -> Numbers:
     tree = parameters.counter == "tree"
     terms = (np.ones(kept.times),) * 2 if tree else exponentials(kept.releases)
     ratio = 1.0 if paper else math.sqrt(2)
-    matrices = kept.releases * contexts.models
+    proved, vector_bound = noise_bounds(d, kept.releases * contexts.models, parameters.alpha)
     printed = math.sqrt(2) * (4 * math.sqrt(d) + 2 * math.log(2 * setup.horizon / parameters.alpha))
-    bound = printed if paper else 2 * math.sqrt(d) + 2 * math.sqrt(math.log(6 * matrices / parameters.alpha))
+    bound = printed if paper else proved
     optimistic = matrix_bound is None
     return Numbers(
         counter=Counter(tree, *terms),
@@ -372,7 +392,7 @@ def numbers_for(setup: RunSetup, matrix_bound: float | None = None) -> Numbers:
         refresh=parameters.refresh,
         ridge=parameters.ridge,
         matrix_bound=bound if matrix_bound is None else matrix_bound,
-        vector_bound=ratio * (math.sqrt(d) + math.sqrt(2 * math.log(3 * matrices / parameters.alpha))),
+        vector_bound=ratio * vector_bound,
         width=parameters.width if optimistic else 0.0,
         confidence=parameters.confidence if optimistic else 0.0,
         optimistic=optimistic,
