@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.export import command_options, frames
 from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
@@ -68,12 +68,12 @@ class _Parser(argparse.ArgumentParser):
 
 def _document(spec: str) -> Any:
     """What SPEC names: the experiment of a preset, or what a file says, not yet checked."""
-    from bandit_core.experiments.experiment import MOST_SPEC_BYTES, parse_document, read_document
+    from bandit_core.experiments.experiment import MAX_SPEC_BYTES, parse_document, read_document
     from bandit_core.experiments.presets import load_preset, preset_names
 
     if spec == "-":
         try:
-            text = sys.stdin.read(MOST_SPEC_BYTES + 1)
+            text = sys.stdin.read(MAX_SPEC_BYTES + 1)
         except UnicodeDecodeError as error:
             raise InputError([Issue("standard input", None, f"is not UTF-8 text: {error}")]) from None
         return parse_document(text, "json", "standard input")
@@ -189,7 +189,7 @@ def _export(options: argparse.Namespace) -> int:
     lessons = []
     for place, make in enumerate(made):
         positions = make()
-        addition = places.live_addition(positions) if options.live else None
+        addition = paths.live_addition(positions) if options.live else None
         results = finished(positions, _jobs(options.jobs))
         if results is None:
             return INTERRUPTED
@@ -288,14 +288,14 @@ def _stopping(options: argparse.Namespace) -> int:
 
 def _audit(options: argparse.Namespace) -> int:
     frames.check(options.out)
-    from bandit_core.auditing.auditor import MOST_SAMPLES, audit
+    from bandit_core.auditing.auditor import MAX_SAMPLES, audit
     from bandit_core.auditing.subjects import subject
 
     known = subject(options.name)
     numbers = {name: notation.read_number(getattr(options, name)) for name in _AUDIT_NUMBERS}
     allowed = {
         "epsilon": (lambda x: 0 < x <= 100, "a number above 0, at most 100"),
-        "samples": (lambda x: x == int(x) and 4 <= x <= MOST_SAMPLES, f"a whole number from 4 to {MOST_SAMPLES}"),
+        "samples": (lambda x: x == int(x) and 4 <= x <= MAX_SAMPLES, f"a whole number from 4 to {MAX_SAMPLES}"),
         "seed": (lambda x: x == int(x) and 0 <= x < 2**63, "a whole number, 0 or more"),
         "confidence": (lambda x: 0.5 <= x < 1, "a number from 0.5 to below 1"),
     }
@@ -329,7 +329,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     from bandit_core.simulation.costs import estimated_seconds
 
     names = papers.names_of(options.names)
-    here = reproductions.FOLDER if places.IS_CHECKOUT or options.table else Path("results")  # never among packages
+    here = reproductions.FOLDER if paths.IS_CHECKOUT or options.table else Path("results")  # never among packages
     folder = here if options.out is None else Path(options.out)
     if options.table:
         from bandit_core.literature.claims_table import changes, table
@@ -348,8 +348,8 @@ def _reproduce(options: argparse.Namespace) -> int:
     wanted = sorted((papers.played()[name] for name in names), key=lambda each: estimated_seconds(each.experiment, 1))
     for place, each in enumerate(wanted, 1):
         whole = each.experiment.trials
-        told = f"{each.name} ({place} of {len(wanted)}), {min(trials or whole, whole)} of {whole} trials"
-        print(told, file=sys.stderr)
+        text = f"{each.name} ({place} of {len(wanted)}), {min(trials or whole, whole)} of {whole} trials"
+        print(text, file=sys.stderr)
         path = reproductions.reproduce(each.name, folder, trials, jobs, options.fresh, finished)
         if path is None:
             return INTERRUPTED
@@ -392,15 +392,15 @@ def _app(options: argparse.Namespace) -> int:
     port = notation.read_number(options.port)
     if not isinstance(port, int) or not 0 < port < 65536:
         raise InputError([Issue("port", options.port, "a whole number from 1 to 65535")])
-    places.require_app()
-    sys.argv = ["streamlit", "run", str(places.ROOT / "app.py"), f"--server.port={port}"]
+    paths.require_app()
+    sys.argv = ["streamlit", "run", str(paths.ROOT / "app.py"), f"--server.port={port}"]
     runpy.run_module("streamlit", run_name="__main__")  # in this process, so that signals reach it; does not return
     return DONE
 
 
 def _site(options: argparse.Namespace) -> int:
     jobs = _jobs(options.jobs)
-    build = places.app_module("ui.site.build")
+    build = paths.app_module("ui.site.build")
     lessons = options.lessons.split(",") if options.lessons else build.LESSONS
     written = build.write(options.folder, options.base, lessons, lambda positions: finished(positions, jobs))
     if written is None:
@@ -475,7 +475,7 @@ def _list(options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     called = "bandit-lab" if Path(sys.argv[0]).stem == "bandit-lab" else "python -m bandit_core"
     parser = _Parser(prog=called, description=(__doc__ or "").partition("\n")[0], allow_abbrev=False)
-    parser.add_argument("--version", action="version", version=places.project_version())
+    parser.add_argument("--version", action="version", version=paths.project_version())
     parser.set_defaults(act=lambda _: print(parser.format_help(), end=""))
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
 

@@ -6,7 +6,7 @@ Meanwhile a second visitor opens `LOADS` small pictures, one after the other. So
 there. The table says what the attack reached and what it took: the second visitor's median and 95th percentile, both
 divided by those just before, and memory of the server. Every scene is bounded in count and time, and the server is
 stopped in the end. Exit code 1 where a try reached something else than `EXPECTED` says, or nothing, where a ratio of
-95th percentiles reaches `MOST_RATIO`, or memory `MOST_MEMORY`. docs/security.md lists the attacks with their tests.
+95th percentiles reaches `MAX_RATIO`, or memory `MAX_MEMORY`. docs/security.md lists the attacks with their tests.
 
 ``--small`` opens one picture where there are `LOADS`, and judges no times: a test plays some scenes so.
 """
@@ -42,10 +42,10 @@ LIMITS = {
 }  # fmt: skip
 STAY = 5.0  # seconds in front of a run
 LOADS, LONGEST = 16, 60.0  # pictures of the second visitor during one attack, and seconds after which it ends
-MOST_RATIO, MOST_MEMORY = 5.0, 1250  # MiB; see docs/hosting.md
+MAX_RATIO, MAX_MEMORY = 5.0, 1250  # MiB; see docs/hosting.md
 FORGOTTEN_SECONDS = 35.0  # half a minute, and the second visitor's look
 MIB = 2**20
-MOST_BYTES = 20 * MIB - 1000  # of a file: with what a browser puts around it, the server's own limit is 20 MiB
+MAX_BYTES = 20 * MIB - 1000  # of a file: with what a browser puts around it, the server's own limit is 20 MiB
 GROUPS = ",".join(f"{0.1 + place / 100:.2f}" for place in range(1000))
 DIFFERENT = ",".join(f"empirical(0:{400_000 + place},1:{500_000 - place})" for place in range(300))
 WRITTEN = ",".join(f"0.{10 + place % 90}" for place in range(25_000))
@@ -96,15 +96,15 @@ EXPECTED = {  # what every try of an attack reaches: a pattern of what the page 
     "30 files of 20 MB in one tab": "^[012] kept, (28|29|30) refused$",  # those of closed tabs count for a while
     "24 files of 20 MB in 8 tabs": r"^\d+ kept, (1[4-9]|2\d) refused$",
 }
-LONG = ("explore", "arms=beta(2,1)x2&lines=kl-ucb&T=1e9&n=15")
+LONG_RUN = ("explore", "arms=beta(2,1)x2&lines=kl-ucb&T=1e9&n=15")
 TABLES: dict[str, Callable[[], str]] = {  # for "Your numbers", 20 MB at most
     "a sound table of 20 MB": lambda: "A,B\n" + "0.1234,0.5678\n" * 1_400_000,
     "800 equal headings": lambda: ",".join(["a"] * 800) + "\n" + ",".join(["1"] * 800),
     "10,000 equal headings": lambda: ",".join(["a"] * 10_000) + "\n" + ",".join(["1"] * 10_000),
-    "a line of commas": lambda: "," * MOST_BYTES,
+    "a line of commas": lambda: "," * MAX_BYTES,
     "a million columns": lambda: ",".join(["a"] * 10**6) + "\n" + ",".join(["1"] * 10**6),
     "1.5 million bad cells": lambda: "A,B\n" + "bad,word\n" * 750_000,
-    "20 MB of line ends": lambda: "A,B\n1,0" + "\n" * (MOST_BYTES - 7),
+    "20 MB of line ends": lambda: "A,B\n1,0" + "\n" * (MAX_BYTES - 7),
     "rows of 10 million cells": lambda: ",".join(f"a{place}" for place in range(1000)) + ("\n" + "," * 999) * 9_990,
 }
 SPECS: dict[str, tuple[str, Callable[[], str]]] = {  # for "Load a settings file", 1 MB at most
@@ -147,8 +147,8 @@ async def link(server: Server, page: str, address: str, stay: float = STAY) -> s
 async def long_runs(server: Server, seed: int) -> str:
     """Twice as many runs of hours as may go at once, each in a tab of its own."""
     tabs = 2 * int(LIMITS["LAB_MAX_RUNS"])
-    addresses = [f"{LONG[1]}&seed={tabs * seed + tab}" for tab in range(tabs)]
-    answers = await asyncio.gather(*(link(server, LONG[0], address, LONGEST / 4) for address in addresses))
+    addresses = [f"{LONG_RUN[1]}&seed={tabs * seed + tab}" for tab in range(tabs)]
+    answers = await asyncio.gather(*(link(server, LONG_RUN[0], address, LONGEST / 4) for address in addresses))
     return f"{sum(each.startswith('Run was pressed') for each in answers)} runs pressed"
 
 
@@ -185,7 +185,7 @@ async def spec(server: Server, content: bytes, form: str) -> str:
 
 async def many_files(server: Server, tabs: int, files: int) -> str:
     """Send files of 20 MB to each of several tabs, never chosen on the page, and close all tabs."""
-    content, kept, refused = b" " * MOST_BYTES, 0, 0
+    content, kept, refused = b" " * MAX_BYTES, 0, 0
     async with contextlib.AsyncExitStack() as stack:
         for _ in range(tabs):
             visitor = await stack.enter_async_context(visiting(server, "your-numbers"))
@@ -276,7 +276,7 @@ async def all_of(server: Server, names: list[str], small: bool) -> bool:
         print(*rows[-1], sep="\t", file=sys.stderr, flush=True)
     heads = ["attack", "tries", "reached", "alone, p95, s", "beside it, p95, s", "medians, ratio", "p95, ratio"]
     print_table([*heads, "memory, MiB", "highest so far, MiB", "as expected"], rows)
-    good = all(row[1] and row[-1] and row[8] < MOST_MEMORY and (small or row[6] < MOST_RATIO) for row in rows)
+    good = all(row[1] and row[-1] and row[8] < MAX_MEMORY and (small or row[6] < MAX_RATIO) for row in rows)
     if not small:
         seconds = await forgotten(server)
         print(f"Files of a closed tab, with no other visitor: forgotten after {seconds:.0f} s.")

@@ -51,7 +51,7 @@ def ours() -> None:
     print(json.dumps({"wall": wall, "processor": used, "regret": regret, "mib": peak_mib(), "versions": {}}))
 
 
-def told(command: list[str]) -> dict:
+def message(command: list[str]) -> dict:
     """The last line of a program's output, as JSON."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -74,13 +74,13 @@ def compare(folder: Path) -> None:
 
     def peer(name: str, horizon: int, trials: int, jobs: int) -> dict:
         sizes = [str(horizon), str(trials), str(jobs)]
-        return told([python, script, name, json.dumps(MEANS), *sizes])
+        return message([python, script, name, json.dumps(MEANS), *sizes])
 
     print(f"{machine()}; load average {os.getloadavg()[0]:.1f} before", end=", ")
-    before = told([sys.executable, "-m", "benchmarks.bench_peers", "--ours"])
+    before = message([sys.executable, "-m", "benchmarks.bench_peers", "--ours"])
     research = peer("SMPyBandits", HORIZON, TRIALS, JOBS)
     production = peer("mabwiser", HORIZON, 1, 1)
-    after = told([sys.executable, "-m", "benchmarks.bench_peers", "--ours"])
+    after = message([sys.executable, "-m", "benchmarks.bench_peers", "--ours"])
     print(f"{os.getloadavg()[0]:.1f} after", end="\n\n")
     # The slower of our two measurements is the one to compare with.
     mine = {key: max(before[key], after[key]) for key in ("processor", "wall", "mib")} | {"regret": after["regret"]}

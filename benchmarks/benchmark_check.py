@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CELL = ["policy", "task", "epsilon", "users"]
-MORE, MOST_RUNS = 4, 10_000  # times the runs of the row
+MORE, MAX_RUNS = 4, 10_000  # times the runs of the row
 NEEDED = 0.9
 NORMAL = 1.959964
 
@@ -49,7 +49,7 @@ def fresh_losses(row: dict[str, Any], salt: str, jobs: int | None) -> np.ndarray
     task = next(task for task in benchmark.TASKS if task.name == row["task"])
     epsilon = None if math.isnan(row["epsilon"]) else float(row["epsilon"])
     cell = benchmark.Cell(registry()[row["policy"]], task, epsilon, int(row["users"]), salt)
-    asked = cell.experiment(min(MOST_RUNS, MORE * int(row["runs"])))
+    asked = cell.experiment(min(MAX_RUNS, MORE * int(row["runs"])))
     [line] = Simulation(asked, Store(None, 0)).run(jobs).lines
     assert line is not None
     return np.asarray(line.regret[:, -1])

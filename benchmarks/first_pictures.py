@@ -17,18 +17,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Block
-from bandit_core.simulation import beforehand
+from bandit_core.simulation import bundled_results
 from bandit_core.simulation.prepared import key_here
 from bandit_core.simulation.store import Store, default_store
 
-MOST_LOOKS = 20  # at a page whose studies follow one another
+MAX_LOOKS = 20  # at a page whose studies follow one another
 
 
 @dataclass(frozen=True)
-class Asked(beforehand.Beforehand):
+class Asked(bundled_results.Beforehand):
     """Stands for the file that is to be made: has nothing, and notes what it is asked for."""
 
     lines: dict[str, tuple[Experiment, int]] = field(default_factory=dict)  # with the most trials, by key
@@ -42,12 +42,12 @@ class Asked(beforehand.Beforehand):
 
 def visit(page: str, **address: str) -> None:
     """Open a page and wait for all that begins by itself."""
-    screen = AppTest.from_file(str(places.ROOT / "app.py"), default_timeout=600)
+    screen = AppTest.from_file(str(paths.ROOT / "app.py"), default_timeout=600)
     for name, value in address.items():
         screen.query_params[name] = value
     if page != "home":
         screen.switch_page(f"pages/{page}.py")
-    for _ in range(MOST_LOOKS):
+    for _ in range(MAX_LOOKS):
         screen.run()
         assert not screen.exception, screen.exception[0].stack_trace
         runs = [value for name, value in screen.session_state.to_dict().items() if name.startswith("run-")]
@@ -85,14 +85,14 @@ def main() -> None:
 
     runner.FORGOTTEN_SECONDS = math.inf  # nobody looks while these runs go on
     store = default_store()
-    store.beforehand = asked = Asked(beforehand.FILE, "")
+    store.bundled_results = asked = Asked(bundled_results.FILE, "")
     for page in menu.pages():
         visit(page.name)
     for number in range(1, len(STEPS) + 1):
         visit("learn", step=str(number))
     written = list(blocks(store, asked.lines))
-    beforehand.write(beforehand.FILE, written)
-    print(f"{len(written)} of {len(asked.lines)} lines, {beforehand.FILE.stat().st_size / 2**20:.1f} MiB")
+    bundled_results.write(bundled_results.FILE, written)
+    print(f"{len(written)} of {len(asked.lines)} lines, {bundled_results.FILE.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

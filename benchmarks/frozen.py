@@ -108,8 +108,8 @@ def table(only: list[str]) -> dict[str, str]:
         for params in variants(policy):
             rows = {way: played(way, document) for way, document in documents(policy, params).items()}
             if set(rows.values()) != {"-"}:
-                told = " ".join(f"{name}={value}" for name, value in params.items())
-                found[f"{policy.name} {told}".strip()] = " ".join(rows.get(way, "-") for way in WAYS)
+                message = " ".join(f"{name}={value}" for name, value in params.items())
+                found[f"{policy.name} {message}".strip()] = " ".join(rows.get(way, "-") for way in WAYS)
     return found
 
 

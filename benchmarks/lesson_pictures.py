@@ -10,7 +10,7 @@ from ui.learn import course
 from ui.teach.view import PICTURES
 
 WIDTH, HEIGHT, EDGE = 260, 110, 8  # pixels
-MOST_POINTS, MOST_DOTS = 60, 120
+MAX_POINTS, MAX_DOTS = 60, 120
 
 
 def main() -> None:
@@ -70,14 +70,14 @@ def _shape(trace: go.Scatter | go.Bar, left: np.ndarray, top: np.ndarray, width:
         )
     colour, drawn = trace.line.color or trace.marker.color, ""
     if "lines" in (trace.mode or "") and trace.line.width:
-        every = max(1, len(left) // MOST_POINTS)
+        every = max(1, len(left) // MAX_POINTS)
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(left[::every], top[::every], strict=True))
         drawn = f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{min(6, trace.line.width)}"/>'
     if "markers" in (trace.mode or ""):
         sizes = np.broadcast_to(np.asarray(6 if trace.marker.size is None else trace.marker.size, float), len(left))
-        seen = np.flatnonzero(sizes)[:: max(1, np.count_nonzero(sizes) // MOST_DOTS)]
+        seen = np.flatnonzero(sizes)[:: max(1, np.count_nonzero(sizes) // MAX_DOTS)]
         drawn += "".join(
-            f'<circle cx="{left[place]:.1f}" cy="{top[place]:.1f}" r="{3 if len(left) < MOST_POINTS else 2}" '
+            f'<circle cx="{left[place]:.1f}" cy="{top[place]:.1f}" r="{3 if len(left) < MAX_POINTS else 2}" '
             f'fill="{colour}"/>'
             for place in seen
         )

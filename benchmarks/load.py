@@ -56,7 +56,7 @@ GROWTH_MB, WARM = 40, 600
 MANY_TABS = 400
 STEP = LESSONS[0]  # which the class guesses at
 GUESSING = 20.0  # seconds within which the phones of a class guess
-MOST_LOG = 10_000  # bytes that a server may write while many tabs are open
+MAX_LOG = 10_000  # bytes that a server may write while many tabs are open
 USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless somebody says otherwise
 PATIENCE = 600.0  # seconds that a wandering visitor waits for a page: the machine may be busy, and kernels not compiled
 RATIOS = {  # scenes of many beside the same for one alone
@@ -244,7 +244,7 @@ async def many_tabs(server: Server, count: int) -> bool:
     print_table(heads, [[count, len(times), middle, late, most, server.megabytes(), written, healthy]])
     for each in wrong[:3]:
         print(each[:300], file=sys.stderr)
-    return not wrong and healthy and written < MOST_LOG
+    return not wrong and healthy and written < MAX_LOG
 
 
 async def _timed(visitor: Visitor, label: str | None = None) -> float:
@@ -257,11 +257,11 @@ async def _timed(visitor: Visitor, label: str | None = None) -> float:
     return time.perf_counter() - start
 
 
-async def _phone(visitor: Visitor, option: str, told: str, after: float, times: dict[str, list[float]]) -> float:
+async def _phone(visitor: Visitor, option: str, message: str, after: float, times: dict[str, list[float]]) -> float:
     """Join, guess after some seconds, and look by itself until the answer is there; when that was."""
     times["join"].append(await _timed(visitor))
     start, guessed = time.perf_counter(), False
-    while not any(told in words for words in visitor.words):
+    while not any(message in words for words in visitor.words):
         await asyncio.sleep(EVERY)
         times["look"].append(await _time_of(visitor.look()))
         if not guessed and time.perf_counter() - start > after:

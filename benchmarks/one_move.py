@@ -15,10 +15,10 @@ from types import CodeType, FrameType
 
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import places
+from bandit_core import paths
 from benchmarks.measuring import print_table
 
-PARTS = tuple(str(places.ROOT / part) for part in ("app.py", "pages", "ui", "bandit_core"))
+PARTS = tuple(str(paths.ROOT / part) for part in ("app.py", "pages", "ui", "bandit_core"))
 POSITIONS = (1.0, 0.5, 0.3, 0.5)  # the first two load and compile what the others need
 
 
@@ -50,13 +50,13 @@ class Calls:
         """Calls by file."""
         found: Counter[str] = Counter()
         for code, number in self.functions.items():
-            found[str(Path(code.co_filename).relative_to(places.ROOT))] += number
+            found[str(Path(code.co_filename).relative_to(paths.ROOT))] += number
         return found
 
 
 def moves() -> list[Calls]:
     """What each position of the slider runs through."""
-    screen = AppTest.from_file(str(places.ROOT / "app.py"), default_timeout=600)
+    screen = AppTest.from_file(str(paths.ROOT / "app.py"), default_timeout=600)
     screen.switch_page("pages/explore.py")
     screen.run()
     (slider,) = (each for each in screen.get("select_slider") if "epsilon" in each.key)

@@ -106,14 +106,14 @@ def main() -> None:
         start, processor = time.perf_counter(), processor_seconds()
         regret = work(means, horizon, trials, jobs)
         wall, processor = time.perf_counter() - start, processor_seconds() - processor
-    told = {
+    message = {
         "wall": wall,
         "processor": processor,
         "regret": regret,
         "mib": peak_mib(),
         "versions": {name: version(name) for name in (name, "numpy", "scipy")} | {"python": sys.version.split()[0]},
     }
-    print(json.dumps(told))
+    print(json.dumps(message))
 
 
 if __name__ == "__main__":

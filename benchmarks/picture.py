@@ -39,11 +39,11 @@ def numbers() -> tuple[str, str]:
     free, curator, nobody = (line for line in result.lines if line is not None)
     losses = [f"{line.mean[-1]:.0f}" for line in (free, curator, nobody)]
     prices = [f"{line.ratio_to(free)[0]:.1f}" for line in (curator, nobody)]
-    told = (
+    message = (
         "without privacy about {} lost rewards in 10,000 users, with a trusted curator about {}, "
         "where nobody is trusted about {}."
     )
-    return told.format(*losses), "by about {} where a curator is trusted and by about {} where nobody is".format(
+    return message.format(*losses), "by about {} where a curator is trusted and by about {} where nobody is".format(
         *prices
     )
 

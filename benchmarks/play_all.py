@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from bandit_core import places
+from bandit_core import paths
 
 TABLES = {"figures-table": "docs/reproduce.md", "scores-table": "docs/benchmark.md"}  # what a step prints goes there
 STEPS: dict[str, tuple[str, ...]] = {
@@ -30,10 +30,10 @@ def play(name: str) -> int:
     """Run one step from the project's folder; its exit code."""
     command = [sys.executable, "-m", *STEPS[name]]
     if name not in TABLES:
-        return subprocess.run(command, cwd=places.ROOT, check=False).returncode
-    done = subprocess.run(command, cwd=places.ROOT, check=False, stdout=subprocess.PIPE)
+        return subprocess.run(command, cwd=paths.ROOT, check=False).returncode
+    done = subprocess.run(command, cwd=paths.ROOT, check=False, stdout=subprocess.PIPE)
     if done.returncode == 0:
-        (places.ROOT / TABLES[name]).write_bytes(done.stdout)
+        (paths.ROOT / TABLES[name]).write_bytes(done.stdout)
     return done.returncode
 
 

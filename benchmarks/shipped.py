@@ -2,10 +2,9 @@
 
 Results ship as rows of the benchmark, figures of papers, and the blocks of pages' first pictures.
 ``presets/verified.json`` says with which code they were last seen to come out: for each policy a hash of what its
-kernels are called with, and of their code, in all its rows and figures; for the blocks see `beforehand`. Where that
-differs now, the first runs are played: if they give the shipped numbers, this is noted in that file, and no result that
-ships is touched. If they do not, the command says what has to be played anew, and the exit code is 1.
-
+kernels are called with, and of their code, in all its rows and figures; for the blocks see `bundled_results`. Where
+that differs now, the first runs are played: if they give the shipped numbers, this is noted in that file, and no result
+that ships is touched. If they do not, the command says what has to be played anew, and the exit code is 1.
 Runs are compared to the digits that ship. Libraries of another machine may round logarithms differently: what differs
 there may differ before the edit, too.
 """
@@ -24,7 +23,7 @@ from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.literature import papers, reproductions
 from bandit_core.literature.reproductions import Shipped, averaged
 from bandit_core.policies import registry
-from bandit_core.simulation import beforehand
+from bandit_core.simulation import bundled_results
 from bandit_core.simulation.costs import trial_seconds
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import prepared_lines
@@ -97,13 +96,13 @@ def _as_drawn(shipped: Shipped | None, number: int) -> Callable[[LineResult], bo
 
 def blocks() -> Iterator[tuple[str, Line]]:
     """The blocks of first pictures, with the keys that they have in the file."""
-    file = beforehand.open_shipped()
+    file = bundled_results.open_shipped()
     for key, experiment in {} if file is None else file.questions().items():
         [line] = _lines(_cut(experiment), "benchmarks.first_pictures", [_as_kept(file, key, experiment)])
         yield key, line
 
 
-def _as_kept(file: beforehand.Beforehand, key: str, experiment: Experiment) -> Callable[[LineResult], bool]:
+def _as_kept(file: bundled_results.Beforehand, key: str, experiment: Experiment) -> Callable[[LineResult], bool]:
     """Whether each number of each run is what the block has."""
 
     def agrees(line: LineResult) -> bool:
@@ -136,14 +135,14 @@ def unverified() -> tuple[dict[str, str], list[Line]]:
     for line in lines:
         keys.setdefault(line.policy, []).append(line.key)
     now = {name: hashlib.sha256("".join(each).encode()).hexdigest()[:16] for name, each in keys.items()}
-    noted = beforehand.verified().get("policies", {})
+    noted = bundled_results.verified().get("policies", {})
     other = {name: each for name, each in now.items() if noted.get(name) != each}
     return other, [line for line in lines if line.policy in other]
 
 
 def unknown_blocks() -> dict[str, Line]:
     """Blocks that nobody would find now, by their key in the file."""
-    others = beforehand.verified().get("blocks", {})
+    others = bundled_results.verified().get("blocks", {})
     return {key: line for key, line in blocks() if key not in (line.key, others.get(line.key))}
 
 
@@ -158,8 +157,8 @@ def main() -> int:
         print(f"play anew: python -m {again}")
     seen = {name: each for name, each in policies.items() if name not in other}
     found = {line.key: key for key, line in blocks() if line.key != key and line.policy not in other}
-    noted = {"policies": beforehand.verified().get("policies", {}) | seen, "blocks": found}
-    beforehand.VERIFIED.write_text(json.dumps(noted, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    noted = {"policies": bundled_results.verified().get("policies", {}) | seen, "blocks": found}
+    bundled_results.VERIFIED.write_text(json.dumps(noted, indent=0, sort_keys=True) + "\n", encoding="utf-8")
     return bool(wrong)
 
 

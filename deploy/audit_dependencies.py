@@ -20,18 +20,18 @@ def _told(address: str) -> dict[str, Any] | None:
     """What PyPI says at this address, or None."""
     try:
         with urlopen(address, timeout=30) as answer:
-            told = json.load(answer)
+            message = json.load(answer)
     except (URLError, OSError, ValueError):
         return None
-    return told if isinstance(told, dict) and "vulnerabilities" in told else None
+    return message if isinstance(message, dict) and "vulnerabilities" in message else None
 
 
 def known(index: str, name: str, version: str) -> list[str] | None:
     """What is known against this version of a package; None where nobody could be asked."""
-    told = _told(f"{index}/pypi/{name}/{version}/json") or _told(f"{index}/pypi/{name}/json")
-    if told is None or told["info"]["version"] != version:
+    message = _told(f"{index}/pypi/{name}/{version}/json") or _told(f"{index}/pypi/{name}/json")
+    if message is None or message["info"]["version"] != version:
         return None
-    return [f"{entry['id']} {entry['link']}" for entry in told["vulnerabilities"] if not entry.get("withdrawn")]
+    return [f"{entry['id']} {entry['link']}" for entry in message["vulnerabilities"] if not entry.get("withdrawn")]
 
 
 def main(index: str = "https://pypi.org") -> int:

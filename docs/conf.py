@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ["PYTHONPATH"] = str(ROOT)  # the notebooks run this checkout, too
 
-from bandit_core.places import project_version  # noqa: E402
+from bandit_core.paths import project_version  # noqa: E402
 
 project = "Private Bandit Lab"
 author = copyright = "Private Bandit Lab contributors"

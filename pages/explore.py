@@ -15,6 +15,7 @@ from ui import (
     build_view,
     charts,
     decision_times,
+    export_panel,
     exports,
     figures,
     gallery,
@@ -22,12 +23,11 @@ from ui import (
     lesson,
     menu,
     page_frame,
+    page_lock,
     panels,
-    render_lock,
     runner,
     shared,
     state,
-    take_along,
     theme,
     watch,
     words,
@@ -82,12 +82,12 @@ picture = shared.picture(
 if not alone:
     lab_parts.axes()
 figures.show(picture, "regret-chart", tall=not alone)
-render_lock.shown()
+page_lock.shown()
 if not covered:
     st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
 if alone:
-    told = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
-    st.caption(gallery.methods(best) if best is not None and not note else told)
+    message = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
+    st.caption(gallery.methods(best) if best is not None and not note else message)
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:
     page_frame.leave()
@@ -125,7 +125,7 @@ with download:
         exports.downloads(result)
         if whole is not None and whole.complete:
             st.markdown("**Offline lesson**")
-            take_along.draw(experiment, "explore")
+            export_panel.draw(experiment, "explore")
 with builders:
     if builders.open:
         budget, build, code = st.tabs(["Budget", "Build it", "Code"], key="builders", on_change="rerun")

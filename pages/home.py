@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, figures, gallery, lesson, menu, page_frame, render_lock, runner, shared, state, theme, words
+from ui import charts, figures, gallery, lesson, menu, page_frame, page_lock, runner, shared, state, theme, words
 from ui.menu import Page
 
 PAGE = Page(title="Start", icon="home", place=0, section="", fields="eps")
@@ -37,7 +37,7 @@ if found is not None:
         lambda _: charts.describe(result),
     )
     figures.show(picture, "home")
-    render_lock.shown()
+    page_lock.shown()
     if not covered:
         verdict = shared.kept("home-verdict", whole, None, lambda: gallery.verdict(whole, epsilon))
         st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks(found, before)}")

@@ -34,7 +34,7 @@ if part == "answers":
     watch.learner(chosen.shown[0].name, chosen.epsilon, "mechanisms-watch")
     answer.cost(chosen)
     answer.promise(chosen)
-    answer.facts([one.told for one in chosen.shown])
+    answer.facts([one.described for one in chosen.shown])
     answer.building(chosen)
     answer.public()
 elif part == "batch":

@@ -74,12 +74,12 @@ def _privacy(policy: str) -> Privacy:
 
 def _names(contest: Contest, phone: bool) -> list[str]:
     """What stands beside the rows of a picture, the best score first; on a phone in two short rows."""
-    found, told = _scores(contest), []
+    found, message = _scores(contest), []
     for policy, title in zip(found["policy"], found["title"], strict=True):
         sign = theme.TRUST_SIGNS[_privacy(policy)]
         short = wrap(f"{sign} {title.partition(' (')[0]}", SHORT)
-        told.append("<br>".join(map(escape, short)) if phone else escape(f"{sign} {title}"))
-    return told
+        message.append("<br>".join(map(escape, short)) if phone else escape(f"{sign} {title}"))
+    return message
 
 
 def _height(contest: Contest, phone: bool) -> int:
@@ -131,13 +131,13 @@ def scored(contest: Contest, fields: Fields, dark: bool) -> None:
         table(contest)
         return
     phone = theme.is_phone()
-    draw, told = partial(_cells, contest, chosen), partial(_told, along_what=SHOW[chosen])
+    draw, message = partial(_cells, contest, chosen), partial(_told, along_what=SHOW[chosen])
     text = "Scores that are close may differ by chance. The table has intervals."
     if chosen == "all":
-        draw, told = partial(_dots, contest), partial(charts.read_aloud, what="Scores, the best first")
+        draw, message = partial(_dots, contest), partial(charts.read_aloud, what="Scores, the best first")
         signs = (f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in _met(contest))
         text = f"{'; '.join(signs)}. Error bars: 95% intervals over runs of these tasks. Other tasks may differ."
-    picture = shared.figure("benchmark", (contest, chosen, dark, phone), lambda: draw(dark, phone), told)
+    picture = shared.figure("benchmark", (contest, chosen, dark, phone), lambda: draw(dark, phone), message)
     figures.show(picture, f"benchmark-{'ranking' if chosen == 'all' else 'parts'}-chart")
     st.caption(text)
 

@@ -71,11 +71,11 @@ def arithmetic(experiment: Experiment, number: int) -> str:
     if budget.fixed is None:
         return f"One answer may spend the person's ε / {visits}."
     if setup.visits_delta > 0:
-        told = f"m = {visits}, ε = {budget.fixed:g} and δ = {write_number(setup.visits_delta)}"
+        message = f"m = {visits}, ε = {budget.fixed:g} and δ = {write_number(setup.visits_delta)}"
         return (
             f"One answer may spend ε′ = **{setup.fixed_epsilon:.4g}** by tight composition: m randomised responses at "
             "ε′ keep ε and δ where the sum over k of C(m, k) (e^(k ε′) − e^(ε + (m−k) ε′))₊ / (1 + e^ε′)^m is at most "
-            f"δ, with {told}. Basic composition would allow ε / m = {budget.fixed / visits:.4g}, with no δ."
+            f"δ, with {message}. Basic composition would allow ε / m = {budget.fixed / visits:.4g}, with no δ."
         )
     part = f"ε / visits = {budget.fixed:g} / {visits} = **{setup.fixed_epsilon:.4g}**"
     kept = line.entry.guarantee(setup)
@@ -106,8 +106,8 @@ def draw(result: Result) -> None:
         guarantee = line.entry.guarantee(experiment.setups[number])
         sign = theme.TRUST_SIGNS[line.entry.privacy]
         st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
-        if told := arithmetic(experiment, number):
-            st.caption(told)
+        if message := arithmetic(experiment, number):
+            st.caption(message)
     if any(line.entry.privacy != "none" for line in experiment.lines):
         exports.releases_button(experiment)
     if not _private(experiment):

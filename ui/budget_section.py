@@ -14,7 +14,7 @@ from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.number_text import percent
-from ui import charts, epsilon_grid, figures, line_cards, shared, state, theme, words
+from ui import charts, epsilon_grid, figures, policy_controls, shared, state, theme, words
 from ui.problems import Problems
 
 
@@ -26,14 +26,14 @@ def log_slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: s
 
 def epsilon_now(base: Experiment) -> float:
     """What the slider of ε says, also before it is drawn in this run."""
-    opening = line_cards.shared(base)
+    opening = policy_controls.shared(base)
     return float(state.current("epsilon", 1.0 if opening.fixed is None else opening.fixed))
 
 
 def epsilon_slider(base: Experiment) -> float:
     """The budget that private lines share, and what it means."""
-    following, private = line_cards.followers(base)
-    opening = line_cards.shared(base).fixed
+    following, private = policy_controls.followers(base)
+    opening = policy_controls.shared(base).fixed
     epsilon: float = log_slider(
         "Privacy budget ε: ← more private · less regret →",
         epsilon_grid.EPSILONS,
@@ -47,26 +47,26 @@ def epsilon_slider(base: Experiment) -> float:
     delta = state.current("visits_delta", base.visits_delta)
     part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."
     part += f" The person's guarantee then has a δ, too: {number_text.write_number(delta)}." if delta > 0 else ""
-    told = (words.odds(epsilon), "" if visits == 1 else part, line_cards.moves(following, private))
-    st.caption("  \n".join(filter(None, told)))
+    message = (words.odds(epsilon), "" if visits == 1 else part, policy_controls.moves(following, private))
+    st.caption("  \n".join(filter(None, message)))
     return epsilon
 
 
 def _kind_of_budget(base: Experiment) -> str:
-    return str(state.current("budget-kind", line_cards.shared(base).kind))
+    return str(state.current("budget-kind", policy_controls.shared(base).kind))
 
 
 def epsilon_above() -> None:
     """The slider of ε on the page itself, where all users have the same budget; the sidebar has read it already."""
     base = state.base()
-    if _kind_of_budget(base) == "fixed" and line_cards.followers(base)[1]:
+    if _kind_of_budget(base) == "fixed" and policy_controls.followers(base)[1]:
         epsilon_slider(base)
 
 
 def draw(base: Experiment, issues: Problems, above: bool, everything: bool) -> tuple[dict[str, Any], DeltaGenerator]:
     """The shared budget as a document, and the place for a picture of it. ``above``: its slider is on the page."""
-    opening = line_cards.shared(base)
-    other_kinds = everything and line_cards.takes_distribution(base)
+    opening = policy_controls.shared(base)
+    other_kinds = everything and policy_controls.takes_distribution(base)
     if above and _kind_of_budget(base) == "fixed" and not other_kinds:
         return {"kind": "fixed", "value": epsilon_now(base)}, st.container()
     names = {kind: BUDGETS[kind].words for kind in BUDGETS}

@@ -27,8 +27,8 @@ from bandit_core.studies.trust_steps import level_of
 from ui import legends, stylesheet, theme, words
 
 SAMPLE_RUNS = 20
-MOST_DIRECT_LABELS = 6
-MOST_BUDGET_GROUPS = 12
+MAX_DIRECT_LABELS = 6
+MAX_BUDGET_GROUPS = 12
 SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
 ROW_HEIGHT = 17  # pixels
@@ -311,7 +311,7 @@ def regret_chart(
     visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
     means = {number: _add_line(figure, result, number, colours[number]) for number in visible}
     curves = {number: mean for number, mean in means.items() if mean is not None}
-    direct = direct_labels and len(visible) <= MOST_DIRECT_LABELS
+    direct = direct_labels and len(visible) <= MAX_DIRECT_LABELS
     if direct:
         for trace in figure.data:
             trace.legend = legends.NARROW
@@ -340,9 +340,9 @@ def name_band(figure: go.Figure, result: Drawable) -> go.Figure:
     """The same with the band in the legend, for readers who see no caption."""
     trials = max((line.count for line in result.lines if line is not None), default=0)
     if trials > 1:
-        told = words.sentence(words.band(trials, result.experiment.view))
+        message = words.sentence(words.band(trials, result.experiment.view))
         look = {"width": 9, "color": "rgba(107,114,128,0.3)"}
-        figure.add_scatter(x=[None], y=[None], mode="lines", name=told, line=look, hoverinfo="skip")
+        figure.add_scatter(x=[None], y=[None], mode="lines", name=message, line=look, hoverinfo="skip")
         figure.layout.height += 22
     return figure
 
@@ -512,8 +512,8 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
     colour = "#58b7e0" if dark else "#0b6e99"
     values, shares = (part[epsilon.atoms[1] > 1e-6] for part in epsilon.atoms)
     names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
-    told = [f"{name}: {percent(share)} of users" for name, share in zip(names, shares, strict=True)]
-    grouped = epsilon.interval is None and len(values) <= MOST_BUDGET_GROUPS
+    message = [f"{name}: {percent(share)} of users" for name, share in zip(names, shares, strict=True)]
+    grouped = epsilon.interval is None and len(values) <= MAX_BUDGET_GROUPS
     if epsilon.interval is not None:
         places = epsilon.candidates()
         last = bisect_left(places, True, key=lambda place: epsilon.share_above(place) < 0.01)
@@ -523,13 +523,13 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
         figure.add_scatter(x=grid, y=epsilon.density(grid), hovertemplate="ε = %{x:.3~g}<extra></extra>", **look)
     if grouped:
         bars = {"marker": {"color": colour}, "width": 0.6, "hovertemplate": "%{text}<extra></extra>"}
-        figure.add_bar(x=[f"{value:g}" for value in values], y=shares, text=told, textposition="none", **bars)
+        figure.add_bar(x=[f"{value:g}" for value in values], y=shares, text=message, textposition="none", **bars)
     elif len(values):
         gap = np.full(len(shares), np.nan)  # one curve for all, however many there are
         figure.add_scatter(
             x=np.column_stack([values, values, gap]).ravel(),
             y=np.column_stack([np.zeros(len(shares)), shares, gap]).ravel(),
-            text=np.repeat(told, 3),
+            text=np.repeat(message, 3),
             mode="lines+markers",
             line={"color": colour, "width": 5},
             marker={"size": 7, "color": colour},

@@ -127,15 +127,15 @@ def made_of_sweep(result: SweepResult) -> dict[str, Any]:
     return {"spec": result.experiment.spec(), "epsilons": list(result.epsilons), **kept}
 
 
-def telling(draw: Callable[[], go.Figure], told: Callable[[], dict[str, Any]], own: bool) -> Callable[[], go.Figure]:
-    """``draw``, with what ``told`` says of how it was made in ``layout.meta``; not where it shows ``own`` data.
+def telling(draw: Callable[[], go.Figure], report: Callable[[], dict[str, Any]], own: bool) -> Callable[[], go.Figure]:
+    """``draw``, with what ``report`` says of how it was made in ``layout.meta``; not where it shows ``own`` data.
 
     A picture is published, and what a visitor brought in a file need not be.
     """
 
     def drawn() -> go.Figure:
         figure = draw()
-        figure.layout.meta = None if own else told()
+        figure.layout.meta = None if own else report()
         return figure
 
     return drawn
@@ -181,9 +181,9 @@ def downloads(result: Result) -> None:
             MADE_HELP,
         ),
     )
-    for column, (label, data, ending, mime, told) in zip(st.columns(4), files, strict=True):
+    for column, (label, data, ending, mime, report) in zip(st.columns(4), files, strict=True):
         column.download_button(
-            label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=told, width="stretch"
+            label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=report, width="stretch"
         )
     comment = not shared.is_own(result.experiment)  # asked now, as for pictures
     tables: tuple[tuple[str, Callable[[], str], str, str], ...] = (

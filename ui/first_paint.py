@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _OF_ANOTHER_TEXT = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 _OF_THE_FILE = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
 
-UNKNOWN, MOST_LETTERS = "unknown", 60  # field of the start page's address that holds an address that is no page
+UNKNOWN, MAX_LETTERS = "unknown", 60  # field of the start page's address that holds an address that is no page
 
 
 def start_page(path: str) -> str | None:
@@ -22,7 +22,7 @@ def start_page(path: str) -> str | None:
     last = path.rpartition("/")[2]
     if any(last == page.address for page in menu.pages()):
         return None
-    return f"./?{UNKNOWN}={quote(last[:MOST_LETTERS], safe='')}"
+    return f"./?{UNKNOWN}={quote(last[:MAX_LETTERS], safe='')}"
 
 
 def styled(page: bytes, path: str, query: str) -> bytes:
@@ -46,7 +46,7 @@ class Styled:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = scope.get("headers", [])
-        if scope["type"] != "http" or not any(name == b"accept" and b"text/html" in told for name, told in headers):
+        if scope["type"] != "http" or not any(name == b"accept" and b"text/html" in value for name, value in headers):
             await self.app(scope, receive, send)
             return
         start: dict[str, Any] = {}
@@ -77,5 +77,5 @@ class Styled:
 
 def _is_page(message: Message) -> bool:
     return message["status"] == 200 and any(
-        name == b"content-type" and told.startswith(b"text/html") for name, told in message["headers"]
+        name == b"content-type" and value.startswith(b"text/html") for name, value in message["headers"]
     )

@@ -46,8 +46,8 @@ def verdict(result: Result, epsilon: float) -> str:
     methods = best_by_trust.at(epsilon)
     if methods["central"] == methods["local"]:
         return f"At ε = {epsilon:g}, privacy {_loses(rows[2])}, whether you trust a curator or no one."
-    told = f"At ε = {epsilon:g}, trusting a curator {_loses(rows[1])}; trusting no one"
-    return f"{told}, {_times(rows[2])}." if rows[1].differs and rows[2].differs else f"{told} {_loses(rows[2])}."
+    message = f"At ε = {epsilon:g}, trusting a curator {_loses(rows[1])}; trusting no one"
+    return f"{message}, {_times(rows[2])}." if rows[1].differs and rows[2].differs else f"{message} {_loses(rows[2])}."
 
 
 def _times(row: Summary) -> str:
@@ -71,8 +71,8 @@ def methods(epsilon: float) -> str:
 def marks(result: Result, before: Result | None) -> str:
     """What is drawn beside the curves."""
     trials = min((line.count for line in result.lines if line is not None), default=0)
-    told = f"{words.sentence(words.band(trials, result.experiment.view))}."
-    return told if before is None else f"{told} Thin: the slider's last position."
+    message = f"{words.sentence(words.band(trials, result.experiment.view))}."
+    return message if before is None else f"{message} Thin: the slider's last position."
 
 
 def home_range(experiment: Experiment) -> tuple[float, float]:

@@ -96,7 +96,7 @@ def losses(result: Result) -> str:
     rows = sorted((row for row in summaries(result) if row.against is not None), key=lambda row: row.regret)
     if not rows:
         return words.verdict(result)
-    told = " and ".join(
+    message = " and ".join(
         f"**{words.number(row.regret, 2)}** with **{words.called(row.label)}**"
         + " (statistically tied with no privacy)" * (row.trials > 1 and not row.differs)
         for row in rows[:1] + rows[1:][-1:]
@@ -106,4 +106,4 @@ def losses(result: Result) -> str:
     budget, users = words.budgets(result.experiment), words.count(result.experiment.horizon)
     alone = "in a single run, which proves little, " * (result.experiment.trials == 1)
     opening = f"{alone}{f'at {budget}, ' * bool(budget)}"
-    return words.sentence(f"{opening}the lost reward of {users} users is {told}; without privacy, **{free}**.")
+    return words.sentence(f"{opening}the lost reward of {users} users is {message}; without privacy, **{free}**.")

@@ -172,14 +172,16 @@ def phone(page: menu.Page, experiment: Experiment | None = None) -> None:
         scan(where)
 
 
-def scan(where: str, told: str = "**Scan, and move the slider yourself.** Nothing to install, no name asked.") -> None:
+def scan(
+    where: str, message: str = "**Scan, and move the slider yourself.** Nothing to install, no name asked."
+) -> None:
     """An address as a code to scan, and in letters."""
     drawn = code(where)
     if drawn is None:
         st.caption("This link is too long for a code. Shorten labels, or copy the link.")
     else:
         st.image(drawn, width=260, alt=f"QR code of the address {where}")
-        st.markdown(told)
+        st.markdown(message)
     st.code(where, language=None, wrap_lines=True)
     if urlsplit(where).hostname in (None, "localhost", "127.0.0.1"):
         st.caption("This address means “this computer”. Open the lab by a name that phones can reach first.")

@@ -27,11 +27,11 @@ class Page:
     of the address that its own controls write; all others belong to the experiment. ``old_fields`` are those that it
     wrote once and still reads. ``sidebar`` names the controls of the experiment that change something on the page (see
     `CONTROLS`), behind the key of a switch of the page where they matter only while it is on; a page without them asks
-    its own question and has no sidebar. ``shows`` is the kind of experiment that the page is about (see ui/kinds.py);
-    while the control with the key ``instead`` says anything but "none", the page shows a table of the visitor's in its
-    place, without a sidebar. ``opens`` is the preset that a visitor sees there who has chosen no experiment yet, where
-    it is not the default one. ``epsilon_above``: the slider of ε stands on the page and not in the sidebar. ``icon`` is
-    the name of a Material symbol.
+    its own question and has no sidebar. ``shows`` is the kind of experiment that the page is about (see
+    ui/page_requirements.py); while the control with the key ``instead`` says anything but "none", the page shows a
+    table of the visitor's in its place, without a sidebar. ``opens`` is the preset that a visitor sees there who has
+    chosen no experiment yet, where it is not the default one. ``epsilon_above``: the slider of ε stands on the page and
+    not in the sidebar. ``icon`` is the name of a Material symbol.
     """
 
     title: str

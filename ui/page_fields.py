@@ -121,8 +121,8 @@ def changes(name: str, value: object, draw: Callable[..., Any], change: Callable
     draw(key=key, on_change=moved, disabled=state.unfinished())
     refused, issues = state.mine().get("refused", ("", []))
     if refused == name:
-        told = words.issues(list(map(problems.on_screen, issues)))
-        st.error(f"This cannot be used; the control is back at its last valid value.\n{told}")
+        message = words.issues(list(map(problems.on_screen, issues)))
+        st.error(f"This cannot be used; the control is back at its last valid value.\n{message}")
 
 
 class Fields:

@@ -13,11 +13,11 @@ from bandit_core.experiments import links
 from bandit_core.spec.errors import Issue
 from ui import (
     glossary,
-    kinds,
     lesson,
     menu,
     page_fields,
-    render_lock,
+    page_lock,
+    page_requirements,
     runner,
     sharing,
     sidebar,
@@ -52,11 +52,11 @@ def leave() -> NoReturn:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
-    with render_lock.drawing(new="page" not in state.mine()):
+    with page_lock.drawing(new="page" not in state.mine()):
         with state.drawing():
             _open(page)
-        render_lock.settle(page.url_path)
-        render_lock.search_for_garbage()
+        page_lock.settle(page.url_path)
+        page_lock.search_for_garbage()
 
 
 def _open(page: Any) -> None:
@@ -67,18 +67,18 @@ def _open(page: Any) -> None:
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
     if alone:
         st.html(lesson.STYLE)
-    for name, asked, told in (
+    for name, asked, allowed in (
         ("controls", state.controls(), "off hides sidebar and menu, on shows them; they are shown"),
         ("reveal", state.reveal(), "off hides private lines until a button is pressed, on shows them; they are shown"),
     ):
         if asked not in ("on", "off"):
-            st.warning(words.issue(Issue(name, asked, told)), icon=":material/link_off:")
+            st.warning(words.issue(Issue(name, asked, allowed)), icon=":material/link_off:")
     unknown_address.message()
-    kind = kinds.KINDS[stated.shows]
+    kind = page_requirements.KINDS[stated.shows]
     state.read_address(stated, kind.old or links.read)
     place = None
     if stated.sidebar:
-        kinds.settle(stated)
+        page_requirements.settle(stated)
         if with_sidebar and not alone:
             place = sidebar.draw(stated)
             state.write_address(stated)

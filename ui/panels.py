@@ -167,13 +167,13 @@ def _repeated(experiment: Experiment) -> str:
     """How often the run is repeated, and what the band and the errors mean."""
     if experiment.trials == 1:
         return "This is a single run, so it has no band and no error."
-    told = (
+    message = (
         "The band shows how well the mean is known at each number of users, not how single runs differ"
         if experiment.view.band == "interval-95"
         else "The band shows how single runs differ, not the error of the mean"
     )
     return (
-        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view)}. {told}. "
+        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view)}. {message}. "
         "Numbers after ± are standard errors."
     )
 
@@ -186,7 +186,7 @@ def _share(experiment: Experiment) -> str:
 
 def _late(experiment: Experiment) -> str:
     """When rewards are counted, and that people come again; empty where neither is so."""
-    feedback, told = experiment.feedback, ""
+    feedback, message = experiment.feedback, ""
     if not feedback.immediate:
         until_then = (
             "a policy that must try an arm prefers arms with fewer rewards pending, and a batch lasts until enough of "
@@ -194,16 +194,16 @@ def _late(experiment: Experiment) -> str:
             if experiment.contexts is None
             else "the policy learns nothing from this user; a warm-up in turns lasts until all of it is counted"
         )
-        told = (
+        message = (
             f"Here the reward of user *t* is counted after the first user, from *t* + {feedback.delay} on, whose "
             f"number is a multiple of {feedback.batch}; until then {until_then}. "
         )
     if experiment.visits > 1:
-        told += (
+        message += (
             f"A person comes up to {experiment.visits} times, and each visit is a user: rewards do not depend on the "
             f"person. One answer spends {_share(experiment)} of a private policy's ε. "
         )
-    return told
+    return message
 
 
 def explanation(result: Result) -> None:

@@ -84,8 +84,8 @@ def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) 
         fitting = size.width / 2.54 * 72 / (points * (4 + 0.55 * longest))
         columns = max(1, min(len(named), int(fitting)))
         canvas.legend(handles=named, loc="outside lower center", ncols=columns, frameon=False)
-        told = {} if figure.layout.meta is None else {_MADE[kind]: json.dumps(figure.layout.meta)}
-        canvas.savefig(written, format=kind, dpi=DPI, metadata={**_UNDATED[kind], **told})
+        message = {} if figure.layout.meta is None else {_MADE[kind]: json.dumps(figure.layout.meta)}
+        canvas.savefig(written, format=kind, dpi=DPI, metadata={**_UNDATED[kind], **message})
     return written.getvalue()
 
 

@@ -24,8 +24,8 @@ def on_screen(issue: Issue, home: str = "", name: str = "") -> Issue:
     names = "|".join(sorted(titles, key=len, reverse=True))
     allowed = re.sub(rf"(?<![\w-])({names})(?![\w-])", lambda policy: titles[policy[0]], issue.allowed)
     inside = isinstance(issue.value, dict) or issue.path.endswith("policy")
-    told = ", ".join(filter(None, parts)) or name
-    return Issue(words.sentence(told), None if inside else issue.value, f"{allowed}.")
+    message = ", ".join(filter(None, parts)) or name
+    return Issue(words.sentence(message), None if inside else issue.value, f"{allowed}.")
 
 
 class Problems(list[Issue]):
@@ -63,7 +63,7 @@ class Problems(list[Issue]):
         names = dict.fromkeys(f"**{words.plain(self._places[home][0])}**" for home in found)
         with st.container(key="last-valid"):
             if names:
-                told = f"The last valid answer; see the message under {' and '.join(names)} in the sidebar."
-                st.warning(told, icon=":material/history:")
+                message = f"The last valid answer; see the message under {' and '.join(names)} in the sidebar."
+                st.warning(message, icon=":material/history:")
             if elsewhere:
                 st.error(f"The last valid answer.\n{words.issues(list(map(on_screen, elsewhere)))}")

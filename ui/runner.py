@@ -22,7 +22,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InputError, Simulation
 from bandit_core.export.positions import Positions
-from bandit_core.simulation.beforehand import open_shipped
+from bandit_core.simulation.bundled_results import open_shipped
 from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
 from bandit_core.simulation.engine import lower_priority
 from bandit_core.simulation.results import Result
@@ -35,20 +35,20 @@ from bandit_core.studies.goal_search import BestSearch
 from bandit_core.studies.price import PriceStudy
 from bandit_core.studies.roll_out import RollOut, RollOutStudy
 from bandit_core.studies.sweep import Sweep, SweepResult
-from ui import exports, render_lock, shared, state, words
+from ui import exports, page_lock, shared, state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
 PREVIEW_SECONDS = 0.3
 LONG_SECONDS, MANY_CORES = 90.0, 16  # for longer runs it is said what more cores would gain
-MOST_PREVIEW = 4  # times as many seconds: a preview that is still more expensive at the shortest horizon is not drawn
+MAX_PREVIEW = 4  # times as many seconds: a preview that is still more expensive at the shortest horizon is not drawn
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
 
-default_store().beforehand = open_shipped()  # the first pictures need no compiler
+default_store().bundled_results = open_shipped()  # the first pictures need no compiler
 
 _played_here: set[str] = set()  # policies and studies that this process has played: their machine code is loaded
 
@@ -306,7 +306,7 @@ def _answer(request: Request, simulation: Computation) -> Any:
     if run is not None and (run.what != request.what or run.simulation.kept):
         del st.session_state[request.slot]  # what it made is in the store; its memory belongs to all
     place = st.empty()
-    with render_lock.computing(), _compiling(simulation, place) as inside:
+    with page_lock.computing(), _compiling(simulation, place) as inside:
         show = bar(inside, "computing …")
         result = simulation.run(on_progress=lambda running: show(running.fraction))
     place.empty()
@@ -334,14 +334,14 @@ def _compiling(simulation: Computation, place: DeltaGenerator) -> Iterator[Delta
 
 def _note_origin(found: Any) -> None:
     """Remember for the foot of the page which version made numbers that came with the lab (`origin`)."""
-    made = max((result.beforehand for result in _results(found)), default="")
+    made = max((result.bundled_results for result in _results(found)), default="")
     if made:
-        st.session_state["beforehand"] = made
+        st.session_state["bundled_results"] = made
 
 
 def origin() -> None:
     """Say, once for each run of a page, which of its numbers were not computed here."""
-    made = st.session_state.pop("beforehand", "")
+    made = st.session_state.pop("bundled_results", "")
     if made:
         st.caption(f"The first numbers on this page were precomputed with {made}.")
 
@@ -480,16 +480,16 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
         while small.horizon > 100 and _too_expensive(small):
             if small.contexts is not None:
                 fewer = small.with_changes(trials=min(3, small.trials))
-                if not _too_expensive(fewer, MOST_PREVIEW * PREVIEW_SECONDS):  # else all is warm-up
+                if not _too_expensive(fewer, MAX_PREVIEW * PREVIEW_SECONDS):  # else all is warm-up
                     small = fewer
                     break
             tenths = max(1, int(math.log10(max(1.0, estimated_seconds(small) / PREVIEW_SECONDS))))
             small = small.with_changes(horizon=max(100, small.horizon // 10**tenths))
-        if _too_expensive(small, MOST_PREVIEW * PREVIEW_SECONDS):
+        if _too_expensive(small, MAX_PREVIEW * PREVIEW_SECONDS):
             return None
         own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
         simulation = Simulation(small, store)
-        with render_lock.computing(), _compiling(simulation, st.empty()):
+        with page_lock.computing(), _compiling(simulation, st.empty()):
             return split(simulation.run(), own)
     except InputError:
         return None

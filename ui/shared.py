@@ -54,7 +54,7 @@ class Memory:
     def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
         """What ``make`` returned the first time. Who asks while it is made waits; should that fail, makes it himself.
 
-        ``make`` must not give the drawing lock away (see ui/render_lock.py). What alone is above the limit is not kept.
+        ``make`` must not give the drawing lock away (see ui/page_lock.py). What alone is above the limit is not kept.
         """
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())
@@ -129,10 +129,10 @@ def kept(
 
 
 def picture(
-    what: str, result: Result, how: Hashable, draw: Callable[[], go.Figure], told: Callable[[go.Figure], str]
+    what: str, result: Result, how: Hashable, draw: Callable[[], go.Figure], report: Callable[[go.Figure], str]
 ) -> Picture:
-    """The figure of ``draw`` with what ``told`` says of it, drawn once for all visitors who see the same."""
-    return kept(what, result, how, lambda: _finished(draw, told), _picture_size)
+    """The figure of ``draw`` with what ``report`` says of it, drawn once for all visitors who see the same."""
+    return kept(what, result, how, lambda: _finished(draw, report), _picture_size)
 
 
 def of_experiment(
@@ -151,10 +151,10 @@ def drawing(
     experiment: Experiment,
     how: Hashable,
     draw: Callable[[], go.Figure],
-    told: Callable[[go.Figure], str],
+    report: Callable[[go.Figure], str],
 ) -> Picture:
     """The same for a figure of the experiment itself, or of a study whose numbers ``how`` tells apart."""
-    return of_experiment(what, experiment, how, lambda: _finished(draw, told), _picture_size)
+    return of_experiment(what, experiment, how, lambda: _finished(draw, report), _picture_size)
 
 
 def of_controls(
@@ -172,19 +172,19 @@ def of_controls(
 
 
 def figure(
-    what: str, how: Hashable, draw: Callable[[], go.Figure], told: Callable[[go.Figure], str], own: bool = False
+    what: str, how: Hashable, draw: Callable[[], go.Figure], report: Callable[[go.Figure], str], own: bool = False
 ) -> Picture:
     """The same for a figure."""
-    return of_controls(what, how, lambda: _finished(draw, told), own, _picture_size)
+    return of_controls(what, how, lambda: _finished(draw, report), own, _picture_size)
 
 
 def _picture_size(made: Picture) -> int:
     return made.size
 
 
-def _finished(draw: Callable[[], go.Figure], told: Callable[[go.Figure], str]) -> Picture:
+def _finished(draw: Callable[[], go.Figure], report: Callable[[go.Figure], str]) -> Picture:
     drawn = draw()
-    return Picture(drawn, told(drawn))
+    return Picture(drawn, report(drawn))
 
 
 def table(what: str, result: Result, how: Hashable, make: Callable[[], pd.DataFrame]) -> pa.Table:

@@ -25,11 +25,11 @@ from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
 from ui import (
     budget_section,
-    kinds,
-    line_cards,
     menu,
+    page_lock,
+    page_requirements,
+    policy_controls,
     problems,
-    render_lock,
     state,
     theme,
     words,
@@ -47,7 +47,7 @@ SPEC_MEGABYTES = 1
 
 
 def _preset_section(page: menu.Page) -> None:
-    titles = kinds.presets_of(page.shows)
+    titles = page_requirements.presets_of(page.shows)
 
     def chosen() -> None:
         name = st.session_state[state.key("preset")]
@@ -195,7 +195,7 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, iss
     added: dict[int, str] = state.mine()["added-lines"]
     st.markdown(f"**Policies** · {len(rows)} compared")
     for place, row in enumerate(list(rows)):
-        line_cards.card(base, row, shared, with_own, partial(issues.under, f"lines[{place}]"))
+        policy_controls.card(base, row, shared, with_own, partial(issues.under, f"lines[{place}]"))
 
     def add() -> None:
         name = st.session_state[state.key("add")]
@@ -269,8 +269,8 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
         return size
     users, runs = (state.current(name, getattr(base, name)) for name in ("horizon", "trials"))
     trials = f"{words.count(runs)} {'trial' if runs == 1 else 'trials'}"
-    told = {"T": f"{words.count(users)} users", "n": trials, "seed": f"seed {state.current('seed', base.seed)}"}
-    headline = ", ".join(told[name] for name in told if name in asked)
+    parts = {"T": f"{words.count(users)} users", "n": trials, "seed": f"seed {state.current('seed', base.seed)}"}
+    headline = ", ".join(parts[name] for name in parts if name in asked)
     with st.expander(f"Size · {headline}", key=state.key("size-section")):
         if "T" in asked:
             size["horizon"] = budget_section.log_slider(
@@ -353,7 +353,7 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) ->
             )  # fmt: skip
         if "band" in own:
             said["band"] = _choice(
-                "Band", {kind: words.sentence(f"{told} the runs") for kind, told in words.BAND_WORDS.items()},
+                "Band", {kind: words.sentence(f"{message} the runs") for kind, message in words.BAND_WORDS.items()},
                 base.view.band, "band",
                 "The shading around a mean shows how runs differ, or (95% interval) how well the mean is known.",
             )  # fmt: skip
@@ -366,10 +366,15 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) ->
     return View.model_validate(said)
 
 
-def _choice(label: str, told: Mapping[Any, str], value: Any, name: str, help: str) -> Any:
+def _choice(label: str, labels: Mapping[Any, str], value: Any, name: str, help: str) -> Any:
     """One of several, shown in words."""
     return st.selectbox(
-        label, list(told), list(told).index(value), format_func=told.__getitem__, key=state.key(name), help=help
+        label,
+        list(labels),
+        list(labels).index(value),
+        format_func=labels.__getitem__,
+        key=state.key(name),
+        help=help,
     )
 
 
@@ -388,7 +393,7 @@ def _foot(page: menu.Page) -> DeltaGenerator:
         width="stretch",
     )
     what = "the page's example as it was" if state.example_of() else "the opening picture"
-    right.button("Reset", on_click=kinds.reset, args=(page,), help=f"Back to {what}.", width="stretch")
+    right.button("Reset", on_click=page_requirements.reset, args=(page,), help=f"Back to {what}.", width="stretch")
     upload = st.file_uploader(
         "Load a settings file",
         type=["json", "toml"],
@@ -420,10 +425,10 @@ def _spec_of(upload: UploadedFile) -> Experiment:
         raise known[1]
     try:
         if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
-            told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
-            raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", told)])
+            message = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
+            raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", message)])
         form: Literal["json", "toml"] = "toml" if upload.name.lower().endswith(".toml") else "json"
-        with render_lock.computing():
+        with page_lock.computing():
             return parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
     except InputError as error:
         st.session_state["spec-refused"] = (upload.file_id, error)
@@ -467,9 +472,9 @@ def draw(page: menu.Page) -> DeltaGenerator:
     base, issues = state.base(), problems.Problems()
     asked = page.controls(lambda switch: st.session_state.get(switch, state.page_field(switch, "0") == "1"))
     setting = "arms" if base.contexts is None else "contexts"
-    above = page.epsilon_above and line_cards.followers(base)[1] > 0
+    above = page.epsilon_above and policy_controls.followers(base)[1] > 0
     with st.sidebar:
-        kinds.tell()
+        page_requirements.tell()
         _preset_section(page)
         everything = st.toggle(
             "Change the experiment",
@@ -486,7 +491,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
         shared, picture = budget_section.draw(base, issues, above, everything)
         if "lines" in asked:
             _lines_section(base, shared, "own" in asked, issues)
-        lines = line_cards.documents(base, shared, issues)
+        lines = policy_controls.documents(base, shared, issues)
         size = _coming_section(base, asked, issues) | _size_section(base, asked)
         labels = [line.get("label") or registry()[line["policy"]].title for line in lines]
         experiment = None
@@ -497,7 +502,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
                 budget_section.picture(shared, experiment)
         view = _view_section(base, labels, asked)
         if experiment is not None:
-            line_cards.commit(experiment.model_copy(update={"view": view}))
+            policy_controls.commit(experiment.model_copy(update={"view": view}))
         state.finish(issues)
         place = _foot(page) if everything else st.container()
     if issues:
@@ -516,7 +521,7 @@ def _experiment(
         issues += error.issues
         return None, labels
     labels = [experiment.label(number) for number in range(len(experiment.lines))]
-    if lacks := kinds.KINDS[page.shows].lacks(experiment):
+    if lacks := page_requirements.KINDS[page.shows].lacks(experiment):
         issues.append(Issue("experiment", words.arms_summary(experiment), f"this page needs {lacks}"))
         return None, labels
     return experiment, labels

@@ -4,8 +4,8 @@ Widgets never hold the truth: they are drawn from the *base*, the experiment as 
 preset, upload, reset), under keys that carry its generation. A new base therefore redraws every widget afresh; a
 widget's own edits change only the committed experiment, and the address follows it.
 
-A page may be about another kind of experiment than the visitor's own (see ui/kinds.py). It then shows an example of
-that kind in the same sidebar, and the visitor's own is kept meanwhile.
+A page may be about another kind of experiment than the visitor's own (see ui/page_requirements.py). It then shows an
+example of that kind in the same sidebar, and the visitor's own is kept meanwhile.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from ui import first_paint, menu
 # Address fields that are no part of the experiment: controls of single pages; and those of lessons and Streamlit.
 FIELDS = frozenset().union(*(f"{page.fields} {page.old_fields}".split() for page in menu.pages()))
 PASSED_OVER = frozenset({"controls", "reveal", first_paint.UNKNOWN}) | links.STREAMLIT_OWN
-MOST_EXAMPLE_ADDRESSES = 200
+MAX_EXAMPLE_ADDRESSES = 200
 Read = Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]
-SOON = 0.5  # seconds
+SETTLE_SECONDS = 0.5  # seconds
 
 
 class _Page(threading.local):
@@ -212,7 +212,7 @@ class Sent:
 
         A control that went and came back looks like no move at all; but nobody presses Back that soon after a move.
         """
-        return asked in self.left and (moved or time.monotonic() - self.at < SOON)
+        return asked in self.left and (moved or time.monotonic() - self.at < SETTLE_SECONDS)
 
 
 def _asked() -> dict[str, str]:
@@ -276,7 +276,7 @@ def write_address(page: menu.Page) -> None:
     if example_of():
         written = mine()["example-addresses"]
         written[frozenset(wanted.items())] = example_of()
-        for oldest in list(written)[:-MOST_EXAMPLE_ADDRESSES]:
+        for oldest in list(written)[:-MAX_EXAMPLE_ADDRESSES]:
             del written[oldest]
     now: dict[str, str] = mine()["address"]
     own = {name: value for name, value in now.items() if name in page.fields.split()}

@@ -12,10 +12,10 @@ import streamlit as st
 
 from bandit_core import InputError
 from bandit_core.policies import registry
-from bandit_core.studies.study_table import MOST_BYTES, StudyTable, read_study_table
+from bandit_core.studies.study_table import MAX_BYTES, StudyTable, read_study_table
 from ui import charts, theme, uploads, words
 
-MOST_LINES = 24
+MAX_LINES = 24
 
 
 def fold() -> None:
@@ -29,7 +29,7 @@ def fold() -> None:
             "here."
         )
         upload = st.file_uploader(
-            "Table of a study (CSV)", type=["csv"], key="study-file", max_upload_size=MOST_BYTES // 2**20,
+            "Table of a study (CSV)", type=["csv"], key="study-file", max_upload_size=MAX_BYTES // 2**20,
             help="The table that the command writes.",
         )  # fmt: skip
         st.caption(uploads.PRIVATE_WORDS)
@@ -61,12 +61,12 @@ def _drawn(table: StudyTable) -> None:
         for name in others
     }
     lines = table.along(axis, at)
-    if len(lines) > MOST_LINES:
-        st.caption(f"The first {MOST_LINES} of {len(lines)} lines are drawn.")
+    if len(lines) > MAX_LINES:
+        st.caption(f"The first {MAX_LINES} of {len(lines)} lines are drawn.")
     dark = theme.is_dark()
-    figure = chart(dict(list(lines.items())[:MOST_LINES]), axis, dark)
-    told = charts.read_aloud(figure, "Mean regret at the last user")
-    st.plotly_chart(figure, config=charts.CONFIG, key="study-chart", alt=told)
+    figure = chart(dict(list(lines.items())[:MAX_LINES]), axis, dark)
+    message = charts.read_aloud(figure, "Mean regret at the last user")
+    st.plotly_chart(figure, config=charts.CONFIG, key="study-chart", alt=message)
     level = any(trace.line.dash == "dash" for trace in figure.data)
     dashed = f" Dashed and level: what does not depend on {words.plain(axis)}." * level
     st.caption(f"Mean regret at the last user of each point, with two standard errors.{dashed}")

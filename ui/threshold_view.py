@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, places
+from bandit_core import Experiment, paths
 from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.experiments import links
 from bandit_core.policies import registry
@@ -171,7 +171,7 @@ def made(experiment: Experiment, distribution: BudgetDistribution) -> dict[str, 
     return {
         "spec": experiment.spec(),
         "distribution": notation.write_epsilon(distribution),
-        "versions": {"private-bandit-lab": places.project_version()},
+        "versions": {"private-bandit-lab": paths.project_version()},
     }
 
 

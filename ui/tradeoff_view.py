@@ -26,18 +26,18 @@ from bandit_core.studies.sweep import SweepResult, swept_label
 from ui import (
     charts,
     epsilon_grid,
+    export_panel,
     exports,
     figures,
     lab_parts,
     legends,
     page_fields,
     page_links,
+    page_lock,
     real_world_budgets,
-    render_lock,
     shared,
     state,
     study_view,
-    take_along,
     theme,
     who_wins_view,
     words,
@@ -84,8 +84,8 @@ def controls(experiment: Experiment) -> tuple[Experiment, tuple[float, ...]]:
             lambda chosen: experiment.with_changes(view=experiment.view.model_dump() | {"quantity": chosen}),
         )
     with right:
-        told = "What every method loses at least (↓), and what a method loses at most (↑)."
-        bounds = shown == "regret" and page_fields.toggle("Bounds", "theory", "theory", told)
+        message = "What every method loses at least (↓), and what a method loses at most (↑)."
+        bounds = shown == "regret" and page_fields.toggle("Bounds", "theory", "theory", message)
     page_fields.keep("from", low, "0.1")
     page_fields.keep("to", high, "10")
     grid = {low} if low == high else set(epsilon_grid.curve(low, high, POINTS))
@@ -120,18 +120,18 @@ def verdict(result: SweepResult) -> str:
     alone = "In a single run, which proves little, " * (trials == 1)
     ends = dict.fromkeys((winners[0], winners[-1]))
     costs = [_cost(private[best.line], best.epsilon) for best in ends]
-    told = " and ".join([costs[0], *(cost.replace(_WITHOUT, "", _WITHOUT in costs[0]) for cost in costs[1:])])
+    message = " and ".join([costs[0], *(cost.replace(_WITHOUT, "", _WITHOUT in costs[0]) for cost in costs[1:])])
     if any(best.epsilon in tradeoff.cheaper_at(private[best.line]) for best in ends):
-        told += ". A ratio below 1 does not mean that privacy helps"
+        message += ". A ratio below 1 does not mean that privacy helps"
     clear = [best for best in winners if not best.tied_with]
     names = {line: f"**{words.called(private[line].label)}**" for line in dict.fromkeys(best.line for best in winners)}
     if len(private) == 1:
-        return words.sentence(f"{alone}the regret of {names[winners[0].line]} is {told}.")
+        return words.sentence(f"{alone}the regret of {names[winners[0].line]} is {message}.")
     shown = "shown" if len(winners) == len(result.epsilons) else "computed so far"
     lines = list(dict.fromkeys(best.line for best in clear))
     rest = "; elsewhere the best are statistically tied" * (len(clear) < len(winners))
     if len(lines) == 1 and not rest:
-        return f"{names[lines[0]]} is the best private method at every ε {shown}: {told}."
+        return f"{names[lines[0]]} is the best private method at every ε {shown}: {message}."
     if not clear:
         tied = " and ".join(dict.fromkeys(names.values()))
         first = f"{alone}no private method is clearly the best at any ε {shown} (lowest: {tied})."
@@ -144,7 +144,7 @@ def verdict(result: SweepResult) -> str:
             for line in lines
         ]
         first = f"These private methods have the lowest regret {shown}: {', '.join(parts)}{rest}."
-    return f"{words.sentence(first)} The lowest is {told}."
+    return f"{words.sentence(first)} The lowest is {message}."
 
 
 def _cost(trace: tradeoff.Trace, epsilon: float) -> str:
@@ -184,8 +184,8 @@ def _spans(chosen: Sequence[float], grid: Sequence[float]) -> str:
             groups[-1].append(epsilon)
         else:
             groups.append([epsilon])
-    told = [f"{group[0]:g}" + (f" to {group[-1]:g}" if group[1:] else "") for group in groups]
-    return "ε = " + (f"{', '.join(told[:-1])} and {told[-1]}" if told[1:] else told[0])
+    message = [f"{group[0]:g}" + (f" to {group[-1]:g}" if group[1:] else "") for group in groups]
+    return "ε = " + (f"{', '.join(message[:-1])} and {message[-1]}" if message[1:] else message[0])
 
 
 def compared(result: SweepResult) -> str:
@@ -197,8 +197,8 @@ def compared(result: SweepResult) -> str:
     free = [line for line in result.experiment.lines if line.epsilon is None]
     if len(pairs) == 1:
         return "" if len(free) == 1 else f"Without privacy: {next(iter(pairs))}."
-    told = "; ".join(f"{', '.join(names)} against {other}" for other, names in pairs.items())
-    return f"Price of privacy: {told}." if told else ""
+    message = "; ".join(f"{', '.join(names)} against {other}" for other, names in pairs.items())
+    return f"Price of privacy: {message}." if message else ""
 
 
 def chart(result: SweepResult, dark: bool) -> go.Figure:
@@ -338,19 +338,19 @@ def legend(result: SweepResult) -> str:
     """What is drawn besides the curves."""
     experiment = result.experiment
     trials, price = experiment.trials, quantity(experiment) == "price"
-    told = ["A single run, so no band."]
+    message = ["A single run, so no band."]
     if trials > 1:
-        told = [f"Shaded: {'95% interval of the price over' if price else 'middle 90% of'} {trials} runs."]
+        message = [f"Shaded: {'95% interval of the price over' if price else 'middle 90% of'} {trials} runs."]
     here, change = marked(experiment), tradeoff.regime_change(experiment)
     if here in result.epsilons:
-        told.append(f"Vertical dashes: ε = {here:g}.")
+        message.append(f"Vertical dashes: ε = {here:g}.")
     if _has_central(experiment) and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
-        told.append(
+        message.append(
             f"Vertical dots: ε = {change:.2g}; from there on the best policies of a curator pay nothing for privacy in "
             "the long run on these arms."
         )
-    told.append("Click a point to open its curves.")
-    return " ".join(filter(None, (*told, compared(result), words.measures(experiment))))
+    message.append("Click a point to open its curves.")
+    return " ".join(filter(None, (*message, compared(result), words.measures(experiment))))
 
 
 def describe(result: SweepResult) -> str:
@@ -419,11 +419,11 @@ def question(experiment: Experiment) -> None:
             def trying(at: float, name: str = name, what: str = "ε =") -> None:
                 place.progress(0.5, f"{name}: trying {what} {words.number(at)}")
 
-            with render_lock.computing():
+            with page_lock.computing():
                 rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
                 if kind == "missed":
-                    told = partial(trying, what="users:")
-                    users.append((number, name, fewest_users(experiment, number, goal, on_point=told)))
+                    message = partial(trying, what="users:")
+                    users.append((number, name, fewest_users(experiment, number, goal, on_point=message)))
     except InputError as error:
         place.error(words.issues(error.issues), icon=":material/speed:")
         return
@@ -438,8 +438,8 @@ def _fewest(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None
     lines = []
     for number, name, answer in rows:
         low, high = (words.count(int(at)) if at else more for at, more in ((answer.low, "less"), (answer.high, "more")))
-        told = f"**{words.count(int(answer.best))} users** ({low} to {high})" if answer.best else "not reached"
-        lines.append(f"{words.plain(name)} at {words.budget(experiment.lines[number].epsilon)}: {told}")
+        message = f"**{words.count(int(answer.best))} users** ({low} to {high})" if answer.best else "not reached"
+        lines.append(f"{words.plain(name)} at {words.budget(experiment.lines[number].epsilon)}: {message}")
     st.markdown("At the budgets of the sidebar, the same share needs at least:  \n" + "  \n".join(lines))
 
 
@@ -483,7 +483,7 @@ def _rows(result: SweepResult) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def more(result: SweepResult, told: str) -> None:
+def more(result: SweepResult, message: str) -> None:
     """What some visitors need: the map, every number, files, a study's table, and budgets that others use."""
     who_wins_view.fold(result)
     tables(result)
@@ -493,7 +493,7 @@ def more(result: SweepResult, told: str) -> None:
     )
     figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
     with st.expander("Download as an offline lesson"):
-        take_along.draw(experiment, "tradeoff", result.epsilons, take_along.as_html(told))
+        export_panel.draw(experiment, "tradeoff", result.epsilons, export_panel.as_html(message))
     study_view.fold()
     with st.expander("Which ε do others use?"):
         real_world_budgets.table("one reward of one user")
@@ -523,14 +523,14 @@ def tables(result: SweepResult) -> None:
         st.code(exports.sweep_command(result.epsilons), language="bash")
 
 
-def explanation(experiment: Experiment, told: str) -> None:
+def explanation(experiment: Experiment, message: str) -> None:
     """What else the picture shows, and how it is computed."""
     here = marked(experiment)
     odds = "" if here is None else f"At ε = {here:g}: {words.odds(here)}"
     with st.expander("How is this computed?"):
         st.markdown(
-            f"{told}\n\n{odds}\n\nEvery private method is simulated at each ε with the arms, users, trials and seed of "
-            f"the sidebar; thresholds are chosen automatically. {words.PRICE} The search halves its interval on a "
+            f"{message}\n\n{odds}\n\nEvery private method is simulated at each ε with the arms, users, trials and seed "
+            f"of the sidebar; thresholds are chosen automatically. {words.PRICE} The search halves its interval on a "
             "fixed grid, eight values of ε for each doubling, so the same question always gets the same answer. "
             "Shaded grey, where it holds for all private methods: *privacy nearly free*, a 95% interval of the price "
             "below 1.05; *hardly better than random*, at least 90% of the regret of choosing at random "

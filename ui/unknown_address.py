@@ -18,7 +18,7 @@ def message() -> None:
     titles = {page.title.lower(): page for page in menu.pages()}
     found = get_close_matches(asked.lower(), [*addresses, *titles], n=3, cutoff=0.4)
     near = dict.fromkeys((addresses | titles)[name] for name in found)
-    shown = words.plain(asked[: first_paint.MOST_LETTERS])
+    shown = words.plain(asked[: first_paint.MAX_LETTERS])
     st.warning(f"There is no page “{shown}”. This is the start.", icon=":material/link_off:")
     for page in near:
         st.page_link(page_links.to(page.name), label=f"Did you mean {page.title}?")

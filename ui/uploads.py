@@ -10,7 +10,7 @@ import streamlit as st
 
 from bandit_core import InputError
 from bandit_core.simulation.store import Store
-from ui import render_lock, words
+from ui import page_lock, words
 
 Read = TypeVar("Read")
 
@@ -41,7 +41,7 @@ def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
     if st.session_state.get(slot, (None,))[0] != key:
         found: Read | InputError
         try:
-            with render_lock.computing(), _reading:
+            with page_lock.computing(), _reading:
                 found = read()
         except InputError as error:
             found = InputError(error.issues)  # the error itself holds on to all that was read, by its traceback

@@ -69,9 +69,9 @@ def _cells(figure: go.Figure, each: Map, experiment: Experiment, colours: list[s
     """The cells of every line that wins some, hatched where the first two are too close to call."""
     for line in sorted({first.line for row in each.first for first in row if first is not None}):
         won = [[1.0 if first is not None and first.line == line else math.nan for first in row] for row in each.first]
-        told = [[_told(first, experiment) for first in row] for row in each.first]
+        message = [[_told(first, experiment) for first in row] for row in each.first]
         figure.add_heatmap(
-            z=won, text=told, hovertemplate="%{text}<extra></extra>", showscale=False, showlegend=True,
+            z=won, text=message, hovertemplate="%{text}<extra></extra>", showscale=False, showlegend=True,
             name=escape(swept_label(experiment.lines[line])), colorscale=[[0, colours[line]], [1, colours[line]]],
             xgap=1, ygap=1, **place,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary, drawn_bounds
-from bandit_core.spec.errors import Issue, told
+from bandit_core.spec.errors import Issue, message
 from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production
 
@@ -69,7 +69,7 @@ def issue(found: Issue) -> str:
 
 def issues(found: list[Issue], most: int = 8) -> str:
     """The first problems as a markdown list, and how many more there are."""
-    return "\n".join(f"- {plain(line)}" for line in told(found, most))
+    return "\n".join(f"- {plain(line)}" for line in message(found, most))
 
 
 odds, budget = sentences.odds, sentences.budget
@@ -168,13 +168,13 @@ def budgets(experiment: Experiment) -> str:
 
 def coming(batch: int, delay: int, visits: int, visits_delta: float = 0.0) -> str:
     """Arrivals and feedback: ``update after every 500 users, feedback 20 users late, 3 visits each``."""
-    told = [
+    message = [
         f"update after every {count(batch)} users" if batch > 1 else "",
         f"feedback {count(delay)} {'user' if delay == 1 else 'users'} late" if delay else "",
         f"{count(visits)} visits each" if visits > 1 else "",
         f"composed at δ = {write_number(visits_delta)}" if visits > 1 and visits_delta > 0 else "",
     ]
-    return ", ".join(filter(None, told)) or "one at a time, one visit each"
+    return ", ".join(filter(None, message)) or "one at a time, one visit each"
 
 
 def cut(experiment: Experiment) -> str:
@@ -258,12 +258,12 @@ def legend(result: Result) -> str:
     """What the shading means, and those dashes that are drawn."""
     experiment = result.experiment
     view, trials = experiment.view, max((line.count for line in result.lines if line), default=0)
-    told = [f"{sentence(band(trials, view))}."]
+    message = [f"{sentence(band(trials, view))}."]
     if view.bounds:
         visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
         drawn = {bound.sign for bound, _, _ in drawn_bounds(result, visible, lambda values: values)}
-        told += [words for sign, words in DASHES.items() if sign in drawn]
-    return " ".join(told)
+        message += [words for sign, words in DASHES.items() if sign in drawn]
+    return " ".join(message)
 
 
 def cost(done: Result, time: str) -> str:

@@ -30,7 +30,7 @@ from bandit_core.spec.number_text import number
 
 Progress = Callable[[float], None]
 Limits = tuple[float, float, float]
-MOST_SAMPLES = 1_000_000
+MAX_SAMPLES = 1_000_000
 _TAILS = np.array([0.001, 0.002, 0.005, 0.01, 0.02])
 # Cuts of the real line from which ranges are chosen: evenly through the responses, and closer towards both ends.
 _CUTS = np.sort(np.concatenate([_TAILS, np.linspace(0, 1, 27)[1:-1], 1 - _TAILS]))
@@ -108,7 +108,7 @@ def audit(
     ValueError
         When there are no pairs, too few samples, or the confidence is not in (0, 1).
     """
-    if not pairs or not 4 <= samples <= MOST_SAMPLES or not 0 < confidence < 1:
+    if not pairs or not 4 <= samples <= MAX_SAMPLES or not 0 < confidence < 1:
         raise ValueError("an audit needs pairs of rewards, 4 to a million samples and a confidence in (0, 1)")
     if not 0 < epsilon < math.inf:
         raise InputError([Issue("epsilon", epsilon, "a number above 0")])
@@ -125,14 +125,14 @@ def audit(
     half = samples // 2
     done, whole = 0, 4 * half * len(pairs)
 
-    def told(count: int) -> None:
+    def report(count: int) -> None:
         nonlocal done
         done += count
         if on_progress is not None:
             on_progress(done / whole)
 
     def judged(pair: tuple[float, float]) -> _Evidence:
-        responses = [_drawn(respond, float(reward), 2 * half, epsilon, rng, told) for reward in pair]
+        responses = [_drawn(respond, float(reward), 2 * half, epsilon, rng, report) for reward in pair]
         return _tell_apart(pair, responses, error, delta)
 
     best = max(map(judged, pairs), key=lambda evidence: evidence.loss[0])
@@ -199,14 +199,14 @@ def power(found: AuditResult, pairs: int = 1, draws: int = 4000, seed: int = 0) 
 
 
 def _drawn(
-    respond: Sampler, reward: float, count: int, epsilon: float, rng: np.random.Generator, told: Callable[[int], None]
+    respond: Sampler, reward: float, count: int, epsilon: float, rng: np.random.Generator, report: Callable[[int], None]
 ) -> np.ndarray:
     """``count`` responses to one reward, batch by batch."""
     parts = []
     for start in range(0, count, _BATCH):
         size = min(_BATCH, count - start)
         parts.append(np.asarray(respond(np.full(size, reward), epsilon, rng), float))
-        told(size)
+        report(size)
     return np.concatenate(parts)
 
 

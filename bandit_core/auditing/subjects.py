@@ -105,10 +105,10 @@ def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
         if isinstance(counter, SquareRoot):
             return released[:, 1:] @ counter.evidence(what.item)
         assert isinstance(counter, LaplaceCounter)
-        told = np.zeros(len(inputs))
+        described = np.zeros(len(inputs))
         for late, early in what.nodes:
-            told += np.clip(released[:, late] - released[:, early], low, high) / counter.fresh_scale(late)
-        return told
+            described += np.clip(released[:, late] - released[:, early], low, high) / counter.fresh_scale(late)
+        return described
 
     return sampler
 
@@ -255,7 +255,7 @@ def _as_wide_as_usual(epsilon: float) -> float:
     return smallest_epsilon(math.sqrt((USERS_WATCHED - 2) / 2), 1.0, DELTA)
 
 
-def _resting(**told: Any) -> Subject:
+def _resting(**described: Any) -> Subject:
     return Subject(
         **{
             "name": RESTING,
@@ -268,7 +268,7 @@ def _resting(**told: Any) -> Subject:
             "delta": DELTA,
             "words": "Choices tell less than the draws behind them: the lower bound may be far below epsilon.",
             "opens_at": 5.0,
-            **told,
+            **described,
         }
     )
 
@@ -290,7 +290,7 @@ def _sums_of_batches(times: int) -> Sampler:
     return sampler
 
 
-def _noisy_sums(**told: Any) -> Subject:
+def _noisy_sums(**described: Any) -> Subject:
     policy = stopping_policies()["dp-tt"]
     return Subject(
         **{
@@ -302,7 +302,7 @@ def _noisy_sums(**told: Any) -> Subject:
             "seen": "the noisy sum of that batch; no other release holds this reward",
             "sampler": _sums_of_batches(1),
             "words": "Choices, end and recommendation are computed from such sums, so they tell no more.",
-            **told,
+            **described,
         }
     )
 
@@ -425,8 +425,8 @@ def _unreduced_epsilon(epsilon: float) -> float:
 def _batch_controls() -> list[Subject]:
     sound = {subject.name: subject for subject in _mechanisms()}
 
-    def broken(name: str, of: str, title: str, flaw: str, **told: Any) -> Subject:
-        return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **told)
+    def broken(name: str, of: str, title: str, flaw: str, **described: Any) -> Subject:
+        return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **described)
 
     return [
         broken("shuffled-half-noisy", "shuffled-bits", "Shuffled bits with half the noisy users",
@@ -451,8 +451,8 @@ def _negative_controls() -> list[Subject]:
     assert tree is not None and hybrid is not None and root is not None
     branches = Audited(items=9, item=3, nodes=((3, 2), (3, 0), (9, 0)))  # of three branches, on three levels
 
-    def broken(name: str, of: str, title: str, flaw: str, **told: Any) -> Subject:
-        return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **told)
+    def broken(name: str, of: str, title: str, flaw: str, **described: Any) -> Subject:
+        return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **described)
 
     printed = (
         "Ren et al. 2020 print epsilon where e^epsilon is meant. The two answers then differ by a factor of "

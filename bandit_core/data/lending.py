@@ -19,8 +19,8 @@ from typing import Literal
 
 import numpy as np
 
-from bandit_core.data.tables import MOST_BYTES, NO_NUMBER, Sheet, read_sheet, refusal
-from bandit_core.spec.contexts import MOST_CELLS, Contexts
+from bandit_core.data.tables import MAX_BYTES, NO_NUMBER, Sheet, read_sheet, refusal
+from bandit_core.spec.contexts import MAX_CELLS, Contexts
 from bandit_core.spec.errors import InputError, Issue
 
 # What the columns must hold; names are matched without regard to case, spaces and underscores.
@@ -38,8 +38,8 @@ CAR_TYPES = ("F", "N", "R", "U")
 WHOLE = ("term", "apply")  # columns of whole numbers
 PRICES = 25  # candidate prices, equally spaced from 0 to LOWEST_PRICE, as in the published code
 LOWEST_PRICE = -25_000.0
-MOST_WORDS = 50  # different car types, or actions with names: each of them gets parameters of its own
-MOST_FEATURES = 199  # of a table; with the constant as many as users of an experiment may have
+MAX_WORDS = 50  # different car types, or actions with names: each of them gets parameters of its own
+MAX_FEATURES = 199  # of a table; with the constant as many as users of an experiment may have
 _NEWTON_STEPS = 100
 Source = Path | str | bytes  # of a CSV file; bytes are its content
 
@@ -71,8 +71,8 @@ def _sheet(source: Source) -> Sheet:
     try:
         if isinstance(source, bytes):
             data = source
-        elif Path(source).stat().st_size > MOST_BYTES:
-            raise refusal(str(source), None, f"at most {MOST_BYTES // 2**20} MB")
+        elif Path(source).stat().st_size > MAX_BYTES:
+            raise refusal(str(source), None, f"at most {MAX_BYTES // 2**20} MB")
         else:
             data = Path(source).read_bytes()
     except InputError:
@@ -109,12 +109,12 @@ class _Reader:
         self.sheet = _sheet(source)
         self.names = {_plain(name): name for name in reversed(self.sheet.columns)}
         self.issues: list[Issue] = []
-        self.told: set[str] = set()
+        self.remarks: set[str] = set()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """How the file was read."""
-        return (*self.sheet.notes, *sorted(self.told))
+        return (*self.sheet.notes, *sorted(self.remarks))
 
     def column(self, name: str) -> str | None:
         """What the file calls a column; a missing one is a problem."""
@@ -128,16 +128,16 @@ class _Reader:
         places = np.flatnonzero(bad)
         if len(places):
             cell = self.sheet.cell(column, places[0])
-            told = allowed + (f" ({len(places) - 1:,} more cells like it)" if len(places) > 1 else "")
+            message = allowed + (f" ({len(places) - 1:,} more cells like it)" if len(places) > 1 else "")
             path = f"row {self.sheet.row(int(places[0]))}, column {name}"
-            self.issues.append(Issue(path, cell or None, told if cell else f"the cell is empty; {told}"))
+            self.issues.append(Issue(path, cell or None, message if cell else f"the cell is empty; {message}"))
 
     def words(self, name: str) -> tuple[np.ndarray, list[str]]:
-        """A column as codes 0, 1, … of its different words, in the order of the alphabet; at most `MOST_WORDS`."""
+        """A column as codes 0, 1, … of its different words, in the order of the alphabet; at most `MAX_WORDS`."""
         column = self.column(name)
         if column is None:
             return np.zeros(0, int), []
-        codes, words = self.sheet.words(column, MOST_WORDS)
+        codes, words = self.sheet.words(column, MAX_WORDS)
         self._check(name, column, codes < 0, "a word")
         ordered = sorted(words)
         return np.array([*(ordered.index(word) for word in words), -1])[codes], ordered
@@ -149,7 +149,7 @@ class _Reader:
         column = self.column(name)
         if column is None:
             return np.zeros(0)
-        values, troubles, unit = self.sheet.numbers(column, self.told)
+        values, troubles, unit = self.sheet.numbers(column, self.remarks)
         if unit == "%":  # 5 % may be meant as 5 or as 0.05
             self.issues.append(Issue(f"column {name}", "%", "numbers without percent signs"))
         limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
@@ -269,7 +269,7 @@ def read_table(
     source
         A path, or the bytes of the file.
     features
-        Names of the feature columns, at least one and at most `MOST_FEATURES`, or half of them where actions are
+        Names of the feature columns, at least one and at most `MAX_FEATURES`, or half of them where actions are
         amounts. A constant is added as the last feature.
     numeric_action
         Whether actions are amounts, such as prices, or just names.
@@ -279,7 +279,7 @@ def read_table(
     InputError
         With every problem, each with its row and column (the heading is row 1, as in a spreadsheet).
     """
-    most = MOST_FEATURES // 2 if numeric_action else MOST_FEATURES
+    most = MAX_FEATURES // 2 if numeric_action else MAX_FEATURES
     if not 1 <= len(features) <= most:
         raise refusal("features", len(features), f"at least one column, at most {most}")
     reader = _Reader(source)
@@ -326,7 +326,7 @@ def _fit(x: np.ndarray, y: np.ndarray, link: Literal["identity", "logistic"]) ->
 
 
 def contexts_of(
-    table: Table, prices: Sequence[float] | None = None, seed: int = 0, most_cells: int = MOST_CELLS // 2
+    table: Table, prices: Sequence[float] | None = None, seed: int = 0, most_cells: int = MAX_CELLS // 2
 ) -> Contexts:
     """The table as contexts of an experiment, theta fitted to all of its rows.
 

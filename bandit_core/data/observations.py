@@ -19,10 +19,10 @@ from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import write_number
-from bandit_core.spec.rewards import MOST_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
+from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 
-MOST_OPTIONS = 100
-MOST_DISTINCT = 1000  # more distinct values than that are replaced by as many means of equal weight
+MAX_OPTIONS = 100
+MAX_DISTINCT = 1000  # more distinct values than that are replaced by as many means of equal weight
 CONFIDENCE = 0.95
 
 NOT_REPLAYED = (
@@ -156,15 +156,15 @@ class Option:
 
     @property
     def summarised(self) -> bool:
-        """Whether `arm` keeps the mean but only `MOST_DISTINCT` quantile means of the distribution."""
-        return len(self.values) > MOST_DISTINCT
+        """Whether `arm` keeps the mean but only `MAX_DISTINCT` quantile means of the distribution."""
+        return len(self.values) > MAX_DISTINCT
 
     def arm(self, limits: tuple[float, float] | None = None) -> Arm:
         """The reward distribution that pays what was observed, as often as it was.
 
         Two values are a two-point distribution (``bernoulli`` for 0 and 1), unless some number of it is too small for
-        a spec; up to `MOST_DISTINCT` distinct values keep their exact frequencies (to one in a million where there are
-        more observations than that); more are replaced by `MOST_DISTINCT` means of equally large groups of neighbours,
+        a spec; up to `MAX_DISTINCT` distinct values keep their exact frequencies (to one in a million where there are
+        more observations than that); more are replaced by `MAX_DISTINCT` means of equally large groups of neighbours,
         which keeps the mean. Where ``limits`` will cut the rewards no group reaches across one of them, so that
         the mean of the cut rewards is kept as well.
         """
@@ -176,9 +176,9 @@ class Option:
             return TwoPoint(low=self.low, high=self.high, p_high=share)
         values, counts = self.values, self.counts
         if self.summarised and (limits is None or not self.outside(*limits)):
-            return Empirical(values=tuple(quantile_means(values, counts, MOST_DISTINCT).tolist()))
+            return Empirical(values=tuple(quantile_means(values, counts, MAX_DISTINCT).tolist()))
         if self.summarised and limits is not None:
-            values, counts = _group_means(values, counts, MOST_DISTINCT, limits)
+            values, counts = _group_means(values, counts, MAX_DISTINCT, limits)
         counts = _small_counts(counts)
         kept = counts > 0
         return Empirical(values=tuple(values[kept].tolist()), counts=tuple(counts[kept].tolist()))
@@ -225,11 +225,11 @@ def _group_means(
 def _small_counts(counts: np.ndarray) -> np.ndarray:
     """The same frequencies in the smallest numbers that an empirical distribution takes."""
     counts = counts // reduce(math.gcd, counts.tolist())
-    if counts.sum() <= MOST_OBSERVED:
+    if counts.sum() <= MAX_OBSERVED:
         return counts
-    exact = counts * (MOST_OBSERVED / counts.sum())
+    exact = counts * (MAX_OBSERVED / counts.sum())
     whole = np.floor(exact).astype(int)
-    left = MOST_OBSERVED - int(whole.sum())
+    left = MAX_OBSERVED - int(whole.sum())
     whole[np.argsort(whole - exact, kind="stable")[:left]] += 1
     return whole
 
@@ -444,8 +444,8 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
     samples, layout, troubles = _long(table, *pair, notes) if pair else _wide(table, columns, notes)
     options = tuple(Option.of(name, rewards) for name, rewards, _ in samples)
     if len(options) < 2:
-        told = f"{options[0].name} is the only option" if options else "no option has a number"
-        allowed = f"{told}; at least two are needed: one column each, or two columns with option and reward"
+        message = f"{options[0].name} is the only option" if options else "no option has a number"
+        allowed = f"{message}; at least two are needed: one column each, or two columns with option and reward"
         if troubles:
             allowed += f" ({troubles[0]})"
         raise refusal("columns", ", ".join(table.columns), allowed)
@@ -476,8 +476,8 @@ def _far(
 
 def _wide(table: Sheet, chosen: Sequence[str], notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
     columns = list(chosen) or table.columns
-    if len(columns) > MOST_OPTIONS:
-        raise refusal("columns", len(columns), f"at most {MOST_OPTIONS} options; is this the right file?")
+    if len(columns) > MAX_OPTIONS:
+        raise refusal("columns", len(columns), f"at most {MAX_OPTIONS} options; is this the right file?")
     samples: list[_Sample] = []
     troubles: list[Trouble] = []
     units: dict[str, str] = {}
@@ -501,13 +501,13 @@ def _wide(table: Sheet, chosen: Sequence[str], notes: set[str]) -> tuple[list[_S
             troubles.append(Trouble(row, column, "", len(inside), "the cell is empty", "leave these cells out"))
         samples.append((column, read.values[kept], kept))
     if len(units) > 1:
-        told = ", ".join(f"{column}: {unit or 'no unit'}" for unit, column in units.items())
-        raise refusal("columns", told, "all options in the same unit; these cannot be compared")
+        message = ", ".join(f"{column}: {unit or 'no unit'}" for unit, column in units.items())
+        raise refusal("columns", message, "all options in the same unit; these cannot be compared")
     return samples, "one column per option", troubles
 
 
 def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
-    codes, names = table.words(arm, MOST_OPTIONS)
+    codes, names = table.words(arm, MAX_OPTIONS)
     numbers, found, _ = table.numbers(reward, notes)
     notes.add(NOT_REPLAYED)
     if len(table.columns) > 2:
@@ -564,8 +564,8 @@ def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
         allowed = "at least one budget above 0" + (f" ({troubles[0]})" if troubles else "")
         raise refusal(column_words(column), None, allowed)
     users = int(counts.sum())
-    if len(values) > MOST_DISTINCT:
-        places = (np.arange(MOST_DISTINCT) + 0.5) / MOST_DISTINCT
+    if len(values) > MAX_DISTINCT:
+        places = (np.arange(MAX_DISTINCT) + 0.5) / MAX_DISTINCT
         kept = values[np.searchsorted(np.cumsum(counts) / users, places)]
         values, counts = np.unique(kept, return_counts=True)
     shares = counts / counts.sum()

@@ -29,10 +29,10 @@ from bandit_core.spec.free_text import why_not
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_BYTES = 20 * 2**20
-MOST_ROWS = 2_000_000
-MOST_COLUMNS = 1000
-MOST_CELLS = 10_000_000
+MAX_BYTES = 20 * 2**20
+MAX_ROWS = 2_000_000
+MAX_COLUMNS = 1000
+MAX_CELLS = 10_000_000
 LARGEST = 1e12  # that a number of a file may be
 
 _HEAD = 65_536  # bytes in which the first row must end; the separator is found in them
@@ -227,7 +227,7 @@ class Sheet:
         return written.mark == "," and self.separator == ","
 
     def _read(self, cell: str) -> tuple[float, str, str, str]:
-        """A cell as a number (NaN: none), its unit, why it cannot be used as it is, and what to tell of it."""
+        """A cell as a number (NaN: none), its unit, why it cannot be used as it is, and what to remark of it."""
         word = cell.strip().lower()
         if word in _TRUTH:
             return _TRUTH[word], "", "", TRUTH_READ
@@ -237,16 +237,16 @@ class Sheet:
         if written is None:
             endless = word.strip("+-") in ("inf", "infinity")
             return math.nan, "", _TOO_LARGE if endless else NO_NUMBER, ""
-        value, told = written.value, ""
+        value, message = written.value, ""
         if written.open:
             grouping = self._grouping(written)
             value = written.grouped if grouping else value
             if len(self.decimals) != 1 and not (written.mark == "." and self._points):
                 return value, written.unit, _open_words(written, grouping), ""
-            told = _THOUSANDS if grouping else ""
+            message = _THOUSANDS if grouping else ""
         if not abs(value) <= LARGEST:
             return math.nan, "", _TOO_LARGE, ""
-        return value, written.unit, "", told
+        return value, written.unit, "", message
 
     def numbers(self, column: str, notes: set[str] | None = None) -> Numbers:
         """A column as numbers, shape (rows,), with all that is wrong with it; ``notes`` gets how it was read."""
@@ -259,7 +259,7 @@ class Sheet:
         values = np.full(len(cells), math.nan) if text else np.array(cells, float)
         units, reasons = {"": 0}, {"": 0}
         of_unit, of_reason = np.zeros(len(cells), np.int32), np.zeros(len(cells), np.int32)
-        told: dict[str, int] = {}
+        remarks: dict[str, int] = {}
         for begin in range(0, len(cells), _PART):
             part = cells.iloc[begin : begin + _PART]
             if text:
@@ -271,11 +271,11 @@ class Sheet:
             for place, cell in zip(begin + np.flatnonzero(unread), part[unread], strict=True):
                 if cell not in known:
                     known[cell] = self._read(str(cell))
-                values[place], unit, reason, tell = known[cell]
+                values[place], unit, reason, remark = known[cell]
                 of_unit[place] = units.setdefault(unit, len(units))
                 of_reason[place] = reasons.setdefault(reason, len(reasons))
-                if tell:
-                    told.setdefault(tell, int(place))
+                if remark:
+                    remarks.setdefault(remark, int(place))
         used = ~np.isnan(values)
         most = int(np.bincount(of_unit[used & (values != 0)], minlength=1).argmax())
         unit = list(units)[most]
@@ -285,7 +285,9 @@ class Sheet:
             of_reason[strange] = reasons.setdefault(reason, len(reasons))
             values[strange] = math.nan
         if notes is not None:
-            notes |= {tell.format(cell=self.cell(column, place), row=self.row(place)) for tell, place in told.items()}
+            notes |= {
+                remark.format(cell=self.cell(column, place), row=self.row(place)) for remark, place in remarks.items()
+            }
             if unit:
                 notes.add(PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}.")
         troubles = [
@@ -315,8 +317,8 @@ def _as_utf8(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     InputError
         When the file is no text, empty or too large.
     """
-    if len(data) > MOST_BYTES:
-        raise refusal("file", f"{len(data) / 2**20:.1f} MB", f"at most {MOST_BYTES // 2**20} MB")
+    if len(data) > MAX_BYTES:
+        raise refusal("file", f"{len(data) / 2**20:.1f} MB", f"at most {MAX_BYTES // 2**20} MB")
     if data[:4] == b"PK\x03\x04" or data[:4] == b"\xd0\xcf\x11\xe0":
         raise refusal("file", None, "this is a workbook of a spreadsheet program; save it as CSV and upload that")
     notes: tuple[str, ...] = ()
@@ -427,8 +429,8 @@ def read_sheet(data: bytes) -> Sheet:
     """
     data, notes = _as_utf8(data)
     lines = 1 + data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
-    if lines > MOST_ROWS:
-        raise refusal("rows", lines, f"at most {MOST_ROWS:,} rows; take a sample of them")
+    if lines > MAX_ROWS:
+        raise refusal("rows", lines, f"at most {MAX_ROWS:,} rows; take a sample of them")
     # A cut may fall into a character of several bytes, so the head is read forgivingly; whole lines of it are used.
     head = data[:_HEAD].decode("utf-8", "ignore")
     if len(data) > _HEAD:
@@ -443,11 +445,11 @@ def read_sheet(data: bytes) -> Sheet:
     headed, width = _is_headed(sample), len(sample[0])
     wider = max((len(row) for row in sample if not any(row[width:])), default=width)  # separators at the ends of rows
     names = _names([*sample[0], *[""] * (wider - width)], headed)
-    if len(names) > MOST_COLUMNS:
-        raise refusal("columns", len(names), f"at most {MOST_COLUMNS:,} columns; is this the right file?")
+    if len(names) > MAX_COLUMNS:
+        raise refusal("columns", len(names), f"at most {MAX_COLUMNS:,} columns; is this the right file?")
     cells = max(lines * len(names), lines + data.count(separator.encode()))
-    if cells > MOST_CELLS:
-        raise refusal("cells", cells, f"at most {MOST_CELLS:,} cells (rows x columns); take a sample of the rows")
+    if cells > MAX_CELLS:
+        raise refusal("cells", cells, f"at most {MAX_CELLS:,} cells (rows x columns); take a sample of the rows")
     decimals = _decimal_signs(itertools.chain(*sample[headed:]))
     frame = _cut(data, separator, decimals, names, width, before, headed)
     texts = (frame[name].iloc[:_PART].dropna().unique() for name in frame if _is_text(frame[name]))

@@ -28,22 +28,22 @@ from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
 from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
-from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
+from bandit_core.spec.feedback import IMMEDIATE, MAX_VISITS, Feedback
 from bandit_core.spec.field_types import Frozen, Limits, Small, Whole
 from bandit_core.spec.free_text import Lines, Text, Worded
 from bandit_core.spec.notation import contexts_document, write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
 
-MOST_ARMS = 10_000
-MOST_LINES = 24
-MOST_SPEC_BYTES = 16 * 2**20  # of a text that is read as a spec; pages allow less
+MAX_ARMS = 10_000
+MAX_LINES = 24
+MAX_SPEC_BYTES = 16 * 2**20  # of a text that is read as a spec; pages allow less
 GROUP_FIELD = "group"  # of a preset's file: where the gallery shows it; no part of the spec
-MOST_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
+MAX_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
 # Readers of TOML walk every beginning of a dotted name, so n parts cost n^2 or more: they are counted before.
 _NAME_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
-_LONG_NAME = re.compile(rf"(?:^|[\[{{,])[ \t]*+((?:{_NAME_PART}){{{MOST_NAME_PARTS}}})", re.MULTILINE)
-MOST_BUDGET_LETTERS = 40
+_LONG_NAME = re.compile(rf"(?:^|[\[{{,])[ \t]*+((?:{_NAME_PART}){{{MAX_NAME_PARTS}}})", re.MULTILINE)
+MAX_BUDGET_LETTERS = 40
 OUT_OF_RANGE = "these numbers, with this horizon and these arms, leave the range in which the policy can be computed"
 Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "range", "interval-95", "half-sd", "quarter-sd"]
@@ -108,7 +108,7 @@ def budget_words(epsilon: Epsilon) -> str:
     if epsilon.fixed is not None:
         return f"ε = {write_number(epsilon.fixed)}"
     written = write_epsilon(epsilon)
-    return f"ε ~ {written if len(written) <= MOST_BUDGET_LETTERS else f'{epsilon.kind}(…)'}"
+    return f"ε ~ {written if len(written) <= MAX_BUDGET_LETTERS else f'{epsilon.kind}(…)'}"
 
 
 def is_stale(label: str, line: Line, before: Sequence[Line]) -> bool:
@@ -130,7 +130,7 @@ class View(Frozen):
     worst_case: StrictBool = False
     shapes: StrictBool = False
     runs: StrictBool = False
-    hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
+    hidden: tuple[Annotated[Whole, Field(ge=0, lt=MAX_LINES)], ...] = ()
     against: Against = "best"
 
     @pydantic.model_validator(mode="before")
@@ -161,15 +161,15 @@ class Document(Worded):
     version: Literal[1] = 1
     title: Annotated[str, Field(max_length=120), Text] = ""
     note: Annotated[str, Field(max_length=600), Lines] = ""
-    arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)] = ()
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MAX_ARMS)] = ()
     clip: Limits | None = None  # what private lines see of a reward: cut to these limits, and rescaled to [0, 1]
     contexts: Contexts | None = None
-    lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MOST_LINES)]
+    lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MAX_LINES)]
     horizon: Annotated[Whole, Field(ge=1, le=10**9)] = 100_000
     trials: Annotated[Whole, Field(ge=1, le=10**4)] = 50
     seed: Annotated[Whole, Field(ge=0, le=2**53)] = 0
     feedback: Feedback = IMMEDIATE
-    visits: Annotated[Whole, Field(ge=1, le=MOST_VISITS)] = 1
+    visits: Annotated[Whole, Field(ge=1, le=MAX_VISITS)] = 1
     visits_delta: Annotated[Small, Field(ge=0, lt=1)] = 0.0  # 0: basic composition of a person's answers
     view: View = View()
 
@@ -208,8 +208,8 @@ class Experiment(Document):
             issues += issues_of(error, obj)
             experiment = None
         issues += unknown(obj, cls.model_fields)
-        told = {issue.path for issue in issues}
-        issues[:0] = [issue for issue in _setting_problems(obj) if issue.path not in told]
+        message = {issue.path for issue in issues}
+        issues[:0] = [issue for issue in _setting_problems(obj) if issue.path not in message]
         issues += [] if experiment is None else clip_problems(experiment)
         issues += _line_problems(obj, None if issues else experiment)
         if issues or experiment is None:
@@ -271,7 +271,7 @@ class Experiment(Document):
         if chosen.epsilon is None or sum(other.policy == chosen.policy for other in self.lines) == 1:
             return chosen.entry.title
         budget = write_epsilon(chosen.epsilon)
-        if len(budget) > MOST_BUDGET_LETTERS:
+        if len(budget) > MAX_BUDGET_LETTERS:
             budget = f"{chosen.epsilon.kind}(…)"
         extra = "".join(f", {name} {write_value(value)}" for name, value in chosen.params.items())
         return f"{chosen.entry.title}, ε {budget}{extra}"
@@ -419,8 +419,8 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
     if issues or experiment is None:
         return issues
     arm_count = sum(arm.count for arm in experiment.arms)
-    if arm_count > MOST_ARMS:
-        return [Issue("arms", arm_count, f"at most {MOST_ARMS} arms in all")]
+    if arm_count > MAX_ARMS:
+        return [Issue("arms", arm_count, f"at most {MAX_ARMS} arms in all")]
     refused = {line.policy: _refusal(line.entry, experiment) for line in experiment.lines}  # once a policy, not a line
     for number, line in enumerate(experiment.lines):
         words = refused[line.policy]
@@ -504,8 +504,8 @@ def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Issue]:
 
 def _check_size(size: int, name: str) -> None:
     """Refuse a spec that is too long before anything of it is read."""
-    if size > MOST_SPEC_BYTES:
-        raise InputError([Issue(name, f"{size / 2**20:.1f} MB", f"at most {MOST_SPEC_BYTES >> 20} MB")])
+    if size > MAX_SPEC_BYTES:
+        raise InputError([Issue(name, f"{size / 2**20:.1f} MB", f"at most {MAX_SPEC_BYTES >> 20} MB")])
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -523,7 +523,7 @@ def read_json(text: str, name: str = "document") -> Any:
     Raises
     ------
     InputError
-        When the text is no such JSON, or longer than `MOST_SPEC_BYTES`.
+        When the text is no such JSON, or longer than `MAX_SPEC_BYTES`.
     """
     _check_size(len(text), name)
     try:
@@ -535,7 +535,7 @@ def read_json(text: str, name: str = "document") -> Any:
 def _read_toml(text: str, name: str) -> dict[str, Any]:
     _check_size(len(text), name)
     if long := _LONG_NAME.search(text):
-        allowed = f"at most {MOST_NAME_PARTS} names with points between them"
+        allowed = f"at most {MAX_NAME_PARTS} names with points between them"
         raise InputError([Issue(name, long[1][:40], allowed)])
     try:
         return tomllib.loads(text)
@@ -549,7 +549,7 @@ def parse_document(text: str, form: Literal["json", "toml"], name: str = "docume
     Raises
     ------
     InputError
-        When the text is not of that form or longer than `MOST_SPEC_BYTES`.
+        When the text is not of that form or longer than `MAX_SPEC_BYTES`.
     """
     document = read_json(text, name) if form == "json" else _read_toml(text, name)
     if isinstance(document, dict):
@@ -563,7 +563,7 @@ def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> E
     Raises
     ------
     InputError
-        When the text is not of that form or longer than `MOST_SPEC_BYTES`, or the spec is wrong.
+        When the text is not of that form or longer than `MAX_SPEC_BYTES`, or the spec is wrong.
     """
     return Experiment.model_validate(parse_document(text, form, name))
 

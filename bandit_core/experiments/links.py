@@ -23,7 +23,7 @@ from bandit_core.spec import notation, number_text
 from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import InputError, Issue, path_of
 
-MOST_TEXT = 20_000  # characters of one field; more travels as a file
+MAX_TEXT = 20_000  # characters of one field; more travels as a file
 LONGEST = 8000  # characters of a query that servers, proxies and chat programs pass on
 STREAMLIT_OWN = frozenset({"embed", "embed_options"})
 
@@ -139,9 +139,9 @@ def too_long(experiment: Experiment) -> bool:
 def unread(experiment: Experiment) -> list[Issue]:
     """The fields of the experiment's link that are longer than what `read` takes: no link opens such a picture."""
     return [
-        Issue(key, f"{len(text):,} characters", f"a link holds at most {MOST_TEXT:,} of one field; save the spec")
+        Issue(key, f"{len(text):,} characters", f"a link holds at most {MAX_TEXT:,} of one field; save the spec")
         for key, text in write(experiment).items()
-        if len(text) > MOST_TEXT
+        if len(text) > MAX_TEXT
     ]
 
 
@@ -206,8 +206,8 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
             issues.append(Issue(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
             continue
         name, reader = _READERS[key]
-        if len(text) > MOST_TEXT:
-            issues.append(Issue(key, text[:40], f"at most {MOST_TEXT} characters in a link; upload the spec as a file"))
+        if len(text) > MAX_TEXT:
+            issues.append(Issue(key, text[:40], f"at most {MAX_TEXT} characters in a link; upload the spec as a file"))
             continue
         try:
             fields[name] = reader(text)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.experiment import GROUP_FIELD, Experiment, read
 from bandit_core.spec.errors import InputError, Issue
 
-FOLDER = places.ROOT / "presets"
+FOLDER = paths.ROOT / "presets"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.export.positions import Position, Positions
@@ -151,14 +151,14 @@ def _positions(positions: Positions, results: Sequence[Result], base: str, pool:
         rows = _rows(position, result)
         trials = min((line.count for line in result.lines if line is not None), default=0)
         here = position.experiment
-        told = here.plays_as(positions.experiment) or position.value is None
+        message = here.plays_as(positions.experiment) or position.value is None
         found.append(
             {
                 "name": position.name,
                 "value": position.value,
                 "sentence": marked_up(verdict(result, as_html)),
                 "odds": odds(position.value) if positions.slider == "epsilon" and position.value is not None else "",
-                "note": positions.experiment.note if told else "",
+                "note": positions.experiment.note if message else "",
                 "alt": _alt(position, rows, trials),
                 "link": _link(here.model_copy(update={"title": "", "note": ""}), base),
                 "rows": rows,
@@ -210,7 +210,7 @@ def provenance(positions: Positions, results: Sequence[Result], day: date) -> di
     """What is needed to get these numbers again."""
     made = results[positions.start].metadata
     return {
-        "made by": f"Private Bandit Lab {places.project_version()}",
+        "made by": f"Private Bandit Lab {paths.project_version()}",
         "date": day.isoformat(),
         "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
         "seed": positions.experiment.seed,
@@ -260,11 +260,13 @@ def document(
     view = experiment.view
     found = _positions(positions, results, base, pool)
     budgets = _against_budget(positions, results)
-    told = "A single run, so no band" if experiment.trials == 1 else f"Shaded: {BAND_WORDS[view.band]}"
+    message = "A single run, so no band" if experiment.trials == 1 else f"Shaded: {BAND_WORDS[view.band]}"
     if experiment.trials > 1 and view.quantity == "price":
-        told += PRICE_BAND
+        message += PRICE_BAND
     if any("dash" in curve for each in found for curve in each["curves"]):
-        told += ". Thin: bounds (solid: at least; dashed: at most; dotted: slopes of the long run; long dashes: shapes)"
+        message += (
+            ". Thin: bounds (solid: at least; dashed: at most; dotted: slopes of the long run; long dashes: shapes)"
+        )
     return {
         "title": positions.title,
         "slider": positions.slider,
@@ -275,7 +277,7 @@ def document(
             for promise in (line.entry.promise for line in experiment.lines)
         ],
         "users": {"log": [view.x == "log", view.y == "log"], "title": QUANTITY_WORDS[view.quantity]},
-        "legend": told,
+        "legend": message,
         "budgets": budgets,
         "first": "budgets" if budgets and first == "budgets" else "users",
         "positions": found,

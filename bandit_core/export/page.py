@@ -23,7 +23,7 @@ from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError, Issue
 
-MOST_BYTES = 2 * 10**6
+MAX_BYTES = 2 * 10**6
 ADDED_BYTES = 3 * 10**6  # more for a lesson with an `Addition`
 ASSETS = Path(__file__).parent / "assets"
 Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
@@ -99,7 +99,7 @@ def _figure(name: str, head: str) -> str:
     )
 
 
-class Told(TypedDict, total=False):
+class PageTexts(TypedDict, total=False):
     """What `document` is told beside positions and results."""
 
     base: str
@@ -115,12 +115,12 @@ def page(
     colours: Colours | None = None,
     around: str = "",
     addition: Addition | None = None,
-    **told: Unpack[Told],
+    **texts: Unpack[PageTexts],
 ) -> str:
-    """The lesson as the text of one HTML file of at most `MOST_BYTES`, in UTF-8, and `ADDED_BYTES` with an addition.
+    """The lesson as the text of one HTML file of at most `MAX_BYTES`, in UTF-8, and `ADDED_BYTES` with an addition.
 
     ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons, and an
-    ``addition`` lets the reader's browser compute (see `bandit_core.places.live_addition`); for the others see
+    ``addition`` lets the reader's browser compute (see `bandit_core.paths.live_addition`); for the others see
     `document`. The same arguments give the same text.
 
     Raises
@@ -128,9 +128,9 @@ def page(
     InputError
         Where something is not computed yet, and where no picture of at least 25 checkpoints fits into the file.
     """
-    most = MOST_BYTES + (ADDED_BYTES if addition else 0)
+    most = MAX_BYTES + (ADDED_BYTES if addition else 0)
     for every in (1, 2, 4, 8):
-        found = document(positions, results, every=every, **told)
+        found = document(positions, results, every=every, **texts)
         text = _written(found, colours or colours_of(positions.experiment), around, addition)
         size = len(text.encode())
         if size <= most:

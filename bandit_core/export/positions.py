@@ -20,7 +20,7 @@ from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines
 
 Slider = Literal["epsilon", "horizon"]
-MOST_POSITIONS = 40
+MAX_POSITIONS = 40
 FEWEST_USERS = 100
 AS_GIVEN = "as given"
 _BUDGET_IN_TITLE = re.compile(r"[,;:]?\s*(?:\b(?:at|with)\s+)?(?:ε|\beps(?:ilon)?\b)\s*=?\s*\d[\d.]*", re.IGNORECASE)
@@ -139,8 +139,8 @@ class Positions(Together[tuple[Result, ...]]):
             raise InputError([Issue("slider", slider, f"one of {', '.join(get_args(Slider))}")])
         self.experiment, self.slider = experiment, slider
         self.positions = (over_budgets if slider == "epsilon" else _over_users)(experiment, values)
-        if len(self.positions) > MOST_POSITIONS:
-            raise InputError([Issue(slider, len(self.positions), f"at most {MOST_POSITIONS} positions")])
+        if len(self.positions) > MAX_POSITIONS:
+            raise InputError([Issue(slider, len(self.positions), f"at most {MAX_POSITIONS} positions")])
         own = [position.experiment for position in self.positions]
         try:
             played = [with_companions(point) for point in own]

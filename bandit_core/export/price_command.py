@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.export import frames
 from bandit_core.export.command_options import PRICE_NUMBERS, share
 from bandit_core.spec import notation
@@ -63,7 +63,7 @@ def write(found: Price, out: str | None) -> None:
     if out is None or not _is_page(out):
         frames.write(found.table, out)
         return
-    html = places.app_module("ui.your_numbers.one_page").one_page(found)
+    html = paths.app_module("ui.your_numbers.one_page").one_page(found)
     try:
         Path(out).write_text(html, encoding="utf-8")
     except OSError as error:

@@ -91,7 +91,7 @@ def inlined(function: Function) -> Function:
     return _compiled_piece(function, forceinline=True, **_BORROWED)
 
 
-def piece(function: Function) -> Function:
+def device_function(function: Function) -> Function:
     """Compile a larger piece that kernels call; it must not create arrays."""
     return _compiled_piece(function, **_BORROWED)
 
@@ -103,7 +103,7 @@ def array_piece(function: Function) -> Function:
     return _compiled_piece(function, compiler=OptimisedPieceCompiler, **_BORROWED)
 
 
-def expanded(function: Function) -> Function:
+def inline_loop(function: Function) -> Function:
     """Compile a loop that several kernels share: numba copies it into each of them.
 
     Its arguments may be pieces, which are then called directly. Given to a compiled function they would be addresses of

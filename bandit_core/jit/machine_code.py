@@ -23,7 +23,7 @@ import numba
 from numba.core.sigutils import normalize_signature
 
 from bandit_core.jit.version import code_fingerprint
-from bandit_core.places import cache_folder
+from bandit_core.paths import cache_folder
 
 VERSIONS_KEPT = 4  # folders of machine code, of the last versions of the sources
 

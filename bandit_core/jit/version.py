@@ -65,7 +65,7 @@ def code_fingerprint(found: dict[str, bytes] = SOURCES) -> str:
 
 
 def kernel_name(kernel: Callable[..., Any]) -> str:
-    """Module and name of the function that was compiled, such as ``bandit_core.kernels.index.lockstep``."""
+    """Module and name of the function that was compiled, such as ``bandit_core.kernels.index.vectorised``."""
     function = _source_function(kernel)
     return f"{function.__module__}.{function.__name__ if _is_rebound(function) else function.__qualname__}"
 

@@ -30,9 +30,9 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, inlined, rebound
 from bandit_core.kernels.batches import begin, fresh_sum, pull_in_turns, room_for_batches
-from bandit_core.kernels.curves import STOPPED, note_pulls
 from bandit_core.kernels.play import Belief, Decision, Now, Rule, Stream, User, piece_of, respond
 from bandit_core.kernels.records import Batches, Rewards, rewards_of
+from bandit_core.kernels.trial_loop import STOPPED, write_pulls
 from bandit_core.model import KernelCall, Record, RunSetup
 
 NEVER = 2**62  # pulls of a batch without an end
@@ -92,7 +92,7 @@ def play_batches(state: np.ndarray, rewards: Rewards, at_once: bool, numbers: An
                     learn(numbers, known, arm, found, float(length), stream)
                 if record.signal[0] != 0:
                     return
-        note_pulls(record, trial, order, batches.pulled)
+        write_pulls(record, trial, order, batches.pulled)
 
 
 # Late: a rule of single users.

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, expanded, inlined, piece
+from bandit_core.jit.decorators import allocating, device_function, inline_loop, inlined
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import STOPPED, note, note_pulls, passed
 from bandit_core.kernels.labels import relabel_arms, room_for
 from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.trial_loop import STOPPED, should_stop, write_checkpoint, write_pulls
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Record
 from bandit_core.spec.rewards import TWO_POINT
@@ -52,7 +52,7 @@ def _reward(batches: Batches, arm: int, state: np.ndarray, trial: int) -> float:
     return draw_reward(rewards.table, rewards.values, arm, next_uniform(state, trial, 0), state, trial)
 
 
-@piece
+@device_function
 def pull_in_turns(
     batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, state: np.ndarray, trial: int
 ) -> int:
@@ -95,14 +95,14 @@ def pull_in_turns(
         t += length
         steps -= length
         if t == record.checkpoints[place]:
-            note(record, trial, place, pulled, batches.rewards.gaps)
-            if passed(record, place, 1):
+            write_checkpoint(record, trial, place, pulled, batches.rewards.gaps)
+            if should_stop(record, place, 1):
                 return STOPPED
             place += 1
     return place
 
 
-@piece
+@device_function
 def fresh_sum(batches: Batches, arm: int, count: float, state: np.ndarray, trial: int) -> float:
     """Sum of the ``count`` rewards of ``arm`` since its last release. They are used up: no reward is summed twice."""
     table = batches.rewards.table
@@ -121,7 +121,7 @@ def noise(state: np.ndarray, trial: int, scale: float) -> float:
     return laplace_noise(next_uniform(state, trial, 0), scale)
 
 
-@expanded
+@inline_loop
 def play_batches(  # noqa: PLR0913 (three pieces, their two records, and what every kernel is called with)
     clear: Callable[..., None],
     choose: Callable[..., tuple[int, int]],
@@ -163,7 +163,7 @@ def play_batches(  # noqa: PLR0913 (three pieces, their two records, and what ev
             t += steps
             if t < horizon:  # later nobody asks for a release any more
                 release(rule, known, batches, arm, steps, state, trial)
-        note_pulls(record, trial, order, batches.pulled)
+        write_pulls(record, trial, order, batches.pulled)
 
 
 @inlined

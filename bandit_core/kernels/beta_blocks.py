@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, uint64
 
-from bandit_core.jit.decorators import allocating, array_piece, inlined, piece
+from bandit_core.jit.decorators import allocating, array_piece, device_function, inlined
 from bandit_core.kernels.labels import seed_another
 from bandit_core.kernels.normal_blocks import fill_normals
 from bandit_core.kernels.streams import HALF_UNIT, UNIT
@@ -99,7 +99,7 @@ def fit(draws: Draws, arm: int, a: float, b: float) -> None:
         draws.spreads[1, arm] = 1.0 / math.sqrt(9.0 * draws.shifts[1, arm])
 
 
-@piece
+@device_function
 def _kept(z: float, u: float, d: float, c: float) -> bool:
     """Whether a try is kept, by its definition."""
     v = 1.0 + c * z
@@ -141,7 +141,7 @@ def _try(d: np.ndarray, c: np.ndarray, z: np.ndarray, u: np.ndarray, out: np.nda
     return missed
 
 
-@piece
+@device_function
 def _mend(draws: Draws, which: int, at: int, first: int, last: int) -> None:
     """Settle by the definition who was not surely kept, and then draw anew for who was not kept."""
     gammas, d, c = draws.gammas[which], draws.shifts[which], draws.spreads[which]

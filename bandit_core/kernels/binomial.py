@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import device_function, inlined, kernel
 from bandit_core.kernels.streams import next_uniform
 
 FEWEST = 10.0  # n min(p, 1-p) from which the rejection's hat was proved to cover the probabilities
@@ -33,7 +33,7 @@ def stirling_rest(k: float) -> float:
     return (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - square / 1680.0) * square) * square) / (k + 1.0)
 
 
-@piece
+@device_function
 def _by_inversion(count: float, chance: float, state: np.ndarray, row: int) -> float:
     """Walk up the distribution function; the mean is below ten, so the walk is short."""
     odds = chance / (1.0 - chance)
@@ -49,7 +49,7 @@ def _by_inversion(count: float, chance: float, state: np.ndarray, row: int) -> f
     return k
 
 
-@piece
+@device_function
 def _log_ratio(k: float, count: float, chance: float) -> float:
     """ln of P(k) / P(mode), written in differences from the mode: nothing cancels, however large the count."""
     mode = math.floor((count + 1.0) * chance)
@@ -65,7 +65,7 @@ def _log_ratio(k: float, count: float, chance: float) -> float:
     )
 
 
-@piece
+@device_function
 def _by_rejection(count: float, chance: float, state: np.ndarray, row: int) -> float:
     spread = math.sqrt(count * chance * (1.0 - chance))
     b = 1.15 + 2.53 * spread
@@ -88,7 +88,7 @@ def _by_rejection(count: float, chance: float, state: np.ndarray, row: int) -> f
             return k
 
 
-@piece
+@device_function
 def binomial(count: float, chance: float, state: np.ndarray, row: int) -> float:
     """Number of successes in ``count`` trials of probability ``chance``; a whole number, as float."""
     if count <= 0.0 or chance <= 0.0:

@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
-from bandit_core.kernels.curves import play_trials
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform, stepped
 from bandit_core.kernels.trees import Counters, Margin
+from bandit_core.kernels.trial_loop import play_trials
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Record
@@ -47,7 +47,7 @@ _LOG = (
 NEARLY = 1.3e-05  # at most its error
 
 
-class Game(NamedTuple):
+class Problem(NamedTuple):
     """The arms by the labels, their counters, and the index: 2 for its root, 0 without."""
 
     rewards: Rewards
@@ -70,7 +70,7 @@ class Ahead(NamedTuple):
     noise: np.ndarray  # nearly Laplace(1)
 
 
-class Arms(NamedTuple):
+class ArmState(NamedTuple):
     """What every arm has given so far, and its counter; (arms,)."""
 
     pulled: np.ndarray
@@ -101,7 +101,7 @@ def _centred(drawn: float) -> float:
     return (drawn - 1.5) + 2.0**-53
 
 
-@piece
+@device_function
 def nearly(ahead: Ahead, number: int) -> None:
     """Find nearly the noise of scale 1 that each of so many uniforms stands for; loops that use the vector units."""
     drawn, rest, rest_bits, noise = ahead.drawn, ahead.rest, ahead.rest_bits, ahead.noise
@@ -119,8 +119,8 @@ def nearly(ahead: Ahead, number: int) -> None:
         noise[place] = math.copysign(log, _centred(drawn[place]))
 
 
-@piece
-def _exactly(arms: Arms, bits: int, scale: float, level: float, bar: float) -> int:
+@device_function
+def _exactly(arms: ArmState, bits: int, scale: float, level: float, bar: float) -> int:
     """The arm with the largest index, among those that may reach ``bar``."""
     choice = 0
     best = -np.inf
@@ -136,8 +136,8 @@ def _exactly(arms: Arms, bits: int, scale: float, level: float, bar: float) -> i
     return choice
 
 
-@piece
-def _among_several(arms: Arms, bits: int, scale: float, level: float) -> int:
+@device_function
+def _among_several(arms: ArmState, bits: int, scale: float, level: float) -> int:
     """The arm with the largest index, where nearly the noise does not tell at once that it is the last one pulled."""
     near, means, shares, widths, high = arms.near[bits], arms.means, arms.shares, arms.widths, arms.high
     choice, bar, rivals = 0, -np.inf, 0
@@ -154,7 +154,7 @@ def _among_several(arms: Arms, bits: int, scale: float, level: float) -> int:
 
 
 @inlined
-def _largest(arms: Arms, bits: int, scale: float, level: float, choice: int) -> int:
+def _largest(arms: ArmState, bits: int, scale: float, level: float, choice: int) -> int:
     """The arm with the largest index; most probably ``choice``."""
     near, means, shares, widths = arms.near[bits], arms.means, arms.shares, arms.widths
     error = bits * NEARLY * scale
@@ -167,7 +167,7 @@ def _largest(arms: Arms, bits: int, scale: float, level: float, choice: int) -> 
 
 
 @inlined
-def _grow(game: Game, arms: Arms, bits: int, steps: int, state: np.ndarray, trial: int) -> float:
+def _grow(game: Problem, arms: ArmState, bits: int, steps: int, state: np.ndarray, trial: int) -> float:
     """One more item in every counter, whose number then has so many ``bits``; the scale of the noise of its nodes."""
     number, ahead = arms.sums.shape[0], arms.ahead
     if ahead.taken[0] >= steps:
@@ -191,7 +191,7 @@ def _grow(game: Game, arms: Arms, bits: int, steps: int, state: np.ndarray, tria
 
 
 @inlined
-def _play(game: Game, arms: Arms, first: int, last: int, choice: int, state: np.ndarray, trial: int) -> int:
+def _play(game: Problem, arms: ArmState, first: int, last: int, choice: int, state: np.ndarray, trial: int) -> int:
     """Play the pulls from ``first`` to ``last``, the first of them of label ``choice - 1``; the next such number."""
     table, values, _, _ = game.rewards
     number = arms.sums.shape[0]
@@ -219,7 +219,7 @@ def _play(game: Game, arms: Arms, first: int, last: int, choice: int, state: np.
 
 
 @inlined
-def _clear(arms: Arms) -> None:
+def _clear(arms: ArmState) -> None:
     arms.pulled[:] = 0.0
     arms.sums[:] = 0.0
     arms.blocks[:] = 0.0
@@ -228,14 +228,14 @@ def _clear(arms: Arms) -> None:
 
 
 @allocating
-def room(number: int) -> Arms:
+def room(number: int) -> ArmState:
     """Room for so many arms."""
     bits, noise = np.empty((4, AHEAD * number), np.uint64), np.empty(AHEAD * number)
     numbers, each, nodes = bits.view(np.float64), np.empty((7, number)), np.empty((2, _COLUMNS, number))
     ahead = Ahead(
         np.empty(1, np.int64), numbers[0], bits[0], numbers[1], bits[1], numbers[2], bits[2], numbers[3], bits[3], noise
     )
-    return Arms(
+    return ArmState(
         each[0], each[1], each[2], each[3], each[4], np.empty(1, np.int64), nodes[0], nodes[1], each[5], each[6], ahead
     )
 
@@ -243,5 +243,5 @@ def room(number: int) -> Arms:
 @kernel
 def common_counters(state: np.ndarray, rewards: Rewards, counters: Counters, margin: Margin, record: Record) -> None:
     """Play one trial per row of ``state``, filling the record at the checkpoints."""
-    game, arms = Game(room_for(rewards), counters, margin.per_pull), room(rewards.table.shape[0])
+    game, arms = Problem(room_for(rewards), counters, margin.per_pull), room(rewards.table.shape[0])
     play_trials(_clear, _play, game, arms, state, rewards, record)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64
 
-from bandit_core.jit.decorators import array_piece, inlined, kernel, piece
+from bandit_core.jit.decorators import array_piece, device_function, inlined, kernel
 from bandit_core.kernels.labels import draw_labels, seed_another
 from bandit_core.kernels.normal_blocks import fill_normals
 from bandit_core.kernels.normals import normal
@@ -34,7 +34,7 @@ from bandit_core.spec.contexts import (
 )
 
 BLOCK = 1024  # numbers of a block of users (features; means of arms), at most, unless one user takes more
-MOST_TRIES = 2000  # draws of a discrete type until its gap is large enough
+MAX_TRIES = 2000  # draws of a discrete type until its gap is large enough
 SHIFT_TRIES = 20  # draws of a context whose two best arms stay the best when it is moved to their border
 
 
@@ -130,7 +130,7 @@ def mean_reward(link: int, predicted: float) -> float:
     return math.exp(min(predicted, POISSON_CAP))
 
 
-@piece
+@device_function
 def _on_sphere(state: np.ndarray, row: int, x: np.ndarray, i: int) -> None:
     """Column i of ``x`` uniform on the unit sphere."""
     total = 0.0
@@ -144,7 +144,7 @@ def _on_sphere(state: np.ndarray, row: int, x: np.ndarray, i: int) -> None:
         x[k, i] /= norm  # by division: exactly +-1 in one dimension, so that equal arms are equal
 
 
-@piece
+@device_function
 def draw_theta(environment: Environment, users: Users, row: int) -> None:
     """Labels, lanes and parameters of this trial, these given (a row, or one for each arm) or uniform on the sphere."""
     given, theta, x = environment.theta, users.theta, users.x
@@ -166,7 +166,7 @@ def _axis(theta: np.ndarray, norm: float, k: int) -> float:
     return theta[0, k] / norm if norm > 0.0 else (1.0 if k == 0 else 0.0)
 
 
-@piece
+@device_function
 def _margin_of_contexts(users: Users, row: int, gap: float) -> None:
     """One parameter: unit contexts whose components along theta have exactly this gap between the best two."""
     state, theta, x = users.state, users.theta, users.x
@@ -195,7 +195,7 @@ def _margin_of_contexts(users: Users, row: int, gap: float) -> None:
             x[k, arm] = stretch * x[k, arm] + level * _axis(theta, norm, k)
 
 
-@piece
+@device_function
 def _top_two(theta: np.ndarray, x: np.ndarray) -> tuple[int, int, float]:
     """Best arm, second arm and their gap, for one context and a parameter for each arm."""
     best = 0
@@ -215,7 +215,7 @@ def _top_two(theta: np.ndarray, x: np.ndarray) -> tuple[int, int, float]:
     return best, second, top - next_top
 
 
-@piece
+@device_function
 def _margin_of_parameters(state: np.ndarray, row: int, theta: np.ndarray, x: np.ndarray, gap: float) -> None:
     """A parameter for each arm: a context moved towards the border of its two best arms until their gap is ``gap``."""
     for _ in range(SHIFT_TRIES):
@@ -244,7 +244,7 @@ def _gap_of(beta: float, smallest: float, uniform: float) -> float:
     return (low + uniform * (1.0 - low)) ** (1.0 / beta)
 
 
-@piece
+@device_function
 def draw_pool(environment: Environment, users: Users, row: int) -> None:
     """The types of a discrete distribution, drawn once for this trial; fewer where a stop is asked for."""
     if environment.distribution != DISCRETE:
@@ -262,7 +262,7 @@ def draw_pool(environment: Environment, users: Users, row: int) -> None:
                     pool[point, i * d + k] = x[k, i]
             continue
         largest = -1.0
-        for _ in range(MOST_TRIES):
+        for _ in range(MAX_TRIES):
             _on_sphere(state, row, x, 0)
             _, _, gap = _top_two(theta, x)
             if gap > largest:

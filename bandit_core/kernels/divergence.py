@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-from bandit_core.jit.decorators import piece
+from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.kl import upper_quantile
 
 TOP = 1.0 - 1e-9  # an index above this counts as 1: nearer to 1, rounding would decide who is ahead
 
 
-@piece
+@device_function
 def _rising(x: float, y: float, epsilon: float) -> float:
     """d_eps for 0 <= x < y <= 1."""
     rest = 1.0 - y
@@ -28,7 +28,7 @@ def _rising(x: float, y: float, epsilon: float) -> float:
     return total - x * math.log1p((y - x) / x) if x > 0.0 else total
 
 
-@piece
+@device_function
 def d_eps(x: float, y: float, epsilon: float) -> float:
     """d_eps(x, y) for means x, y in [0, 1] and epsilon > 0, in nats."""
     if x == y:
@@ -36,7 +36,7 @@ def d_eps(x: float, y: float, epsilon: float) -> float:
     return max(0.0, _rising(x, y, epsilon) if x < y else _rising(1.0 - x, 1.0 - y, epsilon))
 
 
-@piece
+@device_function
 def largest_mean(mean: float, budget: float) -> float:
     """max{q in [0, 1]: d(mean, q) <= budget} for a mean in [0, 1] and a budget > 0."""
     if mean >= 1.0:
@@ -45,7 +45,7 @@ def largest_mean(mean: float, budget: float) -> float:
     return q if q <= TOP else 1.0
 
 
-@piece
+@device_function
 def largest_private_mean(mean: float, budget: float, epsilon: float) -> float:
     """max{q in [0, 1]: d_eps(mean, q) <= budget} for a mean in [0, 1] and a budget > 0.
 

@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import device_function, inlined, kernel
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import note, note_pulls, passed
 from bandit_core.kernels.labels import relabel_arms, room_for
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.trial_loop import should_stop, write_checkpoint, write_pulls
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Record
 from bandit_core.spec.rewards import TWO_POINT
@@ -42,7 +42,7 @@ def _count(users: int, arms: int, arm: int) -> int:
     return users // arms + (1 if arm < users % arms else 0)
 
 
-@piece
+@device_function
 def _draw_in_turns(rewards: Rewards, sums: np.ndarray, first: int, last: int, state: np.ndarray, trial: int) -> None:
     """Add the rewards of pulls ``first`` to ``last - 1`` to the sums of their arms."""
     arms = sums.shape[0]
@@ -51,7 +51,7 @@ def _draw_in_turns(rewards: Rewards, sums: np.ndarray, first: int, last: int, st
         sums[arm] += draw_reward(rewards.table, rewards.values, arm, next_uniform(state, trial, 0), state, trial)
 
 
-@piece
+@device_function
 def _winner(rewards: Rewards, sums: np.ndarray, plan: Plan, by_the_sum: bool, state: np.ndarray, trial: int) -> int:
     """The arm with the largest mean after the test; of equal ones the lowest label, one that nobody tried last."""
     arms = sums.shape[0]
@@ -105,8 +105,8 @@ def explore_then_commit(state: np.ndarray, rewards: Rewards, plan: Plan, record:
                 pulled[arm] = _count(tested, arms, arm)
             if winner >= 0:
                 pulled[winner] += now - users
-            note(record, trial, place, pulled, gaps)
-            if passed(record, place, 1):
+            write_checkpoint(record, trial, place, pulled, gaps)
+            if should_stop(record, place, 1):
                 return
             t = tested
-        note_pulls(record, trial, order, pulled)
+        write_pulls(record, trial, order, pulled)

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import device_function, inlined, kernel
 from bandit_core.kernels.batches import admit_all, begin, pull_in_turns, room_for_batches, survivors
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import STOPPED, next_window, note_pulls, play_trials
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import HALF_UNIT, gamma, next_uniform, normal_quantile
+from bandit_core.kernels.trial_loop import STOPPED, next_window, play_trials, write_pulls
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -65,14 +65,14 @@ class Truncation(NamedTuple):
     node_scale: float
 
 
-class Game(NamedTuple):
+class Problem(NamedTuple):
     """The arms by the labels, and the rule."""
 
     rewards: Rewards
     rule: Truncation
 
 
-class Arms(NamedTuple):
+class ArmState(NamedTuple):
     """What every arm has given so far, and its index mean + width x clock; (arms,)."""
 
     held: np.ndarray  # noise terms of its tree (arms, _COLUMNS)
@@ -89,7 +89,7 @@ def _clock(rule: Truncation, log_t: float) -> float:
 
 
 @inlined
-def _bar(game: Game, arms: Arms, arm: int, length: int, clock: float, end_clock: float) -> float:
+def _bar(game: Problem, arms: ArmState, arm: int, length: int, clock: float, end_clock: float) -> float:
     """The noisy mean above which nobody can pass the leader for ``length`` pulls, however the run goes on."""
     rival = -1e300
     for other in range(arms.means.shape[0]):
@@ -109,7 +109,7 @@ def _bound(rule: Truncation, amount: float, power: float, log_t: float) -> float
 
 
 @inlined
-def _run(game: Game, arms: Arms, arm: int, t: int, length: int, bar: float, state: np.ndarray, row: int) -> int:
+def _run(game: Problem, arms: ArmState, arm: int, t: int, length: int, bar: float, state: np.ndarray, row: int) -> int:
     """Pull an arm from step ``t`` up to ``length`` times while its noisy mean is above the bar; how often it was."""
     rule = game.rule
     table, values, _, _ = game.rewards
@@ -143,7 +143,7 @@ def _run(game: Game, arms: Arms, arm: int, t: int, length: int, bar: float, stat
 
 
 @inlined
-def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
+def _play(game: Problem, arms: ArmState, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
     """Play the pulls from ``t`` to ``until``; the next window."""
     while t <= until:
         clock = _clock(game.rule, math.log(t))
@@ -165,7 +165,7 @@ def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.nda
 
 
 @inlined
-def _clear(arms: Arms) -> None:
+def _clear(arms: ArmState) -> None:
     arms.held[:] = 0.0
     arms.pulled[:] = 0
     arms.sums[:] = 0.0
@@ -178,8 +178,8 @@ def by_index(state: np.ndarray, rewards: Rewards, truncation: Truncation, record
     """Play one trial per row of ``state``, filling the record at the checkpoints. Ties go to the lowest label."""
     count = rewards.table.shape[0]
     held, pulled = np.empty((count, _COLUMNS)), np.empty(count, np.int64)
-    arms = Arms(held, pulled, np.empty(count), np.empty(count), np.empty(count))
-    play_trials(_clear, _play, Game(room_for(rewards), truncation), arms, state, rewards, record)
+    arms = ArmState(held, pulled, np.empty(count), np.empty(count), np.empty(count))
+    play_trials(_clear, _play, Problem(room_for(rewards), truncation), arms, state, rewards, record)
 
 
 @inlined
@@ -190,7 +190,7 @@ def _unit_moment(order: float, shape: float, ratio: float) -> float:
     return shape * math.expm1((order - shape) * math.log(ratio)) / (order - shape)
 
 
-@piece
+@device_function
 def _pareto_sum(scale: float, shape: float, count: int, bound: float, state: np.ndarray, row: int) -> float:
     """Sum of ``count`` Pareto rewards, those above ``bound`` counting 0.
 
@@ -234,7 +234,7 @@ def _pareto_sum(scale: float, shape: float, count: int, bound: float, state: np.
     return total
 
 
-@piece
+@device_function
 def truncated_sum(
     rewards: Rewards, arm: int, count: int, bound: float, at_once: bool, state: np.ndarray, row: int, signal: np.ndarray
 ) -> float:
@@ -292,7 +292,7 @@ class Epoch(NamedTuple):
     threshold: float
 
 
-@piece
+@device_function
 def epoch_numbers(rule: Elimination, tau: int, size: int) -> Epoch:
     """Epoch ``tau`` with ``size`` arms.
 
@@ -392,7 +392,7 @@ def elimination(
                 for arm in members[:size]:
                     row[COLUMNS + order[arm]] = 1.0
             t += steps
-        note_pulls(record, trial, order, batches.pulled)
+        write_pulls(record, trial, order, batches.pulled)
 
 
 @kernel

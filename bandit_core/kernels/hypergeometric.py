@@ -10,16 +10,16 @@ import math
 
 import numpy as np
 
-from bandit_core.jit.decorators import kernel, piece
+from bandit_core.jit.decorators import device_function, kernel
 from bandit_core.kernels.binomial import stirling_rest
 from bandit_core.kernels.streams import HALF_UNIT, beta, next_uniform
 
-FEW = 12.0  # draws up to which walking is cheaper than the set-up of the rejection
+WALK_DRAWS = 12.0  # draws up to which walking is cheaper than the set-up of the rejection
 _WIDE = 2.0 * math.sqrt(2.0 / math.e)
 _FLAT = 3.0 - 2.0 * math.sqrt(3.0 / math.e)
 
 
-@piece
+@device_function
 def _log_factorial_step(mode: float, shift: float) -> float:
     """ln mode! - ln (mode + shift)! without the part that is linear in the shift beyond ln(mode + shift + 1)."""
     return (
@@ -30,7 +30,7 @@ def _log_factorial_step(mode: float, shift: float) -> float:
     )
 
 
-@piece
+@device_function
 def _by_walk(ones: float, others: float, draws: float, state: np.ndarray, row: int) -> float:
     """One draw after the other, without putting back."""
     found = 0.0
@@ -44,7 +44,7 @@ def _by_walk(ones: float, others: float, draws: float, state: np.ndarray, row: i
     return found
 
 
-@piece
+@device_function
 def _by_ratio(rare: float, common: float, draws: float, state: np.ndarray, row: int) -> float:
     """``rare <= common`` and ``draws`` at most half of everything."""
     total = rare + common
@@ -77,7 +77,7 @@ def _by_ratio(rare: float, common: float, draws: float, state: np.ndarray, row: 
             return z
 
 
-@piece
+@device_function
 def hypergeometric(ones: float, others: float, draws: float, state: np.ndarray, row: int) -> float:
     """Ones among ``draws`` taken from ``ones + others`` without putting back; whole numbers, as float."""
     total = ones + others
@@ -89,9 +89,9 @@ def hypergeometric(ones: float, others: float, draws: float, state: np.ndarray, 
         return ones
     taken = min(draws, total - draws)  # what is left behind is a draw, too
     rare = min(ones, others)
-    if taken <= FEW:
+    if taken <= WALK_DRAWS:
         found = _by_walk(rare, total - rare, taken, state, row)
-    elif rare <= FEW:  # by symmetry: which of the rare ones are among those taken
+    elif rare <= WALK_DRAWS:  # by symmetry: which of the rare ones are among those taken
         found = _by_walk(taken, total - taken, rare, state, row)
     else:
         found = _by_ratio(rare, total - rare, taken, state, row)
@@ -100,7 +100,7 @@ def hypergeometric(ones: float, others: float, draws: float, state: np.ndarray, 
     return ones - found if draws > taken else found
 
 
-@piece
+@device_function
 def share_of_first(first: float, rest: float, state: np.ndarray, row: int) -> float:
     """Share that the first of ``first + rest`` exponential variables have in their sum."""
     if rest <= 0.0:

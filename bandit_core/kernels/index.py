@@ -9,13 +9,13 @@ and ties go to the lowest label (see `kernels.labels`). Arms with V <= forced ln
 al.); a user below ``eps_min`` shares nothing. Two samplers play the same game with the same draws and give the same
 arms, bit for bit:
 
-* lockstep: all trials of a block advance together, so that drawing and comparing use the vector units. Best for
+* vectorised: all trials of a block advance together, so that drawing and comparing use the vector units. Best for
   few arms and short horizons; its cost is proportional to the arms.
 * tournament: indices are lines in L = sqrt(ln t); a kinetic tournament tree holds their upper envelope, each node
   with the L at which its winner may be overtaken. The leader is pulled without looking at the tree while a
   conservative test (one product a step) shows that nobody can have passed it. Best for many arms or long horizons.
 
-`lockstep_wins` is the one place that chooses.
+`vectorised_wins` is the one place that chooses.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
-from bandit_core.kernels.curves import passed, play_trials
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.labels import draw_labels, room_for
 from bandit_core.kernels.records import Index, Rewards, Users
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import fill_lanes, next_uniform
+from bandit_core.kernels.trial_loop import play_trials, should_stop
 from bandit_core.kernels.users import draw_epsilon, draw_group, surely_below
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.randomised_response import chance_of_one
@@ -44,17 +44,17 @@ PLAIN_CLOCK, KL_CLOCK = range(2)  # ln t, ln t + 3 ln ln t
 LANES = 64  # most trials that advance together: enough to keep the vector units busy, few enough for the near caches
 
 
-def lockstep_wins(arms: int, horizon: int) -> bool:
-    """Whether lockstep is the faster sampler here (measured once, see docs/speed.md).
+def vectorised_wins(arms: int, horizon: int) -> bool:
+    """Whether `vectorised` is the faster sampler here (measured once, see docs/speed.md).
 
-    The arms decide first: beyond some hundreds lockstep loses at every horizon. Then the horizon: the tournament's
+    The arms decide first: beyond some hundreds `vectorised` loses at every horizon. Then the horizon: the tournament's
     leader changes ever more rarely. Where exactly depends on the policy and its noise (between 10^5 and 10^6); near
     the border the two differ by less than a factor of two.
     """
     return arms <= 400 and horizon <= 250_000
 
 
-class Game(NamedTuple):
+class Problem(NamedTuple):
     """What the samplers are called with, and what follows from it before the first pull."""
 
     rewards: Rewards
@@ -63,7 +63,7 @@ class Game(NamedTuple):
     one_budget: bool
     simple: bool  # every arm pays one of two amounts, as it is
     noise: float  # of the one budget
-    hopeless: float  # below this uniform no user is ever kept
+    below_threshold: float  # below this uniform no user is ever kept
     group_noises: np.ndarray  # of every group of a discrete distribution
     shift: float  # of the estimate of an arm's mean: shift + stretch x mean of what was summed
     stretch: float
@@ -100,13 +100,13 @@ def noise_of(release: int, epsilon: float) -> float:
 
 
 @inlined
-def _user(game: Game, uniform: float) -> tuple[bool, float]:
+def _user(game: Problem, uniform: float) -> tuple[bool, float]:
     """Whether the user who arrives is kept, and the noise of the response (see `noise_of`)."""
     users = game.users
     if users.kind == DISCRETE:
         group = draw_group(users.table, uniform)
         return users.table[group, 1] >= users.eps_min, game.group_noises[group]
-    if uniform < game.hopeless:
+    if uniform < game.below_threshold:
         return False, 1.0
     epsilon = draw_epsilon(users.kind, users.form, users.table, uniform)
     if epsilon < users.eps_min:
@@ -137,21 +137,21 @@ def value(game: Any, arm: int, u_reward: float, u_noise: float, noise: float, st
 
 
 @allocating
-def _game(rewards: Rewards, here: Rewards, users: Users, index: Index) -> Game:
+def _game(rewards: Rewards, here: Rewards, users: Users, index: Index) -> Problem:
     """A game; ``here`` are its rewards, by the labels or not."""
     simple = not index.squash
     for arm in range(rewards.table.shape[0]):
         simple &= rewards.table[arm, 0] == TWO_POINT
     one_budget = users.kind == FIXED
     noise = noise_of(index.release, users.form[0])
-    hopeless = surely_below(users.kind, users.form, users.table, users.eps_min)
+    below_threshold = surely_below(users.kind, users.form, users.table, users.eps_min)
     group_noises = np.empty(users.table.shape[0])
     for group in range(users.table.shape[0]):
         group_noises[group] = noise_of(index.release, users.table[group, 1])
     shift, stretch = 0.0, 1.0
     if index.release == BITS:
         shift, stretch = 0.5, 0.5 * noise if one_budget else 0.5
-    return Game(here, users, index, one_budget, simple, noise, hopeless, group_noises, shift, stretch)
+    return Problem(here, users, index, one_budget, simple, noise, below_threshold, group_noises, shift, stretch)
 
 
 class Lanes(NamedTuple):
@@ -224,7 +224,9 @@ def _choose(means: np.ndarray, widths: np.ndarray, level: float, best: np.ndarra
 
 
 @inlined
-def _pull(game: Game, lanes: Lanes, cell: int, lane: int, draws: tuple[float, float, float], state: np.ndarray) -> None:
+def _pull(
+    game: Problem, lanes: Lanes, cell: int, lane: int, draws: tuple[float, float, float], state: np.ndarray
+) -> None:
     """Pull the arm of a cell and keep the response; ``draws`` are the uniforms of reward, noise and user."""
     noise = game.noise
     if not game.one_budget:
@@ -248,7 +250,7 @@ def _pull(game: Game, lanes: Lanes, cell: int, lane: int, draws: tuple[float, fl
         lanes.least[lane] = smallest
 
 
-@piece
+@device_function
 def _note_lanes(record: Record, place: int, lanes: Lanes, gaps: np.ndarray) -> None:
     """Note regret and best pulls of every lane at a checkpoint."""
     width = lanes.least.shape[0]
@@ -265,7 +267,7 @@ def _note_lanes(record: Record, place: int, lanes: Lanes, gaps: np.ndarray) -> N
 
 
 @kernel
-def lockstep(state: np.ndarray, rewards: Rewards, users: Users, index: Index, record: Record) -> None:
+def vectorised(state: np.ndarray, rewards: Rewards, users: Users, index: Index, record: Record) -> None:
     """Play one trial per row of ``state`` (at most a few dozen), filling the record at the checkpoints."""
     arms, lanes = rewards.table.shape[0], state.shape[0]
     words = state[:, :4].T.copy()
@@ -297,7 +299,7 @@ def lockstep(state: np.ndarray, rewards: Rewards, users: Users, index: Index, re
             _pull(game, here, arm * uint64(lanes) + lane, lane, draws, state)
         if t == record.checkpoints[place]:
             _note_lanes(record, place, here, rewards.gaps)
-            if passed(record, place, lanes):
+            if should_stop(record, place, lanes):
                 return
             place += 1
     for cell in range(arms * lanes):
@@ -315,7 +317,7 @@ class Tree(NamedTuple):
     stack: np.ndarray
 
 
-class Arms(NamedTuple):
+class ArmState(NamedTuple):
     """What every arm has given so far (arms,), the tree over them, and the clock at the first times."""
 
     counts: np.ndarray
@@ -342,12 +344,12 @@ def _settle(tree: Tree, node: int, level: float) -> None:
     crossing = (means[ahead] - means[behind]) / faster * (1.0 - 1e-7) if faster > 0.0 else np.inf
     same_line = means[left] == means[right] and faster == 0.0
     if not same_line and abs(left_index - right_index) <= 1e-11 * (1.0 + abs(left_index)):
-        crossing = 0.0  # so close that rounding decides: compare again at every step, as lockstep does
+        crossing = 0.0  # so close that rounding decides: compare again at every step, as `vectorised` does
     own_due = max(crossing, level * (1.0 + 1e-15) + 1e-300)
     due[node] = min(own_due, due[2 * node], due[2 * node + 1])
 
 
-@piece
+@device_function
 def _repair(tree: Tree, level: float) -> None:
     """Bring every node that is due at this level up to date, children first."""
     leaves, due, stack = tree.means.shape[0], tree.due, tree.stack
@@ -371,8 +373,8 @@ def _repair(tree: Tree, level: float) -> None:
             top -= 1
 
 
-@piece
-def _clear(arms: Arms) -> None:
+@device_function
+def _clear(arms: ArmState) -> None:
     """Nothing is known of any arm."""
     tree = arms.tree
     leaves, known = tree.means.shape[0], arms.counts.shape[0]
@@ -415,7 +417,7 @@ def safe_mean(game: Any, index: float) -> float:
 
 
 @inlined
-def _bar(game: Game, arms: Arms, arm: int, length: int, level: float, end_level: float) -> float:
+def _bar(game: Problem, arms: ArmState, arm: int, length: int, level: float, end_level: float) -> float:
     """The mean of what was summed above which the leader surely stays ahead for ``length`` pulls."""
     tree = arms.tree
     rival = -np.inf
@@ -431,7 +433,7 @@ def _bar(game: Game, arms: Arms, arm: int, length: int, level: float, end_level:
 
 
 @inlined
-def _run(game: Game, arms: Arms, arm: int, length: int, bar: float, state: np.ndarray, trial: int) -> int:
+def _run(game: Problem, arms: ArmState, arm: int, length: int, bar: float, state: np.ndarray, trial: int) -> int:
     """Pull an arm up to ``length`` times while its mean is above the bar; how often it was pulled."""
     count, total, spread = arms.counts[arm], arms.sums[arm], arms.spreads[arm]
     done = 0
@@ -457,7 +459,7 @@ def _run(game: Game, arms: Arms, arm: int, length: int, bar: float, state: np.nd
 
 
 @inlined
-def _update(game: Game, arms: Arms, arm: int, level: float) -> None:
+def _update(game: Problem, arms: ArmState, arm: int, level: float) -> None:
     """Take what an arm has given into the tree."""
     tree, count, spread = arms.tree, arms.counts[arm], arms.spreads[arm]
     tree.means[arm] = game.shift + game.stretch * (arms.sums[arm] / count)
@@ -476,13 +478,13 @@ def _update(game: Game, arms: Arms, arm: int, level: float) -> None:
 
 
 @inlined
-def _level(arms: Arms, t: int, code: int) -> float:
+def _level(arms: ArmState, t: int, code: int) -> float:
     """`clock`, tabled for the first times."""
     return arms.levels[t] if t < arms.levels.shape[0] else clock(t, code)
 
 
 @inlined
-def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
+def _play(game: Problem, arms: ArmState, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
     """Play the pulls from ``t`` to ``until``; the next window."""
     tree, forced, code = arms.tree, game.form.forced, game.form.clock
     while t <= until:
@@ -517,7 +519,7 @@ def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.nda
 
 
 @allocating
-def _arms(count: int, horizon: int, code: int) -> Arms:
+def _arms(count: int, horizon: int, code: int) -> ArmState:
     """So many arms, and the tree over them."""
     levels = np.zeros(min(horizon, 65536) + 1)
     for t in range(1, levels.shape[0]):
@@ -528,12 +530,12 @@ def _arms(count: int, horizon: int, code: int) -> Arms:
     nodes = 2 * leaves
     winner, due, least = np.empty(nodes, np.int64), np.empty(nodes), np.empty(nodes)
     tree = Tree(np.empty(leaves), np.empty(leaves), winner, due, least, np.empty(2 * nodes, np.int64))
-    return Arms(np.empty(count), np.empty(count), np.empty(count), np.empty(count), tree, levels)
+    return ArmState(np.empty(count), np.empty(count), np.empty(count), np.empty(count), tree, levels)
 
 
 @kernel
 def tournament(state: np.ndarray, rewards: Rewards, users: Users, index: Index, record: Record) -> None:
-    """The same game as `lockstep`, one trial after the other, with the same arguments and the same result."""
+    """The same game as `vectorised`, one trial after the other, with the same arguments and the same result."""
     game = _game(rewards, room_for(rewards), users, index)
     arms = _arms(rewards.table.shape[0], record.checkpoints[-1], index.clock)
     play_trials(_clear, _play, game, arms, state, rewards, record)

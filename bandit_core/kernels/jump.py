@@ -33,17 +33,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import STOPPED, note, note_pulls, passed
 from bandit_core.kernels.hypergeometric import hypergeometric, share_of_first
 from bandit_core.kernels.index import LAPLACE, clock, narrowest, safe_mean, value, width
 from bandit_core.kernels.labels import arrange, arrange_rows, relabel_arms, room_for
 from bandit_core.kernels.records import Index, Rewards
 from bandit_core.kernels.streams import gamma, next_uniform
+from bandit_core.kernels.trial_loop import STOPPED, should_stop, write_checkpoint, write_pulls
 from bandit_core.model import Record
 
-MOST_TAPES = 2000  # arms x groups of users: what the tapes may take in memory
+MAX_TAPES = 2000  # arms x groups of users: what the tapes may take in memory
 SHORT = 24.0  # shorter pieces cost more than single pulls
 CAUTION = 0.8  # share of the lead that a proposed piece is expected to use up
 DEEPEST = 128  # pieces on one tape; halving the longest takes forty
@@ -74,8 +74,8 @@ class Groups(NamedTuple):
     kept: np.ndarray
 
 
-class Game(NamedTuple):
-    """What a trial is played with, arms by the labels; has what `kernels.index.value` reads of its own `Game`."""
+class Problem(NamedTuple):
+    """What a trial is played with, arms by the labels; has what `kernels.index.value` reads of its own `Problem`."""
 
     rewards: Rewards
     form: Index
@@ -88,7 +88,7 @@ class Game(NamedTuple):
     stretch: float
 
 
-class Arms(NamedTuple):
+class ArmState(NamedTuple):
     """What every arm has given so far, and its index (arms,)."""
 
     counts: np.ndarray
@@ -128,7 +128,7 @@ class Lead(NamedTuple):
 
 
 @inlined
-def _draw(game: Game, arm: int, length: float, fresh: np.ndarray, state: np.ndarray, row: int) -> None:
+def _draw(game: Problem, arm: int, length: float, fresh: np.ndarray, state: np.ndarray, row: int) -> None:
     """Statistics of the next ``length`` responses of an arm whose tape is empty, into ``fresh`` (groups, 4)."""
     groups = game.groups
     shares, noises = groups.shares, groups.noises
@@ -151,7 +151,7 @@ def _draw(game: Game, arm: int, length: float, fresh: np.ndarray, state: np.ndar
                 fresh[group, DOWN] = noises[group] * gamma(state, row, users)
 
 
-@piece
+@device_function
 def _split(tapes: Tapes, arm: int, top: int, first: float, state: np.ndarray, row: int) -> None:
     """Move the first ``first`` responses of a piece of tape to ``tapes.part``."""
     whole, part = tapes.pieces[arm, top], tapes.part
@@ -190,7 +190,7 @@ def _copy(given: np.ndarray, taken: np.ndarray) -> None:
 
 
 @inlined
-def _next_piece(game: Game, tapes: Tapes, arm: int, length: float, state: np.ndarray, row: int) -> float:
+def _next_piece(game: Problem, tapes: Tapes, arm: int, length: float, state: np.ndarray, row: int) -> float:
     """Take at most ``length`` responses from the front of an arm's tape into ``tapes.part``; how many they are."""
     top = tapes.depth[arm] - 1
     if top < 0:
@@ -215,7 +215,7 @@ def _put_back(tapes: Tapes, arm: int, length: float) -> int:
 
 
 @inlined
-def _lead(game: Game, arms: Arms, least: float, t: int) -> Lead:
+def _lead(game: Problem, arms: ArmState, least: float, t: int) -> Lead:
     """Who is pulled at step ``t``; ``least`` is the smallest spread of all arms."""
     forced = game.form.forced
     level = clock(t, game.form.clock)
@@ -246,20 +246,20 @@ def _lead(game: Game, arms: Arms, least: float, t: int) -> Lead:
 
 
 @inlined
-def _rival(game: Game, lead: Lead, length: float) -> float:
+def _rival(game: Problem, lead: Lead, length: float) -> float:
     """No other arm's index grows beyond this in the next ``length`` steps."""
     return lead.second + (clock(lead.t + length, game.form.clock) - lead.level) * lead.widest
 
 
 @inlined
-def _narrowest(game: Game, arms: Arms, lead: Lead, most: float) -> float:
+def _narrowest(game: Problem, arms: ArmState, lead: Lead, most: float) -> float:
     """The least width of the leader while its responses grow to ``most``."""
     one_group = game.groups.shares.shape[0] == 1
     return narrowest(game.form, one_group, arms.counts[lead.arm], arms.spreads[lead.arm], most)
 
 
 @inlined
-def _proposed(game: Game, arms: Arms, lead: Lead) -> float:
+def _proposed(game: Problem, arms: ArmState, lead: Lead) -> float:
     """How many pulls the leader's lead should last for; 1 where it is not to be pulled many times at once."""
     arm, groups, responses = lead.arm, game.groups, game.responses
     count = arms.counts[arm]
@@ -279,7 +279,7 @@ def _proposed(game: Game, arms: Arms, lead: Lead) -> float:
 
 
 @inlined
-def _drop(game: Game, part: np.ndarray, arm: int, centre: float) -> float:
+def _drop(game: Problem, part: np.ndarray, arm: int, centre: float) -> float:
     """The most that the responses of a piece, in the worst order, take from a sum of deviations from ``centre``."""
     groups, low, high = game.groups, game.responses.lows[arm], game.responses.highs[arm]
     lost = 0.0
@@ -292,7 +292,7 @@ def _drop(game: Game, part: np.ndarray, arm: int, centre: float) -> float:
 
 
 @inlined
-def _stays_ahead(game: Game, arms: Arms, part: np.ndarray, lead: Lead, length: float) -> bool:
+def _stays_ahead(game: Problem, arms: ArmState, part: np.ndarray, lead: Lead, length: float) -> bool:
     """Whether the leader surely leads all through the piece of ``length`` responses, in whatever order they come."""
     count = arms.counts[lead.arm]
     centre = arms.sums[lead.arm] / count
@@ -306,7 +306,7 @@ def _stays_ahead(game: Game, arms: Arms, part: np.ndarray, lead: Lead, length: f
 
 
 @inlined
-def _take(game: Game, arms: Arms, part: np.ndarray, arm: int) -> None:
+def _take(game: Problem, arms: ArmState, part: np.ndarray, arm: int) -> None:
     """Take the responses of a piece into what the arm has given."""
     groups, low, high = game.groups, game.responses.lows[arm], game.responses.highs[arm]
     for group in range(part.shape[0]):
@@ -319,7 +319,7 @@ def _take(game: Game, arms: Arms, part: np.ndarray, arm: int) -> None:
 
 
 @inlined
-def _pull_many(game: Game, arms: Arms, tapes: Tapes, lead: Lead, state: np.ndarray, row: int) -> float:
+def _pull_many(game: Problem, arms: ArmState, tapes: Tapes, lead: Lead, state: np.ndarray, row: int) -> float:
     """Pull the leader many times at once, where that is sure to change no leader; how often it was pulled."""
     length = _proposed(game, arms, lead)
     if not (length >= SHORT and tapes.depth[lead.arm] <= DEEPEST // 2):
@@ -347,7 +347,7 @@ def _group_of(amounts: np.ndarray, below: float) -> int:
 
 
 @inlined
-def _fresh_response(game: Game, arm: int, state: np.ndarray, row: int) -> tuple[int, float]:
+def _fresh_response(game: Problem, arm: int, state: np.ndarray, row: int) -> tuple[int, float]:
     """Group and response of the next user of an arm whose tape is empty; 0 where it is not kept."""
     groups = game.groups
     group = _group_of(groups.shares, next_uniform(state, row, 4)) if groups.shares.shape[0] > 1 else 0
@@ -359,7 +359,7 @@ def _fresh_response(game: Game, arm: int, state: np.ndarray, row: int) -> tuple[
 
 
 @inlined
-def _taped_response(game: Game, tapes: Tapes, arm: int, top: int, state: np.ndarray, row: int) -> tuple[int, float]:
+def _taped_response(game: Problem, tapes: Tapes, arm: int, top: int, state: np.ndarray, row: int) -> tuple[int, float]:
     """Group and response of a user taken out of a piece of tape; 0 where it is not kept."""
     held, groups = tapes.pieces[arm, top], game.groups
     group = 0
@@ -384,7 +384,9 @@ def _taped_response(game: Game, tapes: Tapes, arm: int, top: int, state: np.ndar
 
 
 @inlined
-def _pull_singly(game: Game, arms: Arms, tapes: Tapes, lead: Lead, window: float, state: np.ndarray, row: int) -> float:
+def _pull_singly(
+    game: Problem, arms: ArmState, tapes: Tapes, lead: Lead, window: float, state: np.ndarray, row: int
+) -> float:
     """Pull the leader, at most ``window`` times while one product a pull shows it ahead; how often it was pulled."""
     arm, kept, noises = lead.arm, game.groups.kept, game.groups.noises
     count, total, spread = arms.counts[arm], arms.sums[arm], arms.spreads[arm]
@@ -417,7 +419,7 @@ def _pull_singly(game: Game, arms: Arms, tapes: Tapes, lead: Lead, window: float
 
 
 @inlined
-def _update(game: Game, arms: Arms, arm: int) -> None:
+def _update(game: Problem, arms: ArmState, arm: int) -> None:
     """The index of an arm from what it has given."""
     count = arms.counts[arm]
     arms.means[arm] = game.shift + game.stretch * (arms.sums[arm] / count)
@@ -425,20 +427,20 @@ def _update(game: Game, arms: Arms, arm: int) -> None:
 
 
 @inlined
-def _note_passed(record: Record, trial: int, place: int, game: Game, pulled: np.ndarray, arm: int, t: float) -> int:
+def _note_passed(record: Record, trial: int, place: int, game: Problem, pulled: np.ndarray, arm: int, t: float) -> int:
     """Fill the checkpoints before step ``t``, up to which ``arm`` was pulled; place of the next one, or STOPPED."""
     gap = game.rewards.gaps[arm]
     while place < record.checkpoints.shape[0] and record.checkpoints[place] < t:
         beyond = t - 1.0 - record.checkpoints[place]
-        note(record, trial, place, pulled, game.rewards.gaps, -beyond * gap, -beyond if gap == 0.0 else 0.0)
-        if passed(record, place, 1):
+        write_checkpoint(record, trial, place, pulled, game.rewards.gaps, -beyond * gap, -beyond if gap == 0.0 else 0.0)
+        if should_stop(record, place, 1):
             return STOPPED
         place += 1
     return place
 
 
-@piece
-def _play(game: Game, arms: Arms, tapes: Tapes, state: np.ndarray, trial: int, record: Record) -> bool:
+@device_function
+def _play(game: Problem, arms: ArmState, tapes: Tapes, state: np.ndarray, trial: int, record: Record) -> bool:
     """Play one trial; whether it came to its end."""
     horizon = record.checkpoints[-1]
     least = 0.0
@@ -479,7 +481,7 @@ def _play(game: Game, arms: Arms, tapes: Tapes, state: np.ndarray, trial: int, r
 @allocating
 def _room(
     rewards: Rewards, index: Index, given: Responses, groups: Groups, affine: tuple[float, float]
-) -> tuple[Game, Arms, Tapes]:
+) -> tuple[Problem, ArmState, Tapes]:
     """A game to be filled by the labels, arms, and tapes."""
     arms, size = rewards.table.shape[0], groups.shares.shape[0]
     kept_share = 0.0
@@ -491,17 +493,17 @@ def _room(
         np.empty_like(given.chances),
     )  # fmt: skip
     simple = not index.squash and bool(np.all(given.two_valued))
-    game = Game(room_for(rewards), index, responses, groups, groups.one_budget, simple, kept_share, *affine)
+    game = Problem(room_for(rewards), index, responses, groups, groups.one_budget, simple, kept_share, *affine)
     tapes = Tapes(
         np.empty((arms, DEEPEST, size, 4)), np.empty((arms, DEEPEST)), np.empty(arms, np.int64), np.empty((size, 4)),
         groups.kept, index.release == LAPLACE,
     )  # fmt: skip
-    known = Arms(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms))
+    known = ArmState(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms))
     return game, known, tapes
 
 
-@piece
-def _begin(game: Game, given: Responses, order: np.ndarray, arms: Arms, tapes: Tapes) -> None:
+@device_function
+def _begin(game: Problem, given: Responses, order: np.ndarray, arms: ArmState, tapes: Tapes) -> None:
     """Take the responses in the order of the labels; nothing is known of any arm."""
     here = game.responses
     arrange(order, given.two_valued, here.two_valued)
@@ -539,4 +541,4 @@ def jump(
         _begin(game, responses, order, arms, tapes)
         if not _play(game, arms, tapes, state, trial, record):
             return
-        note_pulls(record, trial, order, arms.pulled)
+        write_pulls(record, trial, order, arms.pulled)

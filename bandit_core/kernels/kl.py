@@ -22,12 +22,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
-from bandit_core.kernels.curves import play_trials
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.trial_loop import play_trials
 from bandit_core.model import Record
 
 REWARDS, BITS = range(2)  # what a response is: the reward, one random bit
@@ -42,7 +42,7 @@ class Bar(NamedTuple):
     log_rest: float
 
 
-class Game(NamedTuple):
+class Problem(NamedTuple):
     """The arms by the labels, what a response is, the range of its mean, and f at the first times."""
 
     rewards: Rewards
@@ -52,7 +52,7 @@ class Game(NamedTuple):
     levels: np.ndarray
 
 
-class Arms(NamedTuple):
+class ArmState(NamedTuple):
     """What every arm has given so far (arms,), and the tangent base + slope f that bounds its index."""
 
     pulled: np.ndarray
@@ -72,7 +72,7 @@ def exploration(t: int) -> float:
 
 
 @inlined
-def _level(game: Game, t: int) -> float:
+def _level(game: Problem, t: int) -> float:
     """`exploration`, tabled for the first times."""
     return game.levels[t] if t < game.levels.shape[0] else exploration(t)
 
@@ -105,7 +105,7 @@ def _reaches(mean: float, count: float, level: float, bar: Bar) -> bool:
 reaches = _reaches  # for other kernels; to rename it would renew the versions of all that call it
 
 
-@piece
+@device_function
 def upper_quantile(mean: float, budget: float) -> float:
     """The q >= mean with d(mean, q) = budget > 0, for a mean below 1, within about 1e-12.
 
@@ -135,7 +135,7 @@ def upper_quantile(mean: float, budget: float) -> float:
     return 1.0 / (1.0 + math.exp(-x))
 
 
-@piece
+@device_function
 def index(mean: float, count: float, level: float, low: float, high: Bar) -> float:
     """max{q in [low, high]: count d(mean, q) <= level}; low or high where nothing, or everything, satisfies that."""
     if _reaches(mean, count, level, high):
@@ -144,7 +144,7 @@ def index(mean: float, count: float, level: float, low: float, high: Bar) -> flo
 
 
 @inlined
-def _solve(game: Game, arms: Arms, arm: int, level: float) -> float:
+def _solve(game: Problem, arms: ArmState, arm: int, level: float) -> float:
     """Index of one arm now; keeps the tangent that bounds it later."""
     high = game.high.mean
     if arms.capped[arm]:
@@ -164,7 +164,7 @@ def _solve(game: Game, arms: Arms, arm: int, level: float) -> float:
 
 
 @inlined
-def _leader(game: Game, arms: Arms, level: float) -> int:
+def _leader(game: Problem, arms: ArmState, level: float) -> int:
     """The arm with the largest index: the one with the largest bound, and those whose bound reaches its index."""
     first = 0
     peak = -np.inf
@@ -187,7 +187,7 @@ def _leader(game: Game, arms: Arms, level: float) -> int:
 
 
 @inlined
-def _highest_bound(arms: Arms, first: int, last: int, level: float) -> float:
+def _highest_bound(arms: ArmState, first: int, last: int, level: float) -> float:
     """The largest possible index of the arms from ``first`` to ``last - 1``."""
     highest = -np.inf
     for arm in range(first, last):
@@ -196,7 +196,9 @@ def _highest_bound(arms: Arms, first: int, last: int, level: float) -> float:
 
 
 @inlined
-def _run(game: Game, arms: Arms, arm: int, length: int, level: float, bar: Bar, state: np.ndarray, row: int) -> int:
+def _run(
+    game: Problem, arms: ArmState, arm: int, length: int, level: float, bar: Bar, state: np.ndarray, row: int
+) -> int:
     """Pull an arm up to ``length`` times while its index reaches the bar; how often it was pulled."""
     rewards = game.rewards
     count, total = arms.pulled[arm], arms.sums[arm]
@@ -222,7 +224,7 @@ def _run(game: Game, arms: Arms, arm: int, length: int, level: float, bar: Bar, 
 
 
 @inlined
-def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
+def _play(game: Problem, arms: ArmState, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
     """Play the pulls from ``t`` to ``until``; the next window."""
     count = arms.pulled.shape[0]
     while t <= until:
@@ -249,16 +251,16 @@ def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.nda
 
 
 @inlined
-def _clear(arms: Arms) -> None:
+def _clear(arms: ArmState) -> None:
     arms.pulled[:] = 0.0
     arms.sums[:] = 0.0
     arms.means[:] = 0.0
 
 
 @allocating
-def _arms(count: int) -> Arms:
+def _arms(count: int) -> ArmState:
     flags = np.empty(count, np.bool_)
-    return Arms(
+    return ArmState(
         np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count), flags
     )
 
@@ -272,5 +274,5 @@ def by_index(state: np.ndarray, rewards: Rewards, release: int, low: float, high
     levels = np.zeros(min(record.checkpoints[-1], 65536) + 1)
     for t in range(1, levels.shape[0]):
         levels[t] = exploration(t)
-    game = Game(room_for(rewards), release, low, bar_at(high), levels)
+    game = Problem(room_for(rewards), release, low, bar_at(high), levels)
     play_trials(_clear, _play, game, _arms(rewards.table.shape[0]), state, rewards, record)

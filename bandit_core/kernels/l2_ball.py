@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import piece
+from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.normal_blocks import normals_in_turn
 from bandit_core.kernels.streams import next_uniform
 
@@ -26,7 +26,7 @@ class Ball(NamedTuple):
     radius: float  # norm of every response
 
 
-@piece
+@device_function
 def release_into(
     ball: Ball, state: np.ndarray, row: int, gradient: np.ndarray, zero: bool, response: np.ndarray
 ) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.records import Rewards
 
 _GOLDEN = uint64(0x9E3779B97F4A7C15)
@@ -28,7 +28,7 @@ def _mixed(word: Any) -> Any:
     return word ^ (word >> uint64(31))
 
 
-@piece
+@device_function
 def draw_labels(state: np.ndarray, row: int, order: np.ndarray) -> None:
     """Fill ``order`` (arms,) with a random permutation: label i stands for arm ``order[i]``.
 
@@ -48,7 +48,7 @@ def draw_labels(state: np.ndarray, row: int, order: np.ndarray) -> None:
         order[other] = moved
 
 
-@piece
+@device_function
 def seed_another(state: np.ndarray, row: int, own: np.ndarray) -> None:
     """Fill ``own`` (1, words) with streams that are independent of that at ``row``, and follow from it, by SplitMix64.
 
@@ -62,14 +62,14 @@ def seed_another(state: np.ndarray, row: int, own: np.ndarray) -> None:
         own[0, word] = _mixed(seed)
 
 
-@piece
+@device_function
 def arrange(order: np.ndarray, given: np.ndarray, arranged: np.ndarray) -> None:
     """Fill ``arranged`` (arms,) with ``given`` (arms,) in the order of the labels."""
     for label in range(order.shape[0]):
         arranged[label] = given[order[label]]
 
 
-@piece
+@device_function
 def arrange_rows(order: np.ndarray, given: np.ndarray, arranged: np.ndarray) -> None:
     """The same for tables, one row per arm."""
     for label in range(order.shape[0]):

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import STOPPED, note, passed
 from bandit_core.kernels.records import Batches
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.trial_loop import STOPPED, should_stop, write_checkpoint
 from bandit_core.spec.rewards import TWO_POINT
 
 SUMS, LAPLACE, BITS, POLYA, SKELLAM = range(5)  # what the server learns; from POLYA on sums modulo m
@@ -42,7 +42,7 @@ class Ladder(NamedTuple):
     slack: np.ndarray
 
 
-@piece
+@device_function
 def count_pulls(
     batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, state: np.ndarray, trial: int
 ) -> int:
@@ -63,8 +63,8 @@ def count_pulls(
         t += length
         steps -= length
         if t == record.checkpoints[place]:
-            note(record, trial, place, pulled, batches.rewards.gaps)
-            if passed(record, place, 1):
+            write_checkpoint(record, trial, place, pulled, batches.rewards.gaps)
+            if should_stop(record, place, 1):
                 return STOPPED
             place += 1
     return place
@@ -85,7 +85,7 @@ def _rounded_sum(value: float, levels: float, count: float, state: np.ndarray, t
     return count * below + binomial(count, value * levels - below, state, trial)
 
 
-@piece
+@device_function
 def batch_total(
     batches: Batches, arm: int, count: float, learns: int, contrast: float, levels: float, state: np.ndarray, trial: int
 ) -> float:

@@ -28,16 +28,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels import release_schedules
+from bandit_core.jit.decorators import device_function, inlined, kernel
+from bandit_core.kernels import lazy_updates
 from bandit_core.kernels.batches import play_batches
 from bandit_core.kernels.beta_blocks import seed_draws
+from bandit_core.kernels.lazy_updates import Schedule
 from bandit_core.kernels.posterior import (
     MOST,
     ROUNDING,
     SPREADS,
     UNSETTLED,
-    Arms,
+    ArmState,
     compare,
     draw_all,
     find_those_beyond,
@@ -49,23 +50,22 @@ from bandit_core.kernels.posterior import (
     unsettle,
 )
 from bandit_core.kernels.records import Batches, Rewards
-from bandit_core.kernels.release_schedules import Schedule
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform
 from bandit_core.model import Record
 
 STRETCH = 0.25  # of the users so far, until all arms are looked at again
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """What has been released of every arm, and what is known of its draws: ``arms.ones`` out of ``arms.pulled``."""
 
-    released: release_schedules.Known
-    arms: Arms
+    released: lazy_updates.State
+    arms: ArmState
     when: np.ndarray  # (3,) last step of the stretch, 0: look anew; next step of which draws decide; whether seeded
 
 
 @inlined
-def _believe(rule: Schedule, known: Known, now: int) -> None:
+def _believe(rule: Schedule, known: State, now: int) -> None:
     """The posteriors at step ``now``."""
     bonus = 3.0 * math.log2(now) / rule.epsilon
     means, counts, arms = known.released.means, known.released.counts, known.arms
@@ -75,8 +75,8 @@ def _believe(rule: Schedule, known: Known, now: int) -> None:
         arms.draws.fitted[arm] = 0.0
 
 
-@piece
-def settle(arms: Arms, arm: int) -> None:
+@device_function
+def settle(arms: ArmState, arm: int) -> None:
     """See whether an arm is settled, by its posterior at the step of the stretch where its mass is largest."""
     a, b = posterior_of(arms, arm)
     bar = arms.bar[0]
@@ -88,7 +88,7 @@ def settle(arms: Arms, arm: int) -> None:
 
 
 @inlined
-def _lead(arms: Arms) -> None:
+def _lead(arms: ArmState) -> None:
     """Choose the leader, the arm with the largest mean, and the bar below it."""
     best = -1.0
     for arm in range(arms.ones.shape[0]):
@@ -100,8 +100,8 @@ def _lead(arms: Arms) -> None:
             arms.bar[0] = mean - SPREADS * math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
 
 
-@piece
-def look(rule: Schedule, known: Known, now: int) -> None:
+@device_function
+def look(rule: Schedule, known: State, now: int) -> None:
     """Choose leader and bar for a stretch of steps from ``now`` on, and see who is settled in all of it."""
     arms = known.arms
     known.when[0] = now + int(STRETCH * now)
@@ -121,7 +121,7 @@ def look(rule: Schedule, known: Known, now: int) -> None:
 
 
 @inlined
-def _wait(known: Known, now: int) -> None:
+def _wait(known: State, now: int) -> None:
     """Draw the next step, from ``now`` on, of which draws decide; none in this stretch: the one after it."""
     arms, when = known.arms, known.when
     when[1] = now
@@ -132,8 +132,8 @@ def _wait(known: Known, now: int) -> None:
         when[1] += steps if surprise >= each * steps else int(surprise / each)
 
 
-@piece
-def decide(rule: Schedule, known: Known, now: int) -> int:
+@device_function
+def decide(rule: Schedule, known: State, now: int) -> int:
     """The arm with the largest draw, where some may be beyond the bar, or are not settled."""
     arms = known.arms
     _believe(rule, known, now)
@@ -150,7 +150,7 @@ def decide(rule: Schedule, known: Known, now: int) -> int:
 
 
 @inlined
-def choose(rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
+def choose(rule: Schedule, known: State, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
     """The arm with the largest draw, and how often it is pulled before draws decide, or it is released."""
     when, now = known.when, t + 1
     if when[2] == 0:
@@ -169,18 +169,18 @@ def choose(rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.n
 
 @inlined
 def _release(
-    rule: Schedule, known: Known, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
+    rule: Schedule, known: State, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
 ) -> None:
     """Count the pulls of an arm, and release its statistic if it is due."""
     before = known.released.counts[arm]
-    release_schedules.count_pulls(rule, known.released, batches, arm, count, state, trial)
+    lazy_updates.count_pulls(rule, known.released, batches, arm, count, state, trial)
     if known.released.counts[arm] != before:
         known.when[0] = 0
 
 
 @inlined
-def _clear(rule: Schedule, known: Known) -> None:
-    release_schedules.clear(rule, known.released)
+def _clear(rule: Schedule, known: State) -> None:
+    lazy_updates.clear(rule, known.released)
     known.when[:] = 0
 
 
@@ -188,5 +188,5 @@ def _clear(rule: Schedule, known: Known) -> None:
 def thompson(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
     """Play one trial per row of ``state``; lazily released means, the largest draw at every step."""
     number = rewards.table.shape[0]
-    known = Known(release_schedules.room(number), room(number), np.zeros(3, np.int64))
+    known = State(lazy_updates.room(number), room(number), np.zeros(3, np.int64))
     play_batches(_clear, choose, _release, schedule, known, state, rewards, at_once, record)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import device_function, inlined
 
 TOGETHER = 8  # rows of a triangle that are subtracted as one rectangle, with the zeros beside them
 
@@ -42,7 +42,7 @@ def add_rows(
             sums[j] += weight * matrix[uint64(i), left + uint64(j)]
 
 
-@piece
+@device_function
 def factorise(matrix: np.ndarray, shift: float, factor: np.ndarray, signal: np.ndarray) -> bool:
     """Cholesky: factor^T factor = matrix + shift I, upper triangle; False where that is not positive definite.
 
@@ -74,7 +74,7 @@ def _substitute_back(upper: np.ndarray, solution: np.ndarray) -> None:
         solution[i] = value / upper[i, i]
 
 
-@piece
+@device_function
 def solve_factored(factor: np.ndarray, right: np.ndarray, solution: np.ndarray) -> None:
     """Solve factor^T factor s = ``right`` into ``solution``."""
     size = factor.shape[0]
@@ -88,7 +88,7 @@ def solve_factored(factor: np.ndarray, right: np.ndarray, solution: np.ndarray) 
     _substitute_back(factor, solution)
 
 
-@piece
+@device_function
 def solve_indefinite(
     matrix: np.ndarray, shift: float, right: np.ndarray, work: np.ndarray, solution: np.ndarray
 ) -> bool:
@@ -119,7 +119,7 @@ def solve_indefinite(
     return True
 
 
-@piece
+@device_function
 def invert_factored(factor: np.ndarray, inverse: np.ndarray, block: int, signal: np.ndarray) -> None:
     """The inverse of factor^T factor: its lower triangle, and all of the blocks of size ``block`` on its diagonal.
 

@@ -43,7 +43,7 @@ import math
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import device_function, inlined, kernel
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import arrange, draw_labels
 from bandit_core.kernels.stopping import PROVED, Outcome, Search, first_half, largest, transport
@@ -60,7 +60,7 @@ _EDGE = 36.0  # log-odds beyond which a chance is 0 or 1
 _OUTER, _INNER = 40, 60  # steps of the searches; Newton's take about five
 
 
-@piece
+@device_function
 def total_after(total: float, epsilon: float) -> float:
     """Bits that an arm with ``total`` released bits has at its next release."""
     if total == 0.0:
@@ -69,13 +69,13 @@ def total_after(total: float, epsilon: float) -> float:
     return math.ceil(growth * total)
 
 
-@piece
+@device_function
 def release_cost(releases: float) -> float:
     """ln(1/w_j): what an arm's j-th release costs, in nats."""
     return math.log((releases + _WEIGHT - 1.0) * (releases + _WEIGHT) / _WEIGHT)
 
 
-@piece
+@device_function
 def confidence_cost(arms: int, delta: float) -> float:
     """c with (arms - 1) (1 + c) e^-c = delta, in nats, found from below; 0 where no c > 0 is needed."""
     cost = 0.0
@@ -84,7 +84,7 @@ def confidence_cost(arms: int, delta: float) -> float:
     return max(0.0, cost) + 1e-9
 
 
-@piece
+@device_function
 def sums_threshold(
     rule: int, arms: int, delta: float, count: float, other: float, releases: float, other_releases: float
 ) -> float:
@@ -105,7 +105,7 @@ def _softplus(odds: float) -> float:
     return odds + math.log1p(math.exp(-odds)) if odds > 0.0 else math.log1p(math.exp(odds))
 
 
-@piece
+@device_function
 def rate(total: float, count: float, releases: float, odds: float, epsilon: float) -> tuple[float, float]:
     """(R, chance of the bits that explains the sum best) for a noisy sum ``total`` of ``count`` bits and ``releases``
     noises, if the log-odds of a bit are ``odds``; in nats. Any point of Newton's search is a lower bound of R.
@@ -146,7 +146,7 @@ def _odds(total: float, count: float) -> float:
     return _EDGE if share >= 1.0 else min(_EDGE, max(-_EDGE, math.log(share / (1.0 - share))))
 
 
-@piece
+@device_function
 def evidence(
     total: float,
     count: float,
@@ -181,7 +181,7 @@ def evidence(
     return least
 
 
-@piece
+@device_function
 def is_sure(
     leader: int, totals: np.ndarray, lengths: np.ndarray, releases: np.ndarray, rule: int, delta: float, epsilon: float
 ) -> bool:
@@ -201,7 +201,7 @@ def is_sure(
     return True
 
 
-@piece
+@device_function
 def find_challenger(
     leader: int, totals: np.ndarray, lengths: np.ndarray, releases: np.ndarray, counts: np.ndarray, epsilon: float
 ) -> int:
@@ -224,7 +224,7 @@ def find_challenger(
     return challenger
 
 
-@piece
+@device_function
 def noisy_sum(bits: float, chance: float, epsilon: float, state: np.ndarray, trial: int) -> float:
     """The one release of a batch: the sum of so many bits, with Laplace(1/epsilon) noise."""
     noise = laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, piece
+from bandit_core.jit.decorators import allocating, device_function, inlined
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.linalg import add_rows
 from bandit_core.kernels.normal_blocks import normals_in_turn
@@ -48,7 +48,7 @@ def next_due(t: int, refresh: float) -> int:
     return t + max(1, int(refresh * t))
 
 
-@piece
+@device_function
 def _add_users(gram: np.ndarray, start: int, shared: np.ndarray, count: int) -> None:
     """Add x x^T for the first ``count`` rows x of ``shared``, to the block that begins at ``start``."""
     d = shared.shape[1]
@@ -56,7 +56,7 @@ def _add_users(gram: np.ndarray, start: int, shared: np.ndarray, count: int) -> 
         add_rows(gram[start + i, start + i : start + d], 1.0, shared[:, i], shared, 0, count, i)
 
 
-@piece
+@device_function
 def _add_noise(
     state: np.ndarray, row: int, gram: np.ndarray, moment: np.ndarray, releases: float, gram_sd: float,
     moment_sd: float, room: np.ndarray,
@@ -88,7 +88,7 @@ def add_shared(sums: NoisySums, model: int, weight: float) -> None:
         waiting[model] = 0
 
 
-@piece
+@device_function
 def add_waiting(sums: NoisySums, own: int) -> None:
     """Add the contexts that wait to a sum."""
     for model in range(sums.waiting.shape[0]):
@@ -97,7 +97,7 @@ def add_waiting(sums: NoisySums, own: int) -> None:
             sums.waiting[model] = 0
 
 
-@piece
+@device_function
 def complete(sums: NoisySums, own: int, gram_sd: float, moment_sd: float, stream: Stream, room: np.ndarray) -> None:
     """Add the contexts that wait to a sum, and the noise that is owed; ``room`` is of its size."""
     add_waiting(sums, own)

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numba import int64, uint64
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels.normals import BOUNDS, SIGNS, WIDTHS, normal, right_edges
 from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform, stepped
 from bandit_core.kernels.vectors import LANES, LAYERS, fill_words, lowest_bit, place_in_layers
-from bandit_core.spec.elementary import exp
+from bandit_core.spec.portable_math import exp
 
 EDGE = 4.038849846109505  # where the tail begins, for 1024 layers
 
@@ -31,7 +31,7 @@ HEIGHTS = exp(-0.5 * EDGES**2)
 _WIDTHS = EDGES * UNIT  # of a layer's cells
 
 
-@piece
+@device_function
 def _mend(marks: np.ndarray, words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
     """Where the curve cuts a layer: the place if it is below the curve, else another variable; and the tail."""
     for mark in marks:

@@ -14,9 +14,9 @@ import math
 import numpy as np
 from numba import int64, uint64
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform, next_word
-from bandit_core.spec.elementary import exp
+from bandit_core.spec.portable_math import exp
 
 LAYERS = 256
 EDGE = 3.6541528853610088  # where the tail begins, for 256 layers
@@ -41,7 +41,7 @@ HEIGHTS = exp(-0.5 * _EDGES**2)  # the normal curve at the edges
 SIGNS = np.array([1.0, -1.0])
 
 
-@piece
+@device_function
 def _rare(layer: int, value: float, state: np.ndarray, row: int, at: int) -> float:
     """The other 1.2 %: the tail, or the part of a layer that the curve cuts; NaN asks for another word."""
     if layer == uint64(0):

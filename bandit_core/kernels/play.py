@@ -26,12 +26,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, inlined, rebound
-from bandit_core.kernels.curves import note, note_pulls, passed
 from bandit_core.kernels.labels import relabel_arms, room_for
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.records import Rewards, rewards_of
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.trial_loop import should_stop, write_checkpoint, write_pulls
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import KernelCall, RunSetup
 
@@ -215,10 +215,10 @@ def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: 
                 else:
                     learn(numbers, known, arm, response, User(t, epsilon), stream)
             done = record.checkpoints[place]
-            note(record, trial, place, pulled, here.gaps)
-            if passed(record, place, 1):
+            write_checkpoint(record, trial, place, pulled, here.gaps)
+            if should_stop(record, place, 1):
                 return
-        note_pulls(record, trial, order, pulled)
+        write_pulls(record, trial, order, pulled)
 
 
 _inlined = cache(inlined)  # one piece for each function, whichever rules it is in

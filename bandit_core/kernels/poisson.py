@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandit_core.jit.decorators import kernel, piece
+from bandit_core.jit.decorators import device_function, kernel
 from bandit_core.kernels.binomial import stirling_rest
 from bandit_core.kernels.streams import next_uniform
 
@@ -19,7 +19,7 @@ FEWEST = 10.0  # mean from which the rejection's hat was proved to cover the pro
 _HALF_LN_2_PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@piece
+@device_function
 def _by_inversion(mean: float, state: np.ndarray, row: int) -> float:
     """Walk up the distribution function; the mean is below ten, so the walk is short."""
     probability = math.exp(-mean)
@@ -32,14 +32,14 @@ def _by_inversion(mean: float, state: np.ndarray, row: int) -> float:
     return k
 
 
-@piece
+@device_function
 def log_mass(k: float, mean: float) -> float:
     """ln P(k), written in the distance from the mean: little cancels, however large the mean."""
     away = (k + 1.0 - mean) / mean
     return mean * away - (k + 0.5) * math.log1p(away) - 0.5 * math.log(mean) - _HALF_LN_2_PI - stirling_rest(k)
 
 
-@piece
+@device_function
 def _by_rejection(mean: float, state: np.ndarray, row: int) -> float:
     b = 0.931 + 2.53 * math.sqrt(mean)
     a = -0.059 + 0.02483 * b
@@ -60,7 +60,7 @@ def _by_rejection(mean: float, state: np.ndarray, row: int) -> float:
             return k
 
 
-@piece
+@device_function
 def poisson(mean: float, state: np.ndarray, row: int) -> float:
     """Number of events of which ``mean`` are expected; a whole number, as float."""
     if mean <= 0.0:

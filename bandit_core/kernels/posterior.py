@@ -34,12 +34,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.beta_blocks import Draws, draw_beta, fit, largest_draw, room_for_draws, seed_draws
-from bandit_core.kernels.curves import play_trials
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform
+from bandit_core.kernels.trial_loop import play_trials
 from bandit_core.model import Record
 
 MOST = 0.25  # the largest chance of a settled arm; beyond it a draw is as cheap
@@ -50,13 +50,13 @@ ROUNDING = 1.0 + 1e-9  # logarithms of densities are right to a far smaller part
 UNSETTLED = -1.0  # in place of the answers that an arm can still be given
 
 
-class Game(NamedTuple):
+class Problem(NamedTuple):
     """The arms by the labels; their means are the chances of a 1."""
 
     rewards: Rewards
 
 
-class Arms(NamedTuple):
+class ArmState(NamedTuple):
     """What every arm has given so far, and what is known of its draws (arms,)."""
 
     ones: np.ndarray
@@ -75,7 +75,7 @@ def _rate(a: float, b: float, bar: float) -> float:
     return (b - 1.0) / (1.0 - bar) - (a - 1.0) / bar
 
 
-@piece
+@device_function
 def mass_beyond(a: float, b: float, bar: float) -> float:
     """Mass of the exponential that lies above the density of Beta(a, b) beyond a bar above its mean; else infinite."""
     rate = _rate(a, b, bar)
@@ -85,7 +85,7 @@ def mass_beyond(a: float, b: float, bar: float) -> float:
     return math.exp(whole + (a - 1.0) * math.log(bar) + (b - 1.0) * math.log(1.0 - bar)) / rate
 
 
-@piece
+@device_function
 def point_beyond(state: np.ndarray, trial: int, a: float, b: float, bar: float, chance: float) -> float:
     """Where Beta(a, b), which may lie above the bar with this chance, does; NaN if it does not."""
     if next_uniform(state, trial, 4) * chance >= mass_beyond(a, b, bar):
@@ -99,20 +99,20 @@ def point_beyond(state: np.ndarray, trial: int, a: float, b: float, bar: float, 
 
 
 @inlined
-def posterior_of(arms: Arms, arm: int) -> Any:
+def posterior_of(arms: ArmState, arm: int) -> Any:
     """Both parameters of an arm's beta posterior."""
     return 1.0 + arms.ones[arm], 1.0 + arms.pulled[arm] - arms.ones[arm]
 
 
 @inlined
-def _draw(arms: Arms, arm: int) -> float:
+def _draw(arms: ArmState, arm: int) -> float:
     a, b = posterior_of(arms, arm)
     fit(arms.draws, arm, a, b)
     return draw_beta(arms.draws, arm)
 
 
 @inlined
-def _settle(arms: Arms, arm: int) -> None:
+def _settle(arms: ArmState, arm: int) -> None:
     """See whether an arm is settled, for about half a standard deviation's more answers towards the bar."""
     a, b = posterior_of(arms, arm)
     bar = arms.bar[0]
@@ -124,8 +124,8 @@ def _settle(arms: Arms, arm: int) -> None:
     arms.chances[arm] = chance if chance <= MOST else 0.0
 
 
-@piece
-def take_stock(arms: Arms) -> None:
+@device_function
+def take_stock(arms: ArmState) -> None:
     """Count who is unsettled, and find the chance that no settled arm may be beyond the bar."""
     arms.bar[1] = 1.0
     arms.lead[2] = 0
@@ -140,8 +140,8 @@ def _in_turn(place: int, leader: int) -> int:
     return leader if place == 0 else place - 1 if place <= leader else place
 
 
-@piece
-def look_at_all(arms: Arms) -> None:
+@device_function
+def look_at_all(arms: ArmState) -> None:
     """Choose the bar anew, and see who is settled."""
     leader = arms.lead[0]
     a, b = posterior_of(arms, leader)
@@ -161,7 +161,7 @@ def look_at_all(arms: Arms) -> None:
 
 
 @inlined
-def unsettle(arms: Arms) -> None:
+def unsettle(arms: ArmState) -> None:
     """Without a bar, all arms draw."""
     arms.bar[0] = 0.0
     arms.bar[1] = 1.0
@@ -172,7 +172,7 @@ def unsettle(arms: Arms) -> None:
 
 
 @inlined
-def learn(arms: Arms, arm: int, answer: float) -> None:
+def learn(arms: ArmState, arm: int, answer: float) -> None:
     """Count an answer, and see whom it unsettles."""
     arms.ones[arm] += answer
     arms.pulled[arm] += 1.0
@@ -197,8 +197,8 @@ def learn(arms: Arms, arm: int, answer: float) -> None:
         look_at_all(arms)
 
 
-@piece
-def find_those_beyond(arms: Arms, state: np.ndarray, trial: int, uniform: float) -> bool:
+@device_function
+def find_those_beyond(arms: ArmState, state: np.ndarray, trial: int, uniform: float) -> bool:
     """Note who is on the wrong side of the bar; the uniform tells the first who may be."""
     anybody = False
     nobody = 1.0  # the chance that none may among those since the last who may
@@ -217,8 +217,8 @@ def find_those_beyond(arms: Arms, state: np.ndarray, trial: int, uniform: float)
     return anybody
 
 
-@piece
-def compare(arms: Arms) -> int:
+@device_function
+def compare(arms: ArmState) -> int:
     """The arm with the largest draw, where it is known who is beyond the bar: others repeat draws that are."""
     choice = leader = arms.lead[0]
     best = -1.0
@@ -239,7 +239,7 @@ def compare(arms: Arms) -> int:
 
 
 @inlined
-def draw_all(arms: Arms) -> int:
+def draw_all(arms: ArmState) -> int:
     """The arm with the largest draw, all of them made."""
     for arm in range(arms.ones.shape[0]):
         a, b = posterior_of(arms, arm)
@@ -248,13 +248,13 @@ def draw_all(arms: Arms) -> int:
 
 
 @inlined
-def many_unsettled(arms: Arms) -> bool:
+def many_unsettled(arms: ArmState) -> bool:
     """Whether it costs less to draw for all arms."""
     return arms.lead[2] * MANY >= arms.ones.shape[0]
 
 
 @inlined
-def choose(arms: Arms, state: np.ndarray, trial: int) -> int:
+def choose(arms: ArmState, state: np.ndarray, trial: int) -> int:
     """The arm with the largest draw from the posteriors."""
     if many_unsettled(arms):
         return draw_all(arms)
@@ -268,7 +268,7 @@ def choose(arms: Arms, state: np.ndarray, trial: int) -> int:
 
 
 @inlined
-def clear(arms: Arms) -> None:
+def clear(arms: ArmState) -> None:
     """Nothing is known of any arm."""
     arms.ones[:] = 0.0
     arms.pulled[:] = 0.0
@@ -277,14 +277,16 @@ def clear(arms: Arms) -> None:
 
 
 @allocating
-def room(number: int) -> Arms:
+def room(number: int) -> ArmState:
     """Room for so many arms, of which nothing is known yet."""
     each = np.empty((5, number))
-    return Arms(each[0], each[1], each[2], each[3], each[4], np.zeros(2), np.zeros(3, np.int64), room_for_draws(number))
+    return ArmState(
+        each[0], each[1], each[2], each[3], each[4], np.zeros(2), np.zeros(3, np.int64), room_for_draws(number)
+    )
 
 
 @inlined
-def _play(game: Game, arms: Arms, first: int, last: int, window: int, state: np.ndarray, trial: int) -> int:
+def _play(game: Problem, arms: ArmState, first: int, last: int, window: int, state: np.ndarray, trial: int) -> int:
     """Play the pulls from ``first`` to ``last``."""
     if first == 1:
         seed_draws(arms.draws, state, trial)
@@ -297,4 +299,4 @@ def _play(game: Game, arms: Arms, first: int, last: int, window: int, state: np.
 @kernel
 def thompson(state: np.ndarray, rewards: Rewards, record: Record) -> None:
     """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
-    play_trials(clear, _play, Game(room_for(rewards)), room(rewards.table.shape[0]), state, rewards, record)
+    play_trials(clear, _play, Problem(room_for(rewards)), room(rewards.table.shape[0]), state, rewards, record)

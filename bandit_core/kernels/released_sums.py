@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, piece
+from bandit_core.jit.decorators import allocating, device_function, inlined
 from bandit_core.kernels.noisy_sums import NoisySums
 from bandit_core.kernels.normal_blocks import normals_in_turn
 from bandit_core.kernels.play import Stream
@@ -57,7 +57,7 @@ def numbers_of(models: int, dimension: int) -> int:
     return models * (dimension * (dimension + 3) // 2)
 
 
-@piece
+@device_function
 def next_noise(counter: Counter, noise: Noise, place: int, stream: Stream) -> None:
     """Make ``noise.now`` that of the release at ``place``, which grows."""
     now = noise.now
@@ -80,7 +80,7 @@ def next_noise(counter: Counter, noise: Noise, place: int, stream: Stream) -> No
                 now[i] += held[i]
 
 
-@piece
+@device_function
 def with_noise(
     sums: NoisySums, model: int, noise: np.ndarray, sd: float, ratio: float, gram: np.ndarray, moment: np.ndarray
 ) -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels import streams
 from bandit_core.kernels.chain import chain
 from bandit_core.spec.rewards import DISTRIBUTIONS, TWO_POINT
@@ -14,7 +14,7 @@ from bandit_core.spec.rewards import DISTRIBUTIONS, TWO_POINT
 _draw_one = chain({each.code: each.sampler(streams) for each in DISTRIBUTIONS.values() if each.code != TWO_POINT})
 
 
-@piece
+@device_function
 def _draw_other(table: np.ndarray, values: np.ndarray, arm: int, uniform: float, state: np.ndarray, row: int) -> float:
     return _draw_one(table[arm, 0], table, values, arm, uniform, state, row)
 

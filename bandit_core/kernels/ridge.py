@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, array_piece, inlined, piece
+from bandit_core.jit.decorators import allocating, array_piece, device_function, inlined
 from bandit_core.kernels.contexts import Users, column_of, predict, row_of
 from bandit_core.kernels.contextual import highest
 from bandit_core.kernels.linalg import add_rows
 from bandit_core.kernels.vectors import square_columns
 
-FEW = 8  # features, up to which the norms of all contexts cost less than bounds that spare some
+FEW_FEATURES = 8  # features, up to which the norms of all contexts cost less than bounds that spare some
 ROUNDING = 1e-9  # of what an index can be, far above that of its operations
 
 
@@ -45,7 +45,7 @@ def inverses_of(ridge: float, users: Users) -> Inverses:
     return Inverses(inverses, np.empty(d), largest, squares, np.empty(users.order.shape[0]), np.zeros(2, np.int64))
 
 
-@piece
+@device_function
 def _bound_eigenvalues(inverses: np.ndarray, largest: np.ndarray) -> None:
     """By the largest sum of a row's absolute values (Gershgorin)."""
     for model in range(inverses.shape[0]):
@@ -88,7 +88,7 @@ def _transform(inverse: np.ndarray, x: np.ndarray, image: np.ndarray, total: flo
     return total
 
 
-@piece
+@device_function
 def _bonus(known: Inverses, users: Users, user: int, arm: int, width: float) -> float:
     """``width`` |x| in the inverse's norm, for the context of an arm."""
     x, inverse = users.x[:, column_of(users, user, arm)], known.inverses[row_of(arm, known.inverses)]
@@ -125,7 +125,7 @@ def _arm_by_bounds(known: Inverses, estimate: np.ndarray, users: Users, user: in
 @inlined
 def optimistic_arm(known: Inverses, estimate: np.ndarray, users: Users, user: int, width: float) -> int:
     """Arm with the largest predictor plus ``width`` |x| in the inverse's norm."""
-    if estimate.shape[0] == 1 and users.x.shape[0] <= FEW:
+    if estimate.shape[0] == 1 and users.x.shape[0] <= FEW_FEATURES:
         return _arm_by_all_norms(known, estimate, users, user, width)
     return _arm_by_bounds(known, estimate, users, user, width)
 

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.batches import begin, room_for_batches
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import STOPPED, note_pulls
 from bandit_core.kernels.ladder import count_pulls
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.stopping import (
@@ -28,6 +27,7 @@ from bandit_core.kernels.stopping import (
     sure_of,
     until_next,
 )
+from bandit_core.kernels.trial_loop import STOPPED, write_pulls
 from bandit_core.model import Record
 
 _NEVER = 2**62  # users after which a search gives up
@@ -42,7 +42,7 @@ class Rule(NamedTuple):
     epsilon: float
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """What is known of every arm (arms,): all of its bits and their ones, or its last phase; and the ``pair`` (2,) of
     arms that play next: leader and challenger."""
 
@@ -56,21 +56,21 @@ class Known(NamedTuple):
 
 
 @allocating
-def _room(arms: int) -> Known:
-    return Known(
+def _room(arms: int) -> State:
+    return State(
         np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms),
         np.zeros(2, np.int64),
     )  # fmt: skip
 
 
 @inlined
-def _clear(known: Known) -> None:
+def _clear(known: State) -> None:
     for arm in range(known.counts.shape[0]):
         known.counts[arm] = known.ones[arm] = known.fresh[arm] = known.phases[arm] = 0.0
 
 
-@piece
-def _learn(known: Known, rule: Rule, arm: int, users: int, chances: np.ndarray, state: np.ndarray, trial: int) -> None:
+@device_function
+def _learn(known: State, rule: Rule, arm: int, users: int, chances: np.ndarray, state: np.ndarray, trial: int) -> None:
     """Count the answers of an arm's next ``users``; with noisy means they are released when the phase is over."""
     known.counts[arm] += users
     if rule.epsilon == 0.0:
@@ -84,8 +84,8 @@ def _learn(known: Known, rule: Rule, arm: int, users: int, chances: np.ndarray, 
         )  # fmt: skip
 
 
-@piece
-def decide(known: Known, rule: Rule, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
+@device_function
+def decide(known: State, rule: Rule, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
     """(users until the next decision, how many of them get the leader); (0, 0) where the leader is recommended."""
     counts, means, pair = known.counts, known.means, known.pair
     pair[0] = largest(means)
@@ -133,4 +133,4 @@ def search(state: np.ndarray, rewards: Rewards, rule: Rule, record: Record) -> N
             if size > 0 and t < horizon:
                 _learn(known, rule, known.pair[0], own, batches.rewards.means, state, trial)
                 _learn(known, rule, known.pair[1], size - own, batches.rewards.means, state, trial)
-        note_pulls(record, trial, order, batches.pulled)
+        write_pulls(record, trial, order, batches.pulled)

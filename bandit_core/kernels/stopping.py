@@ -45,7 +45,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import device_function, inlined, kernel
 from bandit_core.kernels.batches import survivors
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import arrange, draw_labels
@@ -85,7 +85,7 @@ def _xlog(x: float, share: float, whole: float) -> float:
     return x * math.log(share / whole) if x > 0.0 else 0.0
 
 
-@piece
+@device_function
 def transport(ones: float, count: float, other_ones: float, other_count: float) -> float:
     """n kl(m, x) + n' kl(m', x) for two arms with so many ones among their bits, x the mean of all; in nats."""
     both = (ones + other_ones) / (count + other_count)
@@ -95,7 +95,7 @@ def transport(ones: float, count: float, other_ones: float, other_count: float) 
     return max(0.0, apart + _xlog(other_ones, other, both) + _xlog(other_count - other_ones, 1.0 - other, 1.0 - both))
 
 
-@piece
+@device_function
 def bits_threshold(rule: int, arms: int, delta: float, count: float, other: float) -> float:
     """What `transport` must reach for each arm that is not recommended."""
     if rule == PROVED:
@@ -103,7 +103,7 @@ def bits_threshold(rule: int, arms: int, delta: float, count: float, other: floa
     return -math.log(delta) + math.log1p(math.log(count)) + math.log1p(math.log(other))
 
 
-@piece
+@device_function
 def phase_margin(
     rule: int, arms: int, delta: float, epsilon: float, count: float, other: float, phase: float, other_phase: float
 ) -> float:
@@ -160,7 +160,7 @@ def largest(values: np.ndarray) -> int:
     return best
 
 
-@piece
+@device_function
 def compare(ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta: float) -> tuple[int, bool]:
     """(challenger, whether the leader may be recommended) of a Top-Two policy on bits."""
     arms = counts.shape[0]
@@ -218,7 +218,7 @@ def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
         _note(outcome, trial, order, t, sure, leader, counts)
 
 
-@piece
+@device_function
 def sure_of(
     best: int, means: np.ndarray, lengths: np.ndarray, phases: np.ndarray, rule: int, delta: float, epsilon: float
 ) -> bool:
@@ -232,7 +232,7 @@ def sure_of(
     return True
 
 
-@piece
+@device_function
 def find_pair(
     means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, epsilon: float, pair: np.ndarray
 ) -> None:
@@ -337,7 +337,7 @@ class Epochs(NamedTuple):
     epsilon: float
 
 
-@piece
+@device_function
 def epoch(epochs: Epochs, size: int, number: int, delta: float) -> tuple[float, float]:
     """(pulls of each arm, margin) of an epoch with ``size`` arms left."""
     depth = 2.0**number

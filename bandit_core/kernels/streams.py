@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import device_function, inlined
 
 UNIT = 2.0**-52  # spacing of the uniforms
 HALF_UNIT = 2.0**-53  # added where a uniform must not be 0
@@ -91,7 +91,7 @@ def fill_lanes(words: np.ndarray, bits: np.ndarray, lanes: int) -> None:
         bits[lane] = (mixed >> uint64(12)) | uint64(0x3FF0000000000000)
 
 
-@piece
+@device_function
 def normal_quantile(probability: float) -> float:
     """Inverse of the standard normal distribution function (Wichura 1988, algorithm AS 241, about 1e-16)."""
     q = probability - 0.5
@@ -124,7 +124,7 @@ def normal_quantile(probability: float) -> float:
     return math.copysign(above / below, q)
 
 
-@piece
+@device_function
 def gamma(state: np.ndarray, row: int, shape: float) -> float:
     """A gamma variable of the given shape, scale 1 (Marsaglia and Tsang 2000), from the generator at column 4."""
     boost = 1.0
@@ -146,7 +146,7 @@ def gamma(state: np.ndarray, row: int, shape: float) -> float:
             return boost * d * v
 
 
-@piece
+@device_function
 def beta(state: np.ndarray, row: int, a: float, b: float) -> float:
     """A beta(a, b) variable, from the generator at column 4."""
     x = gamma(state, row, a)

@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, inlined, kernel
-from bandit_core.kernels.curves import next_window, play_trials
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.trial_loop import next_window, play_trials
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.hybrid import hybrid_noise
@@ -57,7 +57,7 @@ class Margin(NamedTuple):
     offset: float
 
 
-class Game(NamedTuple):
+class Problem(NamedTuple):
     """The arms by the labels, their counters and index, and the logarithms of the first times."""
 
     rewards: Rewards
@@ -66,7 +66,7 @@ class Game(NamedTuple):
     logs: np.ndarray
 
 
-class Arms(NamedTuple):
+class ArmState(NamedTuple):
     """What every arm has given so far, its counter, and its index mean + width sqrt(ln t) + margin x clock; (arms,)."""
 
     held: np.ndarray  # noise terms of its counter (arms, _COLUMNS)
@@ -88,19 +88,19 @@ def _factor(shape: int, count: int, depth: int) -> float:
 
 
 @inlined
-def _clocks(game: Game, t: int) -> tuple[float, float]:
+def _clocks(game: Problem, t: int) -> tuple[float, float]:
     """What widths and margins are multiplied by at step ``t``: sqrt(ln t), slope ln t + offset."""
     log_t = game.logs[t] if t < game.logs.shape[0] else math.log(t)
     return math.sqrt(log_t), game.margin.slope * log_t + game.margin.offset
 
 
 @inlined
-def _index(arms: Arms, arm: int, level: float, clock: float) -> float:
+def _index(arms: ArmState, arm: int, level: float, clock: float) -> float:
     return arms.means[arm] + level * arms.widths[arm] + clock * arms.margins[arm]
 
 
 @inlined
-def _leader(arms: Arms, level: float, clock: float) -> int:
+def _leader(arms: ArmState, level: float, clock: float) -> int:
     """The arm with the largest index."""
     best = -np.inf
     arm = 0
@@ -113,7 +113,7 @@ def _leader(arms: Arms, level: float, clock: float) -> int:
 
 
 @inlined
-def _bar(game: Game, arms: Arms, arm: int, t: int, length: int) -> float:
+def _bar(game: Problem, arms: ArmState, arm: int, t: int, length: int) -> float:
     """The noisy mean above which the leader surely stays ahead for ``length`` pulls."""
     level, clock = _clocks(game, t)
     end_level, end_clock = _clocks(game, t + length - 1)
@@ -130,7 +130,7 @@ def _bar(game: Game, arms: Arms, arm: int, t: int, length: int) -> float:
 
 
 @inlined
-def _noise(game: Game, arms: Arms, arm: int, count: int, depth: int, state: np.ndarray, row: int) -> float:
+def _noise(game: Problem, arms: ArmState, arm: int, count: int, depth: int, state: np.ndarray, row: int) -> float:
     """The noise of an arm's counter at its next number, ``count``, which has so many bits."""
     hybrid, block_scale, level_scale = game.counters
     bits = set_bits(count)
@@ -142,7 +142,7 @@ def _noise(game: Game, arms: Arms, arm: int, count: int, depth: int, state: np.n
 
 
 @inlined
-def _run(game: Game, arms: Arms, arm: int, length: int, bar: float, state: np.ndarray, row: int) -> int:
+def _run(game: Problem, arms: ArmState, arm: int, length: int, bar: float, state: np.ndarray, row: int) -> int:
     """Pull an arm up to ``length`` times while its noisy mean is above the bar; how often it was pulled."""
     table, values, _, _ = game.rewards
     count, total = int(arms.pulled[arm]), arms.sums[arm]
@@ -165,7 +165,7 @@ def _run(game: Game, arms: Arms, arm: int, length: int, bar: float, state: np.nd
 
 
 @inlined
-def _play_own(game: Game, arms: Arms, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
+def _play_own(game: Problem, arms: ArmState, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
     """Play the pulls from ``t`` to ``until``; the next window."""
     while t <= until:
         level, clock = _clocks(game, t)
@@ -181,7 +181,7 @@ def _play_own(game: Game, arms: Arms, t: int, until: int, window: int, state: np
 
 
 @inlined
-def _clear(arms: Arms) -> None:
+def _clear(arms: ArmState) -> None:
     arms.held[:] = 0.0
     arms.pulled[:] = 0.0
     arms.depths[:] = 0
@@ -192,15 +192,15 @@ def _clear(arms: Arms) -> None:
 
 
 @allocating
-def _room(rewards: Rewards, counters: Counters, margin: Margin, horizon: int) -> tuple[Game, Arms]:
+def _room(rewards: Rewards, counters: Counters, margin: Margin, horizon: int) -> tuple[Problem, ArmState]:
     count = rewards.table.shape[0]
     logs = np.zeros(min(horizon, _KNOWN) + 1)
     for t in range(1, logs.shape[0]):
         logs[t] = math.log(t)
     held, depths = np.empty((count, _COLUMNS)), np.empty(count, np.int64)
     pulled, sums, means = np.empty(count), np.empty(count), np.empty(count)
-    arms = Arms(held, pulled, depths, sums, means, np.empty(count), np.empty(count))
-    return Game(room_for(rewards), counters, margin, logs), arms
+    arms = ArmState(held, pulled, depths, sums, means, np.empty(count), np.empty(count))
+    return Problem(room_for(rewards), counters, margin, logs), arms
 
 
 @kernel

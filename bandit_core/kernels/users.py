@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels import streams
 from bandit_core.kernels.chain import chain
 from bandit_core.spec.budgets import DISCRETE, DISTRIBUTIONS, FIXED
 
-FEW = 16  # groups among which comparing with all is faster than searching
+FEW_GROUPS = 16  # groups among which comparing with all is faster than searching
 
 
 @inlined
@@ -19,7 +19,7 @@ def draw_group(table: np.ndarray, uniform: float) -> int:
     """
     last = table.shape[0] - 1
     low = 0
-    if last < FEW:  # no branch that depends on the draw
+    if last < FEW_GROUPS:  # no branch that depends on the draw
         for row in range(last):
             low += uniform >= table[row, 0]
         return low
@@ -37,7 +37,7 @@ _KNOWN = (FIXED, DISCRETE)
 _draw_one = chain({each.code: each.sampler(streams) for each in DISTRIBUTIONS.values() if each.code not in _KNOWN})
 
 
-@piece
+@device_function
 def draw_epsilon(code: int, form: np.ndarray, table: np.ndarray, uniform: float) -> float:
     """Epsilon of the user who arrives."""
     if code == FIXED:
@@ -47,7 +47,7 @@ def draw_epsilon(code: int, form: np.ndarray, table: np.ndarray, uniform: float)
     return _draw_one(code, form, uniform)
 
 
-@piece
+@device_function
 def surely_below(code: int, form: np.ndarray, table: np.ndarray, eps_min: float) -> float:
     """A uniform below which every user has epsilon < eps_min, so that most of these need no inversion."""
     low = 0.0

@@ -60,8 +60,8 @@ def tally(judged: Iterable[Verdict]) -> str:
         return f"{sum(counts.values())} {what}: {words or 'none'}."
 
     missing = sum(each.held == "not checked" for each in kept)
-    told = (counted(False, "statements on orders and shapes"), counted(True, "printed numbers and extremes"))
-    return f"{' '.join(told)} {missing} not checked, each with its reason."
+    message = (counted(False, "statements on orders and shapes"), counted(True, "printed numbers and extremes"))
+    return f"{' '.join(message)} {missing} not checked, each with its reason."
 
 
 def _rows(judged: _Judged) -> list[str]:

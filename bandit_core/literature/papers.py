@@ -16,13 +16,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Finite, Frozen, Whole
 
-FOLDER = places.ROOT / "papers"
+FOLDER = paths.ROOT / "papers"
 Reference = str  # "policy or label", or "preset/policy or label" where a figure has several presets
 Window = tuple[int, int]  # first and last time over which the regret of every trial is averaged
 _JOIN = "--"  # between a preset and a study in the name of a file

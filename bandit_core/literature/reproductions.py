@@ -28,7 +28,7 @@ import numpy as np
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.papers import Played, Window, played, reproducible
-from bandit_core.places import ROOT, project_version
+from bandit_core.paths import ROOT, project_version
 from bandit_core.simulation.comparisons import half_width
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.engine import Simulation
@@ -40,7 +40,7 @@ from bandit_core.spec.errors import InputError, Issue
 
 FOLDER = ROOT / "papers" / "results"
 FORMAT = 2
-MOST_TIMES, STUDY_TIMES = 60, 20
+MAX_TIMES, STUDY_TIMES = 60, 20
 _CURVES = {"mean": 6, "stderr": 3, "q05": 4, "q95": 4, "price": 5, "price_stderr": 3}  # significant digits
 _TRIAL_DIGITS = 6  # of the regret of one trial
 
@@ -103,7 +103,7 @@ class Shipped:
         return self.share == 1
 
 
-def thinned(times: np.ndarray, most: int = MOST_TIMES) -> np.ndarray:
+def thinned(times: np.ndarray, most: int = MAX_TIMES) -> np.ndarray:
     """Places of at most ``most`` of the checkpoints, with the first and the last; shape (kept,)."""
     if len(times) <= most:
         return np.arange(len(times))
@@ -143,7 +143,7 @@ class Cost:
 def document(result: Result, played: Played, cost: Cost) -> dict[str, Any]:
     """The document that ships: a complete ``result``, which may have only a part of the trials that are wanted."""
     experiment, name = played.experiment, played.name
-    places = thinned(result.times, MOST_TIMES if name in preset_names() else STUDY_TIMES)
+    places = thinned(result.times, MAX_TIMES if name in preset_names() else STUDY_TIMES)
     lines = []
     for number, line in enumerate(result.lines):
         assert line is not None

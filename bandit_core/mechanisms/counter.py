@@ -22,7 +22,7 @@ from bandit_core.mechanisms.losses import noise_density
 from bandit_core.spec.errors import InputError, Issue
 
 Noise = Callable[[int], "np.ndarray | None"]  # of the sum after so many items, (streams,); None: no new sum is released
-MOST_NODES = 64  # summed noise terms that one release can hold, for any count below 2^63
+MAX_NODES = 64  # summed noise terms that one release can hold, for any count below 2^63
 
 
 @inlined
@@ -198,7 +198,7 @@ class BinaryCounter(LaplaceCounter):
         """Draw the noise of the next release of every stream, through the compiled step of the simulation."""
 
     def noise(self, rng: np.random.Generator, streams: int) -> Noise:
-        held, noises = np.zeros((streams, MOST_NODES + 1)), np.zeros(streams)
+        held, noises = np.zeros((streams, MAX_NODES + 1)), np.zeros(streams)
 
         def following(count: int) -> np.ndarray | None:
             scale = self.fresh_scale(count)

@@ -81,7 +81,7 @@ class Description:
 
 
 def answer(
-    mechanism: Mechanism, make: Callable[..., Mechanism] | None = None, name: str | None = None, **told: Any
+    mechanism: Mechanism, make: Callable[..., Mechanism] | None = None, name: str | None = None, **described: Any
 ) -> Description:
     """Describe what a user's device answers; name, title, words, guarantee and paper are the mechanism's own."""
     return Description(
@@ -93,16 +93,16 @@ def answer(
         trust="local",
         kind="answer",
         make=make or (lambda epsilon: mechanism),
-        **told,
+        **described,
     )
 
 
-def batch(**told: Any) -> Description:
+def batch(**described: Any) -> Description:
     """Describe what a batch of users sends together; ``make`` builds a `bandit_core.mechanisms.batch.Batch`."""
-    return Description(kind="batch", symbol="reward of one user of the batch", **told)
+    return Description(kind="batch", symbol="reward of one user of the batch", **described)
 
 
-def counter(kind: type[Counter], make: Callable[..., Counter], audited: Audited, **told: Any) -> Description:
+def counter(kind: type[Counter], make: Callable[..., Counter], audited: Audited, **described: Any) -> Description:
     """Describe a curator's counter; name, title, words, guarantee and paper are the class's own."""
     return Description(
         name=kind.name,
@@ -115,5 +115,5 @@ def counter(kind: type[Counter], make: Callable[..., Counter], audited: Audited,
         make=make,
         audited=audited,
         symbol="item of the stream",
-        **told,
+        **described,
     )

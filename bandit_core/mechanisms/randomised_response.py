@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
-from bandit_core.spec.elementary import tanh
+from bandit_core.spec.portable_math import tanh
 
 
 @inlined

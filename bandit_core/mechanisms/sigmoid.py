@@ -15,7 +15,7 @@ from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.randomised_response import CTB
-from bandit_core.spec.elementary import exp
+from bandit_core.spec.portable_math import exp
 
 
 def sigmoid(reward: ArrayLike) -> np.ndarray:

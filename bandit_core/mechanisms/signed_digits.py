@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.jit.decorators import kernel, piece
+from bandit_core.jit.decorators import device_function, kernel
 from bandit_core.mechanisms.counter import LaplaceCounter, Noise, checked_horizon, within
 from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -77,7 +77,7 @@ def nodes_of(count: int, base: int) -> list[tuple[int, int, int]]:
     return found
 
 
-@piece
+@device_function
 def fresh_nodes(digits: np.ndarray, half: int) -> int:
     """How many nodes get their noise when the count grows by one; ``digits`` (levels,) of the count, lowest first."""
     wanted = 0
@@ -88,7 +88,7 @@ def fresh_nodes(digits: np.ndarray, half: int) -> int:
     return wanted
 
 
-@piece
+@device_function
 def count_on(digits: np.ndarray, half: int) -> None:
     """Let the count that ``digits`` write grow by one."""
     level = 0
@@ -98,7 +98,7 @@ def count_on(digits: np.ndarray, half: int) -> None:
     digits[level] += 1
 
 
-@piece
+@device_function
 def signed_noise(
     added: np.ndarray, removed: np.ndarray, row: int, digits: np.ndarray, half: int, fresh: np.ndarray
 ) -> float:

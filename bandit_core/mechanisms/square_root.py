@@ -35,7 +35,7 @@ from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.counter import Counter, Noise, checked_horizon, within
 from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.gaussian import analytic_sd, checked_target, smallest_epsilon
-from bandit_core.spec.elementary import exp, expm1, log, power
+from bandit_core.spec.portable_math import exp, expm1, log, power
 
 DELTA = 1e-5
 _TABLED = 2**16  # sums of squares that are added up; beyond, their expansion is exact to 14 digits

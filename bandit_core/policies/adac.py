@@ -33,7 +33,7 @@ from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family
-from bandit_core.policies.batch_family import Known, believe, choose, start
+from bandit_core.policies.batch_family import State, believe, choose, start
 from bandit_core.policies.central_family import Accounting, concentrated, nominal
 from bandit_core.spec.field_types import Small
 from bandit_core.theory import accounting, central, normal_noise
@@ -90,7 +90,7 @@ def index(numbers: Numbers, mean: float, count: float, level: float) -> float:
     return mean + math.sqrt(spread * (numbers.alpha * level))
 
 
-def learn(numbers: Numbers, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, total: float, count: float, stream: Stream) -> None:
     """Release the sum with normal noise, the quantile of a uniform, and forget the batches before."""
     total += numbers.sd * normal_quantile(next_uniform(stream.words, stream.trial, 0) + HALF_UNIT)
     known.counts[arm] = count

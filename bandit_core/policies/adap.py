@@ -23,7 +23,7 @@ from bandit_core.kernels.divergence import largest_mean
 from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
-from bandit_core.policies.batch_family import Known, Numbers, believe, choose, clipped, start
+from bandit_core.policies.batch_family import Numbers, State, believe, choose, clipped, start
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
@@ -40,7 +40,7 @@ def klucb(numbers: Numbers, mean: float, count: float, level: float) -> float:
     return largest_mean(clipped(mean + alpha * level / (numbers.epsilon * count)), alpha * level / count)
 
 
-def learn(numbers: Numbers, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, total: float, count: float, stream: Stream) -> None:
     """Release the sum with Laplace(1 / epsilon) noise, and forget the batches before."""
     known.counts[arm] = count
     known.means[arm] = (total + noise(stream.words, stream.trial, 1.0 / numbers.epsilon)) / count

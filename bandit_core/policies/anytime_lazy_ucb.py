@@ -13,7 +13,7 @@ regret from the abstracts, not the printed index); read its curve as that of the
 
 from __future__ import annotations
 
-from bandit_core.kernels import release_schedules
+from bandit_core.kernels import lazy_updates
 from bandit_core.model import KernelCall, Parameters, RunSetup
 from bandit_core.policies import batch_family, lazy_family
 from bandit_core.policies.central_family import nominal
@@ -21,8 +21,8 @@ from bandit_core.theory import central
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
-    return batch_family.prepare(lazy_family.RULE, setup, schedule, release_schedules.by_index)
+    schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
+    return batch_family.prepare(lazy_family.RULE, setup, schedule, lazy_updates.by_index)
 
 
 POLICY = batch_family.pure_policy(

@@ -74,7 +74,7 @@ class Numbers(NamedTuple):
     first: int
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """The arms, that of the present batch first; of every arm (arms,) sum, number and mean of the rewards released."""
 
     members: np.ndarray
@@ -83,9 +83,9 @@ class Known(NamedTuple):
     means: np.ndarray
 
 
-def start(numbers: Any, arms: int) -> Known:
+def start(numbers: Any, arms: int) -> State:
     """Nothing."""
-    return Known(np.arange(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms))
+    return State(np.arange(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms))
 
 
 MOST = np.inf  # no index is larger
@@ -96,7 +96,7 @@ def index(numbers: Any, mean: float, count: float, level: float) -> float:
     raise NotImplementedError
 
 
-def choose(numbers: Any, known: Known, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
+def choose(numbers: Any, known: State, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
     """Every arm at first; then the arm with the largest index, until its pulls have grown. Of equal ones, which are
     common where an index cannot exceed 1, that of the lowest label.
     """
@@ -113,7 +113,7 @@ def choose(numbers: Any, known: Known, pulled: np.ndarray, t: int, stream: Strea
 
 
 @inlined
-def grown(known: Known, arm: int, growth: float, pulled: np.ndarray) -> tuple[int, int]:
+def grown(known: State, arm: int, growth: float, pulled: np.ndarray) -> tuple[int, int]:
     """The batch by which the pulls of an arm grow."""
     known.members[0] = arm
     return 1, max(1, int(growth * pulled[arm]) - int(pulled[arm]))
@@ -125,7 +125,7 @@ def clipped(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-def believe(numbers: Any, known: Known, arm: int, t: int) -> Belief:
+def believe(numbers: Any, known: State, arm: int, t: int) -> Belief:
     """The released mean, and what the index says of it and of its complement."""
     mean, count, level = known.means[arm], known.counts[arm], math.log(t)
     if count == 0.0:

@@ -16,7 +16,7 @@ from bandit_core.model import Guarantee, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies.index_family import held_late
 from bandit_core.policies.local_family import bounded_rewards
-from bandit_core.theory import classic, floors
+from bandit_core.theory import classic, finite_time_bounds
 
 EARLY = 10.0  # pulls of an arm, times the square of its gap, until its draws are rarely needed
 
@@ -83,7 +83,7 @@ def plain_policy(source: str, **fields: Any) -> Policy:
 
     def bounds(setup: RunSetup) -> list[Bound]:
         best = classic.asymptotically_optimal(setup, source)
-        return [*floors.without_privacy(setup), *classic.lower_bounds(setup), best, *classic.orders(setup)]
+        return [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup), best, *classic.orders(setup)]
 
     return Policy(
         privacy="none",

@@ -26,7 +26,7 @@ from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
 from bandit_core.model import Guarantee, Policy, Release, RunSetup
-from bandit_core.policies import ladder_family
+from bandit_core.policies import elimination_by_trust
 from bandit_core.policies.shuffle_se import Delta
 from bandit_core.spec.field_types import Number
 from bandit_core.spec.number_text import number
@@ -37,7 +37,7 @@ _READS = "m_a = (sum modulo m, less m where above l g + tau) / (l g),  m = l g +
 _PAPER = "Chowdhury, Zhou 2023"
 
 
-class RenyiParameters(ladder_family.BatchParameters):
+class RenyiParameters(elimination_by_trust.BatchParameters):
     """How fine rewards are rounded, and what the run promises."""
 
     delta: Delta = 1e-6
@@ -100,17 +100,17 @@ POLICIES = (
         "in parts.",
         privacy="distributed",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
-        parameters=ladder_family.BatchParameters,
-        bounds=ladder_family.bounds_beside_a_curator(_pure, ladder.polya, ladder.polya_orders),
+        parameters=elimination_by_trust.BatchParameters,
+        bounds=elimination_by_trust.bounds_beside_a_curator(_pure, ladder.polya, ladder.polya_orders),
         guarantee=_pure,
         releases=_polya_releases,
-        pseudo_code=ladder_family.pseudo_code(
+        pseudo_code=elimination_by_trust.pseudo_code(
             f"{_READS}\n    g = ceil(epsilon sqrt(l)),  tau = ceil(g ln(2 / beta) / epsilon),  noise of all: "
             "discrete Laplace(g / epsilon)",
             "sqrt(L(4) / (2 l)) + (sqrt(2 L(2)) + L(2)) / (epsilon l)",
             _SENDS,
         ),
-        **ladder_family.private(kernels.POLYA, ladder.polya, shared=True),
+        **elimination_by_trust.private(kernels.POLYA, ladder.polya, shared=True),
     ),
     Policy(
         name="dist-rdp-se",
@@ -121,15 +121,15 @@ POLICIES = (
         privacy="distributed",
         guarantee_words="(epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum",
         parameters=RenyiParameters,
-        bounds=ladder_family.bounds_beside_a_curator(renyi_guarantee, ladder.skellam, ladder.skellam_orders),
+        bounds=elimination_by_trust.bounds_beside_a_curator(renyi_guarantee, ladder.skellam, ladder.skellam_orders),
         guarantee=renyi_guarantee,
         releases=_skellam_releases,
-        pseudo_code=ladder_family.pseudo_code(
+        pseudo_code=elimination_by_trust.pseudo_code(
             f"{_READS}\n    g = ceil(s e sqrt(l)),  noise of all: Skellam of variance V = g^2 / e^2,\n"
             "    tau = ceil(sqrt(2 V x) + x / 3),  x = ln(4 / beta)",
             "sqrt(L(4) / (2 l)) + ((2 + sqrt(2) / s) sqrt(L(2)) + L(2) / s) / (e l)",
             _SENDS,
         ),
-        **ladder_family.private(kernels.SKELLAM, ladder.skellam, shared=True),
+        **elimination_by_trust.private(kernels.SKELLAM, ladder.skellam, shared=True),
     ),
 )

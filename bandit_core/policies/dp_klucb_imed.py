@@ -28,7 +28,7 @@ from bandit_core.kernels.divergence import d_eps, largest_private_mean
 from bandit_core.kernels.play import NOTHING, Belief, Stream, piece_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
-from bandit_core.policies.batch_family import Known, Numbers, believe, choose, clipped, grown, start
+from bandit_core.policies.batch_family import Numbers, State, believe, choose, clipped, grown, start
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
@@ -39,7 +39,7 @@ def index(numbers: Numbers, mean: float, count: float, level: float) -> float:
 
 
 @inlined
-def _highest(known: Known) -> float:
+def _highest(known: State) -> float:
     highest = -np.inf
     for arm in range(known.means.shape[0]):
         highest = max(highest, known.means[arm])
@@ -47,7 +47,7 @@ def _highest(known: Known) -> float:
 
 
 @inlined
-def _against(numbers: Numbers, known: Known, arm: int, highest: float) -> float:
+def _against(numbers: Numbers, known: State, arm: int, highest: float) -> float:
     """The evidence against an arm:  n d_eps([m], [m*]) + ln n."""
     mean, count = known.means[arm], known.counts[arm]
     value = math.log(count)
@@ -56,7 +56,7 @@ def _against(numbers: Numbers, known: Known, arm: int, highest: float) -> float:
     return value
 
 
-def choose_imed(numbers: Numbers, known: Known, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
+def choose_imed(numbers: Numbers, known: State, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
     """Every arm at first; then the arm with the least evidence against it, until its pulls have grown."""
     if t == 0:
         return known.members.shape[0], numbers.first
@@ -68,14 +68,14 @@ def choose_imed(numbers: Numbers, known: Known, pulled: np.ndarray, t: int, stre
     return grown(known, best, numbers.growth, pulled)
 
 
-def learn(numbers: Numbers, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, total: float, count: float, stream: Stream) -> None:
     """Add the sum with Laplace(1 / epsilon) noise."""
     known.sums[arm] += total + noise(stream.words, stream.trial, 1.0 / numbers.epsilon)
     known.counts[arm] += count
     known.means[arm] = known.sums[arm] / known.counts[arm]
 
 
-def believe_imed(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def believe_imed(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The released mean, and the evidence."""
     if known.counts[arm] == 0.0:
         return NOTHING

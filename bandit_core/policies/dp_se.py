@@ -7,7 +7,7 @@ Guarantee: epsilon-central DP, pure. Released: one mean per arm and epoch, at th
 in at most one of them. The policy needs the horizon, through its failure probability beta = 1/T.
 Deviations from print: none known. An epoch that the horizon cuts short releases nothing. With ``growth`` a number the
 epochs are batches of growth^b pulls instead, with the radii of print: the step with a curator on the ladder of trust of
-`bandit_core.policies.ladder_family`, which begins with short batches where DP-SE begins with thousands of pulls.
+`bandit_core.policies.elimination_by_trust`, which begins with short batches where DP-SE begins with thousands of pulls.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from bandit_core.kernels.batches import noise
 from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import batch_family, ladder_family
+from bandit_core.policies import batch_family, elimination_by_trust
 from bandit_core.policies.central_family import nominal
-from bandit_core.policies.elimination_family import Known, believe, choose, start
+from bandit_core.policies.elimination_family import State, believe, choose, start
 from bandit_core.theory import central, ladder
 
 
-class EpochParameters(ladder_family.EliminationParameters):
+class EpochParameters(elimination_by_trust.EliminationParameters):
     """How sure an elimination must be, and how long its epochs are."""
 
     growth: Annotated[
-        ladder_family.Growth | Literal["auto"],
+        elimination_by_trust.Growth | Literal["auto"],
         Field(description="auto: the epochs of print. A number: batch b pulls every arm that is left growth^b times."),
     ] = "auto"
 
@@ -45,7 +45,7 @@ class Numbers(NamedTuple):
     beta: float
 
 
-def epoch(numbers: Numbers, known: Known, number: int, size: int) -> tuple[int, float]:
+def epoch(numbers: Numbers, known: State, number: int, size: int) -> tuple[int, float]:
     """R, and 2 h + 2 c."""
     sampling = math.log(8.0 * size * number * number / numbers.beta)
     privacy = math.log(4.0 * size * number * number / numbers.beta)
@@ -54,7 +54,7 @@ def epoch(numbers: Numbers, known: Known, number: int, size: int) -> tuple[int, 
     return length, 2.0 * math.sqrt(sampling / (2.0 * length)) + 2.0 * privacy / (length * numbers.epsilon)
 
 
-def learn(numbers: Numbers, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, total: float, count: float, stream: Stream) -> None:
     """Release the mean with Laplace(1 / (epsilon R)) noise."""
     known.means[arm] = (total + noise(stream.words, stream.trial, 1.0 / numbers.epsilon)) / count
 
@@ -65,7 +65,7 @@ RULE = BatchRule("dp_se", start, choose, learn, believe, "turns", {"epoch": piec
 def _prepare(setup: RunSetup) -> KernelCall:
     if setup.parameters.growth == "auto":
         return batch_family.prepare(RULE, setup, Numbers(nominal(setup), ladder.chance_of_error(setup)))
-    return ladder_family.prepare(setup, kernels.LAPLACE, ladder.laplace(setup))
+    return elimination_by_trust.prepare(setup, kernels.LAPLACE, ladder.laplace(setup))
 
 
 def _upper(setup: RunSetup) -> list[Bound]:

@@ -53,7 +53,7 @@ class Numbers(NamedTuple):
     per_pull: float
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """The counters of all arms; of every arm (arms,) its real sum and pulls, its noisy mean and sqrt(2 / n)."""
 
     counters: Any
@@ -63,13 +63,13 @@ class Known(NamedTuple):
     widths: np.ndarray
 
 
-def start(numbers: Numbers, arms: int) -> Known:
+def start(numbers: Numbers, arms: int) -> State:
     """Empty counters; every arm must be tried."""
     counters, means = empty(numbers.counter, arms), np.full(arms, np.inf)
-    return Known(counters, np.zeros(arms), np.zeros(arms), means, np.zeros(arms))
+    return State(counters, np.zeros(arms), np.zeros(arms), means, np.zeros(arms))
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Insert the reward into the arm's counter, and 0 into the counters of all others."""
     known.sums[arm] += response
     known.pulled[arm] += 1.0
@@ -80,7 +80,7 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User,
             known.means[other] = (known.sums[other] + fresh) / known.pulled[other]
 
 
-def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The noisy mean, give or take the root, which does not cover the noise."""
     if known.pulled[arm] == 0.0:
         return UNTRIED

@@ -30,7 +30,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import release_schedules
+from bandit_core.kernels import lazy_updates
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family, index_family, lazy_family
@@ -98,8 +98,8 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 def _prepare(setup: RunSetup) -> KernelCall:
     every = min(interval(setup), setup.horizon)
-    schedule = release_schedules.Schedule(release_schedules.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
-    return batch_family.prepare(lazy_family.RULE, setup, schedule, release_schedules.by_index)
+    schedule = lazy_updates.Schedule(lazy_updates.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
+    return batch_family.prepare(lazy_family.RULE, setup, schedule, lazy_updates.by_index)
 
 
 def _cost(setup: RunSetup) -> float:

@@ -15,7 +15,7 @@ LEFT, NUMBER = range(2)  # arms that are left, and the number of the present bat
 PRESENT, LAST, OWN = range(3)  # margins at the end of the present batch and of the last one; a number of the policy
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """The arms, those that are left first; the mean of each in its last batch, (arms,); margins and place (2,)."""
 
     members: np.ndarray
@@ -24,17 +24,17 @@ class Known(NamedTuple):
     place: np.ndarray
 
 
-def start(numbers: Any, arms: int) -> Known:
+def start(numbers: Any, arms: int) -> State:
     """All arms."""
-    return Known(np.arange(arms), np.zeros(arms), np.zeros(3), np.array([arms, 0]))
+    return State(np.arange(arms), np.zeros(arms), np.zeros(3), np.array([arms, 0]))
 
 
-def epoch(numbers: Any, known: Known, number: int, size: int) -> tuple[int, float]:
+def epoch(numbers: Any, known: State, number: int, size: int) -> tuple[int, float]:
     """How often each of ``size`` arms is shown in a batch, and how far below the best is out."""
     raise NotImplementedError
 
 
-def choose(numbers: Any, known: Known, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
+def choose(numbers: Any, known: State, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
     """Drop the arms that are clearly worse, and show the others equally often; the last one for good."""
     size, number = known.place[LEFT], known.place[NUMBER] + 1
     if number > 1:
@@ -47,7 +47,7 @@ def choose(numbers: Any, known: Known, pulled: np.ndarray, t: int, stream: Strea
     return size, length
 
 
-def believe(numbers: Any, known: Known, arm: int, t: int) -> Belief:
+def believe(numbers: Any, known: State, arm: int, t: int) -> Belief:
     """The mean, give or take half the margin; minus infinity decides against an arm that is out."""
     if known.place[NUMBER] == 1:
         return NOTHING

@@ -36,7 +36,7 @@ from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import divergences
 from bandit_core.theory.explore_commit import expected_regret, lower_bounds
-from bandit_core.theory.power import MOST_USERS, sample_size
+from bandit_core.theory.power import MAX_USERS, sample_size
 
 Open = Annotated[Number, Field(gt=0, lt=1)]
 
@@ -45,7 +45,7 @@ class LengthParameters(Parameters):
     """How long the test is."""
 
     users: Annotated[
-        Annotated[Whole, Field(ge=1, le=MOST_USERS)] | Literal["auto"],
+        Annotated[Whole, Field(ge=1, le=MAX_USERS)] | Literal["auto"],
         Field(description="Users of the test, over all arms. auto: as many as the power calculation asks for."),
     ] = "auto"
     alpha: Annotated[
@@ -78,7 +78,7 @@ def users_of(setup: RunSetup, privacy: Privacy) -> int:
     epsilon = None if setup.epsilon is None else setup.fixed_epsilon
     options = max(2, len(setup.arms))
     size = sample_size(chosen.baseline, chosen.effect, chosen.alpha, chosen.power, privacy, epsilon, options)
-    return min(MOST_USERS, size.total(len(setup.arms)))
+    return min(MAX_USERS, size.total(len(setup.arms)))
 
 
 def _settled(privacy: Privacy) -> Callable[[RunSetup], Parameters]:
@@ -96,7 +96,7 @@ class Numbers(NamedTuple):
     contrast: float
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """Of every arm (arms,): sum and number of the responses of the test, and their mean, infinite during the test."""
 
     sums: np.ndarray
@@ -104,12 +104,12 @@ class Known(NamedTuple):
     means: np.ndarray
 
 
-def start(numbers: Numbers, arms: int) -> Known:
+def start(numbers: Numbers, arms: int) -> State:
     """Nothing."""
-    return Known(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf))
+    return State(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf))
 
 
-def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """In turns until every user of the test is counted; then the arm with the largest mean, with noise in its sum."""
     plan, means = numbers.plan, known.means
     if now.counted < plan.users:
@@ -137,14 +137,14 @@ def answer(numbers: Numbers, rewards: Rewards, arm: int, t: int, stream: Stream)
     return reward, response if t <= plan.users else math.nan, math.nan
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Count a user of the test."""
     if user.number <= numbers.plan.users:
         known.sums[arm] += response
         known.counts[arm] += 1.0
 
 
-def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """Nothing before the decision; then the mean."""
     if not math.isfinite(known.means[arm]):
         value = known.means[arm] if known.means[arm] < 0.0 else math.nan

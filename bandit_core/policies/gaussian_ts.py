@@ -146,7 +146,7 @@ class Numbers(NamedTuple):
     first: int
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """Of every arm (arms,): sum and number of its rewards, and the last draw."""
 
     sums: np.ndarray
@@ -154,12 +154,12 @@ class Known(NamedTuple):
     thetas: np.ndarray
 
 
-def start(numbers: Numbers, arms: int) -> Known:
+def start(numbers: Numbers, arms: int) -> State:
     """Nothing."""
-    return Known(np.zeros(arms), np.zeros(arms), np.zeros(arms))
+    return State(np.zeros(arms), np.zeros(arms), np.zeros(arms))
 
 
-def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """In turns until b rewards of every arm are counted; then the arm with the largest draw."""
     arms = known.sums.shape[0]
     choice = (now.t - 1) % arms
@@ -178,13 +178,13 @@ def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
     return choice
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Add the reward."""
     known.sums[arm] += response
     known.counts[arm] += 1.0
 
 
-def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The distribution of the arm's draw."""
     n = known.counts[arm] + 1.0
     return around(known.sums[arm] / n, _TAIL * math.sqrt(numbers.factor / n), known.thetas[arm])

@@ -20,8 +20,8 @@ from bandit_core.mechanisms.counter import set_bits
 from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, run_kernel
 from bandit_core.policies import elimination_family, index_family
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.elementary import power
 from bandit_core.spec.field_types import Number, Positive, Small
+from bandit_core.spec.portable_math import power
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -144,7 +144,7 @@ def _powers(exponent: float, size: int) -> np.ndarray:
 # UCB on truncated rewards: Robust-UCB, and DPRUCB where ``node_scale`` is not 0 (see `Truncation`).
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """Of every arm (arms,): noise terms of its tree (arms, terms), number and sum of its truncated rewards, their noisy
     mean, and n^-p.
     """
@@ -156,13 +156,13 @@ class Known(NamedTuple):
     widths: np.ndarray
 
 
-def start(numbers: Truncation, arms: int) -> Known:
+def start(numbers: Truncation, arms: int) -> State:
     """Nothing; every arm must be tried."""
     held, counts = np.zeros((arms, heavy.NOISE_TERMS)), np.zeros(arms, np.int64)
-    return Known(held, counts, np.zeros(arms), np.full(arms, np.inf), np.zeros(arms))
+    return State(held, counts, np.zeros(arms), np.full(arms, np.inf), np.zeros(arms))
 
 
-def choose(numbers: Truncation, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Truncation, known: State, now: Now, stream: Stream) -> int:
     """The arm with the largest  S / n + bonus ((slope ln t + offset) / n)^p."""
     clock, best, highest = clock_of(numbers, math.log(now.t)), 0, -np.inf
     for arm in range(known.means.shape[0]):
@@ -172,7 +172,7 @@ def choose(numbers: Truncation, known: Known, now: Now, stream: Stream) -> int:
     return best
 
 
-def learn(numbers: Truncation, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Truncation, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Add the reward, 0 if it is beyond the bound of its user's step, and insert it into the arm's tree, if any."""
     known.counts[arm] += 1
     count = known.counts[arm]
@@ -187,7 +187,7 @@ def learn(numbers: Truncation, known: Known, arm: int, response: float, user: Us
     known.widths[arm] = power
 
 
-def belief(numbers: Truncation, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Truncation, known: State, arm: int, t: int) -> Belief:
     """The noisy mean, give or take the bonus."""
     if known.counts[arm] == 0:
         return UNTRIED
@@ -235,7 +235,7 @@ def is_local(setup: RunSetup) -> bool:
     return isinstance(setup.parameters, LocalEliminationParameters)
 
 
-def epoch(rule: heavy.Elimination, known: elimination_family.Known, number: int, size: int) -> tuple[int, float]:
+def epoch(rule: heavy.Elimination, known: elimination_family.State, number: int, size: int) -> tuple[int, float]:
     """R and the threshold; B is kept."""
     found = heavy.epoch_numbers(rule, number, size)
     known.margins[elimination_family.OWN] = found.bound
@@ -244,7 +244,7 @@ def epoch(rule: heavy.Elimination, known: elimination_family.Known, number: int,
 
 def take(
     rule: heavy.Elimination,
-    known: elimination_family.Known,
+    known: elimination_family.State,
     fresh: np.ndarray,
     arm: int,
     response: float,
@@ -259,7 +259,7 @@ def take(
 
 
 def release(
-    rule: heavy.Elimination, known: elimination_family.Known, arm: int, total: float, count: float, stream: Stream
+    rule: heavy.Elimination, known: elimination_family.State, arm: int, total: float, count: float, stream: Stream
 ) -> None:
     """Release the mean of an epoch, with noise unless each reward has its own."""
     known.means[arm] = total / count

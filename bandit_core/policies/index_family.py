@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import index
-from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, Groups, Responses, jump
+from bandit_core.kernels.jump import DEEPEST, MAX_TAPES, Groups, Responses, jump
 from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.kernels.rewards import draw_reward, sigmoid
@@ -22,11 +22,11 @@ from bandit_core.mechanisms.sigmoid import sigmoid as _sigmoid
 from bandit_core.model import KernelCall, RunSetup, numbers_held
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import DISCRETE, FIXED, Fixed
-from bandit_core.spec.elementary import tanh
+from bandit_core.spec.portable_math import tanh
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
-LONG = 2_000_000  # horizon beyond which jumping wins with up to `FEW` arms (measured once: docs/speed.md)
-FEW = 32  # jumping looks at all arms after every change of leader: more arms need a longer horizon
+JUMP_USERS = 2_000_000  # horizon beyond which jumping wins with up to `JUMP_ARMS` arms (measured once: docs/speed.md)
+JUMP_ARMS = 32  # jumping looks at all arms after every change of leader: more arms need a longer horizon
 
 
 def transformed_means(arms: tuple[distributions.RewardDistribution, ...], squash: bool) -> np.ndarray:
@@ -48,13 +48,13 @@ def sampler(setup: RunSetup, release: int) -> str:
 
     Jumping needs a best arm with two-valued responses and budgets in a few groups; it pays at long horizons. The
     answer depends on the line, the arms and the horizon only, because the two samplers draw different numbers. Below
-    ``LONG`` users nothing of the jump kernel is ever compiled.
+    ``JUMP_USERS`` users nothing of the jump kernel is ever compiled.
     """
     arms = len(setup.arms)
-    if setup.horizon <= LONG * max(1.0, arms / FEW) or not setup.feedback.immediate:
+    if setup.horizon <= JUMP_USERS * max(1.0, arms / JUMP_ARMS) or not setup.feedback.immediate:
         return "step"
     code, _, groups = (setup.epsilon or _NOBODY_HIDES).kernel_form()
-    fits = code in (FIXED, DISCRETE) and arms * len(groups) <= MOST_TAPES
+    fits = code in (FIXED, DISCRETE) and arms * len(groups) <= MAX_TAPES
     return "jump" if fits and _two_valued(setup.arms, release)[setup.gaps == 0].any() else "step"
 
 
@@ -69,7 +69,7 @@ def cost(release: int, step: float = 1.0) -> Callable[[RunSetup], float]:
             return step * late_cost(setup)
         if sampler(setup, release) == "step":
             return step * max(1.0, math.log2(len(setup.arms) / 10))
-        return step * min(1.0, 0.5 * (setup.horizon / LONG) ** -0.55)
+        return step * min(1.0, 0.5 * (setup.horizon / JUMP_USERS) ** -0.55)
 
     return relative
 
@@ -135,7 +135,7 @@ class Numbers(NamedTuple):
     noise: float
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """Of every arm (arms,): number, sum and spread of its responses, the estimate of its mean, and the width."""
 
     counts: np.ndarray
@@ -145,19 +145,19 @@ class Known(NamedTuple):
     widths: np.ndarray
 
 
-def start(numbers: Numbers, arms: int) -> Known:
+def start(numbers: Numbers, arms: int) -> State:
     """Nothing; every arm must be tried."""
     zeros = np.zeros((4, arms))
-    return Known(zeros[0], zeros[1], zeros[2], np.full(arms, np.inf), zeros[3])
+    return State(zeros[0], zeros[1], zeros[2], np.full(arms, np.inf), zeros[3])
 
 
 @inlined
-def _forced(form: Index, known: Known, arm: int, t: int) -> bool:
+def _forced(form: Index, known: State, arm: int, t: int) -> bool:
     """Whether an arm must be tried for what its responses lack in spread."""
     return form.forced > 0.0 and known.spreads[arm] <= form.forced * math.log(t)
 
 
-def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """The arm with the largest  mean + width x clock, after those that must be tried."""
     level, best, highest = index.clock(now.t, numbers.form.clock), 0, -np.inf
     for arm in range(known.means.shape[0]):
@@ -195,7 +195,7 @@ def answer(numbers: Numbers, rewards: Rewards, arm: int, t: int, stream: Stream)
     return reward, sent + laplace_noise(u_noise, noise), epsilon
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Add the response and its spread, unless nothing was sent; a bit counts as noise or -noise.
 
     Where all have one budget it counts as 1 or -1: then sums are whole numbers, and arms with the same record have
@@ -215,7 +215,7 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User,
     known.widths[arm] = index.width(numbers.form, known.counts[arm], known.spreads[arm])
 
 
-def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The estimate, give or take the width times the clock."""
     if known.counts[arm] == 0.0:
         return UNTRIED
@@ -261,8 +261,8 @@ def call(rule: Rule, setup: RunSetup, own: Any, asked: Numbers) -> KernelCall:
 
     def fast() -> KernelCall:
         arms, arguments = len(setup.arms), (rewards_of(setup, means), users, form)
-        if index.lockstep_wins(arms, setup.horizon):
-            return KernelCall(index.lockstep, arguments, arms, lanes=index.LANES)
+        if index.vectorised_wins(arms, setup.horizon):
+            return KernelCall(index.vectorised, arguments, arms, lanes=index.LANES)
         return KernelCall(index.tournament, arguments, arms)
 
     return rule.call(setup, own, fast, means)

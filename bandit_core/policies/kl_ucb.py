@@ -20,7 +20,7 @@ from bandit_core.policies import bernoulli_family
 from bandit_core.policies.bernoulli_family import Numbers, mean_behind
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """Of every arm (arms,): sum, number and mean of its responses; and the arm that was chosen last (1,)."""
 
     sums: np.ndarray
@@ -29,12 +29,12 @@ class Known(NamedTuple):
     lead: np.ndarray
 
 
-def start(numbers: Numbers, arms: int) -> Known:
+def start(numbers: Numbers, arms: int) -> State:
     """Nothing; every arm must be tried."""
-    return Known(np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(1, np.int64))
+    return State(np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(1, np.int64))
 
 
-def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """The arm with the largest index. The last one leads, and other indices are computed only where they reach its."""
     level, high, lead = kl.exploration(now.t), kl.bar_at(1.0), known.lead[0]
     own = SMALLEST
@@ -57,7 +57,7 @@ def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
     return best
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Add the response."""
     known.sums[arm] += response
     known.counts[arm] += 1.0
@@ -69,7 +69,7 @@ def _quantile(mean: float, budget: float) -> float:
     return kl.upper_quantile(mean, budget) if mean < 1.0 else 1.0
 
 
-def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The mean, and the smallest and the largest one that are not ruled out."""
     if known.counts[arm] == 0.0:
         return UNTRIED

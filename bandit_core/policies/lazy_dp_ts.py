@@ -15,20 +15,20 @@ import math
 
 import numpy as np
 
-from bandit_core.kernels import lazy_posterior, release_schedules
+from bandit_core.kernels import lazy_posterior, lazy_updates
 from bandit_core.kernels.play import Belief, Now, Rule, Stream
 from bandit_core.kernels.streams import beta
 from bandit_core.model import KernelCall, Parameters, RunSetup
 from bandit_core.policies import batch_family, bernoulli_family, lazy_family
 from bandit_core.policies.central_family import nominal
-from bandit_core.policies.lazy_family import Known
+from bandit_core.policies.lazy_family import State
 from bandit_core.theory import central
 
 SMALLEST = 1e-9  # gap that is told from none
 NEEDED = 24.0  # pulls of an arm, times its gap over the bonus log2(T) / epsilon, until its draws are rarely needed
 
 
-def choose(numbers: release_schedules.Schedule, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: lazy_updates.Schedule, known: State, now: Now, stream: Stream) -> int:
     """In turns at first; then the arm with the largest draw from its posterior, of the mean with its bonus."""
     arms = known.fresh.shape[0]
     best, highest = (now.t - 1) % arms, -1.0
@@ -44,7 +44,7 @@ def choose(numbers: release_schedules.Schedule, known: Known, now: Now, stream: 
     return best
 
 
-def belief(numbers: release_schedules.Schedule, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: lazy_updates.Schedule, known: State, arm: int, t: int) -> Belief:
     """The released mean, and the draw."""
     mean = known.released.means[arm] if known.released.counts[arm] > 0.0 else math.nan
     return mean, math.nan, math.nan, known.thetas[arm]
@@ -54,7 +54,7 @@ RULE = Rule("lazy_draws", lazy_family.start, choose, lazy_family.learn, belief, 
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 0.0, 0.0)
+    schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, nominal(setup), 0.0, 0.0, 0.0)
     return batch_family.prepare(RULE, setup, schedule, lazy_posterior.thompson)
 
 

@@ -1,7 +1,7 @@
 """What lazy policies share: the arm is chosen for every user, from statistics that change only at releases.
 
 The statistic of an arm is released when so many more of its rewards are counted (see
-`bandit_core.kernels.release_schedules`, which plays the rule by sums of batches where rewards are counted at once).
+`bandit_core.kernels.lazy_updates`, which plays the rule by sums of batches where rewards are counted at once).
 Every arm is shown in turns until the first rewards of each are counted.
 """
 
@@ -12,27 +12,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.kernels import release_schedules
+from bandit_core.kernels import lazy_updates
+from bandit_core.kernels.lazy_updates import Schedule, clear, leader, release, room
 from bandit_core.kernels.play import NOTHING, Belief, Now, Rule, Stream, User, around
-from bandit_core.kernels.release_schedules import Schedule, clear, leader, release, room
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """What is released; of every arm (arms,) the sum of its rewards since then, and the last draw, if any."""
 
-    released: release_schedules.Known
+    released: lazy_updates.State
     fresh: np.ndarray
     thetas: np.ndarray
 
 
-def start(numbers: Schedule, arms: int) -> Known:
+def start(numbers: Schedule, arms: int) -> State:
     """Nothing."""
     released = room(arms)
     clear(numbers, released)
-    return Known(released, np.zeros(arms), np.full(arms, np.nan))
+    return State(released, np.zeros(arms), np.full(arms, np.nan))
 
 
-def choose(numbers: Schedule, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Schedule, known: State, now: Now, stream: Stream) -> int:
     """In turns at first; then the arm with the largest index."""
     means, wide, deep = known.released.means, known.released.wide, known.released.deep
     if now.counted < means.shape[0] * numbers.first:
@@ -41,7 +41,7 @@ def choose(numbers: Schedule, known: Known, now: Now, stream: Stream) -> int:
     return arm
 
 
-def learn(numbers: Schedule, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Schedule, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Add the reward; release the statistic when the batch is full, that of each arm for the first time together."""
     known.fresh[arm] += response
     known.released.waiting[arm] -= 1
@@ -52,7 +52,7 @@ def learn(numbers: Schedule, known: Known, arm: int, response: float, user: User
             known.fresh[each] = 0.0
 
 
-def belief(numbers: Schedule, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Schedule, known: State, arm: int, t: int) -> Belief:
     """The released mean, give or take the margin of the index."""
     if known.released.counts[arm] == 0.0:
         return NOTHING

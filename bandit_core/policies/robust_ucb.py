@@ -11,7 +11,7 @@ from __future__ import annotations
 from bandit_core.model import Guarantee, KernelCall, Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
-from bandit_core.theory import floors, heavy
+from bandit_core.theory import finite_time_bounds, heavy
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
@@ -28,7 +28,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
-    lower = [*floors.without_privacy(setup), *heavy.plain_lower_bounds(setup)]
+    lower = [*finite_time_bounds.without_privacy(setup), *heavy.plain_lower_bounds(setup)]
     return [*lower, *heavy.robust_ucb(setup)]
 
 

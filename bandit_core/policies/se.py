@@ -18,13 +18,13 @@ from __future__ import annotations
 from bandit_core.kernels import ladder as kernels
 from bandit_core.model import Guarantee, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import ladder_family
+from bandit_core.policies import elimination_by_trust
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
-from bandit_core.theory import classic, floors, ladder, local
+from bandit_core.theory import classic, finite_time_bounds, ladder, local
 
 
 def _plain_bounds(setup: RunSetup) -> list[Bound]:
-    lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup), classic.minimax_lower(setup)]
+    lower = [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup), classic.minimax_lower(setup)]
     return [*lower, *ladder.upper(setup, ladder.plain, "none", [])]
 
 
@@ -41,12 +41,12 @@ POLICIES = (
         privacy="none",
         guarantee_words="none: the learner sees every reward",
         epsilon="none",
-        parameters=ladder_family.BatchParameters,
+        parameters=elimination_by_trust.BatchParameters,
         accepts=bounded_rewards("ucb", whose="its radius"),
         bounds=_plain_bounds,
         guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
-        pseudo_code=ladder_family.pseudo_code("m_a = mean of these rewards", "sqrt(L(4) / (2 l))"),
-        **ladder_family.common(kernels.SUMS, ladder.plain),
+        pseudo_code=elimination_by_trust.pseudo_code("m_a = mean of these rewards", "sqrt(L(4) / (2 l))"),
+        **elimination_by_trust.common(kernels.SUMS, ladder.plain),
     ),
     Policy(
         name="ldp-se",
@@ -55,15 +55,15 @@ POLICIES = (
         summary="Elimination in growing batches, but every user answers with one coin-flipped bit.",
         privacy="local",
         guarantee_words="epsilon-local DP for every reward (pure, the same epsilon for all)",
-        parameters=ladder_family.BatchParameters,
+        parameters=elimination_by_trust.BatchParameters,
         bounds=_local_bounds,
         guarantee=local_guarantee,
         releases=random_bits("a bit for the reward"),
-        pseudo_code=ladder_family.pseudo_code(
+        pseudo_code=elimination_by_trust.pseudo_code(
             "m_a = 1/2 + w (share of ones - 1/2),  w = coth(epsilon / 2)",
             "w sqrt(L(4) / (2 l))",
             "; each user answers with a bit,\n    the randomised response to the reward",
         ),
-        **ladder_family.private(kernels.BITS, ladder.local),
+        **elimination_by_trust.private(kernels.BITS, ladder.local),
     ),
 )

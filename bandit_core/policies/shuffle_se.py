@@ -22,7 +22,7 @@ from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
 from bandit_core.model import Guarantee, Policy, Release, RunSetup
-from bandit_core.policies import ladder_family
+from bandit_core.policies import elimination_by_trust
 from bandit_core.spec import field_types
 from bandit_core.theory import ladder
 
@@ -31,7 +31,7 @@ Delta = Annotated[
 ]
 
 
-class ShuffleParameters(ladder_family.BatchParameters):
+class ShuffleParameters(elimination_by_trust.BatchParameters):
     """How many users are noisy."""
 
     delta: Delta = 1e-6
@@ -70,14 +70,14 @@ POLICY = Policy(
     privacy="shuffle",
     guarantee_words="(epsilon, delta)-shuffle DP: every reward enters one shuffled batch",
     parameters=ShuffleParameters,
-    bounds=ladder_family.bounds_beside_a_curator(guarantee, ladder.shuffled, ladder.shuffled_orders),
+    bounds=elimination_by_trust.bounds_beside_a_curator(guarantee, ladder.shuffled, ladder.shuffled_orders),
     guarantee=guarantee,
     releases=_releases,
-    pseudo_code=ladder_family.pseudo_code(
+    pseudo_code=elimination_by_trust.pseudo_code(
         "m_a = 1/2 + (share of ones - 1/2) / (1 - g)",
         "sqrt(L(4) / (2 l)) / (1 - g)",
         "; each user answers with a bit, truthful\n    with chance 1 - g, else uniform; the shuffler tells how many "
         "are 1;  g = g(l, epsilon, delta)",
     ),
-    **ladder_family.private(kernels.BITS, ladder.shuffled, shared=True),
+    **elimination_by_trust.private(kernels.BITS, ladder.shuffled, shared=True),
 )

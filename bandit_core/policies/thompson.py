@@ -22,7 +22,7 @@ from bandit_core.policies import bernoulli_family
 from bandit_core.policies.bernoulli_family import Numbers, mean_behind
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """Of every arm (arms,): ones and number of its bits, and the last draw."""
 
     ones: np.ndarray
@@ -30,12 +30,12 @@ class Known(NamedTuple):
     thetas: np.ndarray
 
 
-def start(numbers: Numbers, arms: int) -> Known:
+def start(numbers: Numbers, arms: int) -> State:
     """Nothing."""
-    return Known(np.zeros(arms), np.zeros(arms), np.zeros(arms))
+    return State(np.zeros(arms), np.zeros(arms), np.zeros(arms))
 
 
-def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """The arm with the largest draw from its posterior."""
     best, highest = 0, -1.0
     for arm in range(known.thetas.shape[0]):
@@ -47,13 +47,13 @@ def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
     return best
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Add the bit."""
     known.ones[arm] += response
     known.counts[arm] += 1.0
 
 
-def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The mean of the posterior, and the draw."""
     mean = (1.0 + known.ones[arm]) / (2.0 + known.counts[arm])
     return mean_behind(numbers, mean), math.nan, math.nan, mean_behind(numbers, known.thetas[arm])

@@ -228,7 +228,7 @@ class Numbers(NamedTuple):
     shape: int = trees.FLAT
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """The counters of all arms, and of every arm (arms,) its real sum and pulls, its noisy mean, and what sqrt(ln t),
     sqrt(l) and b l are multiplied by in its index.
     """
@@ -242,10 +242,10 @@ class Known(NamedTuple):
     shares: np.ndarray
 
 
-def start(numbers: Numbers, arms: int) -> Known:
+def start(numbers: Numbers, arms: int) -> State:
     """Empty counters; every arm must be tried."""
     zeros, means = np.zeros((5, arms)), np.full(arms, np.inf)
-    return Known(empty(numbers.counter, arms), zeros[0], zeros[1], means, zeros[2], zeros[3], zeros[4])
+    return State(empty(numbers.counter, arms), zeros[0], zeros[1], means, zeros[2], zeros[3], zeros[4])
 
 
 @inlined
@@ -257,11 +257,11 @@ def _clocks(numbers: Numbers, t: int) -> tuple[float, float, float]:
 
 
 @inlined
-def _index(known: Known, arm: int, level: float, root: float, tail: float) -> float:
+def _index(known: State, arm: int, level: float, root: float, tail: float) -> float:
     return known.means[arm] + level * known.widths[arm] + root * known.spreads[arm] + tail * known.shares[arm]
 
 
-def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """The arm with the largest index."""
     level, root, tail = _clocks(numbers, now.t)
     best, highest = 0, -np.inf
@@ -272,7 +272,7 @@ def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
     return best
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Insert the reward into the arm's counter."""
     known.sums[arm] += response
     known.pulled[arm] += 1.0
@@ -283,7 +283,7 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User,
     known.shares[arm] = growth(numbers.shape, n) / n
 
 
-def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The noisy mean, give or take root and margin."""
     if known.pulled[arm] == 0.0:
         return UNTRIED

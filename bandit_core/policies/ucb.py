@@ -18,7 +18,7 @@ from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetu
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.spec.field_types import Number
-from bandit_core.theory import classic, floors
+from bandit_core.theory import classic, finite_time_bounds
 
 
 class UCBParameters(Parameters):
@@ -35,7 +35,7 @@ class Numbers(NamedTuple):
     alpha: float
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """Of every arm (arms,): sum, number and mean of its rewards, and sqrt(alpha / N)."""
 
     sums: np.ndarray
@@ -44,12 +44,12 @@ class Known(NamedTuple):
     widths: np.ndarray
 
 
-def start(numbers: Numbers, arms: int) -> Known:
+def start(numbers: Numbers, arms: int) -> State:
     """Nothing; every arm must be tried."""
-    return Known(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf), np.zeros(arms))
+    return State(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf), np.zeros(arms))
 
 
-def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """The arm with the largest  mean + sqrt(alpha ln t / N)."""
     level, best, highest = math.sqrt(math.log(now.t)), 0, -np.inf
     for arm in range(known.means.shape[0]):
@@ -59,7 +59,7 @@ def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
     return best
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Add the reward."""
     known.sums[arm] += response
     known.counts[arm] += 1.0
@@ -67,7 +67,7 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User,
     known.widths[arm] = math.sqrt(numbers.alpha * known.counts[arm]) / known.counts[arm]
 
 
-def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The mean, give or take the root."""
     if known.counts[arm] == 0.0:
         return UNTRIED
@@ -85,7 +85,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 def _bounds(setup: RunSetup) -> list[Bound]:
     return [
-        *floors.without_privacy(setup),
+        *finite_time_bounds.without_privacy(setup),
         *classic.lower_bounds(setup),
         classic.ucb1(setup),
         *classic.orders(setup),

@@ -63,9 +63,9 @@ def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> 
         yield from _arriving(address, calls, stopped)
     except Exception as error:
         why = " ".join((str(error) or type(error).__name__).split())[:200]
-        told = f"The Dask cluster at {address} cannot be used ({why}); this machine computes by itself, only slower."
-        _failed[address] = (time.monotonic(), told)
-        raise Unreachable(told) from None
+        message = f"The Dask cluster at {address} cannot be used ({why}); this machine computes by itself, only slower."
+        _failed[address] = (time.monotonic(), message)
+        raise Unreachable(message) from None
 
 
 def _arriving(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> Arriving:

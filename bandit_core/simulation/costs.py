@@ -14,8 +14,8 @@ STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost
 TRIAL_SECONDS = 25e-6  # seeding a trial and setting up its arms, however short it is
 RECORD_SECONDS = 3e-9  # adding one arm up at one checkpoint
 SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
-LOOK = 0.25  # seconds, by our estimate, after which a kernel looks whether it was stopped
-MOST_LOOKS = 20_000  # in one trial
+STOP_CHECK_SECONDS = 0.25  # seconds, by our estimate, after which a kernel looks whether it was stopped
+MAX_STOP_CHECKS = 20_000  # in one trial
 
 
 def setting(name: str, default: int) -> int:
@@ -127,7 +127,7 @@ def _block_bytes(experiment: Experiment, line: int, workers: int) -> float:
     seconds = trial_seconds(experiment, line)
     rows = block_trials(experiment.trials, seconds, workers)
     held = experiment.lines[line].entry.held(experiment.setups[line], rows)
-    looks = 24 * min(MOST_LOOKS, math.ceil(seconds / LOOK))
+    looks = 24 * min(MAX_STOP_CHECKS, math.ceil(seconds / STOP_CHECK_SECONDS))
     return 8 * held + rows * (4 * _row_bytes(experiment) + looks + 128)
 
 

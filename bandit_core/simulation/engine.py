@@ -25,26 +25,26 @@ from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, Signal, Stopped
 from bandit_core.simulation import cluster, costs, scheduler
 from bandit_core.simulation.costs import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
+from bandit_core.simulation.in_flight import shared_trials
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.shared_trials import shared_trials
 from bandit_core.simulation.store import Store, default_store
 
 SHORT_RUN_SECONDS, MIDDLE_RUN_SECONDS = 1.0, 10.0  # on all workers; a run of more gives way to shorter ones
 
 
-def watched(times: np.ndarray, seconds: float) -> np.ndarray:
+def with_stop_checks(times: np.ndarray, seconds: float) -> np.ndarray:
     """The checkpoints, and so many more that a trial of these seconds looks at its signal every quarter of a second.
 
     Kernels look where they record. That changes no number, it only cuts what they do in one go.
     """
-    pieces = min(costs.MOST_LOOKS, math.ceil(seconds / costs.LOOK))
+    pieces = min(costs.MAX_STOP_CHECKS, math.ceil(seconds / costs.STOP_CHECK_SECONDS))
     if pieces < 2:
         return times
     return np.union1d(times, np.linspace(0, times[-1], pieces + 1)[1:].astype(np.int64).clip(1))
 
 
-def seen_at(block: Block, taken: np.ndarray, times: np.ndarray) -> Block:
+def at_checkpoints(block: Block, taken: np.ndarray, times: np.ndarray) -> Block:
     """The block with its curves at ``times`` only, of those at which it was ``taken``."""
     if len(taken) == len(times):
         return block
@@ -96,7 +96,9 @@ class Simulation:
         self._running: set[_Task] = set()
         self._failure: BaseException | None = None
         self._caller = 0
-        self._watched = [watched(self.times, trial_seconds(experiment, line)) for line in range(len(experiment.lines))]
+        self._watched = [
+            with_stop_checks(self.times, trial_seconds(experiment, line)) for line in range(len(experiment.lines))
+        ]
         self._lines = prepared_lines(experiment)
         self._keys = [line.key(self.times, experiment.seed) for line in self._lines]
         self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
@@ -118,15 +120,15 @@ class Simulation:
 
     def _take_shipped(self) -> None:
         """Fill in what ships with the project, where the store lacks it and its owner wants it."""
-        if self.store.beforehand is None:
+        if self.store.bundled_results is None:
             return
         for number, (line, trials) in enumerate(zip(self._lines, self._trials, strict=True)):
             if not trials.done.all():
                 key = line.portable_key(self.times, self.experiment.seed)
-                block = self.store.beforehand.get(key, self.experiment, number)
+                block = self.store.bundled_results.get(key, self.experiment, number)
                 if block is not None and trials.fits(block):
                     trials.fill(0, block)
-                    trials.beforehand = self.store.beforehand.made
+                    trials.bundled_results = self.store.bundled_results.made
 
     @property
     def missing_seconds(self) -> float:
@@ -176,8 +178,8 @@ class Simulation:
         with self._lock:
             done = [trials.done.copy() for trials in self._trials]
         lines = tuple(trials.line_result(rows) for trials, rows in zip(self._trials, done, strict=True))
-        made = [trials.beforehand for trials in self._trials]
-        return Result(self.experiment, self.times, lines, beforehand=max(made))
+        made = [trials.bundled_results for trials in self._trials]
+        return Result(self.experiment, self.times, lines, bundled_results=max(made))
 
     def _plan(self, workers: int) -> list[_Task]:
         """Cut the missing trials into tasks of at least 10 ms and, where one trial allows it, at most 0.25 s."""
@@ -224,7 +226,7 @@ class Simulation:
         try:
             times = self._watched[task.line]
             played = self._lines[task.line].play(rows, times, task.signal)
-            block = self._kept(task, seen_at(played, times, self.times))
+            block = self._kept(task, at_checkpoints(played, times, self.times))
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread

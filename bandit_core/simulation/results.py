@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.simulation.comparisons import CONFIDENCE, Interval, differences, interval
 from bandit_core.simulation.prepared import prepared_lines
@@ -207,14 +207,14 @@ class Result:
     """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done.
 
     ``along`` holds lines that the experiment lacks and that were run for comparison (`companions`).
-    ``beforehand`` names the version, where trials were not computed here but came with the project.
+    ``bundled_results`` names the version, where trials were not computed here but came with the project.
     """
 
     experiment: Experiment
     times: np.ndarray
     lines: tuple[LineResult | None, ...]
     along: tuple[LineResult | None, ...] = ()
-    beforehand: str = ""
+    bundled_results: str = ""
 
     @property
     def complete(self) -> bool:
@@ -299,7 +299,7 @@ class Result:
         InputError
             Where the packages of the app are not installed.
         """
-        charts = places.app_module("ui.charts")
+        charts = paths.app_module("ui.charts")
         figure = charts.name_band(charts.regret_chart(self, dark, height), self)
         figure.layout.meta = self.metadata
         return figure
@@ -312,7 +312,7 @@ class Result:
         InputError
             For another ending, a file that cannot be written, or where the packages of the app are not installed.
         """
-        places.app_module("ui.printing").save(self.plot(), Path(path))
+        paths.app_module("ui.printing").save(self.plot(), Path(path))
 
     def __repr__(self) -> str:
         done = min((line.count if line else 0 for line in self.lines), default=0)
@@ -323,12 +323,12 @@ class Result:
         return str(shown.to_html(index=False, float_format="{:.4g}".format))
 
     def _final_text(self) -> tuple[list[str], list[list[str]]]:
-        told = f"lost rewards in {count(int(self.times[-1]))} users (mean ± standard error)"
+        message = f"lost rewards in {count(int(self.times[-1]))} users (mean ± standard error)"
         rows = [
             [row.label, row.guarantee, count(row.trials), with_error(row.regret, row.stderr)]
             for row in self.final.itertuples()
         ]
-        return ["policy", "privacy", "runs", told], rows
+        return ["policy", "privacy", "runs", message], rows
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -369,8 +369,8 @@ class Result:
             "seed": self.experiment.seed,
             "kernels": {line.kernel: line.version for line in prepared_lines(self.experiment)},
             "versions": {name: version(name) for name in ("numpy", "numba")}
-            | {"python": platform.python_version(), "private-bandit-lab": places.project_version()},
+            | {"python": platform.python_version(), "private-bandit-lab": paths.project_version()},
             "samplers": samplers,
             "guarantees": guarantees,
-            **({"beforehand": self.beforehand} if self.beforehand else {}),
+            **({"bundled_results": self.bundled_results} if self.bundled_results else {}),
         }

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bandit_core.simulation.claims import Claims
+from bandit_core.simulation.trial_locks import Claims
 
 ALONE = Claims(None)
 TICK = 0.1  # seconds after which one who waits looks whether it was stopped

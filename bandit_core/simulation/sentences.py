@@ -16,7 +16,7 @@ from bandit_core.spec.budgets.discrete import Discrete
 from bandit_core.spec.number_text import count, number, with_error
 
 Escape = Callable[[str], str]
-MOST_GROUPS = 5  # of users, that a sentence names one by one
+MAX_GROUPS = 5  # of users, that a sentence names one by one
 NOT_ALIKE = "the two explore differently, and with more users or on other arms their order may change"
 COULD_TRUST_NOBODY = (
     "Here the policy that trusts nobody loses less than the curator's; a curator could use it, too, because it also "
@@ -51,7 +51,7 @@ def budget(distribution: BudgetDistribution | None) -> str:
         return f"ε = {distribution.fixed:g}"
     if isinstance(distribution, Discrete):
         values, shares = distribution.atoms
-        if len(values) <= MOST_GROUPS:
+        if len(values) <= MAX_GROUPS:
             groups = [f"{value:g} for {share:.3g}%" for value, share in zip(values, 100 * shares, strict=True)]
             return (
                 f"ε of {', '.join(groups[:-1])} and {groups[-1]} of the users" if groups[1:] else f"ε = {values[0]:g}"
@@ -125,5 +125,5 @@ def verdict(result: Result, escape: Escape = str) -> str:
     sentences = ["; ".join(costs)]
     sentences += [why for row in named if (why := below_one(row, result, escape))]
     sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
-    told = f"{head}{'. '.join(sentences)}."
-    return f"{told[0].upper()}{told[1:]}"
+    message = f"{head}{'. '.join(sentences)}."
+    return f"{message[0].upper()}{message[1:]}"

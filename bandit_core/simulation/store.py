@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bandit_core.model import Block
-from bandit_core.places import cache_folder
-from bandit_core.simulation.beforehand import Beforehand
-from bandit_core.simulation.claims import Claims
+from bandit_core.paths import cache_folder
+from bandit_core.simulation.bundled_results import Beforehand
 from bandit_core.simulation.packing import pack, unpack
+from bandit_core.simulation.trial_locks import Claims
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class Store:
         self._path = path
         self._file = 0  # which file is open
         self.renewed = 0  # how often it was removed by somebody and made again
-        self.beforehand: Beforehand | None = None  # blocks that ship with the project, where its owner wants them
+        self.bundled_results: Beforehand | None = None  # blocks that ship with the project, where its owner wants them
         self.held: weakref.WeakValueDictionary[tuple[str, int], Any] = weakref.WeakValueDictionary()  # by running runs
         self._use(self._open())
         self.claims = Claims(self._path.parent if self._path is not None else None)
@@ -152,8 +152,8 @@ class Store:
         """Make the file again where somebody has removed it: SQLite would go on writing into what nobody can find."""
         if self._path is None or _identity(self._path) == self._file:
             return
-        told = "%s was removed: finished blocks go into a new one, and what is missing is computed again"
-        logging.getLogger(__name__).warning(told, self._path)
+        message = "%s was removed: finished blocks go into a new one, and what is missing is computed again"
+        logging.getLogger(__name__).warning(message, self._path)
         self.renewed += 1
         self._closing()
         self._use(self._open())

@@ -316,8 +316,8 @@ def drawn_bounds(
                 drawn = in_the_long_run(drawn, result.times)
                 drawn = None if np.isnan(drawn).all() else drawn
             if drawn is not None:
-                told = shown(drawn / divisor)
-                found.setdefault((bound.label, told.tobytes()), (bound, told, []))[2].append(number)
+                message = shown(drawn / divisor)
+                found.setdefault((bound.label, message.tobytes()), (bound, message, []))[2].append(number)
     return list(found.values())
 
 

@@ -36,9 +36,9 @@ def markdown_text(text: str) -> str:
 
 def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
     """A ``tabular`` with the rules of booktabs; ``made`` stands above it as JSON in a comment."""
-    told = [" & ".join(map(latex_text, row)) + r" \\" for row in (columns, *rows)]
+    message = [" & ".join(map(latex_text, row)) + r" \\" for row in (columns, *rows)]
     begin = rf"\begin{{tabular}}{{{'l' * len(columns)}}}"
-    lines = [begin, r"\toprule", told[0], r"\midrule", *told[1:], r"\bottomrule", r"\end{tabular}"]
+    lines = [begin, r"\toprule", message[0], r"\midrule", *message[1:], r"\bottomrule", r"\end{tabular}"]
     comment = [] if made is None else [f"% {json.dumps(made)}"]
     return "\n".join([*comment, *lines]) + "\n"
 
@@ -48,5 +48,5 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mappin
     texts = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in (columns, *rows)]
     lines = [texts[0], "|" + " --- |" * len(columns), *texts[1:]]
     # Two dashes could end the comment; the JSON is the same without them.
-    told = "" if made is None else "\n<!-- " + json.dumps(made).replace("--", "-\\u002d") + " -->\n"
-    return "\n".join(lines) + "\n" + told
+    message = "" if made is None else "\n<!-- " + json.dumps(made).replace("--", "-\\u002d") + " -->\n"
+    return "\n".join(lines) + "\n" + message

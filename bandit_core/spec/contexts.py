@@ -20,7 +20,7 @@ IDENTITY, LOGISTIC, POISSON = range(3)
 LINKS = ("identity", "logistic", "poisson")
 POISSON_CAP = 5.0  # predictors above it count as this: a Poisson mean of at most e^5, as in the published code
 SMALLEST_GAP = 1e-6  # the distributions with a chosen margin have no smaller gap
-MOST_CELLS = 50_000  # numbers in the table of a distribution
+MAX_CELLS = 50_000  # numbers in the table of a distribution
 
 Structure = Literal["single", "multi"]
 Link = Literal["identity", "logistic", "poisson"]
@@ -168,8 +168,8 @@ class Table(_ContextDistribution):
         widths = {len(row) for row in self.rows}
         if len(widths) > 1:
             raise ValueError(f"every row must have as many numbers as the first, {len(self.rows[0])}")
-        if len(self.rows) * widths.pop() > MOST_CELLS:
-            raise ValueError(f"at most {MOST_CELLS} numbers in all; take a sample of the rows")
+        if len(self.rows) * widths.pop() > MAX_CELLS:
+            raise ValueError(f"at most {MAX_CELLS} numbers in all; take a sample of the rows")
         return self
 
     @property
@@ -207,7 +207,7 @@ class GivenTheta(Frozen):
     """Fixed numbers: ``dimension`` of them, or, with one parameter for each arm, those of all arms in turn."""
 
     kind: Literal["given"] = "given"
-    values: Annotated[tuple[Observed, ...], Field(min_length=1, max_length=MOST_CELLS)]
+    values: Annotated[tuple[Observed, ...], Field(min_length=1, max_length=MAX_CELLS)]
 
 
 Theta = Annotated[RandomTheta | GivenTheta, Field(discriminator="kind")]

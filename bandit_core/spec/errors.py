@@ -11,7 +11,7 @@ from typing import Any
 
 import pydantic
 
-MOST_TOLD = 20  # problems of one input in a text; the others are counted
+MAX_TOLD = 20  # problems of one input in a text; the others are counted
 _PLAIN_NAME = re.compile(r"[\w-]+")
 _SUBJECT = re.compile(r"^(Input|String|Tuple|List|Dictionary) should")
 _SHORTER = {"greater than or equal to": "at least", "less than or equal to": "at most"}
@@ -50,18 +50,18 @@ class Issue:
         return " ".join(f"{self.path or 'document'}: {stood}{self.allowed}".split())
 
 
-def told(issues: Sequence[Issue], most: int = MOST_TOLD) -> list[str]:
+def message(issues: Sequence[Issue], most: int = MAX_TOLD) -> list[str]:
     """The first ``most`` problems, a line each, and in one more line how many others there are."""
     more = len(issues) - most
     return [*map(str, issues[:most]), *([f"and {more:,} more"] if more > 0 else [])]
 
 
 class InputError(ValueError):
-    """Every problem of one input at once (attribute ``issues``); as text the first `MOST_TOLD` and a count."""
+    """Every problem of one input at once (attribute ``issues``); as text the first `MAX_TOLD` and a count."""
 
     def __init__(self, issues: Iterable[Issue]) -> None:
         self.issues = list(issues)
-        super().__init__("\n".join(told(self.issues)))
+        super().__init__("\n".join(message(self.issues)))
 
 
 def path_of(location: Iterable[str | int]) -> str:

@@ -8,15 +8,15 @@ from pydantic import Field
 
 from bandit_core.spec.field_types import Frozen, Whole
 
-MOST_WAITING = 1_000_000  # users that ``batch`` and ``delay`` may be, each: their answers are kept until they count
-MOST_VISITS = 1_000  # that one person may make
+MAX_WAITING = 1_000_000  # users that ``batch`` and ``delay`` may be, each: their answers are kept until they count
+MAX_VISITS = 1_000  # that one person may make
 
 
 class Feedback(Frozen):
     """The reward of user t is counted at the first multiple of ``batch`` at or after t + ``delay``, in users."""
 
-    batch: Annotated[Whole, Field(ge=1, le=MOST_WAITING)] = 1
-    delay: Annotated[Whole, Field(ge=0, le=MOST_WAITING)] = 0
+    batch: Annotated[Whole, Field(ge=1, le=MAX_WAITING)] = 1
+    delay: Annotated[Whole, Field(ge=0, le=MAX_WAITING)] = 0
 
     @property
     def immediate(self) -> bool:

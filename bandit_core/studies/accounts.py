@@ -11,7 +11,7 @@ import numpy as np
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Release
-from bandit_core.spec.feedback import MOST_VISITS
+from bandit_core.spec.feedback import MAX_VISITS
 from bandit_core.theory import accounting
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _alike(releases: list[Release], delta: float) -> float:
     """By `accounting.tight_epsilon`; infinite where releases are not alike, or too many for its sum."""
     times, parts = sum(each.times for each in releases), {each.epsilon for each in releases}
     part = parts.pop()
-    if parts or part is None or times > MOST_VISITS or math.isinf(part):
+    if parts or part is None or times > MAX_VISITS or math.isinf(part):
         return math.inf
     return accounting.tight_epsilon(part, times, delta)
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import Policy
@@ -57,7 +57,7 @@ CHEAP_SECONDS = 0.2  # a cell whose `MOST` runs take less, by our estimate, play
 TAIL = 0.95
 CHECKED = 20  # runs in the checksum of a row
 STATED: dict[str, dict[str, Any]] = {"ldp-sgd": {"project": 1.0}}  # users and server know that |theta| = 1
-FILE = places.ROOT / "presets" / "benchmark.csv"
+FILE = paths.ROOT / "presets" / "benchmark.csv"
 DIGITS = 9  # of a number in the file
 HALVES = (("first", "first_error"), ("second", "second_error"))
 COLUMNS = (

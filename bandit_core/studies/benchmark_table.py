@@ -80,8 +80,8 @@ def document(rows: pd.DataFrame) -> str:
     parts = [head]
     for key, contest in known.items():
         found = scores(rows, contest)
-        told = [_row(row, known[row["promises"]].words) for row in found.to_dict("records")]
-        parts.append(f"## {contest.words} (`{key}`)\n\n{markdown(_HEADS, told, None)}")
+        message = [_row(row, known[row["promises"]].words) for row in found.to_dict("records")]
+        parts.append(f"## {contest.words} (`{key}`)\n\n{markdown(_HEADS, message, None)}")
     return "\n".join(parts)
 
 

@@ -37,8 +37,8 @@ from bandit_core.theory.best_arm import time_bounds
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_USERS = 10**15  # in one run: counts stay exact
-MOST_ARMS = 10_000
+MAX_USERS = 10**15  # in one run: counts stay exact
+MAX_ARMS = 10_000
 CONFIDENCE = 0.95
 QUANTILES = (0.05, 0.5, 0.95)
 COLUMNS = (
@@ -63,7 +63,7 @@ class StoppingSpec(Frozen):
     truth: Annotated[tuple[Number, ...], Field(min_length=1)] | None = None
     trials: Annotated[Whole, Field(ge=1, le=10**7)] = 1000
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
-    cap: Annotated[Whole, Field(ge=2, le=MOST_USERS)] = 10**8
+    cap: Annotated[Whole, Field(ge=2, le=MAX_USERS)] = 10**8
     growth: Annotated[Number, Field(ge=1, le=2)] = 1.02
 
     @classmethod
@@ -95,8 +95,8 @@ class StoppingSpec(Frozen):
             if not arm.inside(0.0, 1.0):
                 yield Issue(f"arms[{place}]", arm.name, "rewards in [0, 1]: they are read as bits")
         count = sum(arm.count for arm in self.arms)
-        if not 2 <= count <= MOST_ARMS:
-            yield Issue("arms", count, f"from 2 to {MOST_ARMS} arms")
+        if not 2 <= count <= MAX_ARMS:
+            yield Issue("arms", count, f"from 2 to {MAX_ARMS} arms")
         elif self.truth is not None and len(self.truth) != count:
             yield Issue("truth", len(self.truth), f"{count} means, one for each arm")
         elif self.cap < count:

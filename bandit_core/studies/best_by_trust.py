@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.experiment import SPOKEN_OF, Experiment, Line
 from bandit_core.experiments.presets import load_preset
 from bandit_core.experiments.shared_budget import at_shared, shared_budget
@@ -27,7 +27,7 @@ from bandit_core.spec.number_text import write_number
 from bandit_core.studies.best_method import Method, Question, best_methods
 from bandit_core.studies.sweep import EPSILONS, swept_label
 
-FILE = places.ROOT / "presets" / "best-by-trust.csv"
+FILE = paths.ROOT / "presets" / "best-by-trust.csv"
 PRESET = "trust"
 LEVELS: tuple[Privacy, ...] = ("none", "central", "local")  # in the order of the preset's lines
 BUDGETS = tuple(epsilon for epsilon in EPSILONS if 0.1 <= epsilon <= 8)  # nats; positions of Home's slider

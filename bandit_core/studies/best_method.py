@@ -12,7 +12,7 @@ sequential halving, Karnin, Koren and Somekh 2013, "Almost optimal exploration i
 at most `FINALISTS` are left. A budget need not be spent: what keeps a smaller one keeps this one, too. So each of them
 is joined by itself at the next `LESS` smaller usual budgets, because some methods lose more at a larger budget (DP-IMED
 on ten arms, from 1.5 to 2). Those that are not clearly worse than their leader go on, up to 1,000 trials where users
-are few enough (`MOST_PULLS`). Of those that are tied then, the one that fits more settings (`settings_taken`) is
+are few enough (`MAX_PULLS`). Of those that are tied then, the one that fits more settings (`settings_taken`) is
 chosen, and of one method at two budgets the larger budget. What is reported of it comes from trials with another seed,
 which had no part in the choice, so that the choice does not flatter it.
 """
@@ -46,7 +46,7 @@ from bandit_core.theory.threshold import recommended
 TRIALS = 100
 ROUNDS = (8, 16, 32, 64)  # screening trials that a candidate has played at the end of each of the first rounds
 LAST_ROUNDS = (125, 250, 500, 1000)  # and of the rounds among those that are still not clearly worse than the leader
-MOST_PULLS = 25_000_000  # screening trials x users of one candidate in the last rounds
+MAX_PULLS = 25_000_000  # screening trials x users of one candidate in the last rounds
 FINALISTS = 3  # candidates of one trust model after the first rounds, at most; twice as many once budgets differ
 LESS = 2  # smaller budgets that a finalist is tried at
 SHORT, LONG = 50_000, 1_000_000  # users: up to twice as many trials below, down to a quarter of them above
@@ -98,7 +98,7 @@ class Question:
     def rounds(self) -> tuple[int, ...]:
         """Trials that a candidate has played at the end of each round of the screening, the last ones included."""
         first = tuple(round(trials * self.effort) for trials in ROUNDS)
-        most = MOST_PULLS / max(1, self.horizon)
+        most = MAX_PULLS / max(1, self.horizon)
         return (*first, *(trials for trials in LAST_ROUNDS if first[-1] < trials <= most))
 
     @property
@@ -463,7 +463,7 @@ class Contest:
         while self._now and all(simulation.missing_seconds == 0 for simulation in self._now.values()):
             results = {key: simulation.result() for key, simulation in self._now.items()}
             played = {key: result.lines[0] for key, result in results.items()}
-            self._beforehand = max([self._beforehand, *(result.beforehand for result in results.values())])
+            self._beforehand = max([self._beforehand, *(result.bundled_results for result in results.values())])
             self._kept, self._notices = self.kept, self.notices  # the simulations themselves are let go
             done = self._screened if self._round < self._rounds else self._reported
             done.update({name: line for name, line in played.items() if line is not None})
@@ -513,8 +513,8 @@ class Contest:
     @property
     def notices(self) -> list[str]:
         """What the owner of the run should be told, each once."""
-        told = [notice for simulation in self._now.values() for notice in simulation.notices]
-        return list(dict.fromkeys([*self._notices, *told]))
+        message = [notice for simulation in self._now.values() for notice in simulation.notices]
+        return list(dict.fromkeys([*self._notices, *message]))
 
     def stop(self) -> None:
         """Stop soon; what is finished is kept."""
@@ -545,7 +545,7 @@ class Contest:
         experiment = next(iter(self._pool.values())).with_lines(tuple(lines))
         done = tuple(self._reported[name] for name in best.values())
         tried = [each for privacy in self._fields for each in self._tried(privacy, best[privacy], tied[privacy])]
-        return Decision(Result(experiment, self._times, done, beforehand=self._beforehand), tuple(tried))
+        return Decision(Result(experiment, self._times, done, bundled_results=self._beforehand), tuple(tried))
 
     def _tried(self, privacy: Privacy, best: Method, tied: Sequence[Method]) -> list[Tried]:
         rows, chosen = [], self._reported[best]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from bandit_core.data.observations import MOST_OPTIONS, Option
+from bandit_core.data.observations import MAX_OPTIONS, Option
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import reference
@@ -46,8 +46,8 @@ def read_lifts(text: str) -> list[float]:
         if not math.isfinite(lift):
             issues.append(Issue(f"lifts[{place}]", part, "numbers with commas between them, such as 5, 10, -3"))
         lifts.append(lift)
-    if not issues and not 1 <= len(lifts) < MOST_OPTIONS:
-        issues.append(Issue("lifts", len(lifts), f"between 1 and {MOST_OPTIONS - 1} of them"))
+    if not issues and not 1 <= len(lifts) < MAX_OPTIONS:
+        issues.append(Issue("lifts", len(lifts), f"between 1 and {MAX_OPTIONS - 1} of them"))
     if issues:
         raise InputError(issues)
     return lifts

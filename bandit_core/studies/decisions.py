@@ -65,11 +65,11 @@ def stopping_lines(
             [Issue("feedback", said["feedback"], "policies that stop count every reward at once; omit it")]
         )
     if asked.visits > 1 and not split_visits:
-        told = (
+        message = (
             f"policies that stop know people who come once; use ε/{asked.visits} for each answer (--split-visits), or "
             "count each person once and leave it out"
         )
-        raise InputError([Issue("visits", asked.visits, told)])
+        raise InputError([Issue("visits", asked.visits, message)])
     if issues := clip_problems(asked):
         raise InputError(issues)
     shared = {"delta": delta, "rule": rule, "trials": asked.trials if trials is None else trials}
@@ -94,8 +94,8 @@ def _question(line: Line, asked: Document, shared: Mapping[str, Any]) -> Stoppin
     if line.epsilon is not None and budget is None:
         raise InputError([Issue("epsilon", line.epsilon.kind, f"{line.policy} needs one fixed epsilon for all users")])
     if set(line.params) - set(_PARAMETERS):
-        told = f"{', '.join(_PARAMETERS)} are all that {line.policy} takes until it stops"
-        raise InputError([Issue("params", dict(line.params), told)])
+        message = f"{', '.join(_PARAMETERS)} are all that {line.policy} takes until it stops"
+        raise InputError([Issue("params", dict(line.params), message)])
     if budget is not None:
         budget /= asked.visits
     numbers = {"seed": asked.seed, "cap": asked.horizon, **shared, **line.params}

@@ -380,16 +380,16 @@ class BestSearch:
         self._found = found
 
     def _told(self, privacy: Privacy, answer: Answer) -> Found:
-        told = _whole(answer, self.question.horizon) if self.users else answer
+        message = _whole(answer, self.question.horizon) if self.users else answer
         if answer.best is None:
-            return Found(privacy, told)
+            return Found(privacy, message)
         decision = self._decided(privacy, round(math.log2(answer.best) * PER_DOUBLING), None)
         [line] = decision.result.lines
         assert line is not None
         method = decision.chosen(privacy).title
         blind = blind_regret(decision.result.experiment)
         _, high = line.final_interval()
-        return Found(privacy, told, method, float(line.mean[-1]), float(line.stderr[-1]), high, blind)
+        return Found(privacy, message, method, float(line.mean[-1]), float(line.stderr[-1]), high, blind)
 
     @property
     def missing_seconds(self) -> float:

@@ -102,8 +102,8 @@ def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: in
         return _watched(call, setup, words, users, entry.privacy)
     regret = _at_every_user(call, words, users).regret[0]
     arms = np.diff(_at_every_user(_numbered(call), words, users).regret[0], prepend=0.0).astype(np.int64)
-    told = _told(call, setup, words, arms)
-    return OneRun(arms=arms, regret=regret, gaps=setup.regret_gaps, privacy=entry.privacy, **told)
+    answers = _answers(call, setup, words, arms)
+    return OneRun(arms=arms, regret=regret, gaps=setup.regret_gaps, privacy=entry.privacy, **answers)
 
 
 def _watched(call: KernelCall, setup: RunSetup, words: np.ndarray, users: int, privacy: Privacy) -> OneRun:
@@ -141,15 +141,17 @@ def _completed(call: KernelCall, setup: RunSetup, words: np.ndarray, record: Wat
     return frozenset({"rewards"} if len(missing) else ())
 
 
-def _told(call: KernelCall, setup: RunSetup, words: np.ndarray, arms: np.ndarray) -> dict[str, Any]:
+def _answers(call: KernelCall, setup: RunSetup, words: np.ndarray, arms: np.ndarray) -> dict[str, Any]:
     """What the replay tells of a run."""
     users, beliefs = len(arms), np.full((4, len(arms), call.arms), np.nan)
     names = ("estimates", "lows", "highs", "indices")
     made = replay_of(call)
     if made is None:
         nothing = {name: np.full(users, np.nan) for name in ("rewards", "sent", "epsilons")}
-        told = nothing | dict(zip(names, beliefs, strict=True))
-        return told | dict(decides="turns", completed=frozenset(), unknown=frozenset({"rewards", "sent", "estimates"}))
+        answers = nothing | dict(zip(names, beliefs, strict=True))
+        return answers | dict(
+            decides="turns", completed=frozenset(), unknown=frozenset({"rewards", "sent", "estimates"})
+        )
     replay = made(call, setup, words, users)
     label_of = np.argsort(replay.order)
     replay.shown = label_of[arms]

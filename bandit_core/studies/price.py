@@ -23,7 +23,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.together import Parts
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.feedback import MOST_VISITS, MOST_WAITING
+from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.spec.number_text import number, with_error
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Contest, Decision, Question
@@ -38,11 +38,11 @@ COLUMNS = (
     "stop_users_median", "stop_weeks_median",
 )  # fmt: skip
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
-MOST_EPSILONS = 8
-LEAST_EPSILON, MOST_EPSILON = 0.01, 10.0
-MOST_PEOPLE = 10**10
-MOST_WEEKLY = 10**10
-MOST_WEEKS = 104  # a longer test is not practical
+MAX_EPSILONS = 8
+LEAST_EPSILON, MAX_EPSILON = 0.01, 10.0
+MAX_PEOPLE = 10**10
+MAX_WEEKLY = 10**10
+MAX_WEEKS = 104  # a longer test is not practical
 PRIVATE: tuple[Privacy, ...] = ("local", "central")  # least trust first
 
 Escape = Callable[[str], str]
@@ -52,7 +52,7 @@ def weeks_words(weeks: float) -> str:
     """A time in words: ``9.9 weeks``, ``3.5 days``, ``5.4 years (not in practice)``."""
     if not math.isfinite(weeks):
         return "not in practice"
-    if weeks > MOST_WEEKS:
+    if weeks > MAX_WEEKS:
         years = weeks * 7 / 365.25
         return f"{'over 1,000' if years > 1000 else number(years, 2)} years (not in practice)"
     if weeks >= 1:
@@ -70,8 +70,8 @@ def read_epsilons(text: str) -> tuple[float, ...]:
         Where one is no number from 0.01 to 10, or where there are too many.
     """
     found = [notation.read_number(part) for part in text.split(",")]
-    if len(found) > MOST_EPSILONS or not all(_is_number(each, LEAST_EPSILON, MOST_EPSILON, False) for each in found):
-        allowed = f"1 to {MOST_EPSILONS} numbers from {LEAST_EPSILON:g} to {MOST_EPSILON:g}, such as 0.5, 1, 2"
+    if len(found) > MAX_EPSILONS or not all(_is_number(each, LEAST_EPSILON, MAX_EPSILON, False) for each in found):
+        allowed = f"1 to {MAX_EPSILONS} numbers from {LEAST_EPSILON:g} to {MAX_EPSILON:g}, such as 0.5, 1, 2"
         raise InputError([Issue("epsilon", text, allowed)])
     return tuple(sorted({float(each) for each in found}))
 
@@ -228,7 +228,7 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
     least, as long as it clearly loses less than keeping the first option.
     """
     plain, *private = rows
-    limit = min(question.weeks, MOST_WEEKS)
+    limit = min(question.weeks, MAX_WEEKS)
     if not any(math.isfinite(row.test_users) for row in rows):
         return Advice("nothing", None, "**Nothing to find**: several options are equally good.")
     private.sort(key=lambda row: (PRIVATE.index(row.privacy), row.epsilon))
@@ -240,13 +240,13 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
         if row.quickest / question.weekly <= limit:
             name = {"test": "a planned A/B test", "stop": "a test that stops by itself"}[row.way]
             half = " in half of all runs" if row.way == "stop" else ""
-            told = f"**If you {row.who}, {name} takes {weeks(row.quickest)}{half}**; "
+            message = f"**If you {row.who}, {name} takes {weeks(row.quickest)}{half}**; "
             other = f"without privacy the quickest test takes {weeks(plain.quickest)}."
             less = [each for each in private if PRIVATE.index(each.privacy) < PRIVATE.index(row.privacy)]
             if less:
                 best = min(less, key=lambda each: each.quickest)
                 other += f" If you {best.who}, it takes {weeks(best.quickest)}."
-            return Advice(row.way, row, told + other)
+            return Advice(row.way, row, message + other)
     first = escape(question.names[0]) if question.names else "the first option"
     budgets = {row.epsilon for row in private}
     at = f" at ε = {private[0].epsilon:g}" if len(budgets) == 1 else ""
@@ -403,10 +403,10 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         With every number that is out of its range, or what is wrong with the file.
     """
     allowed: dict[str, tuple[Any, float, float, bool]] = {
-        "weekly": (weekly, 1, MOST_WEEKLY, True),
+        "weekly": (weekly, 1, MAX_WEEKLY, True),
         "weeks": (weeks, 1e-6, 10**4, False),
-        "visits": (visits, 1, MOST_VISITS, True),
-        "batch": (batch, 1, MOST_WAITING, True),
+        "visits": (visits, 1, MAX_VISITS, True),
+        "batch": (batch, 1, MAX_WAITING, True),
         "delta": (delta, 0.0001, 0.3, False),
         "power": (power, 0.5, 0.999, False),
         "zone": (zone, 0, 1000, False),
@@ -414,12 +414,12 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     }
     issues = [_issue(name, *row) for name, row in allowed.items() if not _is_number(*row)]
     issues += [
-        _issue(f"epsilon[{place}]", each, LEAST_EPSILON, MOST_EPSILON, False)
+        _issue(f"epsilon[{place}]", each, LEAST_EPSILON, MAX_EPSILON, False)
         for place, each in enumerate(epsilon)
-        if not _is_number(each, LEAST_EPSILON, MOST_EPSILON, False)
+        if not _is_number(each, LEAST_EPSILON, MAX_EPSILON, False)
     ]
-    if not 1 <= len(epsilon) <= MOST_EPSILONS:
-        issues.append(Issue("epsilon", len(epsilon), f"between 1 and {MOST_EPSILONS} of them"))
+    if not 1 <= len(epsilon) <= MAX_EPSILONS:
+        issues.append(Issue("epsilon", len(epsilon), f"between 1 and {MAX_EPSILONS} of them"))
     if (file is None) == (baseline is None):
         issues.append(Issue("baseline", baseline, "either a file with observations, or a baseline and lifts"))
     elif file is None and not _is_number(baseline, 0, 1, False):
@@ -440,8 +440,8 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
         names, scale = tuple(option.name for option in seen.options), high - low
     users = round(weekly * weeks)
-    if not 10 <= users <= MOST_PEOPLE:
-        raise InputError([Issue("weeks", weeks, f"so many that 10 to {number(MOST_PEOPLE)} people come in all")])
+    if not 10 <= users <= MAX_PEOPLE:
+        raise InputError([Issue("weeks", weeks, f"so many that 10 to {number(MAX_PEOPLE)} people come in all")])
     budgets = tuple(sorted({float(each) for each in epsilon}))
     ignored = zone / 100 * abs(low / scale + arms[0].expected)
     unit = unit or ("conversions" if limits is None else "units of reward")

@@ -169,14 +169,16 @@ def _noise(setup: RunSetup, releases: list[Release]) -> str:
         else f"scale {first.scale:g} on what {first.unit} moves by at most {first.sensitivity:g} ({first.norm})"
     )
     library = LIBRARIES[first.mechanism]
-    told = f"{library[0].upper()}{library[1:]}: {amount}."
+    message = f"{library[0].upper()}{library[1:]}: {amount}."
     if first.times > 1 and first.mechanism in PROGRAMS:
-        told += f" That is one release; {first.unit} is in up to {first.times:,} of them, which add up to the promise."
+        message += (
+            f" That is one release; {first.unit} is in up to {first.times:,} of them, which add up to the promise."
+        )
     if setup.epsilon is not None and setup.epsilon.fixed is None:
-        told += " That is the largest budget; each user's device draws for its own."
+        message += " That is the largest budget; each user's device draws for its own."
     if len(releases) > 1 and first.mechanism in PROGRAMS:
-        told += " The program has the numbers of the first row of the list of releases; the others have their own."
-    return told
+        message += " The program has the numbers of the first row of the list of releases; the others have their own."
+    return message
 
 
 def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
@@ -195,16 +197,16 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
     numbers = ", ".join(f"{name} = {value}" for name, value in named.items())
     if policy.privacy == "none":
         return (f"Nothing has to be. The numbers of the rule: {numbers}.", *_unknown(line))
-    told = [f"The rule itself and its numbers, chosen before anybody looks at a reward: {numbers}."]
+    message = [f"The rule itself and its numbers, chosen before anybody looks at a reward: {numbers}."]
     if setup.epsilon is not None and setup.epsilon.fixed is None:
-        told += [PUBLIC["budgets"], PUBLIC["eps_min"]]
+        message += [PUBLIC["budgets"], PUBLIC["eps_min"]]
     if policy.knows_horizon(setup):
-        told.append(PUBLIC["horizon"])
+        message.append(PUBLIC["horizon"])
     if policy.setting == "arms" and policy.accepts is not any_rewards:
-        told.append(PUBLIC["ranges"])
+        message.append(PUBLIC["ranges"])
     if "u" in policy.parameters.model_fields:
-        told.append(PUBLIC["moments"])
-    return (*told, *_unknown(line))
+        message.append(PUBLIC["moments"])
+    return (*message, *_unknown(line))
 
 
 def _unknown(line: Line) -> tuple[str, ...]:

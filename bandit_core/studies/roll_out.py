@@ -286,16 +286,16 @@ class RollOutStudy(Parts):
         self, jobs: int | None = None, on_progress: Callable[[RollOutStudy], None] | None = None
     ) -> tuple[RollOut, ...] | None:
         """Play what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""
-        told = None if on_progress is None else lambda _: on_progress(self)
-        self._search.run(jobs, told)
+        message = None if on_progress is None else lambda _: on_progress(self)
+        self._search.run(jobs, message)
         for test in self._tests:
             if not self.stopped:
-                test.run(jobs, told)
+                test.run(jobs, message)
         if not self.stopped and self._search.finished:
             if self._noiseless is None:
                 quickest = [self._specs[self._quickest(privacy)] for privacy, _ in self.question.epsilons]
                 self._noiseless = StoppingStudy(quickest, noiseless=True)
-            self._noiseless.run(jobs, told)
+            self._noiseless.run(jobs, message)
         return self.result()
 
     def result(self) -> tuple[RollOut, ...] | None:

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
-from bandit_core.experiments.experiment import MOST_ARMS, Experiment, read_document
+from bandit_core.experiments.experiment import MAX_ARMS, Experiment, read_document
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.policies import registry
@@ -46,7 +46,7 @@ from bandit_core.studies.who_wins import first_of, weaker
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 COLUMNS = (
     "line", "label", "policy", "trust", "guarantee_epsilon", "guarantee_delta",
     "t", "mean", "std", "stderr", "q05", "median", "q95", "trials",
@@ -59,7 +59,7 @@ class Axes(Frozen):
     """What is varied; every combination of the values is a point."""
 
     epsilon: Several[Annotated[Number, Field(gt=0, le=LARGEST)]] = ()
-    arms: Several[Annotated[Whole, Field(ge=2, le=MOST_ARMS)]] = ()
+    arms: Several[Annotated[Whole, Field(ge=2, le=MAX_ARMS)]] = ()
     gap: Several[Annotated[Number, Field(gt=0, le=1)]] = ()
     horizon: Several[Annotated[Whole, Field(ge=1, le=10**9)]] = ()
     seed: Several[Annotated[Whole, Field(ge=0, le=2**53)]] = ()
@@ -124,8 +124,8 @@ def points(study: Study, base: Experiment) -> list[Point]:
     base = _with_policies(study, base)
     axes = study.axes.named()
     count = math.prod(map(len, axes.values()))
-    if count > MOST_POINTS:
-        raise InputError([Issue("axes", count, f"at most {MOST_POINTS} combinations; leave out values of an axis")])
+    if count > MAX_POINTS:
+        raise InputError([Issue("axes", count, f"at most {MAX_POINTS} combinations; leave out values of an axis")])
     _check(study.axes, base)
     found = []
     for values in itertools.product(*axes.values()):

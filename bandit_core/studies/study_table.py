@@ -14,8 +14,8 @@ from bandit_core.studies.study import COLUMNS
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_BYTES = 20 * 2**20
-MOST_ROWS = 100_000
+MAX_BYTES = 20 * 2**20
+MAX_ROWS = 100_000
 _NUMBERS = ("t", "mean", "stderr", "trials")
 
 
@@ -50,8 +50,8 @@ def read_study_table(content: bytes) -> StudyTable:
     """
     import pandas as pd
 
-    if len(content) > MOST_BYTES:
-        raise InputError([Issue("file", f"{len(content):,} bytes", f"at most {MOST_BYTES:,} bytes")])
+    if len(content) > MAX_BYTES:
+        raise InputError([Issue("file", f"{len(content):,} bytes", f"at most {MAX_BYTES:,} bytes")])
     try:
         rows = read_csv(io.BytesIO(content))
     except (ValueError, UnicodeDecodeError) as error:
@@ -60,8 +60,8 @@ def read_study_table(content: bytes) -> StudyTable:
     if lacking:
         words = "a table as the command study writes it (CSV)"
         raise InputError([Issue("columns", ", ".join(map(str, rows.columns))[:200], f"{words}; missing: {lacking[0]}")])
-    if not 0 < len(rows) <= MOST_ROWS:
-        raise InputError([Issue("rows", len(rows), f"from 1 to {MOST_ROWS:,}")])
+    if not 0 < len(rows) <= MAX_ROWS:
+        raise InputError([Issue("rows", len(rows), f"from 1 to {MAX_ROWS:,}")])
     wrong = [name for name in _NUMBERS if not pd.api.types.is_numeric_dtype(rows[name]) or rows[name].isna().all()]
     if wrong:
         raise InputError([Issue(f"columns.{wrong[0]}", None, "numbers in every row")])

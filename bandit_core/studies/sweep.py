@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment, Line
 from bandit_core.simulation.costs import cost, refuse
 from bandit_core.simulation.results import Result
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Usual budgets, nats.
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 20.0)
 SWEEP_COLUMNS = ("line", "label", "policy", "epsilon", "t", "mean", "stderr", "q05", "median", "q95", "trials")
-MOST_POINTS = 200
+MAX_POINTS = 200
 
 
 _BLANK_IN_LABEL = re.compile(r"[,;:]?\s*\{(?:epsilon|eps_min)(?::value)?\}")
@@ -108,8 +108,8 @@ def budgets(values: Iterable[Any]) -> tuple[float, ...]:
         else:
             allowed = f"a number from {write_number(SMALLEST)} to {write_number(LARGEST)}"
             issues.append(Issue(f"epsilon[{place}]", value, allowed))
-    if not issues and not 1 <= len(grid) <= MOST_POINTS:
-        issues.append(Issue("epsilon", len(grid), f"between 1 and {MOST_POINTS} budgets"))
+    if not issues and not 1 <= len(grid) <= MAX_POINTS:
+        issues.append(Issue("epsilon", len(grid), f"between 1 and {MAX_POINTS} budgets"))
     if issues:
         raise InputError(issues)
     return tuple(sorted(grid))
@@ -139,8 +139,8 @@ class SweepResult:
         InputError
             For another ending, a file that cannot be written, or where the packages of the app are not installed.
         """
-        figure = places.app_module("ui.tradeoff_view").chart(self, dark=False)
-        places.app_module("ui.printing").save(figure, Path(path))
+        figure = paths.app_module("ui.tradeoff_view").chart(self, dark=False)
+        paths.app_module("ui.printing").save(figure, Path(path))
 
     def __repr__(self) -> str:
         at = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons)

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MECHANISMS = {"heldp-ucb-l": ("Laplace", threshold.v_l), "heldp-ucb-b": ("Bernoulli", threshold.v_b)}
-MOST_THRESHOLDS = 8
+MAX_THRESHOLDS = 8
 # Users from which on the check is fair: before, small budgets have not begun to separate the arms. With the default
 # arms and five groups of users R² is 0.57 at 10^4 users, 0.95 at 10^6 and 0.998 at 10^7.
 ENOUGH_USERS = 10**7
 STRAIGHT = 0.99  # an R² from which on the points are called a straight line
 
 
-def spread_thresholds(distribution: BudgetDistribution, count: int = MOST_THRESHOLDS) -> np.ndarray:
+def spread_thresholds(distribution: BudgetDistribution, count: int = MAX_THRESHOLDS) -> np.ndarray:
     """At most ``count`` thresholds worth simulating: every positive atom, or quantiles of a continuous distribution."""
     values, probabilities = distribution.atoms
     atoms = values[(values > 0) & (probabilities > 1e-9)]

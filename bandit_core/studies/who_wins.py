@@ -20,7 +20,7 @@ from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import reference
 from bandit_core.studies.sweep import SweepResult
 
-MOST_ROWS = 24
+MAX_ROWS = 24
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def first_of(result: Result, place: int, contenders: Collection[int]) -> First |
 
 
 def rows_of(times: np.ndarray) -> np.ndarray:
-    """Places of at most `MOST_ROWS` checkpoints, evenly spread in the logarithm, with the last one."""
-    wanted = np.geomspace(times[0], times[-1], MOST_ROWS)
+    """Places of at most `MAX_ROWS` checkpoints, evenly spread in the logarithm, with the last one."""
+    wanted = np.geomspace(times[0], times[-1], MAX_ROWS)
     return np.unique(np.abs(np.log(times)[None, :] - np.log(wanted)[:, None]).argmin(axis=1))
 
 

@@ -12,7 +12,7 @@ best one, the recommendation tells nu from nu', so by the chain rule up to the s
 * Under eps-local privacy no channel tells more of two-valued rewards than randomised response, so I is the kl of the
   chances lambda = 1/2 + tanh(eps/2) (mu - 1/2) that its bits are 1.
 * With a curator the recommendation and the order of the actions are all that is seen, and I is d_eps: the argument of
-  `theory.central.told`, for an end that is computed from the same releases. As d_eps(x, y) is at most kl(x, y) and
+  `theory.central.evidence`, for an end that is computed from the same releases. As d_eps(x, y) is at most kl(x, y) and
   eps |x - y|, and kl(delta, 1 - delta) at least ln(1/(3 delta)), this implies the bound with max(T*_kl, T*_TV/eps) and
   ln(1/(3 delta)), and so the form with T*_TV/(6 eps) of Azize, Jourdan, Al Marjani and Basu 2023. T*_TV = 1/gap_min +
   sum of 1/gap_a is the characteristic time of I = |x - y|.

@@ -16,7 +16,7 @@ import numpy as np
 from bandit_core.model import Guarantee, RunSetup
 from bandit_core.model.bound import Bound, Curve
 from bandit_core.spec import rewards as distributions
-from bandit_core.theory import accounting, classic, divergences, floors
+from bandit_core.theory import accounting, classic, divergences, finite_time_bounds
 from bandit_core.theory.central_minimax import AZIZE_BASU, CURATOR, minimax
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
 
@@ -46,8 +46,8 @@ def d_eps(x: np.ndarray | float, y: np.ndarray | float, epsilon: np.ndarray | fl
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = np.where(y < 1, shrunk / (shrunk + (1 - y)), 1.0)
         left = shrunk + (1 - y)  # 1 - y (1 - e^-epsilon): the first form keeps what is near 0, the second near 1
-        told = np.where(left < 0.5, -np.log(left), -np.log1p(y * np.expm1(-epsilon)))
-        hidden = np.where(y < 1, told, epsilon) - epsilon * x
+        evidence = np.where(left < 0.5, -np.log(left), -np.log1p(y * np.expm1(-epsilon)))
+        hidden = np.where(y < 1, evidence, epsilon) - epsilon * x
     return np.where(x >= turn, divergences.bernoulli_kl(x, y), np.maximum(hidden, 0.0))
 
 
@@ -138,7 +138,7 @@ def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
     return replace(bound, curve=logarithmic(classic.per_log(gaps, information)))
 
 
-def told(epsilon: float) -> floors.Told:
+def evidence(epsilon: float) -> finite_time_bounds.Evidence:
     """What one pull can tell whoever sees the actions alone, at every number of users.
 
     For a sequence a of actions let f(x) be its chance if the rewards along it are x; f(x) <= e^epsilon f(x') where one
@@ -164,7 +164,7 @@ def told(epsilon: float) -> floors.Told:
         noisy = epsilon + math.log(variation + (1 - variation) * math.exp(-epsilon)) if variation > 0 else 0.0
         return min(plain, noisy)
 
-    return floors.Told(
+    return finite_time_bounds.Evidence(
         "central",
         any_distributions,
         lambda p, q: d_eps(p, q, epsilon),
@@ -177,8 +177,8 @@ def told(epsilon: float) -> floors.Told:
 def finite_time(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bound]:
     """The floors that hold at every t for what the run keeps: with a failure probability those without privacy."""
     if guarantee is not None and guarantee.delta > 0:
-        return floors.without_privacy(setup)
-    return floors.finite_time(setup, told(_kept(setup, guarantee)))
+        return finite_time_bounds.without_privacy(setup)
+    return finite_time_bounds.finite_time(setup, evidence(_kept(setup, guarantee)))
 
 
 def _kept(setup: RunSetup, guarantee: Guarantee | None) -> float:

@@ -60,9 +60,9 @@ def _derived(setup: RunSetup, epsilon: float) -> Bound:
     """Two instances: arm 1 has mean 1/2 and the others 1/2 - D, or one of the others, rarely pulled, has 1/2 + D.
 
     The rare one is pulled t/(K-1) times at most, so the two are told apart by t/(K-1) d_eps(1/2 - D, 1/2 + D) nats
-    (`central.told`), and one of them costs t D/8 exp(-that) (Bretagnolle and Huber). d_eps <= 2 D epsilon; at D = 1/2
-    and t <= (K-1)/epsilon this is at least t/(16 e), and regret does not fall. The rest is the part without privacy.
-    """
+    (`central.evidence`), and one of them costs t D/8 exp(-that) (Bretagnolle and Huber). d_eps <= 2 D epsilon; at D =
+    1/2 and t <= (K-1)/epsilon this is at least t/(16 e), and regret does not fall. The rest is the part without
+    privacy."""
     others = len(setup.arms) - 1
     plain = classic.two_point_argument(others + 1, 2 * math.log(3), 0.5, 0.25)
     bound = Bound(

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.elementary import tanh
+from bandit_core.spec.portable_math import tanh
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _U = (_NODES + 1) / 2

@@ -20,7 +20,7 @@ import numpy as np
 
 from bandit_core.model import Model, Privacy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.theory import central, classic, floors, local
+from bandit_core.theory import central, classic, finite_time_bounds, local
 
 _STEPS = np.linspace(0.0, 1.0, 400)[1:-1]
 
@@ -46,7 +46,7 @@ def lower_bounds(setup: RunSetup, model: Privacy) -> list[Bound]:
     elif model == "central":
         lower = central.lower_bounds(setup)
     else:
-        lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup)]
+        lower = [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup)]
     kept = "it binds policies that leave every wrong arm again on every instance; this one keeps its winner for good"
     return [bound.ruled_out(kept) if bound.asymptotic and not bound.not_applicable else bound for bound in lower]
 

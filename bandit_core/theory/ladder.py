@@ -33,7 +33,7 @@ import numpy as np
 from bandit_core.mechanisms import modular_sums, shuffled_bits
 from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound, Model
-from bandit_core.spec.elementary import log, power
+from bandit_core.spec.portable_math import log, power
 from bandit_core.theory import accounting, classic
 
 TENENBAUM = "Tenenbaum, Kaplan, Mansour and Stemmer 2021 (arXiv 2106.02900)"
@@ -94,8 +94,8 @@ def _steps(  # noqa: PLR0913 (coefficients of a radius and what the server learn
     radii = np.sqrt(plain / (2 * pulls[:, None])) / each[:, None]
     radii = radii + (root * np.sqrt(private) + linear * private) / pulls[:, None]
     failure = (2 * _SURE + arms * len(pulls) / 2 if modulo else _SURE) * beta
-    told = [np.zeros(len(pulls)) if value is None else value for value in (levels, spread, slack)]
-    return Steps(pulls, radii, failure, each, *told)
+    columns = [np.zeros(len(pulls)) if value is None else value for value in (levels, spread, slack)]
+    return Steps(pulls, radii, failure, each, *columns)
 
 
 def plain(setup: RunSetup) -> Steps:

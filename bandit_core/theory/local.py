@@ -16,7 +16,7 @@ from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
-from bandit_core.theory import basu, classic, divergences, floors
+from bandit_core.theory import basu, classic, divergences, finite_time_bounds
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
 
 REN = "Ren, Zhou, Liu and Shroff 2020"
@@ -64,7 +64,7 @@ def _exact(setup: RunSetup) -> Bound:
     if best >= 1:
         return bound.ruled_out(BEST_IS_PERFECT)
     chances, where = np.unique(binary.chances, return_inverse=True)
-    information = told(setup).chances(chances, best)
+    information = evidence(setup).chances(chances, best)
     return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(setup), information[where])))
 
 
@@ -156,7 +156,7 @@ def _average_response_kl(users: BudgetDistribution, p: float, q: float) -> float
     return mean_over_users(users, lambda epsilon: divergences.response_kl(p, q, epsilon))
 
 
-def told(setup: RunSetup) -> floors.Told:
+def evidence(setup: RunSetup) -> finite_time_bounds.Evidence:
     """What one private answer can tell, at most, averaged over the users' budgets.
 
     Of two amounts a symmetric coin flip lets through the most (see `_exact`); of other distributions at most alpha_eps
@@ -174,7 +174,7 @@ def told(setup: RunSetup) -> floors.Told:
         found = [_average_response_kl(users, a, b) for a, b in zip(p.ravel(), q.ravel(), strict=True)]
         return np.reshape(found, p.shape)
 
-    return floors.Told(
+    return finite_time_bounds.Evidence(
         "local",
         lambda distribution, other: _information(distribution, other, users, mean_alpha),
         chances,
@@ -186,7 +186,7 @@ def told(setup: RunSetup) -> floors.Told:
 
 def finite_time(setup: RunSetup) -> list[Bound]:
     """The floors that hold at every t under local privacy; none of them is below the one without privacy."""
-    return floors.finite_time(setup, told(setup))
+    return finite_time_bounds.finite_time(setup, evidence(setup))
 
 
 def _minimax(setup: RunSetup) -> Bound:

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("trust", "users_per_option", "users", "inflation")
-MOST_OPTIONS = 10_000
-MOST_USERS = 10**15  # per option; more is not told apart
+MAX_OPTIONS = 10_000
+MAX_USERS = 10**15  # per option; more is not told apart
 TRUSTS: tuple[Privacy, ...] = ("none", "local", "central")
 
 
@@ -128,8 +128,8 @@ def _checked(numbers: dict[str, float | None], privacy: Privacy) -> None:
 
 
 def _checked_options(options: int) -> None:
-    if isinstance(options, bool) or not isinstance(options, int) or not 2 <= options <= MOST_OPTIONS:
-        raise InputError([Issue("options", options, f"a whole number from 2 to {MOST_OPTIONS}")])
+    if isinstance(options, bool) or not isinstance(options, int) or not 2 <= options <= MAX_OPTIONS:
+        raise InputError([Issue("options", options, f"a whole number from 2 to {MAX_OPTIONS}")])
 
 
 def _needed(baseline: float, effect: float, factor: float, privacy: Privacy, epsilon: float | None) -> float:
@@ -165,7 +165,7 @@ def sample_size(
     Returns
     -------
     TestSize
-        ``users_per_option`` is n of (*) rounded up (at most `MOST_USERS`); ``inflation`` is n over that without
+        ``users_per_option`` is n of (*) rounded up (at most `MAX_USERS`); ``inflation`` is n over that without
         privacy; ``effect_seen`` is what is left of the effect in what is sent: tanh(epsilon/2) times it for bits.
 
     Raises
@@ -183,7 +183,7 @@ def sample_size(
     plain, mine = (_needed(baseline, effect, factor, each, epsilon) for each in ("none", privacy))
     seen = effect * math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else effect
     budget = None if privacy == "none" else epsilon
-    users = MOST_USERS if mine >= MOST_USERS else math.ceil(mine * (1 - 1e-12))
+    users = MAX_USERS if mine >= MAX_USERS else math.ceil(mine * (1 - 1e-12))
     return TestSize(privacy, budget, max(1, users), mine / plain, seen)
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit.machine_code import cache_folder
 from bandit_core.kernels.streams import streams
@@ -120,7 +120,7 @@ def build(lines: Sequence[bytes]) -> list[bytes | None]:
     with tempfile.TemporaryDirectory() as made:
         path = Path(made) / "lines"
         path.write_bytes(pickle.dumps(list(lines)))
-        environment = {**os.environ, "LAB_KERNEL_CACHE": "0", "PYTHONPATH": str(Path(places.__file__).parents[1])}
+        environment = {**os.environ, "LAB_KERNEL_CACHE": "0", "PYTHONPATH": str(Path(paths.__file__).parents[1])}
         subprocess.run([sys.executable, HERE / "target.py", path], check=False, env=environment)
         return [_linked(path.with_name(f"{number}.o")) for number in range(len(lines))]
 
@@ -136,7 +136,7 @@ def _linked(kernel: Path) -> bytes | None:
     if subprocess.run(command, check=False, env={**os.environ, **caches}).returncode:
         return None
     module = out.read_bytes()
-    for place in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(places.ROOT)):
+    for place in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(paths.ROOT)):
         module = module.replace(place.encode(), b"." * len(place.encode()))  # compiled exceptions name files
     return module
 

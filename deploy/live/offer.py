@@ -28,8 +28,8 @@ from deploy.live.modules import Leaf, Played, leaf, leaves
 
 EPSILONS = (0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5)
 EPSILONS += (2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20)
-FEWEST_USERS, USUAL_USERS, MOST_USERS = 100, 100_000, 1_000_000
-MOST_RUNS = 1000
+FEWEST_USERS, USUAL_USERS, MAX_USERS = 100, 100_000, 1_000_000
+MAX_RUNS = 1000
 CHECKED_RUNS, CHECKED_USERS = 4, 2000  # by which a browser proves itself
 COMPARED_CALLS, COMPARED_RUNS, COMPARED_USERS = 60, 2, 100_000  # at most, for each kernel
 SEEDS = (0, 1, 2**32 - 1, 2**32, 2**53 - 1, 77, 123_456_789_012)
@@ -99,7 +99,7 @@ class Calls:
 
 def horizons(experiment: Experiment) -> list[int]:
     """Numbers of users that can be asked for: 100, 200, 500, … and the experiment's own."""
-    most = min(MOST_USERS, max(USUAL_USERS, experiment.horizon))
+    most = min(MAX_USERS, max(USUAL_USERS, experiment.horizon))
     steps = (base * 10**power for power in range(2, 7) for base in (1, 2, 5))
     return sorted({*(users for users in steps if FEWEST_USERS <= users <= most), min(experiment.horizon, most)})
 
@@ -151,7 +151,7 @@ def start(positions: Positions, asked: Sequence[Position], users: Sequence[int])
     given = positions.experiment
     same = (place for place, each in enumerate(asked) if same_numbers(each.experiment, given))
     most = max(place for place, each in enumerate(users) if each <= given.horizon or not place)
-    return {"budget": next(same, 0), "users": most, "seed": given.seed, "runs": min(given.trials, MOST_RUNS)}
+    return {"budget": next(same, 0), "users": most, "seed": given.seed, "runs": min(given.trials, MAX_RUNS)}
 
 
 def offer(positions: Positions) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from deploy.live import target
 
 HERE = Path(__file__).parent
 LINK = '<p id="live-link" hidden><a href="#live">Compute other settings in this browser ↓</a></p>'
-MOST_SEED = 2**53 - 1
+MAX_SEED = 2**53 - 1
 
 
 def addition(positions: Positions) -> Addition:
@@ -58,7 +58,7 @@ def _not_live(offered: Mapping[str, Any], positions: Positions) -> str:
 
 def _section(offered: Mapping[str, Any], positions: Positions) -> str:
     from deploy.live.modules import licence
-    from deploy.live.offer import MOST_RUNS
+    from deploy.live.offer import MAX_RUNS
 
     runs = offered["compared"]
     compared = f"When this file was made, {runs:,} runs were compared with the lab's: every bit was the same. "
@@ -68,7 +68,7 @@ plays a few runs whose results it knows, and computes nothing if they differ. Th
 change.</p>
 {_not_live(offered, positions)}
 <form id="live-form">{_range("budget", "Privacy budget of every private line")}{_range("users", "Number of users")}
-<p class="numbers">{_number("seed", "Seed", 0, MOST_SEED)} {_number("runs", "Runs", 1, MOST_RUNS)}
+<p class="numbers">{_number("seed", "Seed", 0, MAX_SEED)} {_number("runs", "Runs", 1, MAX_RUNS)}
 <button id="live-go">Compute</button> <button type="button" id="live-stop" disabled>Stop</button></p></form>
 <p class="quiet" id="live-status" role="status">Nothing is computed yet: press Compute, or move a control.</p>
 <progress id="live-progress" max="1" value="0" aria-label="How much is done" hidden></progress>

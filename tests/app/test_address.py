@@ -29,7 +29,7 @@ CASES = {
 @pytest.fixture(autouse=True)
 def _nobody_is_faster_than_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test presses Back at once after a move, which the app would take for a late address."""
-    monkeypatch.setattr(state, "SOON", 0.0)
+    monkeypatch.setattr(state, "SETTLE_SECONDS", 0.0)
 
 
 @pytest.mark.parametrize("page", ["explore", "theory"])
@@ -59,7 +59,7 @@ def test_a_picture_that_no_link_can_hold_offers_none(monkeypatch: pytest.MonkeyP
     screen = on.visit(**on.SMALL, arms="0.9,0.8,0.7,0.6")
     shown = [code.value for code in screen.code if "/explore?" in code.value]
     assert len(shown) == 2 and not screen.warning  # to copy and to embed
-    monkeypatch.setattr(links, "MOST_TEXT", 10)
+    monkeypatch.setattr(links, "MAX_TEXT", 10)
     on.run(screen)
     assert not [code.value for code in screen.code if "/explore?" in code.value]
     assert "arms" in screen.warning[0].value and "15 characters" in screen.warning[0].value
@@ -96,9 +96,9 @@ def test_going_back_is_opening_the_earlier_address() -> None:
 
 def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
     screen = on.visit(arms="0.9,oops", lines="ucb,nobody(1),kl-ucb-cf(uniform(0,1))", T="many", n="3", colour="red")
-    told = screen.main.warning[0].value
+    message = screen.main.warning[0].value
     for part in ("arms\\[1\\]", "lines\\[1\\]", "lines\\[2\\]", "'many'", "colour"):
-        assert part in told, part
+        assert part in message, part
     kept: Experiment = screen.session_state["lab"]["experiment"]
     assert kept.trials == 3
     assert kept.horizon == load_preset("default").horizon
@@ -158,7 +158,7 @@ def test_going_back_twice_returns_to_the_first_address() -> None:
 
 
 def test_a_slider_that_went_and_came_back_at_once_is_not_moved_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "SOON", 60.0)  # this machine may be slow
+    monkeypatch.setattr(state, "SETTLE_SECONDS", 60.0)  # this machine may be slow
     screen = on.visit(T="1000", n="4")
     on.change(screen, "select_slider", "horizon", 500)
     screen.query_params["T"] = "1000"  # the positions in between were skipped, and the browser knows no new address yet
@@ -168,7 +168,7 @@ def test_a_slider_that_went_and_came_back_at_once_is_not_moved_back(monkeypatch:
 
 
 def test_where_an_earlier_address_is_passed_over_the_present_one_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "SOON", 60.0)
+    monkeypatch.setattr(state, "SETTLE_SECONDS", 60.0)
     screen = on.visit("home", eps="0.3")
     screen.select_slider(key="home-epsilon").set_value(2.0)
     on.run(screen)
@@ -179,7 +179,7 @@ def test_where_an_earlier_address_is_passed_over_the_present_one_is_sent_again(m
 
 
 def test_the_back_button_works_while_a_browser_still_lacks_a_control(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "SOON", 0.0)
+    monkeypatch.setattr(state, "SETTLE_SECONDS", 0.0)
     screen = on.visit(T="1000", n="4")
     on.change(screen, "select_slider", "horizon", 2000)
     seen = screen.session_state["lab"]["seen-widgets"]
@@ -191,7 +191,7 @@ def test_the_back_button_works_while_a_browser_still_lacks_a_control(monkeypatch
 
 
 def test_nor_on_a_server_that_draws_for_many_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "SOON", 0.5)
+    monkeypatch.setattr(state, "SETTLE_SECONDS", 0.5)
     now = [100.0]
     monkeypatch.setattr(state.time, "monotonic", lambda: now[0])
     sent = state.Sent()

@@ -50,7 +50,7 @@ def test_one_thing_is_shown_at_a_time_and_controls_are_carried_in_the_link():
 
 def test_what_a_link_got_wrong_is_told_and_what_has_no_parts_shows_the_scores():
     screen = visit("benchmark", promise="everything", along="colour")
-    [told] = screen.warning
-    assert "everything" in told.value and "colour" in told.value
+    [message] = screen.warning
+    assert "everything" in message.value and "colour" in message.value
     plain = visit("benchmark", promise="none", along="epsilon")  # there are no budgets without privacy
     assert not plain.warning and len(charts_of(plain)) == 1 and not plain.dataframe

@@ -17,9 +17,9 @@ def test_explore_plans_the_first_private_line_and_any_other() -> None:
     screen = on.visit("explore", lines="ucb,heldp-ucb-b(0.5),dp-ucb(2)", **on.SMALL)
     assert not code(screen)
     on.look(screen, "Build it")
-    told = on.words(screen)
-    assert production.NOTICE in told and all(f"**{title}**" in told for title in production.SECTIONS)
-    assert words.plain(production.LEFT_OUT["messages"]) in told
+    message = on.words(screen)
+    assert production.NOTICE in message and all(f"**{title}**" in message for title in production.SECTIONS)
+    assert words.plain(production.LEFT_OUT["messages"]) in message
     (bit,) = code(screen)
     assert "make_randomized_response_bool(prob=0.622" in bit
     screen.selectbox(key="build-line").set_value(2)

@@ -134,6 +134,6 @@ def test_a_notebook_gets_the_chart_of_the_page_with_how_it_was_made(monkeypatch)
     for mine, other in zip(figure.data, wanted.data, strict=False):
         np.testing.assert_array_equal(mine.y, other.y)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as message:
         result.plot()
-    assert told.value.issues[0].path == "app"
+    assert message.value.issues[0].path == "app"

@@ -14,7 +14,7 @@ import screen as on
 
 from bandit_core import simulate
 from ui.learn import classroom
-from ui.learn.classroom import LIFETIME, MOST_A_SECOND, MOST_CLASSES, MOST_GUESSES, UNUSED, Classroom, Refused
+from ui.learn.classroom import LIFETIME, MAX_A_SECOND, MAX_CLASSES, MAX_GUESSES, UNUSED, Classroom, Refused
 from ui.learn.course import LESSONS, STEPS
 from ui.learn.step import Choice, Scale
 from ui.teach import board
@@ -146,17 +146,17 @@ def test_a_locked_file_is_told_and_not_a_traceback(store: Classroom, tmp_path: P
 
 
 def test_a_server_has_so_many_classes(store: Classroom, clock: Clock) -> None:
-    codes = {store.open(STEP)[0] for _ in range(MOST_CLASSES)}
+    codes = {store.open(STEP)[0] for _ in range(MAX_CLASSES)}
     with pytest.raises(Refused, match="as many classes"):
         store.open(STEP)
-    assert len(codes) == MOST_CLASSES
+    assert len(codes) == MAX_CLASSES
     clock.now += LIFETIME
     store.open(STEP)
     assert len(store) == 1
 
 
 def test_a_full_server_closes_classes_that_nobody_uses(store: Classroom, clock: Clock) -> None:
-    codes = [store.open(STEP)[0] for _ in range(MOST_CLASSES)]
+    codes = [store.open(STEP)[0] for _ in range(MAX_CLASSES)]
     store.guess(codes[0], "phone", STEP, 0.0)
     clock.now += UNUSED - 1
     with pytest.raises(Refused, match="as many classes"):
@@ -164,26 +164,26 @@ def test_a_full_server_closes_classes_that_nobody_uses(store: Classroom, clock: 
     clock.now += 1
     assert store.now(store.open(STEP)[0])
     assert store.now(codes[0])  # oldest, and in use
-    assert len(store) == MOST_CLASSES and sum(store.now(code) is not None for code in codes) == MOST_CLASSES - 1
+    assert len(store) == MAX_CLASSES and sum(store.now(code) is not None for code in codes) == MAX_CLASSES - 1
 
 
 def test_a_class_takes_so_many_guesses_and_so_many_a_second(
     store: Classroom, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(classroom, "MOST_A_SECOND", 150)
+    monkeypatch.setattr(classroom, "MAX_A_SECOND", 150)
     (code, _), (other, _) = store.open(STEP), store.open(STEP)
     for number in range(150):
         store.guess(code, f"a{number}", STEP, 0.0)
     with pytest.raises(Refused, match="at once"):
         store.guess(code, "late", STEP, 0.0)
     store.guess(other, "late", STEP, 0.0)  # another class is not slowed down
-    for number in range(150, MOST_GUESSES):
+    for number in range(150, MAX_GUESSES):
         clock.now += 1
         store.guess(code, f"a{number}", STEP, 0.0)
     with pytest.raises(Refused, match="full"):
         store.guess(code, "too many", STEP, 0.0)
     store.guess(code, "a0", STEP, 1.0)  # who is in may guess again
-    assert len(store.guesses(code, STEP)) == MOST_GUESSES < MOST_A_SECOND and store.guesses(code, STEP)[-1] == 1.0
+    assert len(store.guesses(code, STEP)) == MAX_GUESSES < MAX_A_SECOND and store.guesses(code, STEP)[-1] == 1.0
 
 
 def test_three_hundred_phones_at_once_are_three_hundred_guesses(store: Classroom) -> None:
@@ -268,7 +268,7 @@ def test_a_teacher_and_two_phones_see_the_same_step(store: Classroom) -> None:
     one, two = join(code), join(code.lower())
     one, two = tap(tap(one, CHOICE, 0), CHOICE, 2), tap(two, CHOICE, 2)
     for phone in (one, two):
-        assert CHOICE.guess.told(2) in phone.success[0].value
+        assert CHOICE.guess.message(2) in phone.success[0].value
         assert not charts(phone) and not phone.select_slider and CHOICE.so not in on.words(phone)
         assert {each.key for each in phone.button} == {f"learn-{STEP}-guess-{place}" for place in range(3)}
     on.run(teacher)
@@ -362,9 +362,9 @@ def test_a_code_of_no_class_is_told(code: str, page: str, store: Classroom) -> N
 
 def test_a_full_server_and_a_full_class_are_told(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
     _, code, _ = opened(CHOICE)
-    monkeypatch.setattr(classroom, "MOST_CLASSES", 1)
+    monkeypatch.setattr(classroom, "MAX_CLASSES", 1)
     assert press(on.visit("teach"), "class-open").warning
-    monkeypatch.setattr(classroom, "MOST_GUESSES", 1)
+    monkeypatch.setattr(classroom, "MAX_GUESSES", 1)
     tap(join(code), CHOICE, 0)
     refused = tap(join(code), CHOICE, 0)
     assert refused.warning and not refused.success and len(store.guesses(code, STEP)) == 1
@@ -406,5 +406,5 @@ def test_every_possible_guess_has_its_bar(step: Any) -> None:
     assert board.counts(step.guess, values) == [1] * len(values)
     figure = board.histogram(step.guess, values, None, dark=False)
     assert np.sum(figure.data[0].y) == len(values)
-    assert all(step.guess.told(value) in board.read_aloud(step.guess, values) for value in values)
+    assert all(step.guess.message(value) in board.read_aloud(step.guess, values) for value in values)
     assert isinstance(step.guess, Choice | Scale)

@@ -12,7 +12,7 @@ from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
 from bandit_core.policies import registry
 from bandit_core.simulation import engine
-from ui import render_lock
+from ui import page_lock
 
 TINY = {"upto": "1000", "d": "2", "K": "3"}
 SHARED = {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1),ldp-sgd(1)", **on.SMALL}
@@ -121,13 +121,13 @@ def test_messages_are_unbiased_and_as_wide_as_told(policy: str) -> None:
     users = first_users(experiment.contexts, 0, 5)
     np.testing.assert_allclose(np.linalg.norm(users.contexts, axis=1), 1)
     sent = np.array([messages(experiment, 0, users, seed).sent for seed in range(4000)])
-    told = messages(experiment, 0, users)
-    error = told.spread / np.sqrt(len(sent))
-    assert np.all(np.abs(sent.mean(axis=0) - told.truth) < 5 * error)
-    assert np.sqrt(((sent - told.truth) ** 2).mean()) == pytest.approx(told.spread, rel=0.05)
-    if told.side is not None:
-        ahead = (sent * told.truth).sum(axis=2) > 0
-        assert ahead.mean() == pytest.approx(told.side, abs=5 * 0.5 / np.sqrt(ahead.size))
+    message = messages(experiment, 0, users)
+    error = message.spread / np.sqrt(len(sent))
+    assert np.all(np.abs(sent.mean(axis=0) - message.truth) < 5 * error)
+    assert np.sqrt(((sent - message.truth) ** 2).mean()) == pytest.approx(message.spread, rel=0.05)
+    if message.side is not None:
+        ahead = (sent * message.truth).sum(axis=2) > 0
+        assert ahead.mean() == pytest.approx(message.side, abs=5 * 0.5 / np.sqrt(ahead.size))
 
 
 # --- Data of one's own ----------------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def test_a_table_is_read_once_and_outside_of_the_pages_turn(
         read = getattr(lending, name)
 
         def look(*given: object) -> object:
-            seen.append((name, render_lock.drawing_lock.locked()))
+            seen.append((name, page_lock.drawing_lock.locked()))
             return read(*given)
 
         monkeypatch.setattr(lending, name, look)
@@ -234,9 +234,11 @@ def test_any_table_with_columns_of_choice(amounts: bool) -> None:
     assert screen.multiselect(key="data-features").value == ["age", "income"]
     screen.toggle(key="data-amounts").set_value(amounts)
     few_users(on.run(screen))
-    told = screen.main.success[0].value
-    assert "80 rows, 3 features (with a constant)" in told
-    assert ("10 options" if amounts else "3 options") in told  # amounts: candidates between 5 and 10; names: 5, 7.5, 10
+    message = screen.main.success[0].value
+    assert "80 rows, 3 features (with a constant)" in message
+    assert (
+        "10 options" if amounts else "3 options"
+    ) in message  # amounts: candidates between 5 and 10; names: 5, 7.5, 10
     assert not screen.error and on.chart(screen).names
     screen.multiselect(key="data-features").set_value([])
     on.run(screen)

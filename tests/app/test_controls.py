@@ -61,8 +61,8 @@ def test_wrong_arms_are_named_and_nothing_is_lost() -> None:
     on.change(screen, "select_slider", "epsilon", 0.5)
     good = experiment(screen)
     on.change(screen, "text_area", "arms", "0.9, 1.5, potato(3)")
-    told = screen.sidebar.error[0].value
-    assert "Entry 2" in told and "Entry 3" in told and "potato" in told
+    message = screen.sidebar.error[0].value
+    assert "Entry 2" in message and "Entry 3" in message and "potato" in message
     assert experiment(screen) == good
     assert on.control(screen, "text_area", "arms").value == "0.9, 1.5, potato(3)"
     assert on.control(screen, "select_slider", "epsilon").value == 0.5
@@ -79,8 +79,8 @@ def test_several_mistakes_are_told_at_once() -> None:
     on.control(screen, "text_area", "arms").set_value("nonsense")
     on.control(screen, "text_input", "own-2").set_value("minus one")
     on.run(screen)
-    told = [error.value for error in screen.sidebar.error]
-    assert len(told) == 2 and "Entry 1" in told[0] and "minus one" in told[1]
+    message = [error.value for error in screen.sidebar.error]
+    assert len(message) == 2 and "Entry 1" in message[0] and "minus one" in message[1]
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_what_is_wrong_stands_under_its_field_and_nothing_is_lost(
     before = control.value
     control.set_value(wrong)
     on.run(screen)
-    [told] = [error.value for error in screen.sidebar.error]
-    assert said in told and not re.search(r"\w\\?\[\d|params|lines|contexts", told)
+    [message] = [error.value for error in screen.sidebar.error]
+    assert said in message and not re.search(r"\w\\?\[\d|params|lines|contexts", message)
     drawn = [(each.type, each.key) for each in screen.sidebar if hasattr(each, "value")]
     assert drawn.index(("error", None)) - drawn.index((kind, on.key(screen, field))) == 1  # directly below
     [line] = [box.value for box in screen.main.warning]
@@ -304,9 +304,9 @@ def test_markup_of_a_visitor_stays_text() -> None:
     assert experiment(screen).lines[1].label == EVIL == experiment(screen).title
     markdown = [*screen.title, *screen.markdown, *screen.caption, *screen.info, *screen.warning]
     printed = [each.value for each in markdown] + [each.label for each in screen.expander]
-    told = [text for text in printed if "http" in text]
-    assert len(told) >= 5  # title, note, headline, verdict, card
-    for text in told:
+    message = [text for text in printed if "http" in text]
+    assert len(message) >= 5  # title, note, headline, verdict, card
+    for text in message:
         assert not any(mark in text for mark in ("<b>", "](http", " $y", " :red[", " `q`"))
         assert "\\<b\\>x\\</b\\>\\[a\\]\\(http" in text
     spec = json.dumps(on.chart(screen).traces) + json.dumps(on.chart(screen).layout)
@@ -315,8 +315,8 @@ def test_markup_of_a_visitor_stays_text() -> None:
 
 def test_markup_in_a_broken_link_stays_text() -> None:
     screen = on.visit(arms="<img src=x>", T="[a](http://x)")
-    told = screen.main.warning[0].value
-    assert "\\<img" in told and "\\[a\\]\\(http" in told
+    message = screen.main.warning[0].value
+    assert "\\<img" in message and "\\[a\\]\\(http" in message
 
 
 def test_equal_labels_do_not_confuse_the_list_of_lines() -> None:
@@ -365,16 +365,16 @@ def test_rubbish_is_refused_in_words(content: bytes, form: str) -> None:
 
 
 def test_a_control_that_the_page_has_left_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    generation, told, adopted, drawn = [1], {}, [], {}
+    generation, message, adopted, drawn = [1], {}, [], {}
     monkeypatch.setattr(page_fields.state, "key", lambda name: f"{name}:{generation[0]}")
     monkeypatch.setattr(page_fields.state, "unfinished", lambda: False)
     monkeypatch.setattr(page_fields.state, "adopt", adopted.append)
-    monkeypatch.setattr(page_fields.st, "session_state", told)
+    monkeypatch.setattr(page_fields.st, "session_state", message)
     page_fields.changes("budget", 1.0, lambda **given: drawn.update(given), lambda chosen: chosen)
-    told[drawn["key"]] = 1.0  # where it opened: sent once more by a browser that has not drawn its successor
+    message[drawn["key"]] = 1.0  # where it opened: sent once more by a browser that has not drawn its successor
     drawn["on_change"]()
     assert adopted == []
-    told[drawn["key"]] = 2.0
+    message[drawn["key"]] = 2.0
     drawn["on_change"]()
     assert adopted == [2.0]
     generation[0] = 2  # it has done its work, and another stands in its place

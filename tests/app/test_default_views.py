@@ -11,7 +11,7 @@ from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.reproductions import Shipped, load
 from bandit_core.simulation.results import band
 from bandit_core.studies.sweep import sweep
-from bandit_core.theory import floors
+from bandit_core.theory import finite_time_bounds
 from ui import charts, theme, tradeoff_view
 
 
@@ -125,8 +125,8 @@ def test_a_bound_that_is_not_drawn_is_not_computed(monkeypatch):
     def asked(*_):
         raise AssertionError("computed for a picture that leaves it out")
 
-    monkeypatch.setattr(floors, "_fast_learner", asked)
-    monkeypatch.setattr(floors, "_at_share", asked)
+    monkeypatch.setattr(finite_time_bounds, "_fast_learner", asked)
+    monkeypatch.setattr(finite_time_bounds, "_at_share", asked)
     arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.83, 0.61)]  # which no other test has
     result = simulate(load_preset("default").with_changes(arms=arms, horizon=500, trials=2))
     assert drawn(charts.regret_chart(result))

@@ -193,8 +193,8 @@ def test_the_bundle_in_the_page_is_that_of_the_installed_plotly() -> None:
     found = re.search(rb"plotly\.js \(basic - minified\) v(\d+)\.(\d+)", script)
     assert found is not None
     assert [int(part) for part in found.groups()] == [int(part) for part in get_plotlyjs_version().split(".")[:2]]
-    told = (exports.PLOTLY.parent / "README.md").read_text(encoding="utf-8")
-    assert hashlib.sha256(script).hexdigest() in told and get_plotlyjs_version() in told
+    message = (exports.PLOTLY.parent / "README.md").read_text(encoding="utf-8")
+    assert hashlib.sha256(script).hexdigest() in message and get_plotlyjs_version() in message
 
 
 def _svg_size(data: bytes) -> tuple[float, float]:
@@ -263,9 +263,9 @@ def test_the_printed_picture_has_the_curves_of_the_screen() -> None:
 def test_a_picture_that_leaves_the_page_names_its_band(kind: str) -> None:
     view = {"band": kind, "quantity": "price"}
     result = simulate(EXPERIMENT.with_changes(view=view))
-    told = words.sentence(words.band(4, result.experiment.view))
-    assert words.BAND_WORDS[kind] in told and PRICE_BAND in told
-    assert told in legends.entries(exports.for_file(result)())
+    message = words.sentence(words.band(4, result.experiment.view))
+    assert words.BAND_WORDS[kind] in message and PRICE_BAND in message
+    assert message in legends.entries(exports.for_file(result)())
     assert PRICE_BAND not in words.band(4, EXPERIMENT.view)
     single = simulate(EXPERIMENT.with_changes(trials=1))
     assert len(legends.entries(exports.for_file(single)())) == len(legends.entries(charts.regret_chart(single)))
@@ -275,14 +275,14 @@ def test_every_picture_says_how_it_was_made(files: dict[str, Any]) -> None:
     """Each file alone is enough to compute its numbers again."""
     found = {name.rpartition(".")[2]: content for name, content in files.items()}
     [page] = re.findall(r'"meta":\s*(\{.*)', found["html"])
-    told = {"html": json.JSONDecoder().raw_decode(page)[0]}
+    message = {"html": json.JSONDecoder().raw_decode(page)[0]}
     tree = ElementTree.fromstring(found["svg"])
     [description] = tree.iter("{http://purl.org/dc/elements/1.1/}description")
-    told["svg"] = json.loads(description.text or "")
+    message["svg"] = json.loads(description.text or "")
     with Image.open(io.BytesIO(found["png"])) as image:
-        told["png"] = json.loads(image.text["Description"])
-    told["pdf"] = json.loads(_pdf_subject(found["pdf"]))
-    for each in told.values():
+        message["png"] = json.loads(image.text["Description"])
+    message["pdf"] = json.loads(_pdf_subject(found["pdf"]))
+    for each in message.values():
         assert Experiment.model_validate(each["spec"]) == EXPERIMENT
         assert {"seed", "kernels", "versions", "guarantees"} <= set(each)
 
@@ -296,9 +296,9 @@ def test_pictures_of_other_pages_say_how_they_were_made(monkeypatch: pytest.Monk
     for page, fields in (("tradeoff", asked), ("threshold", spread), ("papers", {})):
         drawn.clear()
         on.unfold(on.visit(page, **fields), *(["tradeoff-more"] * (page == "tradeoff")))
-        told = json.loads(json.dumps(drawn[-1].layout.meta))
-        assert "private-bandit-lab" in told["versions"], page
-        experiment = Experiment.model_validate(told["spec"])
+        message = json.loads(json.dumps(drawn[-1].layout.meta))
+        assert "private-bandit-lab" in message["versions"], page
+        experiment = Experiment.model_validate(message["spec"])
         assert page == "papers" or experiment.horizon == 300
     assert exports.telling(go.Figure, dict, own=True)().layout.meta is None
 

@@ -73,7 +73,7 @@ def test_a_number_between_the_stops_is_taken_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "message"),
     [
         ("v", "1.5", "from 0\\.2 to 1"),
         ("users", "many", "number"),
@@ -84,10 +84,10 @@ def test_a_number_between_the_stops_is_taken_as_it_is() -> None:
         ("printed", "maybe", "0, 1"),
     ],
 )
-def test_what_an_address_asks_in_vain_is_told(field: str, value: str, told: str) -> None:
+def test_what_an_address_asks_in_vain_is_told(field: str, value: str, message: str) -> None:
     screen = on.visit("heavy-tails", **{**TINY, field: value})
     [warning] = screen.warning
-    assert words.plain(field) in warning.value and words.plain(value) in warning.value and told in warning.value
+    assert words.plain(field) in warning.value and words.plain(value) in warning.value and message in warning.value
     assert on.chart(screen, "heavy-regret").traces
 
 
@@ -109,9 +109,9 @@ def test_b_grows_and_less_is_thrown_away() -> None:
 
 def test_it_says_which_constants_run_and_what_that_costs() -> None:
     screen = on.visit("heavy-tails", **TINY)
-    told = on.words(screen)
-    assert "reduced constants" in told and "DPRSE κ = 0.0029" in told
-    assert "privacy guarantee" in told and "the proof" in told
+    message = on.words(screen)
+    assert "reduced constants" in message and "DPRSE κ = 0.0029" in message
+    assert "privacy guarantee" in message and "the proof" in message
     change(screen, "toggle", "heavy-printed", True)
     assert now(screen).printed
     assert "constants of the theory" in on.words(screen) and "reduced constants" not in on.words(screen)
@@ -151,8 +151,8 @@ def test_own_arms_are_written_in_the_sidebar() -> None:
     screen = on.change(on.visit("heavy-tails", **TINY, v="0.5"), "text_area", "arms", "pareto(2,1.8),pareto(1,1.8)")
     assert not screen.error and now(screen).instance == now(screen).distribution == "own"
     change(screen, "select_slider", "heavy-v", 0.9)
-    [told] = [error.value for error in screen.main.error]
-    assert "1\\.9" in told and "params" not in told and not screen.warning  # no link was wrong
+    [message] = [error.value for error in screen.main.error]
+    assert "1\\.9" in message and "params" not in message and not screen.warning  # no link was wrong
     assert now(screen).v == 0.5  # refused, and nothing is lost
 
 
@@ -222,14 +222,14 @@ def test_regret_against_v_can_be_stopped() -> None:
     experiment = load_preset("wild-rewards").with_changes(horizon=300)
     shares: list[float] = []
 
-    def told(share: float) -> None:
+    def message(share: float) -> None:
         shares.append(share)
         if share > 0.3:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
         # private: this is what is tested
-        view._points(experiment, told)
+        view._points(experiment, message)
     assert shares == sorted(shares) and shares[-1] < 0.5
     assert set(view._points(experiment, lambda _: None)["v"]) == set(setting.EXPONENTS)
 

@@ -4,7 +4,7 @@ import pytest
 
 from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.policies import registry
-from bandit_core.simulation.beforehand import open_shipped
+from bandit_core.simulation.bundled_results import open_shipped
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import with_companions
 from ui import gallery, words
@@ -44,9 +44,9 @@ def test_no_other_policy_of_the_same_promise_clearly_loses_less_on_home(epsilon:
 @pytest.mark.parametrize("epsilon", [0.3, 8.0])
 def test_home_names_the_methods_and_says_when_a_curator_needs_no_trust(epsilon: float) -> None:
     experiment = gallery.home_experiment(epsilon)
-    told, same = gallery.methods(epsilon), experiment.lines[1].policy == experiment.lines[2].policy
-    assert all(words.plain(line.entry.title) in told for line in experiment.lines)
-    assert ("needs no trust" in told) == same == (epsilon == 8.0)
+    message, same = gallery.methods(epsilon), experiment.lines[1].policy == experiment.lines[2].policy
+    assert all(words.plain(line.entry.title) in message for line in experiment.lines)
+    assert ("needs no trust" in message) == same == (epsilon == 8.0)
     assert experiment.trials >= 500
 
 
@@ -66,6 +66,6 @@ def test_no_curve_of_home_rises_clearly_with_epsilon_and_none_lies_above_one_of_
 def test_what_home_opens_with_ships() -> None:
     """Where this fails, ``python -m benchmarks.first_pictures`` makes the file anew."""
     store = Store(None, 0)
-    store.beforehand = open_shipped()
+    store.bundled_results = open_shipped()
     result = Simulation(with_companions(gallery.home_experiment(1.0)), store).result()
-    assert result.complete and result.beforehand
+    assert result.complete and result.bundled_results

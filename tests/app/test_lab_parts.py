@@ -26,11 +26,11 @@ def stated(policies: dict[str, float | None], horizon: int, trials: int) -> tupl
 
 
 def test_the_sentence_names_the_best_and_the_worst_private_line_and_the_loss_without_privacy() -> None:
-    told, ends = stated({"ucb": None, "heldp-ucb-b": 1.0, "heldp-ucb-l": 1.0, "dp-se": 1.0}, 2000, 20)
+    message, ends = stated({"ucb": None, "heldp-ucb-b": 1.0, "heldp-ucb-l": 1.0, "dp-se": 1.0}, 2000, 20)
     private = sorted(end for name, end in ends.items() if name != "ucb")
-    numbers = [float(text.replace(",", "")) for text in re.findall(r"\*\*([\d.,]+)\*\*", told)]
+    numbers = [float(text.replace(",", "")) for text in re.findall(r"\*\*([\d.,]+)\*\*", message)]
     assert numbers == pytest.approx([private[0], private[-1], ends["ucb"]], rel=0.051)  # two digits
-    assert "ε = 1" in told and "tied" not in told
+    assert "ε = 1" in message and "tied" not in message
 
 
 def test_what_is_not_told_apart_is_called_tied_and_one_run_proves_little() -> None:
@@ -39,8 +39,8 @@ def test_what_is_not_told_apart_is_called_tied_and_one_run_proves_little() -> No
 
 
 def test_without_a_price_the_losses_are_still_stated() -> None:
-    told, ends = stated({"heldp-ucb-b": 1.0}, 500, 5)  # nothing was run for comparison
-    assert re.findall(r"loses ([\d,.]+)", told) and ends
+    message, ends = stated({"heldp-ucb-b": 1.0}, 500, 5)  # nothing was run for comparison
+    assert re.findall(r"loses ([\d,.]+)", message) and ends
 
 
 @pytest.mark.parametrize("page", ["heavy-tails", "contextual"])

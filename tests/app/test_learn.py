@@ -24,9 +24,9 @@ from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.studies.tradeoff import blind_regret
 from ui import runner, state, words
-from ui.learn import coin, crowd, noises, outlier, own_noise, price, promise, quiz, view, whom, wild
+from ui.learn import coin, noises, outlier, own_noise, population, price, promise, quiz, view, whom, wild
 from ui.learn.course import EXTRAS, PARTS, STEPS
-from ui.learn.step import Choice, Number, Step, Told
+from ui.learn.step import Choice, Message, Number, Step
 
 SEEDS = (1, 2, 3, 4, 5)
 EVERY = pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
@@ -66,8 +66,8 @@ def test_a_step_asks_first_and_then_draws_and_tells(step: Step) -> None:
     chart = on.chart(screen, "learn-picture")
     assert chart.traces and len(screen.get_by_key("learn-picture").proto.alt) > 30
     at = step.slider.start
-    told = step.conclude(step.found(at, 0, lambda experiment: simulate(experiment, store=_store)), at)
-    assert told.text in on.words(screen)
+    message = step.conclude(step.found(at, 0, lambda experiment: simulate(experiment, store=_store)), at)
+    assert message.text in on.words(screen)
     assert any(step.exact in text.value for fold in screen.expander for text in fold.markdown)
     for of_a_teacher in (step.notes, step.answer):
         assert not any(of_a_teacher in text.value for fold in screen.expander for text in fold.markdown)
@@ -109,8 +109,8 @@ def test_the_second_part_asks_first_and_opens_the_preset_itself() -> None:
     screen = guess(screen, part)
     assert not screen.warning and on.chart(screen, "learn-second-picture").traces
     assert not [each for each in screen.get("plotly_chart") if each.key == "learn-picture"]  # the step asks still
-    told = part.conclude(part.found(start, 0, lambda experiment: simulate(experiment, store=_store)), start)
-    assert told.text in on.words(screen) and told.verdict == "more"
+    message = part.conclude(part.found(start, 0, lambda experiment: simulate(experiment, store=_store)), start)
+    assert message.text in on.words(screen) and message.verdict == "more"
     on.own(screen, "select_slider", f"learn-{part.name}").set_value(0.3)
     on.run(screen)
     assert on.address(screen) == {"step": str(number), "second": "0.3"}
@@ -224,7 +224,7 @@ def test_a_step_or_a_position_that_is_none_is_told(fields: dict[str, str]) -> No
 
 def test_guesses_are_kept_for_the_visit_only_and_may_be_made_again() -> None:
     screen = guess(at_step(4), STEPS[3])
-    assert STEPS[3].guess.told(2) in screen.caption[1].value or STEPS[3].guess.told(2) in on.words(screen)
+    assert STEPS[3].guess.message(2) in screen.caption[1].value or STEPS[3].guess.message(2) in on.words(screen)
     screen.button(key="learn-next-above").click()
     on.run(screen)
     assert not screen.get("plotly_chart")
@@ -248,7 +248,7 @@ def small(experiment: Experiment) -> Result:
 
 
 @cache
-def measured(name: str, at: float, seed: int) -> tuple[Any, Told, Number]:
+def measured(name: str, at: float, seed: int) -> tuple[Any, Message, Number]:
     step = next(each for each in PARTS + EXTRAS if each.name == name)
     found = step.found(at, seed, small)
     return found, step.conclude(found, at), step.measured(found, at)
@@ -345,63 +345,65 @@ def test_a_sentence_about_runs_says_what_was_measured(name: str) -> None:
     step, seen = next(each for each in PARTS if each.name == name), set()
     for seed in SEEDS:
         for at in step.slider.stops:
-            found, told, _ = measured(name, at, seed)
+            found, message, _ = measured(name, at, seed)
             true = RUNS[name](found, at)
-            assert told.verdict == true["verdict"], (seed, at, told.text)
-            for key, number in told.numbers.items():
-                assert f"{number}" in told.text, (seed, at, key)
+            assert message.verdict == true["verdict"], (seed, at, message.text)
+            for key, number in message.numbers.items():
+                assert f"{number}" in message.text, (seed, at, key)
                 if key in true:
                     value, error = true[key]
                     assert number.value == pytest.approx(value, rel=1e-9, abs=1e-9)
                     assert error is None or number.error == pytest.approx(error, rel=1e-9, abs=1e-9)
             alike = name == "trust" and found.experiment.lines[1].policy == found.experiment.lines[2].policy
-            assert ("needs no trust" if alike else WORDS[name][told.verdict]) in told.text
-            others = [text for verdict, text in WORDS[name].items() if verdict != told.verdict and text]
-            assert not [text for text in others if text in told.text], told.text
-            seen.add(told.verdict)
+            assert ("needs no trust" if alike else WORDS[name][message.verdict]) in message.text
+            others = [text for verdict, text in WORDS[name].items() if verdict != message.verdict and text]
+            assert not [text for text in others if text in message.text], message.text
+            seen.add(message.verdict)
     assert len(seen) >= 2 or name == "choosing"  # else the half of it would not have been tested
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_sentences_about_answers_say_what_was_drawn(seed: int) -> None:
     for at in coin.STEP.slider.stops:
-        right, told, _ = measured("coin", at, seed)
-        assert str(told.numbers["right"]) in told.text and told.numbers["right"] == right
+        right, message, _ = measured("coin", at, seed)
+        assert str(message.numbers["right"]) in message.text and message.numbers["right"] == right
         allowed = 100 * math.exp(at) / (1 + math.exp(at))
         assert abs(right.value - allowed) < 4.5 * math.sqrt(allowed * (100 - allowed) / coin.PEOPLE)
-        assert told.numbers["limit"].value == pytest.approx(allowed, abs=0.051)
-        assert ("more than" in told.text) == (right.value - 50 > 2 * right.error) == (told.verdict == "more")
-    exact = (0.25 / math.tanh(crowd.EPSILON / 2) ** 2 - (crowd.SHARE - 0.5) ** 2) / (crowd.SHARE * (1 - crowd.SHARE))
-    for at in crowd.STOPS:
-        _, told, times = measured("crowd", at, seed)
-        assert all(str(number) in told.text for number in told.numbers.values())
+        assert message.numbers["limit"].value == pytest.approx(allowed, abs=0.051)
+        assert ("more than" in message.text) == (right.value - 50 > 2 * right.error) == (message.verdict == "more")
+    exact = (0.25 / math.tanh(population.EPSILON / 2) ** 2 - (population.SHARE - 0.5) ** 2) / (
+        population.SHARE * (1 - population.SHARE)
+    )
+    for at in population.STOPS:
+        _, message, times = measured("crowd", at, seed)
+        assert all(str(number) in message.text for number in message.numbers.values())
         assert abs(times.value - exact) < 4.5 * times.error
         for name, variance in (("hidden", exact * 0.24), ("open", 0.24)):
-            number = told.numbers[name]
+            number = message.numbers[name]
             assert abs(number.value - 100 * math.sqrt(variance / at)) < 4.5 * number.error
-        assert told.verdict == ("unclear" if times.value - 1 <= 2 * times.error else "more")
+        assert message.verdict == ("unclear" if times.value - 1 <= 2 * times.error else "more")
     for at in noises.STOPS:
-        _, told, times = measured("noises", at, seed)
+        _, message, times = measured("noises", at, seed)
         assert abs(times.value - math.sqrt(at)) < 4.5 * times.error  # by the variances 2n/ε² and 2/ε²
-        assert abs(told.numbers["one"].value - math.sqrt(2)) < 4.5 * told.numbers["one"].error
-        assert ("times" in told.numbers) == (told.verdict == "more") == (times.value - 1 > 2 * times.error)
-        assert all(str(number) in told.text for number in told.numbers.values())
+        assert abs(message.numbers["one"].value - math.sqrt(2)) < 4.5 * message.numbers["one"].error
+        assert ("times" in message.numbers) == (message.verdict == "more") == (times.value - 1 > 2 * times.error)
+        assert all(str(number) in message.text for number in message.numbers.values())
     tips = outlier.tips(seed)
     assert len(tips) == outlier.TIPS and tips[0] == pytest.approx(tips[1:].sum())
     for at in outlier.STOPS:
-        found, told, share = measured("outlier", at, seed)
+        found, message, share = measured("outlier", at, seed)
         assert abs(found.noise.value - math.sqrt(2) * at) < 4.5 * found.noise.error
         assert found.cut == pytest.approx(tips[tips > at].sum())
         assert share.value == pytest.approx(found.noise.value / tips.sum())
-        assert f"{found.noise}" in told.text and ("nothing" in told.text) == (at >= tips[0])
+        assert f"{found.noise}" in message.text and ("nothing" in message.text) == (at >= tips[0])
     real = subject(promise.SUBJECT).real
     assert real is not None
     for at in promise.SAMPLES:
-        found, told, _ = measured("promise", at, seed)
-        bound = told.numbers["bound"]
-        assert str(bound) in told.text and bound.value == pytest.approx(found.lower_bound, rel=0.01)
+        found, message, _ = measured("promise", at, seed)
+        bound = message.numbers["bound"]
+        assert str(bound) in message.text and bound.value == pytest.approx(found.lower_bound, rel=0.01)
         assert found.lower_bound <= real(promise.CLAIM)
-        assert ("it is broken" in told.text) == (found.lower_bound > promise.CLAIM)
+        assert ("it is broken" in message.text) == (found.lower_bound > promise.CLAIM)
 
 
 @EVERY_PART
@@ -468,17 +470,19 @@ def test_a_step_can_be_read_by_a_fifteen_year_old(step: Step) -> None:
     question = step.question.format(at=step.slider.words(step.slider.start))
     for text in (step.idea, question, step.so, step.exercise, step.answer):
         assert grade(text) <= HARDEST_GRADE, (round(grade(text), 1), text)
-    told = f"{step.idea} {question}"
-    sentences = re.split(r"(?<=[.?!])\s", told)
-    assert len(told.split()) / len(sentences) <= SHORTEST_SENTENCE
-    assert not re.search(r"\b(bandit|arm|policy|Bernoulli|stochastic|i\.i\.d)", told)
+    message = f"{step.idea} {question}"
+    sentences = re.split(r"(?<=[.?!])\s", message)
+    assert len(message.split()) / len(sentences) <= SHORTEST_SENTENCE
+    assert not re.search(r"\b(bandit|arm|policy|Bernoulli|stochastic|i\.i\.d)", message)
     assert grade(step.exact) > grade(step.idea)  # the exact statement is a fold away
-    assert view.MINUTES / len(STEPS) * 150 > len(told.split())  # read and tried in its share of the quarter of an hour
+    assert view.MINUTES / len(STEPS) * 150 > len(
+        message.split()
+    )  # read and tried in its share of the quarter of an hour
 
 
 def test_the_back_button_returns_to_the_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also after a guess, which draws a slider that was not there before: nobody has moved it."""
-    monkeypatch.setattr(state, "SOON", 0.0)
+    monkeypatch.setattr(state, "SETTLE_SECONDS", 0.0)
     screen = at_step(5)
     screen.button(key="learn-next-above").click()
     screen = guess(on.run(screen), STEPS[5])

@@ -82,11 +82,11 @@ def test_users_with_budgets_of_their_own_have_no_slider_in_a_lesson() -> None:
 def test_private_lines_are_hidden_until_the_button_is_pressed(controls: str) -> None:
     screen = on.visit("explore", **FIELDS, controls=controls, reveal="off")
     assert [name for name in on.chart(screen).names if name[0] in "–●■"] == ["– UCB"]
-    told = screen.get_by_key("regret-chart").proto.alt + on.words(screen)
+    message = screen.get_by_key("regret-chart").proto.alt + on.words(screen)
     whole = on.visit("explore", **FIELDS, controls=controls)
     numbers = re.findall(r"ends at ([\d.,]+ ± [\d.,]+)", whole.get_by_key("regret-chart").proto.alt)
-    assert len(numbers) == 3 and numbers[0] in told and not [each for each in numbers[1:] if each in told]
-    assert "price" not in told and "times the regret" not in told
+    assert len(numbers) == 3 and numbers[0] in message and not [each for each in numbers[1:] if each in message]
+    assert "price" not in message and "times the regret" not in message
     screen.button(key="reveal-explore").click()
     on.run(screen)
     assert set(on.chart(screen).names) >= {"– UCB", "● HeLDP-UCB-B", "● UCB-CF"}
@@ -108,8 +108,8 @@ def test_on_home_private_lines_are_hidden_too_and_the_lesson_is_the_picture_alon
 
 
 def test_what_reveal_cannot_be_is_told() -> None:
-    told = on.visit("explore", **FIELDS, reveal="perhaps").main.warning[0].value
-    assert "reveal" in told and "perhaps" in told
+    message = on.visit("explore", **FIELDS, reveal="perhaps").main.warning[0].value
+    assert "reveal" in message and "perhaps" in message
 
 
 def test_the_code_for_phones_holds_the_address_of_the_lesson() -> None:

@@ -36,8 +36,8 @@ def test_every_mechanism_is_drawn_and_told(name: str) -> None:
     screen = on.visit("mechanisms", mech=name, **{"with": "none"})
     assert not screen.warning and not screen.error
     assert len(on.chart(screen, f"density-{name}").traces) == 3
-    told = on.words(screen)
-    assert registry()[name].guarantee in told and registry()[name].paper in told
+    message = on.words(screen)
+    assert registry()[name].guarantee in message and registry()[name].paper in message
     formulas = [element.value for element in screen.latex]
     for formula in vars(registry()[name].formulas).values():
         assert any(formula in shown for shown in formulas)
@@ -87,8 +87,8 @@ def test_bad_fields_of_the_address_are_told_with_what_is_allowed() -> None:
 
 
 def test_the_gaussian_is_told_to_cross_the_line_and_pure_ones_are_not() -> None:
-    told = on.words(on.visit("mechanisms", mech="gaussian", **{"with": "none"}))
-    assert "δ = 0.00014" in told  # the exact profile at sd = sqrt(2 ln 125)
+    message = on.words(on.visit("mechanisms", mech="gaussian", **{"with": "none"}))
+    assert "δ = 0.00014" in message  # the exact profile at sd = sqrt(2 ln 125)
     assert "δ = " not in on.words(on.visit("mechanisms"))
     promise = on.chart(on.visit("mechanisms", mech="gaussian", **{"with": "ctl"}), "promise")
     assert np.isnan(promise.y("CTL (Laplace): δ that is needed")[-1])  # nothing left beyond epsilon
@@ -104,8 +104,8 @@ def test_more_users_arrive_and_the_average_comes_close() -> None:
     for _ in range(2):
         screen.button(key="mechanisms-many").click()
         on.run(screen)
-    told = on.words(screen)
-    assert "**2,010**" in told
+    message = on.words(screen)
+    assert "**2,010**" in message
     frame = screen.dataframe[0].value
     assert list(frame["user"]) == list(range(2001, 2011))
     assert set(frame["has"]) <= {0.0, 1.0} and set(frame.iloc[:, 3]) <= {0.0, 1.0}
@@ -116,8 +116,8 @@ def test_running_sums_at_equal_epsilon() -> None:
     error = on.chart(screen, "sums-error")
     counters = [one for one in registry().values() if one.kind == "counter"]
     assert len(error.names) == len(counters)
-    for told in counters:  # the promise that may fail says so
-        assert sum(name.startswith(told.title) and ("δ" in name) != told.pure for name in error.names) == 1
+    for message in counters:  # the promise that may fail says so
+        assert sum(name.startswith(message.title) and ("δ" in name) != message.pure for name in error.names) == 1
     signed, tree = (
         np.mean([registry()[name].started(1.0, 256).variance(count) for count in range(1, 257)])
         for name in ("k-ary", "binary")
@@ -157,17 +157,17 @@ def test_what_is_said_of_counters_and_bandits_follows_from_the_runs() -> None:
 
     def said(batches: float, **means: tuple[float, float, float]) -> tuple[bool, str, str, bool]:
         each = {"dp-ucb": (500, 200, 190), "dp-ucb-bound": (500, 300, 200), "private-ucb": (900, 300, 250), **means}
-        told = " ".join(counted.verdict(noise + np.array([100, *sum(each.values(), ()), batches])[:, None]))
-        helped, ahead = (re.search(rf"{before} (.*?)\.(?: |$)", told) for before in ("trees help", "Ahead of it:"))
-        return "No counter" in told, *(each[1] if each else "" for each in (helped, ahead)), "cannot tell" in told
+        message = " ".join(counted.verdict(noise + np.array([100, *sum(each.values(), ()), batches])[:, None]))
+        helped, ahead = (re.search(rf"{before} (.*?)\.(?: |$)", message) for before in ("trees help", "Ahead of it:"))
+        return "No counter" in message, *(each[1] if each else "" for each in (helped, ahead)), "cannot tell" in message
 
     every = "DP-UCB, DP-UCB-BOUND, Private-UCB"
     assert said(20) == (True, every, "", False)
     assert said(20, **{"dp-ucb": (200, 200, 190)}) == (True, "DP-UCB-BOUND, Private-UCB", "", False)
-    told = " ".join(
+    message = " ".join(
         counted.verdict(noise + np.array([100, *(500, 200, 190), *(300, 500, 200), *(900, 300, 250), 20])[:, None])
     )
-    assert "help DP-UCB, Private-UCB. They harm DP-UCB-BOUND." in told
+    assert "help DP-UCB, Private-UCB. They harm DP-UCB-BOUND." in message
     assert said(190) == (False, every, "", True)
     assert said(195) == (False, every, "", False)  # square roots alone are ahead, with their weaker promise
     assert said(250) == (False, every, "DP-UCB on k-ary trees", False)
@@ -221,10 +221,12 @@ def test_sound_claims_pass_and_are_not_called_proved(subject: str, eps: str) -> 
     screen = on.visit("mechanisms", part="audit", subject=subject, eps=eps, samples="10000", run="1")
     assert not screen.error
     # The wording is what is tested here: that no finding is called a proof.
-    told = on.words(screen)
-    assert "no proof" in screen.success[0].value and "never prove" in told
+    message = on.words(screen)
+    assert "no proof" in screen.success[0].value and "never prove" in message
     flaw = subjects()[subject].flaw
-    assert bool(flaw) == (subject == "ctb-as-printed") and flaw.split(".")[0] in told  # and where one is, it is named
+    assert (
+        bool(flaw) == (subject == "ctb-as-printed") and flaw.split(".")[0] in message
+    )  # and where one is, it is named
 
 
 def test_a_negative_control_opens_where_the_audit_catches_it() -> None:
@@ -262,8 +264,8 @@ def test_controls_and_pictures_of_all_parts_have_words_and_one_says_what_is_not_
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
     assert len(controls) >= 5
     assert [element.label for element in controls if not element.help.strip()] == []
-    told = [chart.proto.alt for chart in screen.get("plotly_chart")]
-    assert told and all(len(text) > 30 and any(mark.isdigit() for mark in text) for text in told)
+    message = [chart.proto.alt for chart in screen.get("plotly_chart")]
+    assert message and all(len(text) > 30 and any(mark.isdigit() for mark in text) for text in message)
     said = [name for name, sentence in words.PUBLIC.items() if sentence in on.words(screen)]
     assert said == (list(words.PUBLIC) if part == "answers" else [])  # once, and not on every part
 

@@ -53,9 +53,9 @@ def test_every_page_names_the_same_methods(epsilon: float) -> None:
 def test_your_numbers_finds_the_same_methods_on_the_same_arms(epsilon: float) -> None:
     """By its own contest, which is the one that made the table; it says so where others are as good."""
     asked = {"base": "80", "lifts": "-25, -25, -50, -50", "users": "10000", "eps": f"{epsilon:g}"}
-    told = on.words(on.visit("your-numbers", **asked))
+    message = on.words(on.visit("your-numbers", **asked))
     for method in best_by_trust.at(epsilon).values():
-        assert f"with **{words.plain(method.title)}" in told
+        assert f"with **{words.plain(method.title)}" in message
 
 
 def test_a_shared_link_shows_the_picture_that_was_shared() -> None:

@@ -182,9 +182,9 @@ def test_users_who_share_nothing_stand_at_0(law: str, zero: bool) -> None:
         {"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": notation.read_lines(f"heldp-ucb-b({law})")}
     ).lines[0]
     figure = charts.density_chart(drawn.epsilon, None)
-    told = {str(text): float(place) for trace in figure.data if trace.text is not None
+    message = {str(text): float(place) for trace in figure.data if trace.text is not None
             for text, place in reversed(list(zip(trace.text, trace.x, strict=True)))}  # fmt: skip
-    assert [place for text, place in told.items() if "shares nothing" in text] == [0.0] * zero
+    assert [place for text, place in message.items() if "shares nothing" in text] == [0.0] * zero
     assert figure.layout.xaxis.type == ("category" if law.startswith("discrete") else "linear")
 
 
@@ -256,8 +256,8 @@ def test_too_expensive_for_this_server_is_told_in_words(monkeypatch: pytest.Monk
         monkeypatch.setenv("LAB_MAX_STEPS", limit)
         for page in on.PAGES:
             screen = on.visit(page, arms="0.9,0.5", lines="ucb", T="1e7", n="50")
-            told = on.words(screen)
-            assert page in others or "steps" in told
+            message = on.words(screen)
+            assert page in others or "steps" in message
             assert "Run" not in [button.label for button in screen.main.button]
     monkeypatch.setenv("LAB_MAX_STEPS", "plenty")
     assert "whole number" in on.words(on.visit())

@@ -26,17 +26,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def statements(screen: on.AppTest) -> list[str]:
     """The verdicts on the page, by the words of their badges."""
     known = ("not confirmed", "inconclusive", "not checked", "compatible", "confirmed")
-    told = [element.value for element in screen.main.markdown if "-badge[" in element.value]
-    return [next(word for word in known if text.endswith(f" {word}]")) for text in told if "users" not in text]
+    message = [element.value for element in screen.main.markdown if "-badge[" in element.value]
+    return [next(word for word in known if text.endswith(f" {word}]")) for text in message if "users" not in text]
 
 
 def test_the_first_view_is_a_figure_with_reported_numbers_beside_ours() -> None:
     screen = on.visit("papers")
-    told = on.words(screen)
+    message = on.words(screen)
     assert "Figure 1c" in screen.subheader[0].value
     found = claims.verdicts(papers.figures()["ren-1c"])
     ours = words.plain(found[0].measured)
-    assert "**1\\.6**" in told and f"**{ours}**" in told and f"{words.number(6e6)} " in told
+    assert "**1\\.6**" in message and f"**{ours}**" in message and f"{words.number(6e6)} " in message
     assert statements(screen) == [verdict.held for verdict in found]
     chart, shipped = on.chart(screen, "paper-figure"), reproductions.load("ren-1c")
     for number, name in enumerate(("– UCB, no privacy", "● HeLDP-UCB-B", "● HeLDP-UCB-L")):
@@ -51,12 +51,12 @@ def test_the_first_view_is_a_figure_with_reported_numbers_beside_ours() -> None:
 
 def test_the_tally_counts_every_statement() -> None:
     every = [verdict for figure in papers.figures().values() for verdict in claims.verdicts(figure)]
-    told = on.words(on.visit("papers"))
+    message = on.words(on.visit("papers"))
     numbers = [verdict.held for verdict in every if verdict.about_a_number]
     orders = [verdict.held for verdict in every if not verdict.about_a_number and verdict.held != "not checked"]
     assert "compatible" not in orders and len(numbers) >= 8
-    assert f"{len(orders)} statements on orders and shapes: {orders.count('confirmed')} confirmed" in told
-    assert f"{len(numbers)} printed numbers and extremes: {numbers.count('confirmed')} confirmed" in told
+    assert f"{len(orders)} statements on orders and shapes: {orders.count('confirmed')} confirmed" in message
+    assert f"{len(numbers)} printed numbers and extremes: {numbers.count('confirmed')} confirmed" in message
 
 
 @pytest.mark.parametrize("figure", [paper.figures[-1].name for paper in papers.papers()])
@@ -70,11 +70,11 @@ def test_every_figure_opens_by_its_address(figure: str) -> None:
 
 
 def test_every_test_and_every_reading_is_told() -> None:
-    told = on.words(on.visit("papers", figure="tossou-2b")).replace("\\", "")
+    message = on.words(on.visit("papers", figure="tossou-2b")).replace("\\", "")
     for verdict in claims.verdicts(papers.figures()["tossou-2b"]):
-        assert verdict.test is not None and verdict.test.words in told and verdict.explained in told
+        assert verdict.test is not None and verdict.test.words in message and verdict.explained in message
         for name, other in verdict.readings:
-            assert f"reading: {claims.reading_words(name, other)}" in told
+            assert f"reading: {claims.reading_words(name, other)}" in message
 
 
 def test_a_reading_is_drawn_in_place_of_the_figure() -> None:
@@ -142,8 +142,8 @@ def test_a_filter_that_leaves_nothing_says_so() -> None:
 
 def test_a_broken_link_is_told_and_opens_the_first_figure() -> None:
     screen = on.visit("papers", paper="nobody", figure="9z", held="maybe")
-    told = "\n".join(each.value for each in screen.warning)
-    assert all(words in told for words in ("nobody", "'9z'", "maybe", "ren\\-2020", "inconclusive"))
+    message = "\n".join(each.value for each in screen.warning)
+    assert all(words in message for words in ("nobody", "'9z'", "maybe", "ren\\-2020", "inconclusive"))
     assert "Figure 1c" in screen.subheader[0].value
 
 

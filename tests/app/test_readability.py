@@ -16,7 +16,7 @@ from ui import menu
 PAGES = [page.name for page in menu.pages() if page.section != "Reference"]  # tests/app/test_learn.py judges the course
 WRITTEN = ("title", "markdown", "caption", "info", "warning")
 SYLLABLES = pyphen.Pyphen(lang="en_US")
-MOST_WORDS, MOST_GRADE, FEWEST_WORDS = 30, 8.0, 5
+MAX_WORDS, MAX_GRADE, FEWEST_WORDS = 30, 8.0, 5
 
 
 def outside_folds(block: Any) -> Iterator[Any]:
@@ -53,5 +53,5 @@ def test_a_page_is_plain_english(page: str) -> None:
     helps = [element.help for element in outside_folds(screen.main) if getattr(element, "help", "")]
     found = [part for text in (*seen, *helps) for part in sentences(text)]
     assert len(found) >= 3
-    assert [part for part in found if len(words(part)) > MOST_WORDS] == []
-    assert statistics.median(map(grade, found)) <= MOST_GRADE
+    assert [part for part in found if len(words(part)) > MAX_WORDS] == []
+    assert statistics.median(map(grade, found)) <= MAX_GRADE

@@ -165,11 +165,11 @@ def test_a_long_run_is_told_for_more_cores_too(monkeypatch: pytest.MonkeyPatch) 
     seconds = Simulation(links.read(long)[0]).missing_seconds
     many, here = (words.duration(seconds / cores) for cores in (runner.MANY_CORES, 2))
     assert seconds / 2 > runner.LONG_SECONDS and many != here
-    told = on.words(on.visit(**long))
-    assert here in told and f"{runner.MANY_CORES} cores" in told and many in told
+    text = on.words(on.visit(**long))
+    assert here in text and f"{runner.MANY_CORES} cores" in text and many in text
     monkeypatch.setenv("LAB_JOBS", str(runner.MANY_CORES))
-    told = on.words(on.visit(**long))
-    assert many in told and f"{runner.MANY_CORES} cores" not in told
+    text = on.words(on.visit(**long))
+    assert many in text and f"{runner.MANY_CORES} cores" not in text
 
 
 def test_looking_only_at_the_drawing_does_not_count_as_another_experiment() -> None:

@@ -40,8 +40,8 @@ def test_any_text_in_any_field(page: str, fields: dict[str, str]) -> None:
 
 @pytest.mark.parametrize(("page", "field"), [("heavy-tails", "v"), ("heavy-tails", "law"), ("contextual", "beta")])
 def test_a_field_that_cannot_be_used_is_told(page: str, field: str) -> None:
-    told = " ".join(alert.value for alert in on.visit(page, **{**on.SMALL, field: "wild"}).main.warning)
-    assert field in told
+    message = " ".join(alert.value for alert in on.visit(page, **{**on.SMALL, field: "wild"}).main.warning)
+    assert field in message
 
 
 def shown(screen) -> list[str]:  # type: ignore[no-untyped-def]
@@ -56,8 +56,8 @@ def drawn(page: str, link: dict[str, str]) -> AppTest:
     screen = on.visit(page, **{**link, "T": "20", "n": "2"})
     assert len(screen.title) == 1
     _, problems = links.read({**link, "T": "20", "n": "2"})
-    told = " ".join(alert.value for alert in screen.main.warning)
-    assert all(words.plain(problem.path) in told for problem in problems[:3]), (problems, told)
+    message = " ".join(alert.value for alert in screen.main.warning)
+    assert all(words.plain(problem.path) in message for problem in problems[:3]), (problems, message)
     return screen
 
 
@@ -213,8 +213,8 @@ def test_a_lesson_is_the_picture_alone_and_its_link_says_so() -> None:
     lines = [[trace["y"] for trace in each if trace["legendgroup"].startswith("line-")] for each in curves]
     assert [values for values in lines[1] if values in lines[0]] == lines[0] and len(lines[0]) == 6
     assert on.address(lesson) == {**fields, "controls": "off"}
-    told = on.visit("explore", **fields, controls="<b>").main.warning[0].value
-    assert "controls" in told and "<b>" not in told
+    message = on.visit("explore", **fields, controls="<b>").main.warning[0].value
+    assert "controls" in message and "<b>" not in message
 
 
 def test_links_carry_what_the_page_itself_asks() -> None:

@@ -19,7 +19,7 @@ from ui.site import build, frame, learn
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # it is written once
 APP = "https://lab.example/app"
-MOST_BYTES = 300_000  # of a page and the picture it begins with: 1.5 s at 1.6 Mbit/s, without compression
+MAX_BYTES = 300_000  # of a page and the picture it begins with: 1.5 s at 1.6 Mbit/s, without compression
 
 
 class Page(HTMLParser):
@@ -34,21 +34,21 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = dict(attrs)
+        message = dict(attrs)
         self.tags.append(tag)
-        self.names |= {told["id"] or ""} if "id" in told else set()
+        self.names |= {message["id"] or ""} if "id" in message else set()
         if tag == "a":
-            self.links.append(told["href"] or "")
+            self.links.append(message["href"] or "")
         if tag == "img":
-            self.pictures.append(told)
-        assert not any(name.startswith("on") or name == "style" for name in told), told
+            self.pictures.append(message)
+        assert not any(name.startswith("on") or name == "style" for name in message), message
 
 
 @pytest.fixture(scope="module", autouse=True)
 def few_pictures() -> Iterator[None]:
     """Two pictures of a step are like twelve, and three papers like all."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learn, "MOST_STOPS", 2)
+        patch.setattr(learn, "MAX_STOPS", 2)
         some = papers.papers()[::5]
         patch.setattr(papers, "papers", lambda: some)
         yield
@@ -99,7 +99,7 @@ def test_a_page_and_its_first_picture_are_small(pages: dict[Path, Page]) -> None
         at_once = [path.parent / str(each["src"]) for each in page.pictures if each.get("loading") != "lazy"]
         assert len(at_once) <= 1
         if path.parent.name != "lessons" or path.name == "index.html":
-            assert sum(os.path.getsize(each) for each in (path, *at_once)) < MOST_BYTES, path
+            assert sum(os.path.getsize(each) for each in (path, *at_once)) < MAX_BYTES, path
 
 
 def test_every_position_of_a_step_has_its_button_its_picture_and_its_sentence(pages: dict[Path, Page]) -> None:
@@ -107,7 +107,7 @@ def test_every_position_of_a_step_has_its_button_its_picture_and_its_sentence(pa
     assert len(found) == len(STEPS)
     assert sum(len(page.pictures) for page in found) == sum(len(learn.shown(step)) for step in PARTS)
     for step in PARTS:
-        assert step.slider.start in learn.shown(step) and len(learn.shown(step)) <= learn.MOST_STOPS
+        assert step.slider.start in learn.shown(step) and len(learn.shown(step)) <= learn.MAX_STOPS
         assert any({f"{step.name}-{place}" for place in range(len(learn.shown(step)))} <= page.names for page in found)
 
 
@@ -126,9 +126,9 @@ def test_without_an_app_nothing_leads_into_one(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_refused_before_anything_is_computed(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as message:
         build.write(str(tmp_path / "file"), run=lambda positions: pytest.fail("computed"))
-    assert told.value.issues[0].path == "out"
+    assert message.value.issues[0].path == "out"
     with pytest.raises(InputError):
         build.write(str(tmp_path / "site"), lessons=("nothing",))
 

@@ -55,16 +55,16 @@ def test_curves_and_level_lines_are_drawn(table):
     ids=["empty", "no text", "another table", "too large"],
 )
 def test_anything_else_is_refused(content, path):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as message:
         read_study_table(content)
-    assert told.value.issues[0].path == path
+    assert message.value.issues[0].path == path
 
 
 def test_a_table_with_words_for_numbers_is_refused(table):
     bad = to_csv(table.assign(mean="much")).encode()
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as message:
         read_study_table(bad)
-    assert told.value.issues[0].path == "columns.mean"
+    assert message.value.issues[0].path == "columns.mean"
 
 
 def test_the_page_draws_it_and_forgets_it(table):

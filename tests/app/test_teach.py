@@ -128,7 +128,7 @@ def test_answers_stand_on_the_teachers_sheet_alone(kind: str) -> None:
 @pytest.mark.slow
 def test_all_lessons_are_one_small_file_that_asks_nobody() -> None:
     page = offline.page(LESSONS)
-    assert len(page.encode()) <= offline.MOST_BYTES
+    assert len(page.encode()) <= offline.MAX_BYTES
     assert "<script" not in page and not re.search(r"(src|href)=\"(?!data:|#)", page)
     assert "default-src 'none'" in page
     for step in LESSONS:
@@ -138,9 +138,9 @@ def test_all_lessons_are_one_small_file_that_asks_nobody() -> None:
 def test_slides_ask_and_answer_by_turns() -> None:
     lessons = (STEPS[1], STEPS[2])
     page = printed.slides(lessons)
-    asked, told = page.split("<section>")[1::2], page.split("<section>")[2::2]
-    assert len(asked) == len(told) == len(lessons) and "<script" not in page
-    for step, question, answer in zip(lessons, asked, told, strict=True):
+    asked, message = page.split("<section>")[1::2], page.split("<section>")[2::2]
+    assert len(asked) == len(message) == len(lessons) and "<script" not in page
+    for step, question, answer in zip(lessons, asked, message, strict=True):
         assert step.idea.split("**")[0] in question and step.so not in question
         assert step.so in answer and "<img" in answer
 

@@ -105,8 +105,8 @@ def test_a_card_shows_formula_value_and_picture_of_the_bound(axis: str) -> None:
     assert entry is not None
     screen = on.visit("theory", bound=key, axis=axis, **TRUST)
     assert card(screen).strip("$\n") == entry.bound.formula
-    told = on.words(screen)
-    assert entry.bound.words in told and entry.bound.source in told and status_words(entry.bound) in told
+    message = on.words(screen)
+    assert entry.bound.words in message and entry.bound.source in message and status_words(entry.bound) in message
     curve = on.chart(screen, "theory-chart")
     (trace,) = curve.traces
     values = on.chart(screen, "theory-chart").y(trace["name"])
@@ -128,9 +128,9 @@ def test_a_card_shows_formula_value_and_picture_of_the_bound(axis: str) -> None:
 )
 def test_no_more_is_said_of_a_value_than_its_status_allows(key: str, said: str) -> None:
     """The wording is what is tested."""
-    told = on.words(on.visit("theory", bound=key, **TRUST))
-    assert said in told
-    assert told.count("lost rewards at") == said.startswith("lost rewards")
+    message = on.words(on.visit("theory", bound=key, **TRUST))
+    assert said in message
+    assert message.count("lost rewards at") == said.startswith("lost rewards")
 
 
 @pytest.mark.parametrize("key", ["instantaneous-basu-theorem-2-any", "central-basu-theorem-3-any"])
@@ -171,16 +171,16 @@ def test_a_wrong_field_is_told_and_the_default_stands_in(field: str) -> None:
 
 def test_every_erratum_is_listed_with_command_and_live_result() -> None:
     screen = on.visit("errata")
-    told = on.words(screen)
+    message = on.words(screen)
     counts = {kind: sum(erratum.kind == kind for erratum in errata()) for kind in KINDS}
-    assert f"**{counts['error']} of {counts['error']}** " in told
-    assert f"**{counts['sharpening']}** " in told and f"**{counts['misprint']}** " in told
+    assert f"**{counts['error']} of {counts['error']}** " in message
+    assert f"**{counts['sharpening']}** " in message and f"**{counts['misprint']}** " in message
     codes = [block.value for block in screen.code]
     for erratum in errata():
         assert (erratum.command in codes) == (erratum.kind not in ("misprint", "withdrawn"))
-        assert erratum.printed in told and erratum.corrected in told
+        assert erratum.printed in message and erratum.corrected in message
     checked = [each.check() for each in errata() if each.evidence is not None]
-    assert all(each.words.partition(": ")[2] in told for each in checked)
+    assert all(each.words.partition(": ")[2] in message for each in checked)
     assert sum(code.startswith("def ") for code in codes) == counts["error"] + counts["sharpening"]
     signs = [box.label.split(":")[1] for box in screen.expander if box.label.startswith(":material/")]
     assert signs.count("material/visibility") == counts["misprint"] + counts["withdrawn"]

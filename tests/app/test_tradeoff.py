@@ -75,9 +75,9 @@ def test_the_search_answers_side_by_side() -> None:
     screen = on.visit("tradeoff", **SHARED, goal="price", limit="3")
     screen.toggle(key="goal-search").set_value(True)
     on.run(screen)
-    told = on.words(screen)
-    assert "● HeLDP\\-UCB\\-B: ε = **" in told and "■ DP\\-SE" in told
-    before = told
+    message = on.words(screen)
+    assert "● HeLDP\\-UCB\\-B: ε = **" in message and "■ DP\\-SE" in message
+    before = message
     on.run(screen)
     assert on.words(screen) == before  # the same question, the same answer
     assert on.address(screen)["limit"] == "3"
@@ -173,8 +173,8 @@ def test_the_map_shows_who_wins_and_names_who_takes_no_part() -> None:
     assert (drawn == cells).all() and found.privacy == "local"
     strokes = [trace for trace in chart.traces if trace["type"] == "scatter"]
     assert sum(len(trace["x"]) for trace in strokes) == sum(not first.clear for row in found.first for first in row)
-    told = on.words(screen).split("Left out")[1:]
-    assert "DP\\-SE" in told[0] and "DP\\-UCB\\-INT" in told[1]
+    message = on.words(screen).split("Left out")[1:]
+    assert "DP\\-SE" in message[0] and "DP\\-UCB\\-INT" in message[1]
 
 
 def _swept(screen: AppTest, lines: str) -> SweepResult:
@@ -192,20 +192,20 @@ def test_labels_are_names_in_the_verdict_whatever_they_say() -> None:
     arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4)]
     for trials in (1, 8):
         experiment = Experiment.model_validate({"arms": arms, "lines": lines, "horizon": 500, "trials": trials})
-        told = tradeoff_view.verdict(Sweep(experiment, (0.1, 1.0, 10.0)).run()).replace("\\", "")
-        unquoted = re.sub("“[^”]*”", "", told)
-        assert (trials == 1 or "“" in told) and not any(label in unquoted for label in labels)
-        assert ("single run" in told) == (trials == 1)
+        message = tradeoff_view.verdict(Sweep(experiment, (0.1, 1.0, 10.0)).run()).replace("\\", "")
+        unquoted = re.sub("“[^”]*”", "", message)
+        assert (trials == 1 or "“" in message) and not any(label in unquoted for label in labels)
+        assert ("single run" in message) == (trials == 1)
 
 
 def test_the_verdict_states_the_price_at_both_ends_and_calls_equal_what_is_not_told_apart() -> None:
     screen = on.visit("tradeoff", **(SHARED | {"lines": "ucb,heldp-ucb-b(1)", "from": "0.1", "to": "10"}))
-    told = re.search(r"the regret of \*\*HeLDP.*", on.words(screen), re.IGNORECASE)
+    message = re.search(r"the regret of \*\*HeLDP.*", on.words(screen), re.IGNORECASE)
     on.unfold(screen, "tradeoff-more")
     [table] = [each.value for each in screen.main.dataframe if "price" in each.value]
     price = {row["ε"]: float(row["price"].split(" ")[0]) for row in table.to_dict("records")}
-    assert told is not None and "tied with no privacy at ε = 10" in told[0]
-    [stated] = re.findall(r"\*\*([\d.]+) times\*\* the regret without privacy at ε = 0.1", told[0])
+    assert message is not None and "tied with no privacy at ε = 10" in message[0]
+    [stated] = re.findall(r"\*\*([\d.]+) times\*\* the regret without privacy at ε = 0.1", message[0])
     assert float(stated) == pytest.approx(price[0.1], rel=0.051) and price[10.0] == pytest.approx(1, abs=0.2)
 
 

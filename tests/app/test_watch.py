@@ -17,7 +17,7 @@ from ui.watch.frames import NUMBERS, ROWS, frames, message_frames, users_watched
 
 ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.7)]
 MANY = [{"kind": "bernoulli", "mean": 0.9 - 0.02 * place} for place in range(30)]
-MOST_BYTES = 300_000
+MAX_BYTES = 300_000
 ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
 
 
@@ -36,7 +36,7 @@ def unpacked(text: str, kind: str = "<f2") -> np.ndarray:
 def test_two_thousand_users_are_small_to_send(name: str) -> None:
     data = frames(experiment_of(name, MANY), 0, "#123456")
     assert data["users"] == 2000 and len(data["means"]) == ROWS and len(data["names"]) == ROWS + 1
-    assert len(json.dumps(data, ensure_ascii=False).encode()) <= MOST_BYTES
+    assert len(json.dumps(data, ensure_ascii=False).encode()) <= MAX_BYTES
 
 
 @pytest.mark.parametrize("name", ["ucb", "ts-cf", "dp-imed", "dp-ucb"])
@@ -48,10 +48,10 @@ def test_frames_say_what_the_record_says(name: str) -> None:
     assert np.allclose(unpacked(data["regret"], "<f4"), run.regret, rtol=1e-6)
     assert np.array_equal(unpacked(data["felt"]), run.rewards)
     for part, values in {"estimate": run.estimates, "low": run.lows, "high": run.highs}.items():
-        told = unpacked(data[part]).reshape(values.shape)
+        message = unpacked(data[part]).reshape(values.shape)
         seen = np.abs(values) < 60_000  # beyond, half precision says infinity
-        assert np.array_equal(np.isnan(told), np.isnan(values))
-        assert np.allclose(told[seen], values[seen], rtol=1e-3, atol=1e-6)
+        assert np.array_equal(np.isnan(message), np.isnan(values))
+        assert np.allclose(message[seen], values[seen], rtol=1e-3, atol=1e-6)
     decider = unpacked(data["decider"] or data["high"]).reshape(run.indices.shape)
     known = np.isfinite(run.indices) & (np.abs(run.indices) < 60_000)
     assert np.allclose(decider[known], run.indices[known], rtol=1e-3, atol=1e-6)
@@ -77,12 +77,12 @@ def test_messages_of_users_with_features_are_those_that_are_sent(name: str) -> N
     experiment = Experiment.model_validate({"version": 1, **document})
     data = message_frames(experiment, 0, "#123456")
     users = private_reports.first_users(experiment.contexts, experiment.seed, data["users"])
-    told = private_reports.messages(experiment, 0, users)
-    assert np.allclose(unpacked(data["sent"]).reshape(-1, 3), told.sent[:, :3], rtol=1e-3, atol=1e-6)
-    assert np.allclose(unpacked(data["truth"]).reshape(-1, 3), told.truth[:, :3], rtol=1e-3, atol=1e-6)
+    message = private_reports.messages(experiment, 0, users)
+    assert np.allclose(unpacked(data["sent"]).reshape(-1, 3), message.sent[:, :3], rtol=1e-3, atol=1e-6)
+    assert np.allclose(unpacked(data["truth"]).reshape(-1, 3), message.truth[:, :3], rtol=1e-3, atol=1e-6)
     averages = unpacked(data["estimate"]).reshape(-1, 4)
     assert np.isnan(averages[0]).all()
-    assert np.allclose(averages[-1], told.sent[:-1].mean(axis=0), rtol=1e-3, atol=1e-5)
+    assert np.allclose(averages[-1], message.sent[:-1].mean(axis=0), rtol=1e-3, atol=1e-5)
     assert np.array_equal(unpacked(data["shown"], "<u2"), users.arms)
     assert not data["regret"]
 

@@ -82,9 +82,9 @@ def test_plain_text_has_no_markup_left(text: str) -> None:
 
 
 def test_problems_are_listed_up_to_a_limit() -> None:
-    told = words.issues([Issue(f"arms[{place}]", "<b>", "no") for place in range(11)], most=8)
-    assert len(told.splitlines()) == 9
-    assert " 3 " in told.splitlines()[-1] and "<b>" not in told
+    message = words.issues([Issue(f"arms[{place}]", "<b>", "no") for place in range(11)], most=8)
+    assert len(message.splitlines()) == 9
+    assert " 3 " in message.splitlines()[-1] and "<b>" not in message
 
 
 def result(private: np.ndarray, free: np.ndarray, **changes: object) -> Result:
@@ -113,14 +113,14 @@ FREE = np.array([100.0, 110.0, 90.0, 105.0, 95.0, 100.0])
 
 def test_the_verdict_gives_ratio_and_rewards() -> None:
     made = result(2.0 * FREE + [9, -9, 9, -9, 9, -9], FREE)
-    told = "At ε = 2, **“x”** has about **2 times** the regret of “free”, 100 more lost rewards in 1,000 users."
-    assert words.verdict(made) == told
+    message = "At ε = 2, **“x”** has about **2 times** the regret of “free”, 100 more lost rewards in 1,000 users."
+    assert words.verdict(made) == message
 
 
 def test_the_verdict_does_not_claim_a_difference_that_is_not_there() -> None:
-    told = words.verdict(result(FREE[::-1] + 2, FREE))
-    assert "**“x”**" in told and "in 6 trials" in told
-    assert "more" not in told and "fewer" not in told
+    message = words.verdict(result(FREE[::-1] + 2, FREE))
+    assert "**“x”**" in message and "in 6 trials" in message
+    assert "more" not in message and "fewer" not in message
 
 
 @given(st.integers(2, 40), st.floats(-0.5, 0.5), st.integers(0, 10_000))
@@ -131,18 +131,18 @@ def test_the_verdict_follows_the_errors(trials: int, shift: float, seed: int) ->
     made = result(private, free)
     ratio, _ = made.lines[1].ratio_to(made.lines[0])
     low, high = made.lines[1].difference_interval(made.lines[0])
-    told = words.verdict(made)
+    message = words.verdict(made)
     sure = low > 0 or high < 0
-    assert ("more lost" in told) == (sure and ratio > 1)
-    assert ("fewer lost" in told) == (sure and ratio < 1)
-    assert ("tied" in told) != sure
+    assert ("more lost" in message) == (sure and ratio > 1)
+    assert ("fewer lost" in message) == (sure and ratio < 1)
+    assert ("tied" in message) != sure
 
 
 def test_a_price_surely_below_one_says_how_that_can_be() -> None:
     made = result(0.8 * FREE, FREE)
-    told = words.verdict(made)
+    message = words.verdict(made)
     [row] = [row for row in summaries(made) if row.line == 1]
-    assert "**0.8 times** the regret of “free”" in told and told.endswith(words.below_one(row, made) + ".")
+    assert "**0.8 times** the regret of “free”" in message and message.endswith(words.below_one(row, made) + ".")
     assert words.below_one(row, made)  # and nothing where it is not sure, or above 1
     for ends in (FREE[::-1] - 2, 1.2 * FREE):
         other = result(ends, FREE)
@@ -174,22 +174,22 @@ def test_a_large_ratio_to_next_to_nothing_is_not_called_undecided() -> None:
 
 
 def test_one_run_proves_little() -> None:
-    told = words.verdict(result(np.array([300.0]), np.array([100.0])))
-    assert "single run" in told and "proves little" in told and "lost rewards" not in told
+    message = words.verdict(result(np.array([300.0]), np.array([100.0])))
+    assert "single run" in message and "proves little" in message and "lost rewards" not in message
 
 
 def test_without_a_baseline_only_the_loss_is_told() -> None:
     lone = result(FREE, FREE)
     experiment = lone.experiment.with_changes(lines=lone.experiment.spec()["lines"][:1])
-    told = words.verdict(Result(experiment, lone.times, lone.lines[:1]))
-    assert told == "**“free”** loses 100.0 ± 2.9 rewards in 1,000 users."
+    message = words.verdict(Result(experiment, lone.times, lone.lines[:1]))
+    assert message == "**“free”** loses 100.0 ± 2.9 rewards in 1,000 users."
 
 
 def test_without_a_price_the_best_and_the_worst_are_told() -> None:
     made = result(2 * FREE, FREE)
     lines = [dict(line, policy="ucb", epsilon=None) for line in made.experiment.spec()["lines"]]
-    told = words.verdict(replace(made, experiment=made.experiment.with_changes(lines=lines)))
-    assert told == "**“free”** loses 100.0 ± 2.9 rewards in 1,000 users, **“x”** loses 200 ± 6."
+    message = words.verdict(replace(made, experiment=made.experiment.with_changes(lines=lines)))
+    assert message == "**“free”** loses 100.0 ± 2.9 rewards in 1,000 users, **“x”** loses 200 ± 6."
 
 
 def test_a_preview_speaks_of_fewer_users_only_where_there_are_fewer() -> None:
@@ -236,14 +236,14 @@ def test_what_one_answer_of_a_person_may_spend_is_told_as_arithmetic() -> None:
     with_delta = Experiment.model_validate(
         {**experiment.spec(), "lines": [{"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": 2.0}}]}
     )
-    told = budget_panel.arithmetic(with_delta, 0)  # 1e-6 / 5 / e^1.6 = 4.04e-8
-    assert "2 / 5 = **0.4**" in told and "**4e-08**" in told and "δ = 1e-6" in told
+    message = budget_panel.arithmetic(with_delta, 0)  # 1e-6 / 5 / e^1.6 = 4.04e-8
+    assert "2 / 5 = **0.4**" in message and "**4e-08**" in message and "δ = 1e-6" in message
     many = experiment.with_changes(visits=1000)
     assert f"{accounting.tight_part(2.0, 1000, 1e-6):.4g}" in budget_panel.arithmetic(many, 2)
 
 
 def test_the_line_above_a_page_says_how_people_come_where_that_is_not_the_usual() -> None:
-    told = {name: words.summary(load_preset(name)) for name in ("default", "a-daily-batch", "people-who-come-back")}
-    assert words.coming(1000, 0, 1) in told["a-daily-batch"]
-    assert words.coming(1, 0, 5) in told["people-who-come-back"]
-    assert words.coming(1, 0, 1) not in told["default"]
+    message = {name: words.summary(load_preset(name)) for name in ("default", "a-daily-batch", "people-who-come-back")}
+    assert words.coming(1000, 0, 1) in message["a-daily-batch"]
+    assert words.coming(1, 0, 5) in message["people-who-come-back"]
+    assert words.coming(1, 0, 1) not in message["default"]

@@ -34,7 +34,7 @@ from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found,
 from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import RollOut, RollOutQuestion, roll_outs
 from bandit_core.theory import best_arm
-from ui import render_lock, runner, theme
+from ui import page_lock, runner, theme
 from ui.your_numbers import answers, inputs, one_page, planned, summary, until
 from ui.your_numbers.inputs import Asked, Setting
 
@@ -47,18 +47,18 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What a server would write into its log; no test may leave a warning there. All is computed on the spot."""
     monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)
     monkeypatch.setattr(inputs, "TRIALS", 60)
-    told: list[str] = []
+    message: list[str] = []
 
     class Keeper(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if record.threadName != "MainThread":  # that is AppTest's own, which is no server
-                told.append(record.getMessage())
+                message.append(record.getMessage())
 
     keeper = Keeper(logging.WARNING)
     logging.getLogger().addHandler(keeper)
-    yield told
+    yield message
     logging.getLogger().removeHandler(keeper)
-    assert not told
+    assert not message
 
 
 def upload(screen: AppTest, data: bytes, key: str = "own-file") -> AppTest:
@@ -71,10 +71,10 @@ def upload(screen: AppTest, data: bytes, key: str = "own-file") -> AppTest:
 
 def test_typed_rates_are_answered_in_their_unit_and_kept_in_the_address() -> None:
     screen = on.visit("your-numbers", **QUICK, base="10", lifts="20,-50", unit="clicks")
-    told = on.words(screen)
-    assert all(part in told for part in ("** 10%", "** 12%", "** 5%"))
-    assert re.search(r"\*\*[\d,.]+ clicks\*\* [a-z]+ 400 ", told)
-    assert all(PROMISES[privacy].who in told for privacy in ("local", "central"))
+    message = on.words(screen)
+    assert all(part in message for part in ("** 10%", "** 12%", "** 5%"))
+    assert re.search(r"\*\*[\d,.]+ clicks\*\* [a-z]+ 400 ", message)
+    assert all(PROMISES[privacy].who in message for privacy in ("local", "central"))
     assert on.address(screen)["lifts"] == "20,-50" and on.address(screen)["unit"] == "clicks"
     names = on.chart(screen, "own-chart").names
     assert [name.partition(":")[0] for name in names[:3]] == [
@@ -94,11 +94,11 @@ def _answered(**address: str) -> tuple[AppTest, answers.Reply]:
 
 def test_the_card_names_the_best_method_and_all_others_are_one_click_away() -> None:
     screen, answer = _answered()
-    told = on.words(screen)
+    message = on.words(screen)
     for row, privacy in zip(answer.rows, COMPARED, strict=True):
         assert row.privacy == privacy
-        assert f"with **{answer.method(row)}**" in told
-        assert f"### {answers.amount(row.lost, row.lost_stderr)}" in told
+        assert f"with **{answer.method(row)}**" in message
+        assert f"### {answers.amount(row.lost, row.lost_stderr)}" in message
     [shown] = [table.value for table in screen.main.dataframe if "method" in table.value]
     every = sum(len(candidates(answer.question, privacy)) for privacy in COMPARED)
     whole = [name for name in shown["method"] if "spending only" not in name]
@@ -161,24 +161,25 @@ def test_nothing_is_said_to_be_indistinct_that_is_not(
     answer: answers.Reply, lost: float, extra: float, error: float
 ) -> None:
     rows = (_cost("none", lost, math.nan, math.nan), _cost("local", lost + extra, extra, error))
-    told = answers.verdict(replace(answer, rows=rows, blind=1e9))
-    assert ("whether privacy" in told) == (abs(extra) <= 2 * error)
-    assert ("clicks more**" in told) == (extra > 2 * error)
-    assert ("clicks less**" in told) == (extra < -2 * error)
-    assert "nan" not in told and "inf" not in told
+    message = answers.verdict(replace(answer, rows=rows, blind=1e9))
+    assert ("whether privacy" in message) == (abs(extra) <= 2 * error)
+    assert ("clicks more**" in message) == (extra > 2 * error)
+    assert ("clicks less**" in message) == (extra < -2 * error)
+    assert "nan" not in message and "inf" not in message
 
 
 @pytest.mark.parametrize(
-    ("lost", "error", "told"), [(1000, 1, "no better"), (990, 10, "no better"), (950, 1, "hardly better"), (500, 1, "")]
+    ("lost", "error", "message"),
+    [(1000, 1, "no better"), (990, 10, "no better"), (950, 1, "hardly better"), (500, 1, "")],
 )
 def test_a_method_that_learns_nothing_is_said_to_be_that(
-    answer: answers.Reply, lost: float, error: float, told: str
+    answer: answers.Reply, lost: float, error: float, message: str
 ) -> None:
     """The wording is what is tested."""
     rows = (_cost("none", 10, math.nan, math.nan), _cost("central", lost, lost - 10.0, error))
     verdict = answers.verdict(replace(answer, rows=rows, blind=1000.0))
     found = [each for each in ("no better", "hardly better") if f"{each} than choosing at random" in verdict]
-    assert found == ([told] if told else [])
+    assert found == ([message] if message else [])
 
 
 POINTS = (Point(2.0 ** (LOWEST / PER_DOUBLING), 900.0, 898.0, 902.0), Point(64.0, 50.0, 48.0, 52.0))
@@ -187,8 +188,8 @@ POINTS = (Point(2.0 ** (LOWEST / PER_DOUBLING), 900.0, 898.0, 902.0), Point(64.0
 def test_an_answer_that_chance_gives_too_is_no_epsilon(answer: answers.Reply) -> None:
     smallest = POINTS[0].at
     chance = Found("local", Answer(smallest, None, smallest, POINTS), "TS-CF", 999.0, 2.0, 1003.0, 1000.0)
-    told = answers.found_words(chance, answer)
-    assert "ε =" not in told and "1,000" in told
+    message = answers.found_words(chance, answer)
+    assert "ε =" not in message and "1,000" in message
     real = replace(chance, lost=500.0, lost_high=504.0)
     assert f"**{smallest:.3g}**" in answers.found_words(real, answer) and "TS" in answers.found_words(real, answer)
     never = Found("local", Answer(None, 3.0, None, POINTS))
@@ -244,11 +245,11 @@ def test_an_upload_is_answered_and_stays_out_of_address_and_shared_cache(monkeyp
 
     monkeypatch.setattr(engine, "default_store", shared)
     upload(screen, CSV)
-    told = on.words(screen)
-    assert "session" in told and " 40 rows" in told and "A 40, B 40" in told
-    assert "% sure that **A** " in told
+    message = on.words(screen)
+    assert "session" in message and " 40 rows" in message and "A 40, B 40" in message
+    assert "% sure that **A** " in message
     assert screen.get("plotly_chart")
-    assert "lifts" not in on.address(screen) and "secret" not in str(on.address(screen)) and "No link" in told
+    assert "lifts" not in on.address(screen) and "secret" not in str(on.address(screen)) and "No link" in message
     assert not screen.session_state["own-store"].on_disk
 
 
@@ -371,9 +372,11 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
     for label, value in (("Smallest", 0.0), ("Largest", 3.0)):
         next(box for box in screen.number_input if box.label == label).set_value(value)
     on.run(screen)
-    [told] = [box.value for box in screen.error if "which option is best" in box.value]
-    assert all(part in told for part in ("**dear**, with 10 per user", "**often** looks best, with 1.25 against 0.06"))
-    assert "lose up to 8.75 per user" in told
+    [message] = [box.value for box in screen.error if "which option is best" in box.value]
+    assert all(
+        part in message for part in ("**dear**, with 10 per user", "**often** looks best, with 1.25 against 0.06")
+    )
+    assert "lose up to 8.75 per user" in message
     asked, memory = screen.session_state["own-limited"][1], on.words(screen)
     assert (asked.low, asked.high, asked.limits) == (0, 600, (0, 3)) and asked.means.tolist() == pytest.approx(
         [1.25, 10]
@@ -389,7 +392,7 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
     )
     [button] = [button for button in screen.button if button.key.endswith("-harmless")]
     high = float(button.label.rpartition(" to ")[2])  # two euros in a hundred must bring more than 125
-    assert 62.5 < high < 67 and f"Limits of 0 to {high:g} do not" in told
+    assert 62.5 < high < 67 and f"Limits of 0 to {high:g} do not" in message
     button.click()
     on.run(screen)
     asked = screen.session_state["own-limited"][1]
@@ -400,8 +403,8 @@ def test_the_button_that_cuts_what_lies_far_off_says_at_once_that_it_changes_the
     rows = b"often,dear\n" + b"1,0\n2,0\n0,0\n2,0\n" * 60 + b"2,9000\n"
     screen = upload(on.visit("your-numbers", **QUICK), rows)
     assert [button.key for button in screen.button if button.key.endswith(("-near", "-harmless-near"))]
-    [told] = [box.value for box in screen.error if "which option is best" in box.value]
-    assert "**dear**" in told and "**often** looks best" in told and not screen.get("plotly_chart")
+    [message] = [box.value for box in screen.error if "which option is best" in box.value]
+    assert "**dear**" in message and "**often** looks best" in message and not screen.get("plotly_chart")
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
     next(button for button in screen.button if button.key.endswith("limits-near")).click()
     on.run(screen)
@@ -420,7 +423,7 @@ def test_units_follow_the_kind_of_reward() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "told"),
+    ("data", "message"),
     [
         (b"", "the file is empty"),
         (b"A\n1\n", "A is the only option"),
@@ -428,9 +431,9 @@ def test_units_follow_the_kind_of_reward() -> None:
         (b"<script>,B\nx,z\n", "no option has a number"),
     ],
 )
-def test_a_file_that_is_no_use_is_told(data: bytes, told: str) -> None:
+def test_a_file_that_is_no_use_is_told(data: bytes, message: str) -> None:
     screen = upload(on.visit("your-numbers", **QUICK), data)
-    assert told in on.words(screen)
+    assert message in on.words(screen)
     assert not screen.get("plotly_chart")
 
 
@@ -458,8 +461,8 @@ def test_a_limit_of_every_kind_is_searched_and_its_link_opens_it_again(goal: str
     assert on.address(screen).get("goal", "price") == goal and on.address(screen)["limit"] == limit
     search(screen, "epsilon").set_value(True)
     on.run(screen)
-    told = on.words(screen)
-    assert all(f"{PROMISES[privacy].who}: " in told for privacy in ("local", "central"))
+    message = on.words(screen)
+    assert all(f"{PROMISES[privacy].who}: " in message for privacy in ("local", "central"))
     chart = on.chart(screen, "searched-ε")
     assert len(chart.traces) >= 2
     if goal == "percent":
@@ -491,7 +494,7 @@ def test_a_file_is_read_once_and_outside_of_the_pages_turn(
     read, turn_taken = getattr(inputs, reader), []
 
     def look(data: bytes, *how: object) -> object:
-        turn_taken.append(render_lock.drawing_lock.locked())
+        turn_taken.append(page_lock.drawing_lock.locked())
         return read(data, *how)
 
     monkeypatch.setattr(inputs, reader, look)
@@ -576,12 +579,12 @@ def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() ->
     screen, _ = _answered(lifts="-50,100", week="80", **{"as": "amount", "most": "20", "unit": "euros"})
     rows = _rows(typed_arms(10, [-0.5, 1.0], True, (0, 20)))
     times, losses, _ = _times(screen)
-    told = on.words(screen)
+    message = on.words(screen)
     for row, cells, lost in zip(rows, times, losses, strict=True):
         assert cells[0] == lost[0] == until.who(row)
         middle = row.times.quantile(0.5)
         assert cells[1] == weeks_words(middle / 80) and cells[2] == until.users_words(middle)
-        assert f"**{weeks_words(middle / 80)}**" in told and f"**{weeks_words(row.test_users / 80)}**" in told
+        assert f"**{weeks_words(middle / 80)}**" in message and f"**{weeks_words(row.test_users / 80)}**" in message
         assert cells[3] == until.users_words(row.times.mean_users)
         assert cells[6] == f"{100 * until.decided_share(row, 400):.3g}%" and cells[8] == row.times.spec.entry.title
         assert row.bound is not None and cells[5].startswith(answers.words.number(row.bound.users))
@@ -710,14 +713,14 @@ def test_the_page_for_a_meeting_holds_question_advice_picture_and_table() -> Non
 
 
 @pytest.mark.parametrize(
-    ("link", "told"),
+    ("link", "message"),
     [
         (None, False), ("http://localhost:8501/x", False), ("http://127.0.0.1/x", False), ("http://10.0.0.3/", False),
         ("http://[::1]/", False), ("http://box.local/", False), ("http://box/", False), ("https://lab.org/x", True),
     ],
 )  # fmt: skip
-def test_a_link_that_opens_here_only_is_not_forwarded(link: str | None, told: bool) -> None:
-    assert one_page.shareable(link) == told
+def test_a_link_that_opens_here_only_is_not_forwarded(link: str | None, message: bool) -> None:
+    assert one_page.shareable(link) == message
 
 
 def test_the_command_on_the_page_makes_the_same_question_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -79,7 +79,7 @@ def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor
     Errors fail the test, and so does what no page may do: ask another host for anything, or put trouble into the log.
     """
     visitors: list[Visitor] = []
-    told = len(server.output)
+    message = len(server.output)
 
     def visit(path: str, *, at: Server = server, **options: Any) -> Visitor:
         visitors.append(Visitor(profiles, at, **options))
@@ -91,7 +91,7 @@ def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor
     for visitor in visitors:
         visitor.leave()
     for at in {server, *(visitor.server for visitor in visitors)}:
-        written = at.output[told if at is server else 0 :]
+        written = at.output[message if at is server else 0 :]
         assert not TROUBLE.search(LEFT.sub("", written)), written
     assert [error for visitor in visitors for error in visitor.errors] == []
     assert [address for visitor in visitors for address in visitor.foreign] == []

@@ -20,7 +20,7 @@ from visitor import HANGS, SECONDS, Server
 def running_server(folder: Path, **settings: str) -> Iterator[Server]:
     """A fresh server process with a cache and settings of its own; compiled kernels come from the suite's cache."""
     from bandit_core.jit.version import code_fingerprint
-    from bandit_core.places import cache_folder
+    from bandit_core.paths import cache_folder
 
     kernels = f"kernels-{code_fingerprint()}"
     cache = folder / "cache"

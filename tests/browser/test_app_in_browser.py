@@ -125,9 +125,9 @@ def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
 
 def test_a_broken_link_opens_with_a_list_of_what_was_wrong(visits: Visits) -> None:
     visitor = visits("/explore?arms=0.9,<b>bold</b>&T=many&colour=red&n=3")
-    told = visitor.main().get_by_test_id("stAlert").first
+    message = visitor.main().get_by_test_id("stAlert").first
     for words in ("arms[1]", "<b>", "'many'", "colour"):
-        expect(told).to_contain_text(words)
+        expect(message).to_contain_text(words)
     visitor.sees("picked the best option")
 
 

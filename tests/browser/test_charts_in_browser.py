@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from visitor import HANGS, LOOK, PHONE, Visitor
+from visitor import HANGS, PHONE, PLOTS, Visitor
 
 from bandit_core import Experiment, simulate
 from ui import charts, exports
@@ -82,11 +82,11 @@ def test_the_downloaded_page_works_without_any_network(chromium: Any, tmp_path: 
     drawn = tab.locator(".js-plotly-plot").evaluate("plot => plot.data.map(trace => trace.name ?? '')")
     assert drawn == [trace.name or "" for trace in figure.data]
     assert set(drawn) >= {trace.name or "" for trace in charts.regret_chart(result).data}
-    [look] = tab.evaluate(LOOK)
+    [look] = tab.evaluate(PLOTS)
     assert look["covered"] == look["legend"] == 0 and look["size"] >= 13 and look["labels"] == 2
     tab.set_viewport_size({"width": 390, "height": 800})
     tab.wait_for_timeout(300)
-    [look] = tab.evaluate(LOOK)
+    [look] = tab.evaluate(PLOTS)
     assert look["covered"] == look["legend"] == look["labels"] == 0 and look["size"] >= 13
     tab.locator(".modebar-btn").first.wait_for()
     assert asked == [file.as_uri()] and errors == []

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from visitor import LOOK, PHONE, SECONDS, Visitor
+from visitor import PHONE, PLOTS, SECONDS, Visitor
 
 from ui import menu
 
 Visits = Callable[..., Visitor]
-MOST_SHIFT = 0.1  # more is felt as a jump: https://web.dev/articles/cls
+MAX_SHIFT = 0.1  # more is felt as a jump: https://web.dev/articles/cls
 AS_NEW = (
     "",
     "explore",
@@ -23,7 +23,7 @@ AS_NEW = (
 )  # on a phone by a browser that has seen nothing: it builds a page in another order
 NO_LABELS = ("tradeoff", "mechanisms", "contextual")  # at the ends of the curves
 LAB = ("tradeoff", "trust", "threshold", "heavy-tails", "contextual")
-MOST_FIRST, MOST_IN_ALL = 150, 600  # words of a page of the Lab on the first screen, and with its folds closed
+MAX_FIRST, MAX_IN_ALL = 150, 600  # words of a page of the Lab on the first screen, and with its folds closed
 DARK_GROUND = "rgb(17, 22, 28)"
 # Of what has the focus: its words, whether it is seen, and whether a ring or another mark says so. Arrow keys scroll
 # the page itself, and cells of a table are drawn by the table with rings of its own.
@@ -121,9 +121,9 @@ def arrived(visits: Visits, page: str, **options: Any) -> Visitor:
     for again in (True, False):  # the first may compile, and a machine that pauses moves things
         visitor = visits(f"/{page}", **options)
         found = visitor.shifts()
-        if sum(each["value"] for each in found) < MOST_SHIFT or not again:
+        if sum(each["value"] for each in found) < MAX_SHIFT or not again:
             break
-    assert sum(each["value"] for each in found) < MOST_SHIFT, found
+    assert sum(each["value"] for each in found) < MAX_SHIFT, found
     return visitor
 
 
@@ -160,7 +160,7 @@ def all_fits(visitor: Visitor, width: int) -> None:
 
 def charts_are_clear(visitor: Visitor, width: int) -> int:
     """Buttons and legends of charts cover nothing, letters are large; returns the number of labels at curves' ends."""
-    seen = visitor.tab.evaluate(LOOK)
+    seen = visitor.tab.evaluate(PLOTS)
     assert any(chart["bars"] for chart in seen)
     for chart in seen:
         assert chart["covered"] == chart["legend"] == chart["outside"] == 0, (width, chart)
@@ -212,4 +212,4 @@ def test_a_page_of_the_lab_says_little_before_somebody_asks(visits: Visits, page
     visitor = visits(f"/{page}")
     visitor.settle()
     first, all_of_it = visitor.tab.evaluate(WORDS)
-    assert 20 < first <= MOST_FIRST and all_of_it <= MOST_IN_ALL
+    assert 20 < first <= MAX_FIRST and all_of_it <= MAX_IN_ALL

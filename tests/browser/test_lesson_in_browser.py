@@ -13,7 +13,7 @@ from visitor import HANGS
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.export.document import as_html, marked_up
-from bandit_core.export.page import MOST_BYTES, page
+from bandit_core.export.page import MAX_BYTES, page
 from bandit_core.export.positions import EPSILONS, Positions
 from bandit_core.simulation.sentences import verdict
 from bandit_core.simulation.summaries import split, summaries, with_companions
@@ -138,8 +138,8 @@ def test_it_is_used_by_keyboard_and_told_to_screen_readers(opened, lesson):
     seen.tab.keyboard.press("Home")
     seen.tab.keyboard.press("ArrowRight")
     rows, _ = expected(EPSILONS[1])
-    told = seen.slider.get_attribute("aria-valuetext") or ""
-    assert told == f"ε = {EPSILONS[1]:g}. {seen.tab.locator('#sentence').inner_text()}"
+    text = seen.slider.get_attribute("aria-valuetext") or ""
+    assert text == f"ε = {EPSILONS[1]:g}. {seen.tab.locator('#sentence').inner_text()}"
     picture = seen.tab.get_by_role("img").first.get_attribute("aria-label") or ""
     assert picture != first and all(label in picture and regret in picture for label, regret, _ in rows)
     back = seen.tab.locator("#back").get_attribute("href") or ""
@@ -190,7 +190,7 @@ def test_the_page_makes_the_file_behind_its_button(visits, opened, tmp_path):
         save.click()
     path = tmp_path / "lesson.html"
     waiting.value.save_as(path)
-    assert path.stat().st_size < MOST_BYTES
+    assert path.stat().st_size < MAX_BYTES
     seen = opened(path)
     seen.move_to(2)
     rows, _ = expected(EPSILONS[2])

@@ -19,7 +19,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from visitor import HANGS
 
-from bandit_core import Experiment, places, simulate
+from bandit_core import Experiment, paths, simulate
 from bandit_core.export.page import page
 from bandit_core.export.positions import Positions
 from bandit_core.spec.number_text import with_error
@@ -53,7 +53,7 @@ def lesson(tmp_path_factory: pytest.TempPathFactory, kernels_compiled: None) -> 
     path = tmp_path_factory.mktemp("live") / "lesson.html"
     positions, said = Positions(EXPERIMENT, values=(1.0, 4.0)), io.StringIO()
     with contextlib.redirect_stderr(said):
-        addition = places.live_addition(positions)
+        addition = paths.live_addition(positions)
     path.write_text(page(positions, positions.run(1), addition=addition), encoding="utf-8")
     return Made(path, said.getvalue())
 

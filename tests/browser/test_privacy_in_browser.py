@@ -60,11 +60,11 @@ def test_the_words_of_a_link_stay_words(visits: Visits, page: str) -> None:
     visitor = visits(f"/{page}?" + urlencode({**SMALL, "title": title, "note": note, "lines": lines}))
     visitor.main().locator(".js-plotly-plot .main-svg").first.wait_for()
     visitor.open_controls()
-    told = shown(visitor)
-    assert "Written by the author of this link" in told
-    assert [label for label in labels if label not in told] == []
+    message = shown(visitor)
+    assert "Written by the author of this link" in message
+    assert [label for label in labels if label not in message] == []
     if page == "explore":
-        assert title in told and note in told
+        assert title in message and note in message
     assert visitor.tab.evaluate(ACTIVE) == []
     assert "evil" not in visitor.tab.title()
     if page == "explore":  # the check sees what it looks for

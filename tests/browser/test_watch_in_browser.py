@@ -43,18 +43,18 @@ def test_a_run_plays_to_the_regret_of_the_record(visits: Visits, record: OneRun)
 def test_keys_step_and_the_words_are_read_aloud(visits: Visits, record: OneRun) -> None:
     visitor = visits(PATH)
     player = watched(visitor)
-    told = player.locator("[aria-live=polite]")
+    message = player.locator("[aria-live=polite]")
     player.get_by_role("slider", name="User").focus()
     for user in (2, 3):
         player.page.keyboard.press("ArrowRight")
         expect(player).to_have_attribute("data-user", str(user))
-        expect(told).to_contain_text(f"{user} of {record.users}")
+        expect(message).to_contain_text(f"{user} of {record.users}")
     player.page.keyboard.press("ArrowLeft")
     expect(player).to_have_attribute("data-user", "2")
     player.page.keyboard.press("m")
     following = record.mistakes[record.mistakes > 1][0] + 1
     expect(player).to_have_attribute("data-user", str(following))
-    expect(told).to_contain_text(f"{following} of {record.users}")
+    expect(message).to_contain_text(f"{following} of {record.users}")
     player.page.get_by_role("tab", name="Table").click()
     visitor.settle()  # a second click before the tab is drawn may be lost
     player = watched(visitor)  # who comes back goes on there

@@ -31,7 +31,7 @@ PHONE: dict[str, Any] = {  # one kind for all tests, so that they share its prof
     "is_mobile": True,
 }
 # Of every chart that is seen: what its buttons cover, its smallest letters, and how wide labels at curve ends are.
-LOOK = """() => [...document.querySelectorAll('.js-plotly-plot')].filter(plot => plot.clientWidth > 0).map(plot => {
+PLOTS = """() => [...document.querySelectorAll('.js-plotly-plot')].filter(plot => plot.clientWidth > 0).map(plot => {
   const seen = node => { const box = node.getBoundingClientRect(); return box.width * box.height > 0 };
   const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 1 && b.top < a.bottom - 1;
   const boxes = name => [...plot.querySelectorAll(name)].filter(seen).map(node => node.getBoundingClientRect());

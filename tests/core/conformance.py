@@ -185,9 +185,9 @@ def test_a_line_does_not_feel_its_neighbours(name):
 
 
 @pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.anytime])
-@pytest.mark.parametrize("lockstep", [True, False])
-def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, lockstep):
-    monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
+@pytest.mark.parametrize("vectorised", [True, False])
+def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, vectorised):
+    monkeypatch.setattr(index, "vectorised_wins", lambda arms, horizon: vectorised)
     for line in every_kind_of_line(name):
         short, long = experiment_of(line, horizon=700), experiment_of(line, horizon=1500)
         if registry()[name].knows_horizon(short.setups[0]):
@@ -404,10 +404,10 @@ ENDLESS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "lockstep"), ENDLESS)
-def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, lockstep):
+@pytest.mark.parametrize(("name", "vectorised"), ENDLESS)
+def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, vectorised):
     """While a kernel plays, this thread goes on: its longest pause is a fraction of the time the kernel runs."""
-    monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
+    monkeypatch.setattr(index, "vectorised_wins", lambda arms, horizon: vectorised)
     arms = BERNOULLI
     if name in EPOCHS:  # Student's rewards are drawn one by one
         arms = [{"kind": "student", "mean": 0.0, "scale": 1.0, "df": 3.0, "count": 2}]

@@ -30,8 +30,8 @@ def experiment_of(*given, arms=COINS, horizon=400, batch=1, delay=0, **fields) -
 def arms_pulled(call, rows, horizon) -> np.ndarray:
     """The arm of every user, shape (trials, users): regret that adds up the numbers of the arms tells it."""
     rewards, *rest = call.arguments
-    told = replace(call, arguments=(rewards._replace(gaps=np.arange(call.arms, dtype=float)), *rest))
-    block = run_kernel(told, rows, np.arange(1, horizon + 1), Signal())
+    message = replace(call, arguments=(rewards._replace(gaps=np.arange(call.arms, dtype=float)), *rest))
+    block = run_kernel(message, rows, np.arange(1, horizon + 1), Signal())
     return np.diff(block.regret, axis=1, prepend=0.0).astype(int)
 
 

@@ -104,8 +104,8 @@ def test_late_releases_are_told_together_without_spending_less(v):
     count = (3 * 10**6 - interval) // interval
     assert sum(each.times for each in listed) == count
     exact = np.sum((interval * np.arange(1.0, count + 1)) ** -v)
-    told = sum(each.times * each.epsilon**2 for each in listed)
-    assert exact <= told <= exact * 1.0005
+    message = sum(each.times * each.epsilon**2 for each in listed)
+    assert exact <= message <= exact * 1.0005
     assert len(listed) < 20_000
 
 
@@ -159,8 +159,8 @@ def test_the_command_prints_what_the_function_gives(tmp_path, capsys):
 @pytest.mark.parametrize("arguments", [["nothing-like-it"], ["trust", "--out", "list.txt"], []])
 def test_the_command_refuses_in_one_line(arguments, capsys):
     assert main(["releases", *arguments]) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and len(told.err.strip().splitlines()) == 1
+    message = capsys.readouterr()
+    assert message.out == "" and len(message.err.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize(

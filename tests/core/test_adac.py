@@ -18,8 +18,8 @@ PAIR = [{"kind": "bernoulli", "mean": mean} for mean in (0.8, 0.5)]
 
 
 def line(epsilon=1.0, arms=PAIR, horizon=10_000, **params):
-    told = {"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-    [setup] = Experiment.model_validate({"arms": arms, "lines": [told], "horizon": horizon, "trials": 1}).setups
+    message = {"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+    [setup] = Experiment.model_validate({"arms": arms, "lines": [message], "horizon": horizon, "trials": 1}).setups
     return registry()["adac-ucb"], setup
 
 

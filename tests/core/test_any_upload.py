@@ -15,7 +15,7 @@ from spec_strategies import mutated, odd_values, spec_with_features, taken_or_re
 
 from bandit_core.data import lending
 from bandit_core.data import tables as tables_of_cells
-from bandit_core.data.observations import MOST_OPTIONS, Observations, read_budgets, read_observations
+from bandit_core.data.observations import MAX_OPTIONS, Observations, read_budgets, read_observations
 from bandit_core.experiments import links, presets
 from bandit_core.experiments.experiment import Experiment, parse, read
 from bandit_core.policies import registry
@@ -77,7 +77,7 @@ def test_any_bytes_as_observations(data):
         told_well(refusal, None)
         assert all(problem.path for problem in refusal.issues)
         return
-    assert isinstance(seen, Observations) and 2 <= len(seen.options) <= MOST_OPTIONS
+    assert isinstance(seen, Observations) and 2 <= len(seen.options) <= MAX_OPTIONS
     for trouble in seen.troubles:
         assert trouble.row >= 1 and trouble.count >= 1 and trouble.what and trouble.repair
         assert len(str(trouble)) < 300

@@ -187,9 +187,9 @@ WRONG = {  # a call, and the path that its message must name
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_call_is_told_with_its_field(case):
     call, path = WRONG[case]
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as message:
         call()
-    assert path in [issue.path for issue in told.value.issues]
+    assert path in [issue.path for issue in message.value.issues]
 
 
 def test_the_nearest_name_is_offered():

@@ -130,9 +130,9 @@ def test_every_negative_control_is_caught(name, epsilon):
 @pytest.mark.parametrize(("name", "epsilon", "samples"), [("ctl-half-noise", 0.3, 2000), ("ctb", 1.0, 2000)])
 def test_the_told_power_is_the_share_of_audits_that_accuse(name, epsilon, samples):
     audits = [audit(name, epsilon, samples=samples, confidence=0.999, seed=seed) for seed in range(150)]
-    told = [power(found, draws=400) for found in audits]
+    message = [power(found, draws=400) for found in audits]
     caught = np.mean([found.verdict == "violates" for found in audits])
-    assert abs(np.mean(told) - caught) < 0.1
+    assert abs(np.mean(message) - caught) < 0.1
     assert (0.1 < caught < 0.9) == (name == "ctl-half-noise")  # neither always nor never, or the test says little
 
 
@@ -211,15 +211,15 @@ def test_delta_is_taken_off_the_likelier_chance():
 
 
 def test_progress_is_told_and_batches_are_all_drawn():
-    told, sizes = [], []
+    message, sizes = [], []
 
     def counted(rewards, epsilon, rng):
         sizes.append(len(rewards))
         return rng.random(len(rewards))
 
-    audit(counted, 1.0, samples=120_000, on_progress=told.append)
+    audit(counted, 1.0, samples=120_000, on_progress=message.append)
     assert sizes == [50_000, 50_000, 20_000] * 2
-    assert told == sorted(told) and told[-1] == 1.0 and len(told) == 6
+    assert message == sorted(message) and message[-1] == 1.0 and len(message) == 6
 
 
 @pytest.mark.parametrize(

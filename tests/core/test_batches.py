@@ -15,7 +15,7 @@ from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.kernels import divergence, release_schedules
+from bandit_core.kernels import divergence, lazy_updates
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped, run_kernel
 from bandit_core.policies import adac, adap, batch_family, dp_ucb_int, registry
@@ -161,16 +161,16 @@ def test_how_long_a_leader_lasts_is_what_a_scan_of_every_step_finds():
         t = np.arange(now, last + 1)
         level = np.log(t)
         leaders = (means + np.outer(np.sqrt(level), wide) + np.outer(level, deep)).argmax(axis=1)
-        arm, surely = release_schedules.leader(now, means, wide, deep)
+        arm, surely = lazy_updates.leader(now, means, wide, deep)
         if not surely:
             continue
         assert arm == leaders[0]
         others = np.flatnonzero(leaders != arm)
-        lasts = release_schedules._lasting(arm, now, last, means, wide, deep)
+        lasts = lazy_updates._lasting(arm, now, last, means, wide, deep)
         expected = others[0] if len(others) else len(t)
         if lasts != expected:  # never too long; too short only where rounding would decide
             assert 1 <= lasts < expected
-            assert not release_schedules.leader(now + lasts, means, wide, deep)[1]
+            assert not lazy_updates.leader(now + lasts, means, wide, deep)[1]
         changes += len(others) > 0
     assert changes > 100
 
@@ -178,8 +178,8 @@ def test_how_long_a_leader_lasts_is_what_a_scan_of_every_step_finds():
 def test_near_ties_are_stepped_through():
     """Where rounding decides nothing is skipped: the leader is elected again at the next step."""
     means, wide, deep = np.array([0.5, 0.5 + 1e-14]), np.full(2, 0.1), np.zeros(2)
-    assert release_schedules.leader(1000, means, wide, deep)[1] == False  # noqa: E712 (numba's bool)
-    assert release_schedules.leader(1000, np.array([0.5, 0.51]), wide, deep) == (1, True)
+    assert lazy_updates.leader(1000, means, wide, deep)[1] == False  # noqa: E712 (numba's bool)
+    assert lazy_updates.leader(1000, np.array([0.5, 0.51]), wide, deep) == (1, True)
 
 
 @pytest.mark.parametrize("policy", ALL)

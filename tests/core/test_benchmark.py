@@ -56,8 +56,8 @@ def test_other_rules_are_another_version():
         TASKS, benchmark.USERS, benchmark.BUDGETS, benchmark.DELTA, benchmark.LEAST, benchmark.MOST,
         benchmark.PRECISION, benchmark.CHEAP_SECONDS, benchmark.STATED,
     )  # fmt: skip
-    told = repr([(each.name, each.instance) for each in rules[0]]) + repr(rules[1:])
-    assert (benchmark.VERSION, hashlib.sha256(told.encode()).hexdigest()[:16]) == (2, "bdc840324447e880")
+    message = repr([(each.name, each.instance) for each in rules[0]]) + repr(rules[1:])
+    assert (benchmark.VERSION, hashlib.sha256(message.encode()).hexdigest()[:16]) == (2, "bdc840324447e880")
 
 
 def test_every_policy_ships_with_every_case_it_plays():

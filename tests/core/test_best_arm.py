@@ -258,12 +258,12 @@ def test_an_audit_of_a_small_run_finds_no_more_than_epsilon():
 
     def most_told(budget):
         one, other = seen(0, budget, 1), seen(1, budget, 2)
-        told = 0.0
+        message = 0.0
         for event in one | other:
             for p, q in ((one[event], other[event]), (other[event], one[event])):
                 low, high = share_limits(p, many, 0.9999)[0], share_limits(q, many, 0.9999)[1]
-                told = max(told, math.log(low / high) if low > 0 else 0.0)
-        return told
+                message = max(message, math.log(low / high) if low > 0 else 0.0)
+        return message
 
     many = 6000
     assert 0.2 < most_told(1.0) <= 1.0
@@ -316,10 +316,10 @@ def test_workers_cuts_and_fewer_trials_change_no_byte(name):
 
 def test_progress_rises_to_the_end_and_a_stop_keeps_what_is_done():
     specs = [spec_of("ctb-tt", CLOSE, trials=400, cap=10**6), spec_of("se", CLOSE, trials=50)]
-    study, told = StoppingStudy(specs), []
+    study, message = StoppingStudy(specs), []
     assert study.result() == (None, None) and study.fraction == 0 and study.missing_seconds > 0
-    study.run(1, lambda each: told.append(each.fraction))
-    assert told == sorted(told) and told[-1] == 1.0 and study.finished and study.missing_seconds == 0
+    study.run(1, lambda each: message.append(each.fraction))
+    assert message == sorted(message) and message[-1] == 1.0 and study.finished and study.missing_seconds == 0
     half = StoppingStudy([spec_of("ctb-tt", CLOSE, trials=1000, cap=10**6)])
     half.run(1, lambda each: each.stop())
     (part,) = half.result()

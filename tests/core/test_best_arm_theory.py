@@ -29,12 +29,12 @@ def told_by(epsilon):
     return lambda x, y: d_eps(x, y, epsilon) if x < y else d_eps(1 - x, 1 - y, epsilon)
 
 
-def brute_force(means, told):
+def brute_force(means, message):
     """1 / max over shares of the worst alternative, by a general optimiser that knows nothing of the structure."""
     best, others = max(means), sorted(means)[:-1]
 
     def against(x, own, share, mean):
-        return own * told(best, x) + share * told(mean, x)
+        return own * message(best, x) + share * message(mean, x)
 
     def worst(logits):
         w = np.exp(np.append(0.0, logits))

@@ -21,7 +21,7 @@ from bandit_core.studies.best_method import (
     COMPARED,
     DROPPED,
     FINALISTS,
-    MOST_PULLS,
+    MAX_PULLS,
     Contest,
     Method,
     Question,
@@ -91,8 +91,8 @@ def test_no_method_is_told_anything_about_the_options(privacy) -> None:
     others = Question((Bernoulli(mean=0.01), Bernoulli(mean=0.02)), 300, 1.0)
     for one, other in zip(candidates(SMALL, privacy), candidates(others, privacy), strict=True):
         assert one.setups[0].parameters == other.setups[0].parameters, one.lines[0].policy
-    told = Experiment.model_validate({"arms": list(ARMS), "horizon": 300, "lines": [{"policy": "robust-ucb"}]})
-    assert told.setups[0].parameters.u == pytest.approx(0.5)  # what it would be told without that care
+    message = Experiment.model_validate({"arms": list(ARMS), "horizon": 300, "lines": [{"policy": "robust-ucb"}]})
+    assert message.setups[0].parameters.u == pytest.approx(0.5)  # what it would be told without that care
 
 
 def test_budgets_that_differ_leave_out_who_needs_one_budget() -> None:
@@ -229,7 +229,7 @@ def test_the_last_rounds_are_played_where_users_are_few_enough() -> None:
     for horizon, last in ((2_000, 1000), (25_000, 1000), (50_000, 500), (10**6, 64)):
         rounds = Question(ARMS, horizon, 1.0).rounds
         assert rounds[-1] == last and list(rounds) == sorted(set(rounds))
-        assert last == 64 or last * horizon <= MOST_PULLS
+        assert last == 64 or last * horizon <= MAX_PULLS
 
 
 def test_tied_are_those_within_their_errors_that_are_close() -> None:

@@ -81,8 +81,8 @@ def test_privacy_costs_nothing_that_can_be_shown_where_the_interval_holds_0(pair
         return
     low, high = interval(other - base)
     assert (private.extra_low, private.extra_high) == (scale * low, scale * high)  # what the summary draws
-    told = "more" if low > 0 else "less" if high < 0 else "open"
-    assert private.price_of_privacy == told
+    message = "more" if low > 0 else "less" if high < 0 else "open"
+    assert private.price_of_privacy == message
 
 
 @pytest.mark.parametrize(

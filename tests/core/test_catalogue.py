@@ -120,8 +120,8 @@ def test_every_bound_of_every_policy_is_in_the_catalogue():
 )
 def test_a_bound_with_a_file_of_its_own_speaks_of_whom_it_says(theorem, spoken_of):
     names = ("ucb", "dp-ucb", "ucb-cf", "linucb")
-    told = Theorem(state=lambda setup: None, **theorem)
-    assert {name for name in names if told.speaks_of(registry()[name])} == spoken_of
+    message = Theorem(state=lambda setup: None, **theorem)
+    assert {name for name in names if message.speaks_of(registry()[name])} == spoken_of
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandit_core import Experiment, simulate
-from bandit_core.data.observations import MOST_DISTINCT, Option, best_of, cut_misleads, harmless_limits
+from bandit_core.data.observations import MAX_DISTINCT, Option, best_of, cut_misleads, harmless_limits
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.kernels.streams import streams
@@ -289,7 +289,7 @@ def test_thousands_of_amounts_keep_both_means_in_a_thousand_groups(limits):
     high = max(option.high, limits[1])
     shares = (limits[0] / high, limits[1] / high)
     arm = option.rescaled(0, high).arm(shares)
-    assert len(option.values) > MOST_DISTINCT and MOST_DISTINCT <= len(arm.values) <= MOST_DISTINCT + 2
+    assert len(option.values) > MAX_DISTINCT and MAX_DISTINCT <= len(arm.values) <= MAX_DISTINCT + 2
     assert high * arm.expected == pytest.approx(values.mean(), rel=1e-9)
     back = limits[0] + (limits[1] - limits[0]) * cut(arm, *shares).expected
     assert back == pytest.approx(np.clip(values, *limits).mean(), rel=1e-9)

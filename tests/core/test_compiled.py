@@ -74,7 +74,7 @@ def test_machine_code_for_other_arguments_is_compiled_anew():
 
 
 def test_a_piece_is_linked_into_kernels_and_stands_nowhere_else():
-    doubled = decorators.piece(lambda number: 2.0 * number)
+    doubled = decorators.device_function(lambda number: 2.0 * number)
     assert decorators.kernel(lambda number: doubled(number) + 1.0)(4.0) == 9.0
     (code,) = doubled.overloads.values()
     engine = code._asdict()["library"].codegen._engine  # private: this is what is tested
@@ -83,7 +83,7 @@ def test_a_piece_is_linked_into_kernels_and_stands_nowhere_else():
 
 
 def test_a_literal_compiles_no_piece_twice():
-    added = decorators.piece(lambda number, more: number + more)
+    added = decorators.device_function(lambda number, more: number + more)
 
     def sums(number):
         return added(number, 1) + added(number, 2) + added(number, number)
@@ -275,10 +275,10 @@ def test_machine_code_that_others_can_write_is_never_loaded(shared_place):
 
     index.write_bytes(pickle.dumps(Bait()))
     kept_code(shared_place).chmod(0o777)
-    folder, value, hits, told = played(shared_place)
+    folder, value, hits, message = played(shared_place)
     assert folder.startswith(str(shared_place / "own"))
     assert (value, hits) == (6.0, 0)
-    assert str(kept_code(shared_place)) in told  # the log names the folder that is not used
+    assert str(kept_code(shared_place)) in message  # the log names the folder that is not used
     assert not mark.exists()
     kept_code(shared_place).chmod(0o700)
     played(shared_place)
@@ -367,8 +367,8 @@ def test_a_damaged_note_of_the_processor_does_not_end_the_import(shared_place):
 
 @pytest.mark.slow
 def test_on_a_full_disk_machine_code_lives_in_memory(shared_place):
-    folder, value, hits, told = played(shared_place, "full")
-    assert (folder, value, hits, told) == (str(kept_code(shared_place)), 6.0, 0, "")
+    folder, value, hits, message = played(shared_place, "full")
+    assert (folder, value, hits, message) == (str(kept_code(shared_place)), 6.0, 0, "")
     assert played(shared_place)[1:] == (6.0, 0, "")  # nothing half-written was left that another start would meet
 
 

@@ -190,9 +190,9 @@ def long_lines() -> list:
 def test_every_kernel_looks_at_its_signal_every_second(experiment):
     """By our estimate of a step's time. A stop is noticed at the next look: here, the first."""
     seconds = costs.trial_seconds(experiment, 0)
-    times = engine.watched(engine.checkpoints(experiment.horizon), seconds)
+    times = engine.with_stop_checks(engine.checkpoints(experiment.horizon), seconds)
     longest = np.diff(times, prepend=0).max() * (seconds / experiment.horizon)
-    assert longest <= 0.5 or len(times) > costs.MOST_LOOKS
+    assert longest <= 0.5 or len(times) > costs.MAX_STOP_CHECKS
     signal = Signal()
     signal.stop()
     with pytest.raises(Stopped):
@@ -205,12 +205,12 @@ def test_more_looks_change_no_number(monkeypatch, name):
     setting = {"contexts": {"dimension": 2, "arms": 3}} if name in WITH_FEATURES else {"arms": DISTRIBUTIONS}
     experiment = spec([name], 3000, 3, **setting)
     plain = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0]
-    monkeypatch.setattr(costs, "LOOK", costs.trial_seconds(experiment, 0) / 77.7)
-    assert len(engine.watched(engine.checkpoints(3000), costs.trial_seconds(experiment, 0))) > 250
-    watched = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0]
-    assert plain.regret.shape == watched.regret.shape == (3, 200)
+    monkeypatch.setattr(costs, "STOP_CHECK_SECONDS", costs.trial_seconds(experiment, 0) / 77.7)
+    assert len(engine.with_stop_checks(engine.checkpoints(3000), costs.trial_seconds(experiment, 0))) > 250
+    with_stop_checks = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0]
+    assert plain.regret.shape == with_stop_checks.regret.shape == (3, 200)
     for curve in ("regret", "best_pulls", "pulls", "error"):
-        assert np.array_equal(getattr(plain, curve), getattr(watched, curve))
+        assert np.array_equal(getattr(plain, curve), getattr(with_stop_checks, curve))
 
 
 @kernel

@@ -46,7 +46,7 @@ def test_nodes_add_up_to_exactly_the_items_that_came(base, horizon):
 
 def chosen(released, number):
     """An item in [0, 1] that somebody chooses who has seen all sums so far, and may be out for trouble."""
-    return (sum(math.floor(8 * told) for told in released) + number) % 5 / 4
+    return (sum(math.floor(8 * released_sum) for released_sum in released) + number) % 5 / 4
 
 
 def game(epsilon, horizon, base, noise, item, value):
@@ -69,7 +69,8 @@ def test_adaptive_streams_are_safe(base, horizon):
         first = game(0.7, horizon, base, noise, item, lambda released: chosen(released, 3))
         value = chosen(list(first[:item]), 3)  # what the first game had there; the other one has 1 - value
         moved = {
-            (start, end): told + (2 * value - 1 if start <= item < end else 0.0) for (start, end), told in noise.items()
+            (start, end): released_sum + (2 * value - 1 if start <= item < end else 0.0)
+            for (start, end), released_sum in noise.items()
         }
         other = game(0.7, horizon, base, moved, item, lambda released: 1 - chosen(released, 3))
         np.testing.assert_allclose(other, first, atol=1e-9)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandit_core.places import ROOT
+from bandit_core.paths import ROOT
 from benchmarks import coverage, picture
 
 
@@ -34,4 +34,4 @@ def test_every_method_covers_the_mean_of_normal_runs_and_moves_with_them(name):
 
 def test_readme_says_what_the_picture_command_prints():
     readme = " ".join((ROOT / "README.md").read_text().split())
-    assert all(told in readme for told in picture.numbers())
+    assert all(message in readme for message in picture.numbers())

@@ -114,16 +114,16 @@ def test_what_cannot_be_asked_is_refused_at_its_place(lines, fields, paths):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["default"], "has no stopping rule"), (["users-with-features"], "contexts"), (["nothing"], "spec"),
         (["default", "--rule", "paper"], "--rule"), (["default", "--out", "a.txt"], "out"),
     ],
 )  # fmt: skip
-def test_a_refusal_is_one_line_and_names_what_is_wrong(words, told, capsys):
+def test_a_refusal_is_one_line_and_names_what_is_wrong(words, message, capsys):
     assert cli.main(["decide", *words]) == cli.BAD_INPUT
     err = capsys.readouterr().err
-    assert told in err and "Traceback" not in err
+    assert message in err and "Traceback" not in err
 
 
 def test_an_ordinary_policy_is_refused_by_name_and_the_others_are_named():

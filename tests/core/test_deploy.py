@@ -24,8 +24,8 @@ from bandit_core.simulation import warm_up
 def test_every_setting_is_documented_and_every_documented_one_exists(project: Path) -> None:
     sources = [path for folder in ("bandit_core", "ui", "deploy") for path in (project / folder).rglob("*.py")]
     read = {name for path in sources for name in re.findall(r"LAB_[A-Z_]+[A-Z]", path.read_text())}
-    told = set(re.findall(r"LAB_[A-Z_]+[A-Z]", (project / "docs" / "hosting.md").read_text()))
-    assert read == told
+    message = set(re.findall(r"LAB_[A-Z_]+[A-Z]", (project / "docs" / "hosting.md").read_text()))
+    assert read == message
     for name in ("Dockerfile", "deploy/private-bandit-lab@.service"):
         set_there = set(re.findall(r"(LAB_[A-Z_]+[A-Z])=", (project / name).read_text()))
         assert (
@@ -54,7 +54,7 @@ VISIT = """
 import sys
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
-from bandit_core.places import project_version
+from bandit_core.paths import project_version
 
 failed = [] if project_version() else ["no version"]
 for page in sorted(Path("pages").glob("*.py")):
@@ -135,8 +135,8 @@ def test_warm_compiles_and_tells_where(monkeypatch: pytest.MonkeyPatch, capsys: 
     assert cli.main(["warm"]) == 0
     folder = machine_code.kernel_folder()
     assert folder is not None
-    told, _, place = capsys.readouterr().out.rstrip().rpartition(" ")
-    assert place == str(folder) and str(1 + len(stopping_policies())) in told.split()
+    message, _, place = capsys.readouterr().out.rstrip().rpartition(" ")
+    assert place == str(folder) and str(1 + len(stopping_policies())) in message.split()
     assert machine_code.compiled_before()
     (folder / "processor").write_text("another")
     assert not machine_code.compiled_before()
@@ -154,10 +154,13 @@ class _Index(BaseHTTPRequestHandler):
         name, *version = self.path.removeprefix("/pypi/").removesuffix("/json").split("/")
         if version and not self.versions:
             return self.send_error(404)
-        told = {"info": {"version": version[0] if version else "9999"}, "vulnerabilities": self.against.get(name, [])}
+        message = {
+            "info": {"version": version[0] if version else "9999"},
+            "vulnerabilities": self.against.get(name, []),
+        }
         self.send_response(200)
         self.end_headers()
-        self.wfile.write(json.dumps(told).encode())
+        self.wfile.write(json.dumps(message).encode())
         return None
 
     def log_message(self, *_) -> None:

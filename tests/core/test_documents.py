@@ -120,8 +120,8 @@ def test_a_file_without_a_policy_of_its_own_is_refused_in_one_line(text, tmp_pat
     if text is not None:
         path.write_text(text)
     assert cli.main(["run", "default", "--policy", str(path)]) == 2
-    told = capsys.readouterr().err
-    assert told.startswith("policy: ") and told.count("\n") == 1
+    message = capsys.readouterr().err
+    assert message.startswith("policy: ") and message.count("\n") == 1
 
 
 def test_a_broken_package_is_left_out_and_told(tmp_path, monkeypatch, caplog):

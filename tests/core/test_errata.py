@@ -31,8 +31,8 @@ def test_the_printed_version_fails_and_the_corrected_one_passes(name):
     assert outcome.confirmed, outcome.words
     assert not outcome.printed_holds and outcome.corrected_holds
     assert not math.isnan(outcome.wanted)
-    told = (f"{value:.5g}".replace("inf", "∞") for value in (outcome.wanted, outcome.printed, outcome.corrected))
-    assert all(number in outcome.words for number in told)
+    message = (f"{value:.5g}".replace("inf", "∞") for value in (outcome.wanted, outcome.printed, outcome.corrected))
+    assert all(number in outcome.words for number in message)
 
 
 @pytest.mark.parametrize("name", CHECKED)
@@ -173,16 +173,16 @@ def test_an_unknown_erratum_is_refused_by_name(capsys):
 
 def test_the_command_line_runs_one_check_or_all(capsys):
     assert main(["errata", "ren-curator-3"]) == 0
-    told = capsys.readouterr().out
-    assert "confirmed" in told
-    assert erratum_of("ren-curator-3").check().words in told
+    message = capsys.readouterr().out
+    assert "confirmed" in message
+    assert erratum_of("ren-curator-3").check().words in message
     assert main(["errata"]) == 0
-    told = capsys.readouterr().out
-    assert told.count("  confirmed (") == len(CHECKED) and told.count(KINDS["misprint"]) + told.count(
+    message = capsys.readouterr().out
+    assert message.count("  confirmed (") == len(CHECKED) and message.count(KINDS["misprint"]) + message.count(
         KINDS["withdrawn"]
     ) == len(NAMES) - len(CHECKED)
-    assert "NOT CONFIRMED" not in told
+    assert "NOT CONFIRMED" not in message
 
 
-def _without_check(told):
-    return told.count(KINDS["misprint"]) + told.count(KINDS["withdrawn"])
+def _without_check(message):
+    return message.count(KINDS["misprint"]) + message.count(KINDS["withdrawn"])

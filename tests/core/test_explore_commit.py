@@ -18,7 +18,7 @@ from bandit_core.policies import explore_then_commit, registry
 from bandit_core.simulation.store import Store
 from bandit_core.theory.explore_commit import chance_of_overtaking
 from bandit_core.theory.power import (
-    MOST_USERS,
+    MAX_USERS,
     achieved_power,
     critical_value,
     power_table,
@@ -312,7 +312,7 @@ def test_limits():
     assert small[0] / small[1] == pytest.approx(4, rel=1e-3)  # 1 / epsilon^2
     small = [sample_size(0.1, 0.02, privacy="central", epsilon=epsilon).inflation for epsilon in (1e-5, 2e-5)]
     assert small[0] / small[1] == pytest.approx(2, rel=1e-2)  # 1 / epsilon
-    assert sample_size(0.1, 0.02, privacy="local", epsilon=1e-6).users_per_option == MOST_USERS
+    assert sample_size(0.1, 0.02, privacy="local", epsilon=1e-6).users_per_option == MAX_USERS
     assert replace(plain, users_per_option=5).total(3) == 15
 
 

@@ -13,13 +13,13 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InputError, places, simulate
+from bandit_core import Experiment, InputError, paths, simulate
 from bandit_core.__main__ import main
 from bandit_core.experiments import links
 from bandit_core.export import course
 from bandit_core.export.document import Pool, as_html, document, marked_up
-from bandit_core.export.page import MOST_BYTES, SHADES, page
-from bandit_core.export.positions import EPSILONS, MOST_POSITIONS, Positions
+from bandit_core.export.page import MAX_BYTES, SHADES, page
+from bandit_core.export.positions import EPSILONS, MAX_POSITIONS, Positions
 from bandit_core.simulation.sentences import verdict
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split, summaries, with_companions
@@ -161,7 +161,7 @@ def test_the_file_says_how_it_was_made(experiment, lesson):
 
 def test_the_file_is_small_asks_nobody_and_shows_foreign_words_as_text(lesson):
     text = page(*lesson, base="https://lab.example.org", day=DAY)
-    assert len(text.encode()) < 200_000 < MOST_BYTES
+    assert len(text.encode()) < 200_000 < MAX_BYTES
     assert text.count("<script") == 2 and "<b>small" not in text and "alert(1)</" not in text
     assert not re.search(r"\b(src|@import|srcset)\s*=|url\((?!#)|fetch\(|XMLHttpRequest|<link", text)
     assert "default-src &#x27;none&#x27;" in html.escape(text) and "unsafe" not in text
@@ -181,11 +181,11 @@ def test_what_is_kept_of_a_row_always_holds_its_end():
 def test_what_does_not_fit_is_thinned_and_then_refused(lesson, monkeypatch):
     whole = inside(page(*lesson))
     size = len(page(*lesson).encode())
-    monkeypatch.setattr("bandit_core.export.page.MOST_BYTES", size - 1)
+    monkeypatch.setattr("bandit_core.export.page.MAX_BYTES", size - 1)
     thinned = inside(page(*lesson))
     assert len(thinned["series"][0]) < len(whole["series"][0])
     assert thinned["positions"][1]["rows"] == whole["positions"][1]["rows"]
-    monkeypatch.setattr("bandit_core.export.page.MOST_BYTES", 1000)
+    monkeypatch.setattr("bandit_core.export.page.MAX_BYTES", 1000)
     with pytest.raises(InputError) as refused:
         page(*lesson)
     assert refused.value.issues[0].path == "lesson"
@@ -198,7 +198,7 @@ def test_what_does_not_fit_is_thinned_and_then_refused(lesson, monkeypatch):
         ("epsilon", [0], "epsilon[0]"),
         ("horizon", [10.5], "horizon[0]"),
         ("horizon", [0], "horizon"),
-        ("horizon", range(1, MOST_POSITIONS + 2), "horizon"),
+        ("horizon", range(1, MAX_POSITIONS + 2), "horizon"),
     ],
 )
 def test_sliders_that_cannot_be_are_refused(experiment, slider, values, path):
@@ -328,7 +328,7 @@ def live(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_live_lesson_holds_the_calls_that_policies_prepare(lesson, live):
     positions, results = lesson
-    text = page(positions, results, addition=places.live_addition(positions))
+    text = page(positions, results, addition=paths.live_addition(positions))
     [data] = re.findall(r'id="live-data">(.*?)</script>', text, re.DOTALL)
     offered = json.loads(data)
     budget, users = offered["budgets"].index("ε = 2.5"), offered["users"].index("5,000")
@@ -349,7 +349,7 @@ def test_a_live_lesson_holds_the_calls_that_policies_prepare(lesson, live):
 def test_without_node_a_live_lesson_is_not_called_compared(lesson, live, monkeypatch, capsys):
     positions, _ = lesson
     monkeypatch.setattr(live.shutil, "which", lambda name: None)
-    assert "every bit was the same" not in places.live_addition(positions).section
+    assert "every bit was the same" not in paths.live_addition(positions).section
     assert "no node on PATH, so not compared" in capsys.readouterr().err
 
 

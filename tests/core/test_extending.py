@@ -94,18 +94,18 @@ def test_the_page_has_a_section_for_everything_in_its_table() -> None:
 
 def test_a_distribution_of_rewards(copy_with) -> None:
     copy = copy_with("A distribution of rewards")
-    told = copy.tried()
-    assert "triangular" in told
-    assert [line.split(",")[3] for line in told.splitlines() if line.startswith("0,UCB,")]
+    message = copy.tried()
+    assert "triangular" in message
+    assert [line.split(",")[3] for line in message.splitlines() if line.startswith("0,UCB,")]
     said = copy.says("""
         import numpy as np
         from scipy import stats
-        from bandit_core.jit.decorators import piece
+        from bandit_core.jit.decorators import device_function
         from bandit_core.kernels.rewards import draw_reward
         from bandit_core.kernels.streams import next_uniform, streams
         from bandit_core.spec import notation, rewards
 
-        @piece
+        @device_function
         def drawn(table, values, state, found):
             for place in range(len(found)):
                 found[place] = draw_reward(table, values, place % 2, next_uniform(state, 0, 0), state, 0)
@@ -143,9 +143,9 @@ def test_a_distribution_of_budgets(copy_with) -> None:
 
 def test_a_mechanism(copy_with) -> None:
     copy = copy_with("A mechanism")
-    told = copy.tried()
-    assert told.count("stars") >= 2
-    assert re.search(r"\d+ passed|\.{5,}", told)
+    message = copy.tried()
+    assert message.count("stars") >= 2
+    assert re.search(r"\d+ passed|\.{5,}", message)
     colours = "from ui import theme; print(theme.mechanism_colour('stars'), theme.mechanism_colour('ctl'))"
     first, second = copy.says(colours).split()
     assert re.fullmatch("#[0-9a-f]{6}", first) and first != second
@@ -153,8 +153,8 @@ def test_a_mechanism(copy_with) -> None:
 
 def test_a_bound(copy_with) -> None:
     copy = copy_with("A bound")
-    told = copy.tried()
-    rows = [line for line in told.splitlines() if ",First user" in line]
+    message = copy.tried()
+    rows = [line for line in message.splitlines() if ",First user" in line]
     assert len({row.split(",")[0] for row in rows}) >= 2  # beside every line, whatever its promise
     said = copy.says("""
         from bandit_core import load_preset
@@ -169,8 +169,8 @@ def test_a_bound(copy_with) -> None:
 
 def test_a_preset(copy_with) -> None:
     copy = copy_with("A preset")
-    told = copy.tried()
-    assert "two-shops" in told and "preset=two-shops" in told
+    message = copy.tried()
+    assert "two-shops" in message and "preset=two-shops" in message
     groups = (
         "from bandit_core.experiments.presets import presets; print({p.name: p.group for p in presets()}['two-shops'])"
     )

@@ -14,7 +14,7 @@ from bandit_core.model import Guarantee, RunSetup
 from bandit_core.policies import registry
 from bandit_core.spec.budgets import Discrete, Fixed, UniformEpsilon
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, TwoPoint
-from bandit_core.theory import central, floors, local
+from bandit_core.theory import central, finite_time_bounds, local
 from bandit_core.theory import divergences as div
 
 HORIZONS = np.array([1e3, 1e4, 1e5, 1e6, 1e7])
@@ -28,9 +28,11 @@ def instance(means, users=None, arms=None):
     return RunSetup(arms=arms, epsilon=users, parameters=None, horizon=10**6)
 
 
-def told(promise, users):
+def evidence(promise, users):
     here = instance([0.5, 0.4], users)
-    return {"none": floors.PLAIN, "local": local.told(here), "central": central.told(users)}[promise]
+    return {"none": finite_time_bounds.PLAIN, "local": local.evidence(here), "central": central.evidence(users)}[
+        promise
+    ]
 
 
 def default():
@@ -50,7 +52,7 @@ def default():
 def test_the_forms_at_the_tabulated_values(promise, first, second, third, slope):
     """The default instance at epsilon = 2: values computed by another person and program."""
     here = instance(load_preset("default").means, 2.0)
-    found = floors.finite_time(here, told(promise, 2.0))
+    found = finite_time_bounds.finite_time(here, evidence(promise, 2.0))
     assert found[CHANCE].curve(HORIZONS).round(1).tolist() == list(first)
     assert found[EQUALS].curve(HORIZONS).round().tolist() == list(second)
     assert found[FAST].curve(HORIZONS) == pytest.approx(third, rel=0.006, abs=0.05)
@@ -68,7 +70,7 @@ def test_the_floor_of_every_policy_by_linear_programming(means, epsilon, t):
     gaps = means.max() - means
     worse, best = gaps > 0, int((gaps == 0).sum())
     information = (t - 1) * div.response_kl(means[worse], means.max(), epsilon)
-    found = float(floors.least_cost(information[None, :], gaps[worse], np.ones(worse.sum(), int), best)[0])
+    found = float(finite_time_bounds.least_cost(information[None, :], gaps[worse], np.ones(worse.sum(), int), best)[0])
 
     def spare(x):
         return information - (x[0] - x[1:]) * np.log(x[0] / x[1:])
@@ -97,7 +99,7 @@ def test_the_floor_of_every_policy_adds_the_pulls_up():
         return optimize.brentq(lambda r: (1 - r) / (1 + r) * math.log(1 / r) - t * rate, 1e-15, 1 - 1e-9)
 
     by_hand = 0.05 + 0.1 * np.cumsum([ratio(t) / (1 + ratio(t)) for t in range(1, 500)])
-    found = floors.without_privacy(here)[EVERY].curve(np.arange(1.0, 1001.0))
+    found = finite_time_bounds.without_privacy(here)[EVERY].curve(np.arange(1.0, 1001.0))
     assert found[0] == pytest.approx(0.05)  # the first pull is blind
     assert (found[1:500] <= by_hand * (1 + 1e-6)).all()
     assert found[1:30] == pytest.approx(by_hand[:29], rel=1e-6)
@@ -112,7 +114,7 @@ def test_no_floor_is_above_what_can_be_lost_and_all_grow(means, epsilon):
     t = np.unique(np.geomspace(1, 1e8, 60).round())
     here = instance(means, epsilon)
     for promise in ("none", "central", "local"):
-        for bound in floors.finite_time(here, told(promise, epsilon)):
+        for bound in finite_time_bounds.finite_time(here, evidence(promise, epsilon)):
             if not bound.not_applicable:
                 values = bound.curve(t)
                 assert np.all(np.isfinite(values)) and np.all(np.diff(values) >= -1e-5 * values[1:])
@@ -127,14 +129,15 @@ def test_more_trust_never_raises_a_floor(means, epsilon):
     here = instance(means, epsilon)
     for place in (EVERY, CHANCE, EQUALS):
         none, curator, nobody = (
-            floors.finite_time(here, told(promise, epsilon))[place].curve(t) for promise in ("none", "central", "local")
+            finite_time_bounds.finite_time(here, evidence(promise, epsilon))[place].curve(t)
+            for promise in ("none", "central", "local")
         )
         assert np.all(none <= curator * (1 + 1e-6))
         assert np.all(curator <= nobody * (1 + 1e-6))
 
 
 def test_the_class_that_learns_fast_approaches_the_slope():
-    found = floors.without_privacy(default())[FAST]
+    found = finite_time_bounds.without_privacy(default())[FAST]
     t = np.array([1e5, 1e7, 1e9])
     share = found.curve(t) / (line_bounds(load_preset("default"), 0)[4].curve(t))
     assert np.all(np.diff(share) > 0) and 0.3 < share[-1] < 1
@@ -183,9 +186,9 @@ def test_three_rewards_tell_no_more_than_three_times_d_eps(numbers, x, y):
 def test_answers_are_averaged_over_users():
     users = Discrete(values=(0, 1.0, 4.0), probs=(0.2, 0.5, 0.3))
     by_hand = 0.5 * div.response_kl(0.8, 0.9, 1.0) + 0.3 * div.response_kl(0.8, 0.9, 4.0)
-    found = told("local", users).chances(np.array([0.8, 0.7]), np.array(0.9))
+    found = evidence("local", users).chances(np.array([0.8, 0.7]), np.array(0.9))
     assert found[0] == pytest.approx(float(by_hand)) and found.shape == (2,)
-    spread = told("local", UniformEpsilon(low=0.5, high=1.5)).chances(np.array([0.8]), np.array(0.9))[0]
+    spread = evidence("local", UniformEpsilon(low=0.5, high=1.5)).chances(np.array([0.8]), np.array(0.9))[0]
     budgets = np.linspace(0.5, 1.5, 2001)
     assert spread == pytest.approx(float(np.trapezoid(div.response_kl(0.8, 0.9, budgets), budgets)), rel=1e-6)
 
@@ -194,25 +197,35 @@ def test_other_laws_use_what_is_known_of_them():
     arms = (TwoPoint(low=0, high=1, p_high=0.6), TwoPoint(low=0.2, high=0.8, p_high=0.4), Bernoulli(mean=0.5))
     here = instance(None, 0.5, arms=arms)
     shift = math.log(1 + div.total_variation(arms[2], arms[0]) * (math.exp(0.5) - 1))
-    assert central.told(0.5).distributions(arms[2], arms[0]) == pytest.approx(
+    assert central.evidence(0.5).distributions(arms[2], arms[0]) == pytest.approx(
         min(shift, div.relative_entropy(arms[2], arms[0]))
     )
-    for found in (floors.without_privacy(here), central.finite_time(here), local.finite_time(here)):
+    for found in (finite_time_bounds.without_privacy(here), central.finite_time(here), local.finite_time(here)):
         assert found[EVERY].curve(np.ones(1))[0] == pytest.approx(here.gaps.mean())
         assert found[FAST].not_applicable and not found[EVERY].not_applicable
     normal = instance(None, arms=(Gaussian(mean=1, sd=1), Gaussian(mean=0, sd=1)))
-    assert floors.without_privacy(normal)[CHANCE].curve(np.array([1e9]))[0] == pytest.approx(2 * math.log(2), rel=1e-3)
+    assert finite_time_bounds.without_privacy(normal)[CHANCE].curve(np.array([1e9]))[0] == pytest.approx(
+        2 * math.log(2), rel=1e-3
+    )
     wild = instance(None, 1.0, arms=(Pareto(mean=3.0, shape=1.5), Pareto(mean=2.0, shape=2.5), Beta(a=1, b=1)))
-    assert all(bound.not_applicable for bound in floors.without_privacy(wild)[CHANCE:])
+    assert all(bound.not_applicable for bound in finite_time_bounds.without_privacy(wild)[CHANCE:])
     assert not central.finite_time(wild)[CHANCE].not_applicable
 
 
 def test_what_does_not_apply_says_why():
-    for found in (floors.without_privacy(instance([0.5, 0.5])), floors.without_privacy(instance([0.5]))):
+    for found in (
+        finite_time_bounds.without_privacy(instance([0.5, 0.5])),
+        finite_time_bounds.without_privacy(instance([0.5])),
+    ):
         [reason] = {bound.not_applicable for bound in found}  # one for all of them: that the arms are equal
         assert reason
     perfect = instance([1.0, 0.5], 1.0)
-    assert [bool(bound.not_applicable) for bound in floors.without_privacy(perfect)] == [False, True, True, True]
+    assert [bool(bound.not_applicable) for bound in finite_time_bounds.without_privacy(perfect)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
     assert [bool(bound.not_applicable) for bound in local.finite_time(perfect)] == [False, False, False, True]
     rough = central.finite_time(perfect, Guarantee("central", "", 1.0, 1e-6))
     assert {bound.model for bound in rough} == {"none"}
@@ -220,7 +233,7 @@ def test_what_does_not_apply_says_why():
 
 def test_thousands_of_different_arms_are_quick_and_stay_a_floor():
     means = np.linspace(0.1, 0.9, 3000)
-    few, many = (floors.without_privacy(instance(means[-count:]))[EVERY] for count in (30, 3000))
+    few, many = (finite_time_bounds.without_privacy(instance(means[-count:]))[EVERY] for count in (30, 3000))
     assert many.curve(np.ones(1))[0] == pytest.approx(0.4)
     assert 0 < many.curve(np.array([1e4]))[0] < 1e4 * 0.4
     assert few.curve(np.array([1e4]))[0] > 0
@@ -273,12 +286,12 @@ def test_who_finds_the_best_ones_soon_and_who_does_not():
     arms = raised((0.9, 0.6, 0.5, 0.4, 0.3), 1, 0.9)
     result = played(arms, [{"policy": "thompson"}, {"policy": "ucb"}], 5000)
     shares = [line.best_pulls[:, -1].mean() / 5000 for line in result.lines]
-    assert min(shares) > floors.SHARE
+    assert min(shares) > finite_time_bounds.SHARE
     means = load_preset("default").means
     arms = raised(means, len(means) - 1, 0.9)
     noisy = {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2.0}}
     result = played(arms, [noisy, {"policy": "ucb"}], 10_000, 10)
-    assert all(line.best_pulls[:, -1].mean() / 10_000 < floors.SHARE for line in result.lines)
+    assert all(line.best_pulls[:, -1].mean() / 10_000 < finite_time_bounds.SHARE for line in result.lines)
 
 
 def test_who_learns_fast_and_who_does_not():

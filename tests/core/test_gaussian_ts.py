@@ -23,8 +23,8 @@ POLICY = registry()["gaussian-ts"]
 
 
 def line(horizon=300, arms=ARMS, epsilon=1.0, feedback=None, **params):
-    told = {"policy": "gaussian-ts", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-    document = {"arms": arms, "lines": [told], "horizon": horizon, "trials": 1, "feedback": feedback or {}}
+    message = {"policy": "gaussian-ts", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+    document = {"arms": arms, "lines": [message], "horizon": horizon, "trials": 1, "feedback": feedback or {}}
     return Experiment.model_validate(document).setups[0]
 
 
@@ -102,9 +102,9 @@ def worst_distance(b, c, arms, horizon):
     for _ in range(horizon - arms * b):
         following: dict[int, float] = {}
         for n, total in best.items():
-            told = total + (1 / (n + 1)) ** 2 / (c / (n + 1))  # (shift of the mean / sd)^2 of this step's draw
+            message = total + (1 / (n + 1)) ** 2 / (c / (n + 1))  # (shift of the mean / sd)^2 of this step's draw
             for after in (n, n + 1):
-                following[after] = max(following.get(after, 0.0), told)
+                following[after] = max(following.get(after, 0.0), message)
         best = following
     return math.sqrt(max(best.values()))
 

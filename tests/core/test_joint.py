@@ -268,13 +268,13 @@ def test_an_audit_of_what_all_others_get_finds_no_more_than_is_promised():
     assert audit(whole_run(0.02), 1.0, delta=DELTA, samples=SAMPLES).verdict == "violates"
 
 
-@pytest.mark.parametrize(("params", "told"), [
+@pytest.mark.parametrize(("params", "message"), [
     ({"delta": None}, "delta"), ({"delta": 0}, "delta"), ({"delta": 1}, "delta"), ({"first": 0}, "first"),
     ({"counter": "hybrid"}, "counter"), ({"refresh": -1}, "refresh"),
 ])  # fmt: skip
 @pytest.mark.parametrize("policy", JOINT)
-def test_bad_input_is_refused_in_words(policy, params, told):
-    with pytest.raises(InputError, match=told):
+def test_bad_input_is_refused_in_words(policy, params, message):
+    with pytest.raises(InputError, match=message):
         setup_of(policy, **params)
 
 

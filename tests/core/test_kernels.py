@@ -116,10 +116,10 @@ INDEX_CASES = [
 ]
 
 
-@pytest.mark.parametrize("lockstep", [True, False], ids=["lockstep", "tournament"])
+@pytest.mark.parametrize("vectorised", [True, False], ids=["vectorised", "tournament"])
 @pytest.mark.parametrize(("policy", "arms", "epsilon", "horizon", "params"), INDEX_CASES)
-def test_index_policies_pull_what_the_reference_pulls(monkeypatch, lockstep, policy, arms, epsilon, horizon, params):
-    monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
+def test_index_policies_pull_what_the_reference_pulls(monkeypatch, vectorised, policy, arms, epsilon, horizon, params):
+    monkeypatch.setattr(index, "vectorised_wins", lambda arms, horizon: vectorised)
     compare_with_reference(policy, arms, epsilon, horizon, **params)
 
 
@@ -187,8 +187,8 @@ def test_both_samplers_agree_bit_for_bit(monkeypatch, policy, arms, epsilon, hor
     entry, instance = instance_of(policy, arms, epsilon, horizon, **params)
     times = np.unique(np.geomspace(1, horizon, 40).round().astype(np.int64))
     blocks = []
-    for lockstep in (True, False):
-        monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon, chosen=lockstep: chosen)
+    for vectorised in (True, False):
+        monkeypatch.setattr(index, "vectorised_wins", lambda arms, horizon, chosen=vectorised: chosen)
         blocks.append(entry.play(instance, streams(3, 0, 5), times, Signal()))
     for name in ("regret", "best_pulls", "pulls"):
         np.testing.assert_array_equal(getattr(blocks[0], name), getattr(blocks[1], name))
@@ -274,9 +274,9 @@ def test_a_kl_index_where_nothing_is_possible():
 
 
 @pytest.mark.parametrize("policy", ["ucb", "kl-ucb", "thompson"])
-@pytest.mark.parametrize("lockstep", [True, False])
-def test_a_signal_counts_steps_and_stops(monkeypatch, policy, lockstep):
-    monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
+@pytest.mark.parametrize("vectorised", [True, False])
+def test_a_signal_counts_steps_and_stops(monkeypatch, policy, vectorised):
+    monkeypatch.setattr(index, "vectorised_wins", lambda arms, horizon: vectorised)
     entry, instance = instance_of(policy, TWO, None, 300)
     signal, rows, times = Signal(), streams(0, 0, 40), np.array([1, 10, 300])
     before = rows.copy()

@@ -21,7 +21,7 @@ from bandit_core.kernels import poisson
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import modular_sums, shuffled_bits
 from bandit_core.model import Signal
-from bandit_core.policies import dp_se, ladder_family, registry
+from bandit_core.policies import dp_se, elimination_by_trust, registry
 from bandit_core.simulation.store import Store
 from bandit_core.spec.feedback import Feedback
 from bandit_core.theory import accounting, ladder
@@ -45,7 +45,7 @@ def final_pulls(policy, arms, epsilon, horizon, trials, seed=0, **params):
 
 def one_by_one(monkeypatch):
     """Draw every reward by itself, also where one draw for a batch would do."""
-    monkeypatch.setattr(ladder_family, "prepare", partial(ladder_family.prepare, at_once=False))
+    monkeypatch.setattr(elimination_by_trust, "prepare", partial(elimination_by_trust.prepare, at_once=False))
 
 
 # --- the kernel ----------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_dp_se_keeps_its_epochs_unless_asked():
     entry, setup = instance_of("dp-se", TWO, budget("dp-se", 1.0), 1000)
     assert setup.parameters.growth == "auto"
     assert entry.prepare(setup).rule is dp_se.RULE
-    assert instance("dp-se")[0].prepare(instance("dp-se")[1]).rule is ladder_family.SEEN
+    assert instance("dp-se")[0].prepare(instance("dp-se")[1]).rule is elimination_by_trust.SEEN
 
 
 # --- Poisson variables ---------------------------------------------------------------------------------------------
@@ -243,16 +243,16 @@ def revealed(noisy, users, epsilon):
 @pytest.mark.parametrize("noisy", [0.05, 0.3, 0.7])
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.0])
 def test_the_account_of_shuffled_bits_is_exact_for_what_it_reveals_and_no_less_than_the_truth(users, noisy, epsilon):
-    told = shuffled_bits.shuffle_delta(noisy, users, epsilon)
+    message = shuffled_bits.shuffle_delta(noisy, users, epsilon)
     p, q = revealed(noisy, users, epsilon)
-    assert told == pytest.approx(np.maximum(p - math.exp(epsilon) * q, 0).sum(), abs=1e-12)
-    assert told == pytest.approx(np.maximum(q - math.exp(epsilon) * p, 0).sum(), abs=1e-12)
-    assert told >= by_enumeration(noisy, users, epsilon) - 1e-12
+    assert message == pytest.approx(np.maximum(p - math.exp(epsilon) * q, 0).sum(), abs=1e-12)
+    assert message == pytest.approx(np.maximum(q - math.exp(epsilon) * p, 0).sum(), abs=1e-12)
+    assert message >= by_enumeration(noisy, users, epsilon) - 1e-12
     # dp-accounting makes a privacy loss distribution of the same pair.
     kept = (p > 0) & (q > 0)
     log_p, log_q = ({k: math.log(x) for k, x in enumerate(law) if kept[k]} for law in (p, q))
     oracle = pld.from_two_probability_mass_functions(log_p, log_q, value_discretization_interval=1e-4)
-    assert oracle.get_delta_for_epsilon(epsilon) == pytest.approx(told, abs=3e-4)
+    assert oracle.get_delta_for_epsilon(epsilon) == pytest.approx(message, abs=3e-4)
 
 
 def test_the_hand_check_of_noisy_users():
@@ -308,11 +308,11 @@ def test_a_modular_sum_is_decoded_and_unbiased(users):
     rng = np.random.default_rng(1)
     rewards = rng.uniform(0.2, 0.8, users)
     for made in (modular_sums.PolyaSum.of(users, 4.0, 1e-6), modular_sums.SkellamSum.of(users, 2.0, 10.0, 1e-6)):
-        told = made.release(np.broadcast_to(rewards, (20_000, users)), rng)
-        assert told.min() >= 0 and told.max() < made.modulus
-        means = made.estimate(told)
+        message = made.release(np.broadcast_to(rewards, (20_000, users)), rng)
+        assert message.min() >= 0 and message.max() < made.modulus
+        means = made.estimate(message)
         assert abs(means.mean() - rewards.mean()) < 4.5 * means.std() / math.sqrt(len(means))
-        by_kernel = [modular_sums.decoded(float(each), users * made.levels, made.slack) for each in told[:500]]
+        by_kernel = [modular_sums.decoded(float(each), users * made.levels, made.slack) for each in message[:500]]
         np.testing.assert_allclose(np.array(by_kernel) / (users * made.levels), means[:500])
 
 
@@ -345,8 +345,8 @@ def test_the_published_renyi_divergence_of_skellam_noise_is_an_upper_bound(varia
         if not (np.isfinite(p).all() and np.isfinite(q).all()):
             continue  # beyond the range of a double
         real = logsumexp(order * p + (1 - order) * q) / (order - 1)
-        told = float(accounting.skellam_renyi(np.array([order]), levels, variance)[0])
-        assert real <= told * (1 + 1e-9)
+        message = float(accounting.skellam_renyi(np.array([order]), levels, variance)[0])
+        assert real <= message * (1 + 1e-9)
         if variance >= 400:
             assert real > 0.95 * order * levels**2 / (2 * variance)
 
@@ -385,11 +385,11 @@ def test_means_leave_their_radius_as_rarely_as_is_claimed(policy, mean):
             made = shuffled_bits.ShuffledBits(users=users, noisy=1 - steps.contrast[b])
             means = made.estimate(made.release(rewards, rng))
         else:
-            told = {"users": users, "levels": int(steps.levels[b]), "slack": int(steps.slack[b])}
+            message = {"users": users, "levels": int(steps.levels[b]), "slack": int(steps.slack[b])}
             made = (
-                modular_sums.PolyaSum(epsilon=0.7, **told)
+                modular_sums.PolyaSum(epsilon=0.7, **message)
                 if policy == "dist-dp-se"
-                else modular_sums.SkellamSum(variance=steps.spread[b], **told)
+                else modular_sums.SkellamSum(variance=steps.spread[b], **message)
             )
             means = made.estimate(made.release(rewards, rng))
         outside = np.mean(np.abs(means - mean) > steps.radii[b, 1])

@@ -14,11 +14,11 @@ from scipy import stats
 from scipy.special import betainc, betaincc
 
 from bandit_core import Experiment
-from bandit_core.kernels import lazy_posterior, release_schedules
+from bandit_core.kernels import lazy_posterior, lazy_updates
 from bandit_core.kernels.labels import seed_another
-from bandit_core.kernels.lazy_posterior import Known, choose, look
+from bandit_core.kernels.lazy_posterior import State, choose, look
+from bandit_core.kernels.lazy_updates import DOUBLING, Schedule
 from bandit_core.kernels.posterior import UNSETTLED, room
-from bandit_core.kernels.release_schedules import DOUBLING, Schedule
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
 from bandit_core.simulation.prepared import prepared_lines
@@ -30,22 +30,22 @@ STEPS = 64  # of one visit to a state: a stretch and part of the next one
 PARTS = 2  # of these steps, which are compared by themselves
 
 
-def known_of(means: list[float], counts: list[int]) -> Known:
+def known_of(means: list[float], counts: list[int]) -> State:
     """What has been released of every arm; the next releases are far away."""
     number = len(means)
-    released = release_schedules.Known(*np.zeros((5, number)), np.full(number, 10**9))
+    released = lazy_updates.State(*np.zeros((5, number)), np.full(number, 10**9))
     released.means[:], released.counts[:] = means, counts
-    return Known(released, room(number), np.zeros(3, np.int64))
+    return State(released, room(number), np.zeros(3, np.int64))
 
 
-def posteriors(known: Known, epsilon: float, now: int) -> tuple[np.ndarray, np.ndarray]:
+def posteriors(known: State, epsilon: float, now: int) -> tuple[np.ndarray, np.ndarray]:
     """Parameters as the policy defines them."""
     means, counts = known.released.means, known.released.counts
     clipped = np.clip(means + 3 * math.log2(now) / (epsilon * counts), 0, 1)
     return clipped * counts + 1, (1 - clipped) * counts + 1
 
 
-def chances_to_win(known: Known, epsilon: float, now: int) -> np.ndarray:
+def chances_to_win(known: State, epsilon: float, now: int) -> np.ndarray:
     """That each arm has the largest draw at a step, by numerical integration."""
     grid = np.linspace(0, 1, 8001)[:, None]
     a, b = posteriors(known, epsilon, now)
@@ -54,7 +54,7 @@ def chances_to_win(known: Known, epsilon: float, now: int) -> np.ndarray:
     return np.sum(masses * np.array(others).T, axis=0)
 
 
-def chances_in(known: Known, epsilon: float, steps: np.ndarray) -> np.ndarray:
+def chances_in(known: State, epsilon: float, steps: np.ndarray) -> np.ndarray:
     """Sums of these chances over all of the steps, by a curve through five of them."""
     at = np.linspace(steps[0], steps[-1], 5).astype(int)
     rates = np.array([chances_to_win(known, epsilon, now) for now in at])

@@ -150,7 +150,7 @@ def _rows(count: int) -> dict:
 
 @pytest.mark.parametrize("key, made, counts", [("arms", _values, (200, 2000)), ("contexts", _rows, (100, 400))])
 def test_what_no_link_can_hold_is_told_where_links_are_written(key, made, counts, tmp_path, capsys):
-    told = set()
+    message = set()
     for count in counts:
         experiment = default().with_changes(**made(count))
         unread = links.unread(experiment)
@@ -161,8 +161,8 @@ def test_what_no_link_can_hold_is_told_where_links_are_written(key, made, counts
         file.write_text(json.dumps(experiment.spec()))
         assert main(["link", str(file)]) == (2 if unread else 0)
         assert key in capsys.readouterr().err if unread else "http" in capsys.readouterr().out
-        told.add(bool(unread))
-    assert told == {False, True}
+        message.add(bool(unread))
+    assert message == {False, True}
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from bandit_core.model import Signal
 
 ANSWERS = [one for one in registry().values() if one.kind == "answer"]
 COUNTERS = [one for one in registry().values() if one.kind == "counter"]
-EACH = pytest.mark.parametrize("told", ANSWERS, ids=lambda told: told.name)
-PURE = pytest.mark.parametrize("told", [one for one in ANSWERS if one.pure], ids=lambda told: told.name)
+EACH = pytest.mark.parametrize("described", ANSWERS, ids=lambda described: described.name)
+PURE = pytest.mark.parametrize("described", [one for one in ANSWERS if one.pure], ids=lambda described: described.name)
 
 
 def ends(mechanism):
@@ -37,12 +37,12 @@ def inner(mechanism):
 
 
 def test_every_mechanism_file_is_found_and_tells_all():
-    told = [
+    described = [
         module.name
         for module in pkgutil.iter_modules(mechanisms.__path__)
         if {"DESCRIPTION", "DESCRIPTIONS"} & set(vars(importlib.import_module(f"bandit_core.mechanisms.{module.name}")))
     ]
-    assert {"adaptive", "binary", "gaussian", "laplace", "randomised_response", "sigmoid"} <= set(told)
+    assert {"adaptive", "binary", "gaussian", "laplace", "randomised_response", "sigmoid"} <= set(described)
     assert set(mechanisms.MECHANISMS) | set(mechanisms.COUNTERS) | {"gaussian", "l2-ball", "adaptive-tree"} <= set(
         registry()
     )
@@ -57,8 +57,8 @@ def test_every_mechanism_file_is_found_and_tells_all():
 
 @EACH
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
-def test_a_density_is_one_in_all_and_has_the_stated_mean_and_variance(told, epsilon):
-    mechanism = told.make(epsilon)
+def test_a_density_is_one_in_all_and_has_the_stated_mean_and_variance(described, epsilon):
+    mechanism = described.make(epsilon)
     for value in inner(mechanism):
         responses, weights = nodes(mechanism, ends(mechanism), epsilon)
         mass = weights * np.exp(mechanism.log_density(responses, value, epsilon))
@@ -69,9 +69,9 @@ def test_a_density_is_one_in_all_and_has_the_stated_mean_and_variance(told, epsi
 
 
 @EACH
-def test_samples_have_the_stated_mean_and_variance(told):
+def test_samples_have_the_stated_mean_and_variance(described):
     rng = np.random.default_rng(11)
-    mechanism = told.make(0.8)
+    mechanism = described.make(0.8)
     for value in inner(mechanism):
         sent = mechanism.release(np.full(40_000, value), 0.8, rng)
         variance = float(mechanism.variance(value, 0.8))
@@ -82,8 +82,8 @@ def test_samples_have_the_stated_mean_and_variance(told):
 
 @PURE
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 5.0])
-def test_the_largest_log_ratio_is_epsilon(told, epsilon):
-    mechanism = told.make(epsilon)
+def test_the_largest_log_ratio_is_epsilon(described, epsilon):
+    mechanism = described.make(epsilon)
     responses, _ = nodes(mechanism, ends(mechanism), epsilon)
     largest = max(
         float(np.nanmax(mechanism.log_ratio(responses, first, second, epsilon)))
@@ -128,9 +128,9 @@ def test_smallest_epsilon_is_the_inverse_of_smallest_delta(delta):
 
 
 def test_the_profile_of_pure_mechanisms_ends_at_epsilon():
-    for told in ANSWERS:
-        if told.pure:
-            delta, above = profile(told.make(1.0), ends(told.make(1.0)), 1.0, [0.999, 1.0, 1.5])
+    for described in ANSWERS:
+        if described.pure:
+            delta, above = profile(described.make(1.0), ends(described.make(1.0)), 1.0, [0.999, 1.0, 1.5])
             assert delta[0] > 0 and list(delta[1:]) == [0, 0]
             assert above[0] > 0 and list(above[1:]) == [0, 0]
 
@@ -171,27 +171,27 @@ def test_what_is_drawn_holds_both_inputs():
 
 
 @EACH
-def test_a_round_repeats_grows_and_keeps_to_the_odds(told):
-    mechanism = told.make(0.5)
+def test_a_round_repeats_grows_and_keeps_to_the_odds(described):
+    mechanism = described.make(0.5)
     for seed in range(12):
-        short, long = (play_round(mechanism, told.inputs, 0.5, n, seed) for n in (5, 20))
+        short, long = (play_round(mechanism, described.inputs, 0.5, n, seed) for n in (5, 20))
         assert short.truth == long.truth and len(long.log_odds) == 21
         np.testing.assert_array_equal(short.responses, long.responses[:5])
         np.testing.assert_array_equal(short.log_odds, long.log_odds[:6])
-        if told.pure:
+        if described.pure:
             assert np.all(np.abs(long.log_odds) <= long.most + 1e-9)
     steps = [
-        float(mechanism.log_ratio(response, *told.inputs, 0.5)) for response in long.responses
+        float(mechanism.log_ratio(response, *described.inputs, 0.5)) for response in long.responses
     ]  # one by one, as told
     np.testing.assert_allclose(np.diff(long.log_odds), steps, atol=1e-12)
 
 
 def test_who_follows_the_odds_is_right_as_often_as_told():
     rounds = [play_round(mechanisms.CTB, (0.0, 1.0), 0.6, 7, seed) for seed in range(1500)]
-    told = np.array([chance_of_right_guess(float(game.log_odds[-1])) for game in rounds])
+    described = np.array([chance_of_right_guess(float(game.log_odds[-1])) for game in rounds])
     right = np.array([(game.log_odds[-1] > 0) == (game.truth == 0) for game in rounds])
-    spread = math.sqrt(float((told * (1 - told)).sum()))
-    assert abs(right.sum() - told.sum()) < 4 * spread
+    spread = math.sqrt(float((described * (1 - described)).sum()))
+    assert abs(right.sum() - described.sum()) < 4 * spread
     assert 0.4 < np.mean([game.truth for game in rounds]) < 0.6
 
 
@@ -218,12 +218,12 @@ def test_the_density_of_a_sum_is_right():
     assert (density * grid**2).sum() * 0.005 == pytest.approx(2 * (0.25 + 4 + 9), rel=1e-3)
 
 
-@pytest.mark.parametrize("told", COUNTERS, ids=lambda told: told.name)
-def test_noise_of_counters_has_the_stated_variance(told):
-    counter = told.make(0.7, **({"horizon": 12} if told.settings else {}))
+@pytest.mark.parametrize("described", COUNTERS, ids=lambda described: described.name)
+def test_noise_of_counters_has_the_stated_variance(described):
+    counter = described.make(0.7, **({"horizon": 12} if described.settings else {}))
     released = counter.release(np.zeros((30_000, 12)), np.random.default_rng(4))
     for count in (1, 2, 5, 8, 11):
-        stands = 2 ** int(math.log2(count)) if told.name == "logarithmic" else count
+        stands = 2 ** int(math.log2(count)) if described.name == "logarithmic" else count
         seen = released[:, count - 1]
         assert counter.variance(count) == counter.variance(stands)
         assert seen.mean() == pytest.approx(0, abs=4.5 * seen.std() / math.sqrt(30_000))

@@ -118,15 +118,15 @@ USELESS = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), USELESS.items(), ids=range(len(USELESS)))
-def test_useless_files_are_refused_in_words(text, told):
-    path, word = told
+@pytest.mark.parametrize(("text", "message"), USELESS.items(), ids=range(len(USELESS)))
+def test_useless_files_are_refused_in_words(text, message):
+    path, word = message
     found = refusal(text)
     assert found.path == path and word in found.allowed
 
 
 def test_a_file_that_is_too_large(monkeypatch):
-    monkeypatch.setattr(tables, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(tables, "MAX_BYTES", 2**20)
     assert "1 MB" in refusal(b"1" * (2**20 + 1)).allowed
 
 
@@ -159,7 +159,7 @@ def test_two_values_few_values_many_values():
     sample = np.random.default_rng(2).random(5003)
     many = Option.of("A", sample)
     assert many.summarised and many.arm().expected == pytest.approx(sample.mean(), abs=1e-12)
-    assert len(many.arm().values) == observations.MOST_DISTINCT
+    assert len(many.arm().values) == observations.MAX_DISTINCT
 
 
 def test_rescaling_moves_the_limits_to_0_and_1_and_cuts_what_lies_beyond():
@@ -216,7 +216,7 @@ def test_budgets_keep_their_shares():
 def test_of_very_many_budgets_the_quantiles_stay():
     drawn = np.random.default_rng(3).lognormal(0, 1, 20_000)
     law, users, _ = read_budgets("\n".join(f"{value:.12g}" for value in drawn).encode())
-    assert users == 20_000 and len(law.values) <= observations.MOST_DISTINCT
+    assert users == 20_000 and len(law.values) <= observations.MAX_DISTINCT
     kept = np.repeat(law.values, np.round(np.array(law.probs) * 1000).astype(int))
     assert np.quantile(kept, [0.1, 0.5, 0.9]) == pytest.approx(np.quantile(drawn, [0.1, 0.5, 0.9]), rel=0.02)
 
@@ -246,10 +246,10 @@ TOO_MUCH = {
     "a line of commas": (b"," * 60_000 + b"x\n1", "columns"),
     "a longer line of commas": (b"," * 10**6 + b"\n1", "file"),
     "very many columns": (b",".join(b"c%d" % place for place in range(10**6)) + b"\n1", "file"),
-    "very many rows": (b"A,B\n1,0\n" + b"\n" * tables.MOST_ROWS + b"1,1", "rows"),
-    "rows ended by returns": (b"A,B\r1,0\r" + b"\r" * tables.MOST_ROWS + b"1,1", "rows"),
+    "very many rows": (b"A,B\n1,0\n" + b"\n" * tables.MAX_ROWS + b"1,1", "rows"),
+    "rows ended by returns": (b"A,B\r1,0\r" + b"\r" * tables.MAX_ROWS + b"1,1", "rows"),
     "few cells, many places": (b",".join(b"c%d" % place for place in range(100)) + b"\n1" * 200_000, "cells"),
-    "commas below the heading": (b"A,B\n" + b"," * (tables.MOST_CELLS + 1), "cells"),
+    "commas below the heading": (b"A,B\n" + b"," * (tables.MAX_CELLS + 1), "cells"),
 }
 
 

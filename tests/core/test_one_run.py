@@ -148,11 +148,11 @@ def test_the_rewards_of_a_batch_are_those_of_its_release(arms):
     run = one_run(experiment_of("anytime-lazy-ucb", arms, epsilon=1000.0))
     for arm in range(len(arms)):
         mine = run.arms == arm
-        told, rewards = run.estimates[-1, arm], run.rewards[mine]
+        message, rewards = run.estimates[-1, arm], run.rewards[mine]
         sizes = [1 + 2 * (2**k - 1) for k in range(12)]  # batches of 1, 2, 4, ...: full after 1, 3, 7, ... pulls
         ends = [end for end in sizes if end <= mine[:-1].sum()]
         batch = rewards[(ends[-2] if len(ends) > 1 else 0) : ends[-1]]
-        assert told == pytest.approx(batch.mean(), abs=0.015 / len(batch))
+        assert message == pytest.approx(batch.mean(), abs=0.015 / len(batch))
 
 
 def test_an_ab_test_on_bits_is_decided_by_the_bits_that_are_shown():

@@ -104,8 +104,8 @@ def test_a_lesson_is_written_from_another_folder(installed: Path, tmp_path: Path
 
 
 def test_presets_papers_and_their_results_are_found(installed: Path, tmp_path: Path) -> None:
-    told = json.loads(run(installed, tmp_path, "bandit-lab", "list", "presets", "--json"))
-    assert {each["name"] for each in told} == {path.stem for path in (ROOT / "presets").glob("*.toml")}
+    message = json.loads(run(installed, tmp_path, "bandit-lab", "list", "presets", "--json"))
+    assert {each["name"] for each in message} == {path.stem for path in (ROOT / "presets").glob("*.toml")}
     code = """
 import json
 from bandit_core.literature import papers, reproductions

@@ -115,8 +115,8 @@ def test_the_error_of_a_ratio_is_that_of_a_simulated_paper(judge):
     )
     lines = (line(rising(mean), 100, [1.5] * 5 + [2.0], noise=noise) for mean in (1000, 2000))
     verdict = judge(RATIO, *lines)
-    told = float(verdict.detail.split("standard deviation of ")[1].split(",")[0])
-    assert told == pytest.approx((other / base).std(), rel=0.08)
+    message = float(verdict.detail.split("standard deviation of ")[1].split(",")[0])
+    assert message == pytest.approx((other / base).std(), rel=0.08)
 
 
 def test_less_is_taken_run_by_run_within_a_file(judge):
@@ -351,8 +351,8 @@ def test_changes_between_two_tables_are_told():
         + "| F 1 | A. |  | 3 | confirmed |\n| F 1 | B. | 2 | 1 | **not confirmed** |\n| F 2 | A. | | 3 | confirmed |\n"
     )
     new = head + "| F 1 | A. |  | 4 | confirmed |\n| F 1 | B. | 2 | 2 | confirmed |\n| F 3 | C. | | 3 | not checked |\n"
-    told = claims_table.changes(old, new).splitlines()[2:]
-    assert told == [
+    message = claims_table.changes(old, new).splitlines()[2:]
+    assert message == [
         "| F 1 | B. | not confirmed | confirmed | 1 | 2 |",
         "| F 3 | C. | – | not checked | – | 3 |",
         "| F 2 | A. | confirmed | – | 3 | – |",

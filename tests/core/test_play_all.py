@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from bandit_core import places
+from bandit_core import paths
 from benchmarks import play_all
 
 
@@ -17,15 +17,15 @@ def test_every_step_is_a_module_and_every_table_a_document():
         "benchmarks.shipped",
     }
     assert all(importlib.util.find_spec(step[0]) for step in play_all.STEPS.values())
-    assert all((places.ROOT / table).exists() for table in play_all.TABLES.values())
+    assert all((paths.ROOT / table).exists() for table in play_all.TABLES.values())
     assert set(play_all.TABLES) <= set(play_all.STEPS)
 
 
 def test_an_unknown_step_is_refused_by_name(capsys):
     assert play_all.main(["figure"]) == 2
-    told = capsys.readouterr().err
-    assert "figure" in told
-    assert "first-pictures" in told
+    message = capsys.readouterr().err
+    assert "figure" in message
+    assert "first-pictures" in message
 
 
 @pytest.mark.parametrize("failing", ["figures", "scores"])

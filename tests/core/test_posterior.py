@@ -15,7 +15,7 @@ from scipy.special import betaincc
 from bandit_core import Experiment
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import beta_blocks, posterior
-from bandit_core.kernels.posterior import UNSETTLED, Arms, choose, learn, look_at_all, mass_beyond, point_beyond
+from bandit_core.kernels.posterior import UNSETTLED, ArmState, choose, learn, look_at_all, mass_beyond, point_beyond
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
 from bandit_core.policies import bernoulli_family, thompson
@@ -26,10 +26,10 @@ from bandit_core.studies.one_run import one_run
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
 
 
-def arms_with(ones: list[int], pulled: list[int]) -> Arms:
+def arms_with(ones: list[int], pulled: list[int]) -> ArmState:
     """Arms that have given this, looked at as a run does when so many pulls were made."""
     number = len(ones)
-    arms = Arms(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64), beta_blocks.room_for_draws(number))
+    arms = ArmState(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64), beta_blocks.room_for_draws(number))
     beta_blocks.seed_draws(arms.draws, streams(11, 0, 1), 0)
     arms.ones[:], arms.pulled[:] = ones, pulled
     arms.lead[0] = int(np.argmax((arms.ones + 1) / (arms.pulled + 2)))
@@ -37,7 +37,7 @@ def arms_with(ones: list[int], pulled: list[int]) -> Arms:
     return arms
 
 
-def chances_to_win(arms: Arms) -> np.ndarray:
+def chances_to_win(arms: ArmState) -> np.ndarray:
     """That each arm has the largest draw, by numerical integration."""
     posteriors = [stats.beta(1 + ones, 1 + n - ones) for ones, n in zip(arms.ones, arms.pulled, strict=True)]
 
@@ -52,7 +52,7 @@ def chances_to_win(arms: Arms) -> np.ndarray:
 
 
 @numba.njit
-def chosen(arms: Arms, state: np.ndarray, times: int) -> np.ndarray:
+def chosen(arms: ArmState, state: np.ndarray, times: int) -> np.ndarray:
     counts = np.zeros(arms.ones.shape[0], np.int64)
     for _ in range(times):
         counts[choose(arms, state, 0)] += 1

@@ -9,7 +9,7 @@ import pytest
 
 from bandit_core import Experiment, cli, simulate
 from bandit_core.experiments import links
-from bandit_core.experiments.experiment import MOST_LINES, Line
+from bandit_core.experiments.experiment import MAX_LINES, Line
 from bandit_core.export.document import document
 from bandit_core.export.positions import Positions
 from bandit_core.policies import registry
@@ -143,7 +143,7 @@ def test_parameters_that_both_know_carry_over():
 
 
 def test_where_nothing_more_can_be_played_there_is_no_price(store):
-    full = made(*[IMED] * MOST_LINES, horizon=20, trials=2)
+    full = made(*[IMED] * MAX_LINES, horizon=20, trials=2)
     assert with_companions(full) == full
     assert all(row.against is None and np.isnan(row.price) for row in summaries(played(full, store)))
     assert has_price(made(IMED), 0) and not has_price(made(UCB), 0)
@@ -216,8 +216,8 @@ def test_one_link_has_one_price_wherever_it_is_stated(store, tmp_path):
     ends = trace.price_low[0], trace.price_high[0]
     assert Goal("price", 2.0).measure(result, 2) == (row.price, *ends)  # the searches
     positions = Positions(experiment, values=[1.0], store=store)
-    [told] = document(positions, positions.run())["positions"]  # a lesson as a file
-    assert told["rows"][2]["price"] == with_error(row.price, row.price_stderr)
+    [message] = document(positions, positions.run())["positions"]  # a lesson as a file
+    assert message["rows"][2]["price"] == with_error(row.price, row.price_stderr)
     spec, out = tmp_path / "spec.json", tmp_path / "out.json"
     spec.write_text(json.dumps(experiment.spec()))
     assert cli.main(["run", str(spec), "--out", str(out)]) == 0  # the command line

@@ -32,13 +32,13 @@ def test_a_name_that_is_none_is_refused() -> None:
 def test_names_for_type_checkers_are_those_that_are_imported_later() -> None:
     tree = ast.parse(Path(bandit_core.__file__).read_text(encoding="utf-8"))
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    told = {
+    message = {
         alias.asname or alias.name: f"{node.module}:{alias.name}".removeprefix("bandit_core.")
         for node in ast.walk(block)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert told == {name: place if ":" in place else f"{place}:{name}" for name, place in LATER.items()}
+    assert message == {name: place if ":" in place else f"{place}:{name}" for name, place in LATER.items()}
     assert set(LATER) <= set(bandit_core.__all__)
 
 

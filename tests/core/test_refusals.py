@@ -19,10 +19,10 @@ from helpers import refused
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
 from bandit_core.data.lending import read_lending
-from bandit_core.experiments.experiment import MOST_NAME_PARTS, MOST_SPEC_BYTES, _once, parse, read, read_json
+from bandit_core.experiments.experiment import MAX_NAME_PARTS, MAX_SPEC_BYTES, _once, parse, read, read_json
 from bandit_core.literature import reproductions
 from bandit_core.literature.papers import Played
-from bandit_core.spec.errors import MOST_TOLD
+from bandit_core.spec.errors import MAX_TOLD
 from bandit_core.studies.sweep import Sweep
 
 COINS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
@@ -123,9 +123,9 @@ def test_what_is_absent_is_not_called_none() -> None:
     document = {"arms": [{"kind": "bernoulli"}, COINS[0]], "lines": [{"policy": "heldp-ucb-b"}], "horizon": None}
     with pytest.raises(InputError) as refusal:
         Experiment.model_validate(document)
-    told = str(refusal.value).splitlines()
-    assert any(line.startswith("arms[0].mean: ") for line in told)
-    assert any(line.startswith("horizon: null: ") for line in told)
+    message = str(refusal.value).splitlines()
+    assert any(line.startswith("arms[0].mean: ") for line in message)
+    assert any(line.startswith("horizon: null: ") for line in message)
     assert "None" not in str(refusal.value)
 
 
@@ -166,8 +166,8 @@ def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
     problems = refusal.value.issues
     assert len(problems) >= 10_000
     first, count = str(refusal.value).splitlines()[:-1], str(refusal.value).splitlines()[-1]
-    assert first == [str(problem) for problem in problems[:MOST_TOLD]]
-    assert f"{len(problems) - MOST_TOLD:,}" in count
+    assert first == [str(problem) for problem in problems[:MAX_TOLD]]
+    assert f"{len(problems) - MAX_TOLD:,}" in count
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(document)))
     assert main(["check", "-"]) == 2
     assert capsys.readouterr().err.splitlines() == str(refusal.value).splitlines()
@@ -223,7 +223,7 @@ def test_a_dotted_name_is_refused_before_it_is_read(text: str, monkeypatch: pyte
     monkeypatch.setattr(tomllib, "loads", lambda _: pytest.fail("this would take hours"))
     with refused("document") as issues:
         parse(text, "toml")
-    assert f" {MOST_NAME_PARTS} " in issues[0].allowed
+    assert f" {MAX_NAME_PARTS} " in issues[0].allowed
 
 
 @pytest.mark.parametrize("form", ["json", "toml"])
@@ -233,14 +233,14 @@ def test_a_spec_that_is_too_long_is_refused_before_it_is_read(
     for reader in (json, tomllib):
         monkeypatch.setattr(reader, "loads", lambda *_, **__: pytest.fail("was read"))
     file = tmp_path / f"spec.{form}"
-    file.write_bytes(b" " * (MOST_SPEC_BYTES + 1))
+    file.write_bytes(b" " * (MAX_SPEC_BYTES + 1))
     for name, attempt in {
         str(file): lambda: read(file),
-        "document": lambda: parse(" " * (MOST_SPEC_BYTES + 1), form),  # type: ignore[arg-type]
+        "document": lambda: parse(" " * (MAX_SPEC_BYTES + 1), form),  # type: ignore[arg-type]
     }.items():
         with refused(name, value="16.0 MB") as issues:
             attempt()
-        assert f"{MOST_SPEC_BYTES >> 20} MB" in issues[0].allowed
+        assert f"{MAX_SPEC_BYTES >> 20} MB" in issues[0].allowed
 
 
 def test_sentences_and_decimals_are_no_dotted_names() -> None:

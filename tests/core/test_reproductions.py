@@ -18,7 +18,7 @@ from bandit_core.simulation.store import Store
 
 NAMES = papers.reproducible()
 LINE_SECONDS = 0.04  # what recomputing one line may cost, by the engine's own estimate
-MOST_TRIALS, FEWEST_TRIALS = 12, 4
+MAX_TRIALS, FEWEST_TRIALS = 12, 4
 # Every line is compared with the shipped one by a z-test at 5 standard errors: 5.7e-7 a line for a normal mean, so
 # about 1e-4 for all of them together. The seed is fixed: what passes once passes always.
 STANDARD_ERRORS = 5.0
@@ -94,15 +94,15 @@ def part_of(file, number):
     the end, with few trials.
     """
     lines = file.experiment.spec()["lines"]
-    whole = file.experiment.with_changes(lines=[lines[number]], seed=OTHER_SEED, trials=MOST_TRIALS, view={})
+    whole = file.experiment.with_changes(lines=[lines[number]], seed=OTHER_SEED, trials=MAX_TRIALS, view={})
     places = [len(file.times) - 1]
     if file.experiment.lines[number].entry.anytime:
         places = list(range(len(file.times) - 1, len(file.times) // 3, -2))
     for place in places:
         chosen = whole.with_changes(horizon=int(file.times[place])) if place != places[0] else whole
-        each = estimated_seconds(chosen, 1) / MOST_TRIALS
+        each = estimated_seconds(chosen, 1) / MAX_TRIALS
         if FEWEST_TRIALS * each <= LINE_SECONDS:
-            return chosen.with_changes(trials=min(MOST_TRIALS, max(FEWEST_TRIALS, int(LINE_SECONDS / each)))), place
+            return chosen.with_changes(trials=min(MAX_TRIALS, max(FEWEST_TRIALS, int(LINE_SECONDS / each)))), place
     return None
 
 
@@ -232,7 +232,7 @@ def test_a_damaged_file_is_told_in_words(text, tmp_path):
 def test_thinned_times_keep_the_ends(horizon):
     times = checkpoints(horizon)
     kept = reproductions.thinned(times)
-    assert kept[0] == 0 and kept[-1] == len(times) - 1 and len(kept) <= reproductions.MOST_TIMES
+    assert kept[0] == 0 and kept[-1] == len(times) - 1 and len(kept) <= reproductions.MAX_TIMES
 
 
 CHEAP = "tao-s3-local-v09"
@@ -291,7 +291,7 @@ def test_verdicts_that_changed_since_an_older_table_are_told(tmp_path, capsys, p
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["ren-1z"], "did you mean ren-1"),
         (["shy-users"], "is a preset, but no figure of a paper"),
@@ -300,10 +300,10 @@ def test_verdicts_that_changed_since_an_older_table_are_told(tmp_path, capsys, p
         (["ren-1a", "--jobs", "none"], "a whole number from 1 to 1024"),
     ],
 )
-def test_bad_input_is_one_line_and_says_what_is_allowed(words, told, capsys, tmp_path):
+def test_bad_input_is_one_line_and_says_what_is_allowed(words, message, capsys, tmp_path):
     assert cli.main(["reproduce", *words, "--out", str(tmp_path)]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and len(err.splitlines()) == 1 and told in err
+    assert out == "" and len(err.splitlines()) == 1 and message in err
 
 
 def test_a_folder_that_cannot_be_had_is_refused_before_anything_is_computed(tmp_path, capsys):

@@ -126,10 +126,10 @@ def test_options_that_are_equally_good_are_seen_beforehand():
 
 
 def test_progress_rises_and_a_stop_is_heard():
-    study, told = RollOutStudy(question(trials=30), Store(None, 2**24)), []
+    study, message = RollOutStudy(question(trials=30), Store(None, 2**24)), []
     assert study.result() is None and study.missing_seconds > 0 and study.steps > 0
-    study.run(1, lambda each: told.append(each.fraction))
-    assert told == sorted(told) and study.finished and study.fraction == pytest.approx(1) and not study.waiting
+    study.run(1, lambda each: message.append(each.fraction))
+    assert message == sorted(message) and study.finished and study.fraction == pytest.approx(1) and not study.waiting
     assert study.result() is study.result() and study.missing_seconds == 0 and not study.kept
     stopped = RollOutStudy(question(trials=900), Store(None, 2**24))
     assert stopped.run(1, lambda each: each.stop()) is None and stopped.stopped

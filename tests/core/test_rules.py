@@ -51,7 +51,7 @@ def experiment_of(name, **fields):
 def twin(setup, words):
     """The guide's policy in plain Python: the arm of every user."""
     stream, arms = Stream(words), setup.arms
-    private, told, chosen, late = stream.rejections.uniform, [[] for _ in arms], [], Late(setup)
+    private, message, chosen, late = stream.rejections.uniform, [[] for _ in arms], [], Late(setup)
     means = [0.0 for _ in arms]
     for _ in range(setup.horizon):
         choice = means.index(max(means))
@@ -60,8 +60,8 @@ def twin(setup, words):
         reward = reward_of(arms[choice], stream.uniform(), stream)
         chosen.append(choice)
         for arm, answer in late.counted(choice, reward + laplace(private(), 1 / setup.fixed_epsilon)):
-            told[arm].append(answer)
-            means[arm] += (answer - means[arm]) / len(told[arm])
+            message[arm].append(answer)
+            means[arm] += (answer - means[arm]) / len(message[arm])
     return chosen
 
 
@@ -82,8 +82,8 @@ def test_the_rule_of_the_guide_is_played_and_watched_as_its_twin_plays_it(strang
     noise = run.sent - run.rewards
     assert abs(np.abs(noise).mean() - 0.5) < 5 * 0.5 / USERS**0.5  # Laplace(1/2)
     if not feedback:
-        told = [run.sent[:-1][run.arms[:-1] == arm].mean() for arm in range(3)]
-        np.testing.assert_allclose(run.estimates[-1], told, rtol=1e-9)
+        message = [run.sent[:-1][run.arms[:-1] == arm].mean() for arm in range(3)]
+        np.testing.assert_allclose(run.estimates[-1], message, rtol=1e-9)
 
 
 def test_the_rule_of_the_guide_runs_in_a_study(stranger, tmp_path):

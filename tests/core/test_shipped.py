@@ -11,12 +11,12 @@ from functools import cache, partial
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, Simulation, places, simulate
+from bandit_core import Experiment, Simulation, paths, simulate
 from bandit_core.jit import machine_code
 from bandit_core.literature import papers
 from bandit_core.model import Block
 from bandit_core.policies import registry
-from bandit_core.simulation import beforehand
+from bandit_core.simulation import bundled_results
 from bandit_core.simulation.engine import checkpoints
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
@@ -42,7 +42,7 @@ def test_what_ships_is_what_the_code_of_today_plays():
 
 
 def test_no_note_is_of_a_policy_or_a_block_that_is_gone():
-    noted, file = beforehand.verified(), beforehand.open_shipped()
+    noted, file = bundled_results.verified(), bundled_results.open_shipped()
     assert set(noted["policies"]) == set(registry())
     assert set(noted["blocks"].values()) <= set(file.questions())
 
@@ -56,9 +56,9 @@ def portable_key(experiment):
 def small(tmp_path, monkeypatch):
     """Only one policy's rows, a figure and a block ship, and all of them were seen to come out."""
     path, [line] = tmp_path / "blocks.sqlite", simulate(ASKED, store=Store(None, 0)).lines
-    beforehand.write(path, [(portable_key(ASKED), ASKED, Block(line.regret, line.best_pulls, line.pulls))])
-    monkeypatch.setattr(beforehand, "VERIFIED", tmp_path / "verified.json")
-    monkeypatch.setattr(beforehand, "open_shipped", partial(beforehand.open_shipped, path))
+    bundled_results.write(path, [(portable_key(ASKED), ASKED, Block(line.regret, line.best_pulls, line.pulls))])
+    monkeypatch.setattr(bundled_results, "VERIFIED", tmp_path / "verified.json")
+    monkeypatch.setattr(bundled_results, "open_shipped", partial(bundled_results.open_shipped, path))
     monkeypatch.setattr(shipped, "registry", lambda: {NAME: registry()[NAME]})
     monkeypatch.setattr(papers, "reproducible", lambda: [FIGURE])
     assert shipped.main() == 0
@@ -95,7 +95,7 @@ def reseeded(kernel):
 
 def served():
     store = Store(None, 0)
-    store.beforehand = beforehand.open_shipped()
+    store.bundled_results = bundled_results.open_shipped()
     return Simulation(ASKED, store).result().complete
 
 
@@ -109,19 +109,19 @@ def test_an_edit_that_changes_no_number_outdates_nothing(small, monkeypatch, cap
     assert shipped.main() == 0 and capsys.readouterr().out == ""
     assert shipped.unverified() == ({}, []) and shipped.unknown_blocks() == {} and served()
     assert small.read_bytes() == before
-    noted = beforehand.VERIFIED.read_bytes()
-    assert shipped.main() == 0 and beforehand.VERIFIED.read_bytes() == noted
+    noted = bundled_results.VERIFIED.read_bytes()
+    assert shipped.main() == 0 and bundled_results.VERIFIED.read_bytes() == noted
 
 
 def test_an_edit_that_changes_numbers_is_caught_until_they_are_played_anew(small, monkeypatch, capsys):
-    noted = beforehand.VERIFIED.read_bytes()
+    noted = bundled_results.VERIFIED.read_bytes()
     edited(monkeypatch, reseeded)
     capsys.readouterr()
     assert shipped.main() == 1
     commands = [f"bandit_core benchmark {NAME} --play --data presets/benchmark.csv", f"bandit_core reproduce {FIGURE}"]
     wanted = sorted([*commands, "benchmarks.first_pictures"])
     assert capsys.readouterr().out.splitlines() == [f"play anew: python -m {command}" for command in wanted]
-    assert beforehand.VERIFIED.read_bytes() == noted
+    assert bundled_results.VERIFIED.read_bytes() == noted
     assert list(shipped.unverified()[0]) == [NAME] and not served()
 
 
@@ -147,8 +147,8 @@ def test_a_row_that_is_missing_is_not_as_it_ships(small, monkeypatch):
 @pytest.mark.parametrize("changes", [False, True])
 def test_the_text_of_a_policy_may_change_but_not_its_numbers(tmp_path, changes):
     for name in ("bandit_core", "benchmarks", "presets", "papers"):
-        shutil.copytree(places.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(places.ROOT / "pyproject.toml", tmp_path)
+        shutil.copytree(paths.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(paths.ROOT / "pyproject.toml", tmp_path)
     path = tmp_path / "bandit_core" / "policies" / "gaussian_ts.py"
     text = path.read_text()
     old, new = EDITS[changes]

@@ -145,10 +145,10 @@ def test_a_study_needs_a_spec(tmp_path, text, path):
 def test_the_command_writes_the_table_and_says_who_lost_least(tmp_path, capsys):
     path, out = written(tmp_path), tmp_path / "found.csv"
     assert main(["study", str(path), "--jobs", "1", "--out", str(out)]) == 0
-    told = capsys.readouterr()
+    message = capsys.readouterr()
     expected = StudyRun(*read_study(path)).run(1)
     pd.testing.assert_frame_equal(pd.read_csv(out), expected.rows, check_dtype=False)
-    assert told.out == "" and told.err.splitlines()[-len(expected.summary) :] == list(expected.summary)
+    assert message.out == "" and message.err.splitlines()[-len(expected.summary) :] == list(expected.summary)
     assert main(["study", str(path), "--jobs", "1"]) == 0
     assert len(pd.read_csv(io.StringIO(capsys.readouterr().out))) == len(expected.rows)
     assert main(["study", str(tmp_path / "none.toml")]) == 2

@@ -34,7 +34,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import inlined, kernel, device_function
 
 STEP = 2.0
 WORD = ir.IntType(64)
@@ -56,7 +56,7 @@ def twice(typing, x):
         return doubled(builder, values[0])
     return types.int64(types.int64), generate
 
-@piece
+@device_function
 def longer(x):
     """Adds a little."""
     return scaled(x) + math.sqrt(CODES[0]) + TABLE[1] + twice(3)
@@ -120,7 +120,7 @@ def test_prose_and_layout_change_no_version(written, change):
         ("np.arange(3.0)", "np.arange(1.0, 4.0)"),
         ("math.sqrt(C", "math.exp(C"),
         ("return STEP * x", "return x * STEP"),
-        ("@piece\ndef", "@kernel\ndef"),
+        ("@device_function\ndef", "@kernel\ndef"),
         ("values[0])", "values[0 + 0])"),
         ("builder.shl", "builder.lshr"),
         ("IntType(64)", "IntType(32)"),
@@ -157,7 +157,7 @@ def test_a_file_that_changes_under_a_running_process_is_told(tmp_path):
 def test_the_versions_of_the_project_are_of_what_was_imported(monkeypatch):
     monkeypatch.setattr(version.linecache, "getlines", lambda path: [])  # as if the files were gone
     version.linecache.clearcache()
-    assert fresh_version(index.lockstep) == kernel_version(index.lockstep)
+    assert fresh_version(index.vectorised) == kernel_version(index.vectorised)
 
 
 def fresh_version(kernel) -> str:
@@ -188,12 +188,12 @@ def identities(monkeypatch) -> dict[str, bytes]:
     ("module", "constant", "kernels"),
     [
         (jump, "CAUTION", {jump.jump}),
-        (index, "KL_CLOCK", {index.lockstep, index.tournament, jump.jump}),
+        (index, "KL_CLOCK", {index.vectorised, index.tournament, jump.jump}),
         (kl, "MARGIN", {kl.by_index}),
     ],
 )
 def test_a_constant_changes_exactly_the_kernels_that_reach_it(monkeypatch, module, constant, kernels):
-    everything = {index.lockstep, index.tournament, jump.jump, kl.by_index}
+    everything = {index.vectorised, index.tournament, jump.jump, kl.by_index}
     before = {kernel: fresh_version(kernel) for kernel in everything}
     monkeypatch.setattr(module, constant, getattr(module, constant) + 7)
     assert {kernel for kernel in everything if fresh_version(kernel) != before[kernel]} == kernels
@@ -209,7 +209,7 @@ def test_a_constant_of_the_kl_kernel_invalidates_exactly_the_policies_that_use_i
 @pytest.mark.parametrize(
     ("module", "constant", "policies"),
     [
-        (contexts, "MOST_TRIES", WITH_FEATURES),
+        (contexts, "MAX_TRIES", WITH_FEATURES),
         (contexts, "POISSON_CAP", WITH_FEATURES),
         (zheng, "IDENTITY", {"ldp-linucb", "ldp-gloc"}),
     ],
@@ -311,11 +311,11 @@ def test_a_key_tells_nothing_of_ones_own_data():
 
 def test_a_wrapped_kernel_has_the_version_of_the_kernel():
     def wrapper(*arguments):
-        index.lockstep(*arguments)
+        index.vectorised(*arguments)
 
-    wrapper.__wrapped__ = index.lockstep
-    assert kernel_version(wrapper) == kernel_version(index.lockstep)
-    assert kernel_name(wrapper) == kernel_name(index.lockstep) == "bandit_core.kernels.index.lockstep"
+    wrapper.__wrapped__ = index.vectorised
+    assert kernel_version(wrapper) == kernel_version(index.vectorised)
+    assert kernel_name(wrapper) == kernel_name(index.vectorised) == "bandit_core.kernels.index.vectorised"
 
 
 def test_functions_typed_in_have_versions_too():
@@ -326,7 +326,7 @@ def test_functions_typed_in_have_versions_too():
 
 
 def test_a_parser_that_other_threads_confuse_is_asked_again(monkeypatch):
-    right, parse, asked = version.kernel_version(index.lockstep), ast.parse, []
+    right, parse, asked = version.kernel_version(index.vectorised), ast.parse, []
 
     def confused(source, *given):
         asked.append(source)
@@ -337,6 +337,6 @@ def test_a_parser_that_other_threads_confuse_is_asked_again(monkeypatch):
     monkeypatch.setattr(version.ast, "parse", confused)
     version._parsed.cache_clear()  # private: what was parsed is kept
     try:
-        assert version.kernel_version.__wrapped__(index.lockstep) == right and len(asked) > 2
+        assert version.kernel_version.__wrapped__(index.vectorised) == right and len(asked) > 2
     finally:
         version._parsed.cache_clear()

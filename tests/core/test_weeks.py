@@ -15,7 +15,7 @@ from bandit_core import cli, price
 from bandit_core.simulation.store import Store
 from bandit_core.studies.price import (
     COLUMNS,
-    MOST_WEEKS,
+    MAX_WEEKS,
     PRIVATE,
     Price,
     PriceStudy,
@@ -110,7 +110,7 @@ def test_the_advice_never_contradicts_its_table():
     for place, (baseline, lifts, weekly, weeks, epsilon) in enumerate(GRID):
         question = price_question(baseline=baseline, lifts=lifts, weekly=weekly, weeks=weeks, epsilon=epsilon)
         rows = dressed(rows_of(question), question, place)
-        private, limit = rows[1:], min(question.weeks, MOST_WEEKS)
+        private, limit = rows[1:], min(question.weeks, MAX_WEEKS)
         advice = advise(question, rows)
         in_time = [row for row in private if row.quickest / weekly <= limit]
         kinds.add(advice.kind)
@@ -140,15 +140,15 @@ def test_what_was_not_simulated_is_no_advice():
 
 
 @pytest.mark.parametrize(
-    ("weeks", "told"),
+    ("weeks", "message"),
     [
         (0.05, "under a day"), (0.5, "3.5 days"), (1.0, "1 week"), (9.914, "9.9 weeks"), (104, "100 weeks"),
         (238, "4.6 years (not in practice)"), (1e9, "over 1,000 years (not in practice)"),
         (math.inf, "not in practice"),
     ],
 )  # fmt: skip
-def test_weeks_in_words(weeks, told):
-    assert weeks_words(weeks) == told
+def test_weeks_in_words(weeks, message):
+    assert weeks_words(weeks) == message
 
 
 def test_epsilons_from_text():

@@ -21,7 +21,7 @@ from bandit_core.simulation.summaries import baseline, best_share_at_end, scale,
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Lognormal
 from bandit_core.spec.contexts import Contexts
-from bandit_core.spec.rewards import MOST_OBSERVED, Empirical
+from bandit_core.spec.rewards import MAX_OBSERVED, Empirical
 from bandit_core.studies import tradeoff
 from bandit_core.studies.threshold_check import experiment_of, points, spread_thresholds
 from bandit_core.theory import threshold
@@ -119,9 +119,9 @@ def test_messages_scatter_around_the_truth(law, structure):
 
 
 def test_more_observations_than_a_law_holds_keep_their_frequencies():
-    counts = np.array([3 * MOST_OBSERVED + 1, 2 * MOST_OBSERVED, 1])
+    counts = np.array([3 * MAX_OBSERVED + 1, 2 * MAX_OBSERVED, 1])
     law = Option("a", np.array([0.0, 0.5, 1.0]), counts).arm()
-    assert isinstance(law, Empirical) and sum(law.counts) == MOST_OBSERVED
+    assert isinstance(law, Empirical) and sum(law.counts) == MAX_OBSERVED
     assert law.expected == pytest.approx(float(np.array([0.0, 0.5, 1.0]) @ counts / counts.sum()), abs=2e-6)
 
 
@@ -138,10 +138,10 @@ def test_more_observations_than_a_law_holds_keep_their_frequencies():
 )
 def test_files_that_go_wrong_in_rare_ways(data, words):
     try:
-        told = "; ".join(map(str, read_observations(data).troubles))
+        message = "; ".join(map(str, read_observations(data).troubles))
     except InputError as refusal:
-        told = str(refusal)
-    assert words in told
+        message = str(refusal)
+    assert words in message
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import streamlit as st
 from bandit_core import Experiment, InputError
 from bandit_core.data import lending
 from bandit_core.data.lending import Table
-from bandit_core.data.tables import MOST_BYTES, MOST_ROWS
+from bandit_core.data.tables import MAX_BYTES, MAX_ROWS
 from bandit_core.simulation.store import Store
 from ui import uploads, words
 
@@ -111,8 +111,8 @@ def _uploaded(source: str) -> _Made | None:
             key="data-example", on_click="ignore", help="A CSV with these columns and invented values.",
         )  # fmt: skip
     upload = st.file_uploader(
-        "Table (CSV)", type=["csv", "tsv", "txt"], key=f"data-{source}", max_upload_size=MOST_BYTES // 2**20,
-        help=f"Names of the columns in the first row. Up to 20 MB and {MOST_ROWS:,} rows.",
+        "Table (CSV)", type=["csv", "tsv", "txt"], key=f"data-{source}", max_upload_size=MAX_BYTES // 2**20,
+        help=f"Names of the columns in the first row. Up to 20 MB and {MAX_ROWS:,} rows.",
     )  # fmt: skip
     st.caption(uploads.PRIVATE_WORDS)
     if upload is None:

@@ -22,7 +22,7 @@ from bandit_core.theory import contextual as theory
 from ui import charts, figures, page_fields, shared, state, theme, words
 from ui.contextual import setting
 
-MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
+MAX_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
 SHOWN_USERS = 5
 _GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
 
@@ -153,7 +153,7 @@ def messages_panel(whole: Experiment) -> None:
         st.caption("No policy here sends a message for every user.")
         return
     with st.spinner("Drawing what the phones send. A new machine compiles first: about 10 s.", show_time=True):
-        users, told = shared.of_experiment("messages", few, None, lambda: _told(few))
+        users, message = shared.of_experiment("messages", few, None, lambda: _told(few))
     dark = theme.is_dark()
     bound = float(np.linalg.norm(users.contexts, axis=1).max())
 
@@ -161,7 +161,7 @@ def messages_panel(whole: Experiment) -> None:
         picture = shared.drawing(what, few, dark, lambda: _vectors(points, colour, circle, dark), lambda _: alt)
         figures.show(picture, what, figures.QUIET)
 
-    columns = st.columns(1 + len(told))
+    columns = st.columns(1 + len(message))
     with columns[0]:
         st.markdown(f"**What {SHOWN_USERS} phones know**")
         grey = "#c0c8d0" if dark else "#505860"
@@ -169,13 +169,13 @@ def messages_panel(whole: Experiment) -> None:
         arrows("raw-contexts", users.contexts, grey, min(1.0, bound), alt)
         drawn = "" if users.contexts.shape[1] < 3 else " Drawn: the first two features."
         st.caption(f"Contexts, choices and rewards never leave the phones. The disc has radius 1.{drawn}")
-    for column, sent in zip(columns[1:], told, strict=True):
+    for column, sent in zip(columns[1:], message, strict=True):
         with column:
             st.markdown(f"**What the server gets: {_title(sent.policy)}**")
             alt = f"Messages of the same users under {_title(sent.policy)}: " + "; ".join(_tuple(x) for x in sent.sent)
             arrows(f"sent-{sent.policy}", sent.sent, theme.policy_colour(sent.policy, dark), 1.0, alt)
             st.caption(_caption(sent))
-    needed = " or ".join(f"**{_needed(each)}** {_title(each.policy)}" for each in told)
+    needed = " or ".join(f"**{_needed(each)}** {_title(each.policy)}" for each in message)
     st.markdown(
         "The noise of one message hides its user; the noise of many averages out. To know the mean to within 0.1 in "
         f"every feature, the server needs about {needed} messages."
@@ -184,7 +184,7 @@ def messages_panel(whole: Experiment) -> None:
     if not numbers.open:
         return
     with numbers:
-        st.dataframe(_table(users, told), hide_index=True, width="stretch", alt="Contexts and private messages")
+        st.dataframe(_table(users, message), hide_index=True, width="stretch", alt="Contexts and private messages")
         if whole.contexts is not None and whole.contexts.structure == "multi":
             st.caption(
                 "Here every arm has its own parameter. To hide the choice, a user answers for all arms, with pure "
@@ -197,7 +197,7 @@ def _is_quick(few: Experiment) -> bool:
         refuse(cost(few))  # types of users are drawn here as they are in a run
     except InputError:
         return False
-    return estimated_seconds(few, 1) <= MOST_SECONDS
+    return estimated_seconds(few, 1) <= MAX_SECONDS
 
 
 def _title(policy: str) -> str:
@@ -219,7 +219,7 @@ def _caption(sent: Messages) -> str:
     )
 
 
-def _table(users: Users, told: list[Messages]) -> pd.DataFrame:
+def _table(users: Users, message: list[Messages]) -> pd.DataFrame:
     rows = []
     for user in range(len(users.arms)):
         row = {
@@ -228,7 +228,7 @@ def _table(users: Users, told: list[Messages]) -> pd.DataFrame:
             "arm (stays)": str(users.arms[user] + 1),
             "reward (stays)": f"{users.rewards[user]:.2f}".replace("-", "−"),
         }
-        for sent in told:
+        for sent in message:
             row[f"{_title(sent.policy)} sends"] = _tuple(sent.sent[user])
             if sent.matrices is not None:
                 row[f"and a matrix, first row ({_title(sent.policy)})"] = _tuple(sent.matrices[user, 0])
@@ -322,14 +322,14 @@ def learned(result: Result, dark: bool) -> None:
         ("error", "**How far off is the server's estimate of θ?**", error_chart, "Error of the estimate",
          error_words(result)),
     )  # fmt: skip
-    for column, (name, heading, draw, alt, told) in zip(st.columns(2), pictures, strict=True):
+    for column, (name, heading, draw, alt, message) in zip(st.columns(2), pictures, strict=True):
         with column:
             st.markdown(heading)
             picture = shared.picture(
                 name, result, dark, partial(draw, result, dark), partial(charts.read_aloud, what=alt)
             )
             figures.show(picture, name)
-            st.caption(told)
+            st.caption(message)
 
 
 # ---------------------------------------------------------------------------------------------------------------

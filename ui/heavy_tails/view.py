@@ -21,7 +21,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import charts, figures, page_fields, page_links, render_lock, runner, shared, theme, words
+from ui import charts, figures, page_fields, page_links, page_lock, runner, shared, theme, words
 from ui.heavy_tails import setting
 from ui.heavy_tails.setting import Setting
 
@@ -48,12 +48,12 @@ def exponent(experiment: Experiment) -> None:
 def controls(experiment: Experiment, now: Setting) -> None:
     """What else is special about heavy tails, as controls that change the experiment."""
 
-    def select(label: str, field: str, told: Mapping[Any, str], value: Any, help: str) -> None:
-        options = [name for name in told if name != "own" or value == "own"]
+    def select(label: str, field: str, report: Mapping[Any, str], value: Any, help: str) -> None:
+        options = [name for name in report if name != "own" or value == "own"]
         page_fields.changes(
             f"heavy-{field}",
             value,
-            partial(st.selectbox, label, options, options.index(value), format_func=told.__getitem__, help=help),
+            partial(st.selectbox, label, options, options.index(value), format_func=report.__getitem__, help=help),
             lambda chosen: setting.changed(experiment, **{field: chosen}),
         )
 
@@ -96,7 +96,7 @@ def cut_off(chosen: Setting, experiment: Experiment, dark: bool) -> None:
         ("errors", "**What the estimate loses**: truncation, noise, chance", error_chart, "Bias, noise and chance",
          error_words(chosen)),
     )  # fmt: skip
-    for column, (name, heading, draw, alt, told) in zip(st.columns(2), pictures, strict=True):
+    for column, (name, heading, draw, alt, report) in zip(st.columns(2), pictures, strict=True):
         with column:
             st.markdown(heading)
             picture = shared.drawing(
@@ -107,7 +107,7 @@ def cut_off(chosen: Setting, experiment: Experiment, dark: bool) -> None:
                 partial(charts.read_aloud, what=alt),
             )
             figures.show(picture, name)
-            st.caption(told)
+            st.caption(report)
 
 
 def sample_slider() -> int:
@@ -279,13 +279,15 @@ def _drops_none(experiment: Experiment, number: int) -> bool:
 
 def band_words(result: Result) -> str:
     """What is shaded, and what is left out."""
-    told = f"{words.sentence(words.band(result.experiment.trials, result.experiment.view))}. Regret in units of reward."
+    report = (
+        f"{words.sentence(words.band(result.experiment.trials, result.experiment.view))}. Regret in units of reward."
+    )
     if result.experiment.horizon > setting.STEP_BY_STEP:
-        told += (
+        report += (
             f" Beyond {words.count(setting.STEP_BY_STEP)} users only policies that play in epochs are shown: "
             "the others need a step for each user."
         )
-    return told
+    return report
 
 
 def _at(experiment: Experiment, v: float) -> Experiment:
@@ -297,15 +299,15 @@ def _seconds(experiment: Experiment) -> float:
     return sum(estimated_seconds(_at(experiment, v)) for v in setting.EXPONENTS)
 
 
-def _points(experiment: Experiment, told: Callable[[float], None]) -> pd.DataFrame:
-    """Regret of every line at every exponent; ``told`` hears the share that is done, and may end it."""
+def _points(experiment: Experiment, report: Callable[[float], None]) -> pd.DataFrame:
+    """Regret of every line at every exponent; ``report`` hears the share that is done, and may end it."""
     rows = []
     for place, v in enumerate(setting.EXPONENTS):
 
         def show(running: Simulation, place: int = place) -> None:
-            told((place + running.fraction) / len(setting.EXPONENTS))
+            report((place + running.fraction) / len(setting.EXPONENTS))
 
-        told(place / len(setting.EXPONENTS))
+        report(place / len(setting.EXPONENTS))
         result = simulate(_at(experiment, v), on_progress=show)
         for number, line in enumerate(result.lines):
             assert line is not None
@@ -320,7 +322,7 @@ def _computed_points(experiment: Experiment) -> pd.DataFrame:
     if known is not None and known[0] == wanted:
         return known[1]
     place = st.empty()
-    with render_lock.computing():
+    with page_lock.computing():
         points = _points(wanted, runner.bar(place, "simulating each exponent … (switch it off to stop)"))
     place.empty()
     st.session_state["heavy-points"] = (wanted, points)

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import charts, figures, page_fields, render_lock, runner, shared, state, theme
+from ui import charts, figures, page_fields, page_lock, runner, shared, state, theme
 from ui.learn.course import LESSONS
 from ui.learn.step import Choice, Number, Step
 
@@ -71,7 +71,7 @@ def found(step: Step, at: float, place: str = "learn") -> Any:
     if step.experiment is not None:
         result = runner.result_of(step.experiment(at), place)
         return result if result is not None and result.complete else None
-    with render_lock.computing():
+    with page_lock.computing():
         return _sampled(step.name, at)
 
 
@@ -85,7 +85,7 @@ def _sampled(name: str, at: float) -> object:
 def picture(figure: go.Figure, title: str, key: str, config: Mapping[str, Any] = charts.CONFIG, **options: Any) -> None:
     """What was found, drawn."""
     figures.show(shared.Picture(figure, charts.read_aloud(figure, title)), key, config, **options)
-    render_lock.shown()
+    page_lock.shown()
 
 
 def scene(step: Step, height: int) -> None:

@@ -12,7 +12,7 @@ from bandit_core.spec.number_text import count
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, theme
 from ui.learn import jokes
-from ui.learn.step import Choice, Number, Slider, Step, Told, line_of, lost, size
+from ui.learn.step import Choice, Message, Number, Slider, Step, line_of, lost, size
 
 
 def _experiment(at: float) -> Experiment:
@@ -37,7 +37,7 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(result: Result, at: float) -> Told:
+def _told(result: Result, at: float) -> Message:
     mine, blind = lost(result, 0), blind_regret(result.experiment)
     saved = Number(blind - mine.value, mine.error, (blind - mine.high, blind - mine.low))
     share = 100 * best_share_at_end(line_of(result, 0), result.times)
@@ -45,12 +45,12 @@ def _told(result: Result, at: float) -> Told:
     head = f"With {count(int(at))} users the learner lost **{mine}** laughs; "
     head += f"choosing blindly loses about {numbers['blind']}"
     if saved.verdict == "unclear":
-        return Told(f"{head}: this run cannot tell the two apart.", numbers, "unclear")
+        return Message(f"{head}: this run cannot tell the two apart.", numbers, "unclear")
     word = "fewer" if saved.verdict == "more" else "more"
     numbers["saved"] = size(saved)
     numbers["share"] = Number(share)
     tail = f"In the second half, {numbers['share']}% of the users got the best joke."
-    return Told(f"{head}: **{numbers['saved']}** {word}. {tail}", numbers, saved.verdict)
+    return Message(f"{head}: **{numbers['saved']}** {word}. {tail}", numbers, saved.verdict)
 
 
 def _measured(result: Result, at: float) -> Number:

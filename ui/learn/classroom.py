@@ -19,13 +19,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from bandit_core.places import cache_folder
+from bandit_core.paths import cache_folder
 
 LIFETIME = 4 * 3600.0  # seconds after the last action
-MOST_CLASSES = 100  # of the server at once
+MAX_CLASSES = 100  # of the server at once
 UNUSED = 600.0  # seconds without a guess after which a class makes room, where the server is full
-MOST_GUESSES = 300  # of a class at one step, one for each phone
-MOST_A_SECOND = 400  # guesses of a class: all of its phones at once, far less than a machine can
+MAX_GUESSES = 300  # of a class at one step, one for each phone
+MAX_A_SECOND = 400  # guesses of a class: all of its phones at once, far less than a machine can
 LETTERS, LENGTH = "ABCDEFGHJKMNPQRSTUVWXYZ23456789", 6  # no signs that look alike; 9 * 10^8 codes
 WRITER_SECONDS = 5.0  # to wait for another process that is writing
 
@@ -85,9 +85,9 @@ class Classroom:
         """
         key = secrets.token_urlsafe(12)
         with self._writing() as database:
-            if len(self) >= MOST_CLASSES:
+            if len(self) >= MAX_CLASSES:
                 _make_room(database, self._clock() - UNUSED)
-            if len(self) >= MOST_CLASSES:
+            if len(self) >= MAX_CLASSES:
                 raise Refused("This server has as many classes as it takes. Try again later.")
             code = ""
             while not code or self.now(code):
@@ -130,12 +130,12 @@ class Classroom:
                 raise Refused("The class has moved on. Your guess was not counted.")
             if found.revealed:
                 raise Refused("The answer was out before. Your guess was not counted.")
-            if found.guesses >= MOST_GUESSES and self.guess_of(code, phone, step) is None:
-                raise Refused(f"This class is full: it takes {MOST_GUESSES} guesses. Yours was not counted.")
+            if found.guesses >= MAX_GUESSES and self.guess_of(code, phone, step) is None:
+                raise Refused(f"This class is full: it takes {MAX_GUESSES} guesses. Yours was not counted.")
             second = int(self._clock())
             before, count = database.execute("SELECT second, in_second FROM classes WHERE code = ?", (code,)).fetchone()
             count = count + 1 if before == second else 1
-            if count > MOST_A_SECOND:
+            if count > MAX_A_SECOND:
                 raise Refused("Too many guesses came at once. Yours was not counted; send it again.")
             database.execute(
                 "UPDATE classes SET second = ?, in_second = ?, changed = ? WHERE code = ?",

@@ -11,7 +11,7 @@ from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.simulation.sentences import surest
 from ui import theme
 from ui.learn import jokes, pictures
-from ui.learn.step import Number, Scale, Step, Told
+from ui.learn.step import Message, Number, Scale, Step
 
 PEOPLE = 10_000
 CHANCES = (0.1, 1.0, 3.0)  # budgets whose chance of the truth stands in the picture
@@ -55,16 +55,16 @@ def _draw(right: Number, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(right: Number, at: float) -> Told:
+def _told(right: Number, at: float) -> Message:
     luck = Number(right.value - 50, right.error)
     numbers = {"right": right, "limit": Number(round(surest(at), 1 if surest(at) < 99 else 2))}
     chance = f"At ε = {at:g} the coin tells the truth {numbers['limit'].value:g}% of the time. "
     head = f"{chance}The observer was right about **{right}%** of 10,000 people"
     if luck.verdict == "unclear":
-        told = f"{head}: this cannot be told apart from blind guessing, which is right for 50%."
-        return Told(told, numbers, "unclear")
+        message = f"{head}: this cannot be told apart from blind guessing, which is right for 50%."
+        return Message(message, numbers, "unclear")
     word = "more" if luck.value > 0 else "less"
-    return Told(f"{head}, {word} than the 50% of blind guessing.", numbers, luck.verdict)
+    return Message(f"{head}, {word} than the 50% of blind guessing.", numbers, luck.verdict)
 
 
 STEP = Step(

@@ -8,14 +8,14 @@ from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui import watch
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Step, Told, ratio
+from ui.learn.step import Choice, Message, Number, Step, ratio
 
 
 def _experiment(at: float) -> Experiment:
     return jokes.played([jokes.OPENLY, jokes.flipped(at)], y="log")
 
 
-def _told(result: Result, at: float) -> Told:
+def _told(result: Result, at: float) -> Message:
     return pictures.cost(result, 1, 0, (f"At ε = {at:g} the learner behind the coin", "the one with open answers"))
 
 

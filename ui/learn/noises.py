@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.spec.number_text import count
 from ui.learn import pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, spread
+from ui.learn.step import Choice, Message, Number, Slider, Step, spread
 
 STOPS = (1.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 EPSILON, REPEATS = 1.0, 1000
@@ -58,16 +58,16 @@ def _draw(counts: Counts, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(counts: Counts, at: float) -> Told:
+def _told(counts: Counts, at: float) -> Message:
     many, one, times = _at(counts, at)
     numbers = {"many": many, "one": one}
     people = _words(at)
     head = f"With {people}, noise on each answer misses the true number by **{many}**, one noise by **{one}**"
     more = Number(times.value - 1, times.error)
     if more.verdict == "unclear":
-        return Told(f"{head}: these repeats cannot tell the two apart.", numbers, "unclear")
+        return Message(f"{head}: these repeats cannot tell the two apart.", numbers, "unclear")
     numbers["times"] = times
-    return Told(f"{head}. That is **{times}** times as much.", numbers, more.verdict)
+    return Message(f"{head}. That is **{times}** times as much.", numbers, more.verdict)
 
 
 def _words(at: float) -> str:

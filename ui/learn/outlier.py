@@ -11,7 +11,7 @@ from bandit_core.mechanisms.laplace import CTL
 from bandit_core.spec.number_text import count
 from ui import theme
 from ui.learn import pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, spread
+from ui.learn.step import Choice, Message, Number, Slider, Step, spread
 
 STOPS = (1.0, 2.0, 5.0, 10.0, 100.0, 1000.0)
 TIPS, EPSILON, REPEATS = 1000, 1.0, 4000
@@ -76,14 +76,14 @@ def _draw(found: Tips, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(found: Tips, at: float) -> Told:
+def _told(found: Tips, at: float) -> Message:
     share = Number(100 * found.cut / found.total)
     numbers = {"noise": found.noise, "cut": share}
     head = f"The cut-off {count(int(at))} takes away {share.value:.0f}% of all tips"
     if not found.cut:
         head = f"The cut-off {count(int(at))} takes nothing away"
     text = f"{head}; the noise on their sum is typically **{found.noise}**. All tips together are {found.total:,.0f}."
-    return Told(text, numbers, "more" if found.cut > found.noise.value else "less")
+    return Message(text, numbers, "more" if found.cut > found.noise.value else "less")
 
 
 def _measured(found: Tips, at: float) -> Number:

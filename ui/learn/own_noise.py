@@ -11,7 +11,7 @@ from bandit_core import Experiment, load_preset
 from bandit_core.experiments.shared_budget import at_shared
 from bandit_core.simulation.results import Result
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Step, Told, ratio
+from ui.learn.step import Choice, Message, Number, Step, ratio
 
 USUAL, WIDE, SUMS = 1, 2, 3  # lines of the preset
 
@@ -27,13 +27,13 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
     return pictures.curves(dataclasses.replace(result, experiment=quiet), at, dark, height)
 
 
-def _told(result: Result, at: float) -> Told:
+def _told(result: Result, at: float) -> Message:
     kept = result.experiment.lines[USUAL].entry.guarantee(result.experiment.setups[USUAL])
     assert kept.epsilon is not None
     usual = Number(float(f"{kept.epsilon:.3g}"))
-    told = pictures.cost(result, WIDE, SUMS, (f"draws wide enough for ε = {at:g}", "noisy sums"))
+    message = pictures.cost(result, WIDE, SUMS, (f"draws wide enough for ε = {at:g}", "noisy sums"))
     head = f"Drawn as wide as usual, the choices are proved to keep ε = **{usual}**. In the same crowd, "
-    return Told(head + told.text, {**told.numbers, "usual": usual}, told.verdict)
+    return Message(head + message.text, {**message.numbers, "usual": usual}, message.verdict)
 
 
 def _measured(result: Result, at: float) -> Number:

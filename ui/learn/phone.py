@@ -85,7 +85,7 @@ def _question(step: Step, code: str) -> None:
     mine = classroom.CLASSES.guess_of(code, _token(), step.name)
     answers.ask(step, _send, "Send your guess", "Kept without a name until the class ends.", mine)
     if mine is not None:
-        st.success(f"Your guess is in: {step.guess.told(mine)}. You may change it.", icon=":material/check:")
+        st.success(f"Your guess is in: {step.guess.message(mine)}. You may change it.", icon=":material/check:")
 
 
 def _answer(step: Step, code: str) -> None:
@@ -96,6 +96,6 @@ def _answer(step: Step, code: str) -> None:
     measured = step.measured(found, at)
     mine = classroom.CLASSES.guess_of(code, _token(), step.name)
     if mine is not None:
-        st.markdown(f"**{answers.verdict(step, mine, measured)}** Your guess: {step.guess.told(mine)}.")
+        st.markdown(f"**{answers.verdict(step, mine, measured)}** Your guess: {step.guess.message(mine)}.")
     st.markdown(f"Measured: **{step.answer_to(measured)}**.")
     st.markdown(f"**So: {step.so}**")

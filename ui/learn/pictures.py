@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from bandit_core.simulation.results import Result
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, theme
-from ui.learn.step import Number, Told, difference, lost, ratio, size
+from ui.learn.step import Message, Number, difference, lost, ratio, size
 
 # Policies whose shades stand for answers behind a coin flip, a curator's sums, and open answers.
 PRIVATE, CENTRAL, OPEN = "heldp-ucb-b", "dp-klucb", "ucb"
@@ -67,20 +67,20 @@ def colour(policy: str, dark: bool) -> str:
     return theme.policy_colour(policy, dark)
 
 
-def cost(result: Result, one: int, other: int, names: tuple[str, str]) -> Told:
+def cost(result: Result, one: int, other: int, names: tuple[str, str]) -> Message:
     """What line ``one`` loses more than line ``other``, as far as the errors tell them apart."""
     mine, theirs, extra = lost(result, one), lost(result, other), difference(result, one, other)
     numbers = {"mine": mine, "theirs": theirs}
     both = f"{names[0]} lost **{mine}** laughs and {names[1]} lost **{theirs}**"
     if extra.verdict == "unclear":
-        return Told(f"{both}: this run cannot tell the two apart.", numbers, "unclear")
+        return Message(f"{both}: this run cannot tell the two apart.", numbers, "unclear")
     numbers["extra"] = size(extra)
-    told = f"{both}: **{numbers['extra']}** {'more' if extra.value > 0 else 'fewer'}"
+    message = f"{both}: **{numbers['extra']}** {'more' if extra.value > 0 else 'fewer'}"
     times = ratio(result, one, other)
     if np.isfinite(times.value) and np.isfinite(times.error):
         numbers["times"] = times
-        told += f", which is **{times}** times as many"
-    return Told(f"{told}.", numbers, extra.verdict)
+        message += f", which is **{times}** times as many"
+    return Message(f"{message}.", numbers, extra.verdict)
 
 
 def curves_to(result: Result, top: float, dark: bool, height: int) -> go.Figure:

@@ -88,8 +88,8 @@ def _play() -> None:
     last = ""
     if game.mine:
         yes = game.answers[len(game.mine) - 1, game.mine[-1]]
-        told = ("says yes" if yes else "says no") if game.hidden else ("laughs" if yes else "does not laugh")
-        last = f" User {len(game.mine)} {told}."
+        message = ("says yes" if yes else "says no") if game.hidden else ("laughs" if yes else "does not laugh")
+        last = f" User {len(game.mine)} {message}."
     st.markdown(f"**{len(game.mine)} of {USERS} users.**{last}")
     for joke, column in enumerate(st.columns(jokes)):
         shown = [user for user, chosen in enumerate(game.mine) if chosen == joke]

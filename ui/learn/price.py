@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, difference, ratio, size
+from ui.learn.step import Choice, Message, Number, Slider, Step, difference, ratio, size
 
 BUDGETS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # each twice the one before
 
@@ -32,18 +32,18 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(result: Result, at: float) -> Told:
+def _told(result: Result, at: float) -> Message:
     place = BUDGETS.index(at) + 1
     price = ratio(result, place, 0)
     numbers = {"price": price}
     head = f"At ε = {at:g} hiding costs **{price}** times the laughs that are lost openly"
     gain = difference(result, place, place + 1)
     if gain.verdict == "unclear":
-        return Told(f"{head}. This run cannot tell ε = {at:g} and ε = {2 * at:g} apart.", numbers, "unclear")
+        return Message(f"{head}. This run cannot tell ε = {at:g} and ε = {2 * at:g} apart.", numbers, "unclear")
     numbers["twice"], numbers["gain"] = ratio(result, place + 1, 0), size(gain)
     word = "fewer" if gain.value > 0 else "more"
     tail = f"Twice the budget costs **{numbers['twice']}** times: **{numbers['gain']}** laughs {word} are lost"
-    return Told(f"{head}. {tail}.", numbers, gain.verdict)
+    return Message(f"{head}. {tail}.", numbers, gain.verdict)
 
 
 def _measured(result: Result, at: float) -> Number:

@@ -35,7 +35,7 @@ def _html(text: str) -> str:
 def _task(step: Step) -> list[str]:
     """The paragraphs of a lesson for students."""
     at = step.slider.start
-    guess = [f"- ☐ {told}" for told, _, _ in step.guess.options] if isinstance(step.guess, Choice) else []
+    guess = [f"- ☐ {message}" for message, _, _ in step.guess.options] if isinstance(step.guess, Choice) else []
     asked = f"**Guess first.** {step.question.format(at=step.slider.words(at))}"
     return [
         step.idea,
@@ -110,10 +110,10 @@ def slides(lessons: Sequence[Step]) -> str:
         found, at = step.found(step.slider.start, 0, simulate), step.slider.start
         head = f"<h2>{_html(title(step))}</h2>"
         asked = "".join(_block(text) for text in _task(step)[1:3])
-        told = _block(f"**So: {step.so}** {step.conclude(found, at).text}")
+        message = _block(f"**So: {step.so}** {step.conclude(found, at).text}")
         written += [
             f"<section>{head}{_block(step.idea)}{asked}</section>",
-            f"<section>{head}{_picture(step, found)}{told}</section>",
+            f"<section>{head}{_picture(step, found)}{message}</section>",
         ]
     return _SLIDES.format(head=escape(HEADS[False]), body="\n".join(written))
 

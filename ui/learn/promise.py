@@ -10,7 +10,7 @@ from bandit_core.auditing.subjects import subject
 from bandit_core.spec.number_text import count
 from ui import theme
 from ui.learn import pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told
+from ui.learn.step import Choice, Message, Number, Slider, Step
 
 SUBJECT, CLAIM, SURE = "ctl-half-noise", 0.1, 0.999
 SAMPLES = (2_000, 5_000, 10_000, 40_000, 200_000)
@@ -56,13 +56,15 @@ def _draw(found: AuditResult, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(found: AuditResult, at: float) -> Told:
+def _told(found: AuditResult, at: float) -> Message:
     bound = Number(float(f"{found.lower_bound:.3g}"))
     head = f"From {count(int(at))} samples for each secret, "
     head += f"the audit is 99.9% sure that the real ε is at least **{bound}**"
     if found.verdict == "violates":
-        return Told(f"{head}. The claim was {CLAIM:g}: it is broken.", {"bound": bound}, found.verdict)
-    return Told(f"{head}. The claim of {CLAIM:g} may still be true; that is no proof.", {"bound": bound}, found.verdict)
+        return Message(f"{head}. The claim was {CLAIM:g}: it is broken.", {"bound": bound}, found.verdict)
+    return Message(
+        f"{head}. The claim of {CLAIM:g} may still be true; that is no proof.", {"bound": bound}, found.verdict
+    )
 
 
 def _measured(found: AuditResult, at: float) -> Number:

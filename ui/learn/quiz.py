@@ -15,7 +15,7 @@ from bandit_core.simulation.sentences import surest
 from ui.learn.classroom import LETTERS
 
 CHECK = 4  # letters of the checksum
-MOST_LETTERS = 60  # of a name
+MAX_LETTERS = 60  # of a name
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def right(answers: tuple[int, ...]) -> list[bool]:
 def draw() -> None:
     """The questions, and the code once all are answered."""
     st.title("Five questions")
-    name = st.text_input("Your name, for the code", max_chars=MOST_LETTERS, key="quiz-name",
+    name = st.text_input("Your name, for the code", max_chars=MAX_LETTERS, key="quiz-name",
                          help="It goes into the checksum of your code and is not kept.")  # fmt: skip
     given: list[int | None] = [
         st.radio(f"**{number}. {question.text}**", range(3), index=None, format_func=question.options.__getitem__,
@@ -110,7 +110,7 @@ def draw() -> None:
 def check() -> None:
     """For a teacher: what a code says."""
     left, middle = st.columns(2)
-    name = left.text_input("Name", max_chars=MOST_LETTERS, key="quiz-check-name", help="As the student wrote it.")
+    name = left.text_input("Name", max_chars=MAX_LETTERS, key="quiz-check-name", help="As the student wrote it.")
     text = middle.text_input("Code", max_chars=20, key="quiz-check-code", help="As on the student's screen.")
     if not text:
         return

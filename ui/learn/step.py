@@ -72,7 +72,7 @@ class Choice:
         """Every guess that one can make: numbers of options."""
         return range(len(self.options))
 
-    def told(self, guess: float) -> str:
+    def message(self, guess: float) -> str:
         """The option with that number, in words."""
         return self.options[int(guess)][0]
 
@@ -96,7 +96,7 @@ class Scale:
         """Every guess that one can make."""
         return range(self.low, self.high + 1)
 
-    def told(self, guess: float) -> str:
+    def message(self, guess: float) -> str:
         """The guess in words."""
         return with_unit(f"{guess:g}", self.unit)
 
@@ -111,7 +111,7 @@ def with_unit(number: object, unit: str) -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class Message:
     """The sentence of a step, with the numbers that stand in it by name, and what it says of their comparison."""
 
     text: str
@@ -142,7 +142,7 @@ class Step:
     experiment: Callable[[float], Experiment] | None = None
     sample: Callable[[float, int], Any] | None = None
     draw: Callable[[Any, float, bool, int], go.Figure]
-    conclude: Callable[[Any, float], Told]
+    conclude: Callable[[Any, float], Message]
     measured: Callable[[Any, float], Number]
     so: str
     exact: str

@@ -8,7 +8,7 @@ from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui import gallery
 from ui.learn import jokes, own_noise, pictures
-from ui.learn.step import Choice, Number, Step, Told, lost, ratio
+from ui.learn.step import Choice, Message, Number, Step, lost, ratio
 
 
 def _experiment(at: float) -> Experiment:
@@ -16,13 +16,13 @@ def _experiment(at: float) -> Experiment:
     return gallery.home_experiment(at)
 
 
-def _told(result: Result, at: float) -> Told:
+def _told(result: Result, at: float) -> Message:
     if result.experiment.lines[1].policy == result.experiment.lines[2].policy:
         title, mine = result.experiment.lines[2].entry.title, lost(result, 2)
         text = (
             f"At ε = {at:g} a curator can do no better than {title}, which needs no trust: both lost **{mine}** laughs."
         )
-        return Told(text, {"mine": mine, "theirs": mine}, "unclear")
+        return Message(text, {"mine": mine, "theirs": mine}, "unclear")
     return pictures.cost(result, 2, 1, (f"At ε = {at:g} the app that needs no trust", "the one with a trusted curator"))
 
 

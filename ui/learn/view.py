@@ -70,15 +70,15 @@ def _progress(place: str) -> None:
     """How far one is, and the way on."""
     number = WAY.index(place) + 1 if place in WAY else len(WAY)
     left = max(1, round(MINUTES * (len(STEPS) + 1 - number) / len(STEPS)))
-    told = f"Step {number} of {len(STEPS)} · about {left} minutes to go" if number <= len(STEPS) else "The end"
+    message = f"Step {number} of {len(STEPS)} · about {left} minutes to go" if number <= len(STEPS) else "The end"
     line, way = st.columns([3, 2], vertical_alignment="bottom")
-    line.progress(min(1.0, number / len(STEPS)), told)
+    line.progress(min(1.0, number / len(STEPS)), message)
     with way:
         _way(place, "above")
     last = st.session_state.get(_LAST, "1")
     if place == "1" and last != "1":
-        told = "Go on with the end" if last == END else f"Go on with step {last}"
-        st.button(told, key="learn-go-on", on_click=go, args=(last,), help="Where you were before.")
+        message = "Go on with the end" if last == END else f"Go on with step {last}"
+        st.button(message, key="learn-go-on", on_click=go, args=(last,), help="Where you were before.")
     elif place in WAY:
         st.session_state[_LAST] = place
 
@@ -129,7 +129,7 @@ def _again(step: Step) -> None:
 def said_of(step: Step, mine: Guess) -> str:
     """Your guess beside what was measured."""
     assert mine.measured is not None
-    head = f"Your guess for {step.slider.words(mine.at)}: {step.guess.told(mine.value)}. "
+    head = f"Your guess for {step.slider.words(mine.at)}: {step.guess.message(mine.value)}. "
     return f"{head}Measured: {step.answer_to(mine.measured)}. {answers.verdict(step, mine.value, mine.measured)}"
 
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, difference, lost, ratio, size
+from ui.learn.step import Choice, Message, Number, Slider, Step, difference, lost, ratio, size
 
 LEVELS = (0.2, 1.0, 2.0, 100.0)
 USERS: dict[str, Any] = {"kind": "discrete", "values": [0.0, *LEVELS]}
@@ -48,19 +48,19 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(result: Result, at: float) -> Told:
+def _told(result: Result, at: float) -> Message:
     place = LEVELS.index(at)
     keep, mine = lost(result, 0), lost(result, place)
     if not place:
-        return Told(f"Listening to everybody who answers lost **{keep}** laughs.", {"keep": keep}, "unclear")
+        return Message(f"Listening to everybody who answers lost **{keep}** laughs.", {"keep": keep}, "unclear")
     numbers = {"mine": mine, "keep": keep}
     head = f"Ignoring {_words(at)} lost **{mine}** laughs; listening to everybody who answers lost **{keep}**"
     saved = difference(result, 0, place)
     if saved.verdict == "unclear":
-        return Told(f"{head}: this run cannot tell the two apart.", numbers, "unclear")
+        return Message(f"{head}: this run cannot tell the two apart.", numbers, "unclear")
     numbers["saved"] = size(saved)
     word = "fewer" if saved.value > 0 else "more"
-    return Told(f"{head}. So ignoring them lost **{numbers['saved']}** {word}.", numbers, saved.verdict)
+    return Message(f"{head}. So ignoring them lost **{numbers['saved']}** {word}.", numbers, saved.verdict)
 
 
 def _measured(result: Result, at: float) -> Number:

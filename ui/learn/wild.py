@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, difference, lost, ratio, size
+from ui.learn.step import Choice, Message, Number, Slider, Step, difference, lost, ratio, size
 
 LEVELS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 MEANS, TAIL, V = (0.9, 0.7, 0.5, 0.3, 0.1), 1.95, 0.9
@@ -60,19 +60,19 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(result: Result, at: float) -> Told:
+def _told(result: Result, at: float) -> Message:
     place, best = LEVELS.index(at) + 1, _best(result)
     mine, least = lost(result, place), lost(result, best)
     head = f"At level {at:g} the learner on hidden tips lost **{mine}**"
     if place == best:
-        return Told(f"{head}: no other level lost less in these runs.", {"mine": mine}, "unclear")
+        return Message(f"{head}: no other level lost less in these runs.", {"mine": mine}, "unclear")
     numbers = {"mine": mine, "least": least}
     head += f"; level {LEVELS[best - 1]:g}, the best of these runs, lost **{least}**"
     extra = difference(result, place, best)
     if extra.verdict == "unclear":
-        return Told(f"{head}, but the two cannot be told apart.", numbers, "unclear")
+        return Message(f"{head}, but the two cannot be told apart.", numbers, "unclear")
     numbers["extra"] = size(extra)
-    return Told(
+    return Message(
         f"{head}, which is **{numbers['extra']}** {'fewer' if extra.value > 0 else 'more'}.", numbers, extra.verdict
     )
 

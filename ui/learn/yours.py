@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, difference
+from ui.learn.step import Choice, Message, Number, Slider, Step, difference
 
 OTHERS = (0.4, 0.5, 0.6, 0.7, 0.75)
 
@@ -22,7 +22,7 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
     return pictures.curves_to(result, 400.0, dark, height)
 
 
-def _told(result: Result, at: float) -> Told:
+def _told(result: Result, at: float) -> Message:
     hidden = f"With the other jokes at {100 * at:g}%, the learner behind the coin"
     return pictures.cost(result, 1, 0, (hidden, "the one with open answers"))
 

@@ -60,13 +60,13 @@ SHOWN_USERS = 10
 class Shown:
     """One mechanism as the controls have it: its description, and itself at their settings."""
 
-    told: Description
+    described: Description
     mechanism: Mechanism
 
     @property
     def name(self) -> str:
         """Its name in the registry."""
-        return self.told.name
+        return self.described.name
 
 
 @dataclass(frozen=True)
@@ -187,8 +187,8 @@ def choice(fields: Fields, compare: bool = True) -> Choice:
     settings = _settings(fields, names)
     shown = []
     for name in names:
-        told = ANSWERS[name]
-        shown.append(Shown(told, told.make(epsilon, **{key: settings[key] for key in told.settings})))
+        described = ANSWERS[name]
+        shown.append(Shown(described, described.make(epsilon, **{key: settings[key] for key in described.settings})))
     inputs = _input_sliders(fields, [one.mechanism for one in shown])
     return Choice(tuple(shown), epsilon, inputs)
 
@@ -214,7 +214,9 @@ def density_chart(one: Shown, chosen: Choice, height: int = 460) -> go.Figure:
     dark, epsilon = theme.is_dark(), chosen.epsilon
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
     bits = one.mechanism.outputs == "bit"
-    low, high = span(one.mechanism, chosen.inputs, epsilon, 2.5 if one.told.pure else 4.0)  # so far that it crosses
+    low, high = span(
+        one.mechanism, chosen.inputs, epsilon, 2.5 if one.described.pure else 4.0
+    )  # so far that it crosses
     edge = 1e-4 * (high - low)
     responses = np.array([0.0, 1.0]) if bits else np.linspace(low + edge, high - edge, 400)
     for number, (name, density, colour) in enumerate(_pair(one, chosen, responses)):
@@ -279,7 +281,7 @@ def picture_words(one: Shown, chosen: Choice) -> str:
     edge = 1e-4 * (high - low)
     responses = np.array([0.0, 1.0]) if one.mechanism.outputs == "bit" else np.linspace(low + edge, high - edge, 400)
     largest = float(np.abs(one.mechanism.log_ratio(responses, *chosen.inputs, chosen.epsilon)).max())
-    if one.told.pure:
+    if one.described.pure:
         return (
             f"The largest log ratio is **{largest:.2g}**, at most ε = {chosen.epsilon:g}. So no answer is more than "
             f"{words.number(math.exp(largest), 2)} times as likely after one input as after the other."
@@ -300,14 +302,14 @@ def densities(chosen: Choice) -> None:
 
 
 def _density(one: Shown, chosen: Choice) -> None:
-    st.markdown(f"**{one.told.title}**")
+    st.markdown(f"**{one.described.title}**")
     text = picture_words(one, chosen)
     picture = shared.figure(
         "answers",
         (one.mechanism, *chosen.content[1:], theme.is_dark()),
         lambda: density_chart(one, chosen),
         lambda _: (
-            f"Distributions of the answer of {one.told.title} for inputs {chosen.inputs[0]:g} and "
+            f"Distributions of the answer of {one.described.title} for inputs {chosen.inputs[0]:g} and "
             f"{chosen.inputs[1]:g}, and their log ratio. {text.replace('*', '')}"
         ),
     )
@@ -338,7 +340,7 @@ def mean_chart(chosen: Choice) -> go.Figure:
                 x=grid,
                 y=[float(one.mechanism.mean(value, e)) for e in grid],
                 mode="lines",
-                name=f"{one.told.title}, input {label}",
+                name=f"{one.described.title}, input {label}",
                 line={"color": colour, "width": 2.5, "dash": dash},
                 hovertemplate="%{y:.3~g}",
             )
@@ -358,7 +360,7 @@ def variance_chart(chosen: Choice) -> go.Figure:
             x=grid,
             y=raw,
             mode="lines",
-            name=f"{one.told.title}: answer",
+            name=f"{one.described.title}: answer",
             line={"color": colour, "width": 2.5},
             hovertemplate="%{y:.3~g}",
         )
@@ -367,7 +369,7 @@ def variance_chart(chosen: Choice) -> go.Figure:
                 x=grid,
                 y=decoded,
                 mode="lines",
-                name=f"{one.told.title}: after decoding",
+                name=f"{one.described.title}: after decoding",
                 line={"color": colour, "width": 2.5, "dash": "dot"},
                 hovertemplate="%{y:.3~g}",
             )
@@ -411,7 +413,7 @@ def cost(chosen: Choice) -> None:
             f"For input A = {chosen.inputs[0]:g}. Dotted: after decoding into an unbiased estimate. Compare mechanisms "
             "by the decoded answer."
         )
-    decoded = {one.told.title: _estimate_sd(one, chosen.inputs[0], chosen.epsilon) for one in chosen.shown}
+    decoded = {one.described.title: _estimate_sd(one, chosen.inputs[0], chosen.epsilon) for one in chosen.shown}
     parts = [
         f"{words.number(sd, 2)} with **{title}**, so {words.count(max(1, round((sd / 0.1) ** 2)))} users give a mean "
         "to ±0.1"
@@ -433,11 +435,11 @@ def promise_chart(chosen: Choice) -> go.Figure:
                 x=levels,
                 y=np.where(values > 1e-12, values, np.nan),
                 mode="lines",
-                name=f"{one.told.title}: {text}",
+                name=f"{one.described.title}: {text}",
                 line={"color": colour, "width": 2.5, "dash": dash},
                 hovertemplate="%{y:.2~e}",
             )
-        if not one.told.pure:
+        if not one.described.pure:
             allowed = getattr(one.mechanism, "delta", 0.0)
             figure.add_scatter(
                 x=[chosen.epsilon],
@@ -467,7 +469,7 @@ def promise(chosen: Choice) -> None:
     st.markdown(
         "**With normal noise, yes.** Its loss exceeds ε now and then, and δ measures by how much. A **pure** guarantee "
         "needs no δ: its curve ends at the dashed line."
-        if any(not one.told.pure for one in chosen.shown)
+        if any(not one.described.pure for one in chosen.shown)
         else "**No.** The guarantee is pure: no loss is larger than ε (dashed). Choose the Gaussian mechanism to see a "
         "guarantee with a δ."
     )
@@ -502,11 +504,11 @@ def _stream(chosen: Choice, live: bool) -> None:
     notes = []
     for one in chosen.shown:
         answers = one.mechanism.release(has, chosen.epsilon, np.random.default_rng(1))
-        table[f"server sees: {one.told.title}"] = answers[-SHOWN_USERS:].round(2)
+        table[f"server sees: {one.described.title}"] = answers[-SHOWN_USERS:].round(2)
         decoded = one.mechanism.estimate(answers, chosen.epsilon)
         truth, error = _average(one, chosen, has)
         notes.append(
-            f"{one.told.title}: the server's average is **{decoded.mean():.3f}** ± {error:.2g}, the true one "
+            f"{one.described.title}: the server's average is **{decoded.mean():.3f}** ± {error:.2g}, the true one "
             f"{truth:.3f}"
         )
     st.dataframe(pd.DataFrame(table), hide_index=True, width="stretch", alt="Rewards of users and what the server sees")
@@ -543,24 +545,24 @@ def building(chosen: Choice) -> None:
     st.subheader("If you build this")
     st.markdown(production.NOTICE)
     for one in chosen.shown:
-        with st.expander(f"{one.told.title}: who draws the noise"):
+        with st.expander(f"{one.described.title}: who draws the noise"):
             build_view.answer_of(release_of(one.mechanism, chosen.epsilon), getattr(one.mechanism, "delta", 0.0))
     build_view.left_out(besides=tuple(words.PUBLIC.values()))
 
 
 def facts(described: list[Description]) -> None:
     """Guarantee, sensitivity, formulas and source of each mechanism, as they stand beside its code."""
-    for told in described:
-        with st.expander(f"{told.title}: guarantee and formulas"):
-            st.markdown(f"{told.words}\n\n**Guarantee**: {told.guarantee}. **Sensitivity**: {told.sensitivity}.")
+    for one in described:
+        with st.expander(f"{one.title}: guarantee and formulas"):
+            st.markdown(f"{one.words}\n\n**Guarantee**: {one.guarantee}. **Sensitivity**: {one.sensitivity}.")
             for label, formula in (
-                ("What comes out", told.formulas.density),
-                ("Privacy loss", told.formulas.loss),
-                ("Mean", told.formulas.mean),
-                ("Variance", told.formulas.variance),
+                ("What comes out", one.formulas.density),
+                ("Privacy loss", one.formulas.loss),
+                ("Mean", one.formulas.mean),
+                ("Variance", one.formulas.variance),
             ):
                 st.caption(label)
                 st.latex(formula)
-            if told.remark:
-                st.markdown(told.remark)
-            st.caption(f"Source: {told.paper}.")
+            if one.remark:
+                st.markdown(one.remark)
+            st.caption(f"Source: {one.paper}.")

@@ -12,13 +12,13 @@ from bandit_core import AuditResult
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import Subject, subjects
 from bandit_core.spec.number_text import percent
-from ui import charts, render_lock, state, theme, words
+from ui import charts, page_lock, state, theme, words
 from ui.mechanisms.answer import epsilon_slider
 from ui.page_fields import Fields
 
 SAMPLES = (2_000, 10_000, 40_000, 200_000, 1_000_000)
 CONFIDENCES = (0.9, 0.95, 0.99, 0.999, 0.9999)
-MOST_DRAW = 10**6
+MAX_DRAW = 10**6
 KINDS = {"mechanism": "mechanism", "negative control": "negative control", "run": "policy run"}
 _KEPT = 30  # results kept for a session
 
@@ -69,8 +69,8 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
     seed = third.number_input(
         "Draw",
         0,
-        MOST_DRAW,
-        int(fields.number("draw", 0, MOST_DRAW, whole=True)),
+        MAX_DRAW,
+        int(fields.number("draw", 0, MAX_DRAW, whole=True)),
         key=state.own_key("mechanisms-audit-draw"),
         help="Seed of the samples. Trying many draws until one accuses is not an audit.",
     )
@@ -205,7 +205,7 @@ def _found(subject: Subject, epsilon: float, samples: int, confidence: float, se
     def drawn(share: float) -> None:
         bar.progress(min(1.0, share), "Drawing samples …")
 
-    with render_lock.computing():
+    with page_lock.computing():
         found = audit(subject.name, epsilon, samples=samples, confidence=confidence, seed=seed, on_progress=drawn)
     bar.empty()
     return found
@@ -266,14 +266,14 @@ def _caught_words(found: AuditResult, subject: Subject) -> str:
     if subject.real is not None and subject.real(found.epsilon) <= found.epsilon:
         return "At this ε the flaw does no harm, so there is nothing to catch."
     chance = power(found)
-    told = (
+    described = (
         "practically always"
         if chance > 0.999
         else "hardly ever"
         if chance < 0.001
         else f"in {percent(round(chance, 2))} of draws"
     )
-    again = f"{size} catches it {told}, if the event is as likely as it was here."
+    again = f"{size} catches it {described}, if the event is as likely as it was here."
     return f"{'Caught' if found.verdict == 'violates' else 'Broken, and not caught'}: {again}"
 
 

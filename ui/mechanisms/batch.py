@@ -25,7 +25,7 @@ class Shown:
     ``seen`` (outcomes,) are means as the server reads them, in order; ``without`` and ``with_one`` their chances.
     """
 
-    told: Description
+    described: Description
     made: Batch
     seen: np.ndarray
     without: np.ndarray
@@ -33,13 +33,13 @@ class Shown:
 
 
 def _shown(name: str, epsilon: float, users: int, delta: float) -> Shown:
-    told = BATCHES[name]
+    described = BATCHES[name]
     given = {"users": users, "delta": delta}
-    made: Batch = told.make(epsilon, **{key: given[key] for key in told.settings})
+    made: Batch = described.make(epsilon, **{key: given[key] for key in described.settings})
     outcomes, without = made.law(0)
     seen = made.estimate(outcomes)
     order = np.argsort(seen)
-    return Shown(told, made, seen[order], without[order], made.law(1)[1][order])
+    return Shown(described, made, seen[order], without[order], made.law(1)[1][order])
 
 
 def controls(fields: Fields) -> tuple[Shown, float, float]:
@@ -81,7 +81,7 @@ def controls(fields: Fields) -> tuple[Shown, float, float]:
 def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
     """Both distributions on top, their log ratio between the lines at plus and minus epsilon below."""
     dark = theme.is_dark()
-    colour, quiet = theme.mechanism_colour(shown.told.name, dark), theme.quiet(dark)
+    colour, quiet = theme.mechanism_colour(shown.described.name, dark), theme.quiet(dark)
     kept = (shown.without > 1e-12) | (shown.with_one > 1e-12)
     seen, without, with_one = shown.seen[kept], shown.without[kept], shown.with_one[kept]
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
@@ -116,8 +116,8 @@ def draw(fields: Fields) -> None:
     shown, epsilon, delta = controls(fields)
     figure = batch_chart(shown, epsilon)
     needed = batch_delta(shown.without, shown.with_one, epsilon)
-    told = charts.read_aloud(figure, "What the server sees with and without one reward of 1, and their log ratio")
-    st.plotly_chart(figure, key=f"batch-{shown.told.name}", config=charts.CONFIG, alt=told)
+    described = charts.read_aloud(figure, "What the server sees with and without one reward of 1, and their log ratio")
+    st.plotly_chart(figure, key=f"batch-{shown.described.name}", config=charts.CONFIG, alt=described)
     spread = float(np.sqrt(shown.without @ shown.seen**2 - (shown.without @ shown.seen) ** 2))
     allowed = f"these two inputs need δ = {needed:.2g}, and allowed is {delta:g}"
     st.markdown(
@@ -128,4 +128,4 @@ def draw(fields: Fields) -> None:
         "The guarantee compares batches of the same size in which one reward differs. It needs every user of the "
         "batch to add their share."
     )
-    facts([shown.told])
+    facts([shown.described])

@@ -12,7 +12,7 @@ from bandit_core import InputError, load_preset, simulate
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Guarantee
 from bandit_core.policies import registry
-from ui import charts, gallery, render_lock, theme, words
+from ui import charts, gallery, page_lock, theme, words
 
 PRESET = "better-counters"
 ON = {"hybrid": "hybrid counters", "binary": "binary trees", "k-ary": "k-ary trees", "square-root": "square roots"}
@@ -67,16 +67,16 @@ def verdict(losses: np.ndarray) -> tuple[str, str]:
     Without privacy; three policies on the counter of their paper, on k-ary trees and on square roots; batches.
     """
     means, batches = losses.mean(axis=1), losses[-1]
-    told, helped, harmed, pure, weaker = [], [], [], [], []
+    described, helped, harmed, pure, weaker = [], [], [], [], []
     for first in range(1, len(losses) - 1, 3):
         title = registry()[ROWS[first - 1][0]].title
         printed, signed, roots = (f"**{words.count(round(mean))}**" for mean in means[first : first + 3])
-        told.append(f"{title} loses {printed}, {signed} on k-ary trees, {roots} on square roots")
+        described.append(f"{title} loses {printed}, {signed} on k-ary trees, {roots} on square roots")
         helped += [title] if surely(losses[first + 1], losses[first]) else []
         harmed += [title] if surely(losses[first], losses[first + 1]) else []
         pure += [first, first + 1]
         weaker.append(first + 2)
-    gain = f"On the counters of their papers, {'; '.join(told)}."
+    gain = f"On the counters of their papers, {'; '.join(described)}."
     if helped:
         gain += f" At the same guarantee k-ary trees help {', '.join(helped)}."
     if harmed:
@@ -126,14 +126,14 @@ def draw(epsilon: float) -> None:
     experiment = experiment_at(epsilon)
     st.markdown("**Does a better counter make a better bandit?** All private policies at the same ε")
     try:
-        with render_lock.computing():
+        with page_lock.computing():
             losses = _losses(epsilon)
     except InputError as refused:  # more than this server computes
         st.info(str(refused))
         return
     figure = chart(losses, experiment)
-    told = charts.read_aloud(figure, "Regret of bandits on several counters and of one without counters")
-    st.plotly_chart(figure, key="sums-bandits", config=charts.CONFIG, alt=told)
+    described = charts.read_aloud(figure, "Regret of bandits on several counters and of one without counters")
+    st.plotly_chart(figure, key="sums-bandits", config=charts.CONFIG, alt=described)
     means = " and ".join(f"{mean:g}" for mean in experiment.means)
     failing = ", ".join(sorted({kept.failure for kept in _kept(experiment) if kept.failure}))
     conclusion, numbers = verdict(losses)

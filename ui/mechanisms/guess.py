@@ -14,18 +14,18 @@ from ui import charts, theme, words
 from ui.mechanisms.answer import Choice, choice
 from ui.page_fields import Fields
 
-MOST_ANSWERS, MOST_ROUNDS = 50, 10**6
+MAX_ANSWERS, MAX_ROUNDS = 50, 10**6
 _SCORE = "mechanisms-score"  # (round as text) -> whether the guess was right
 
 
 def _more() -> None:
     key = "mechanisms-answers"
-    st.session_state[key] = min(MOST_ANSWERS, st.session_state[key] + 1)
+    st.session_state[key] = min(MAX_ANSWERS, st.session_state[key] + 1)
 
 
 def _next_round() -> None:
     key = "mechanisms-round"
-    st.session_state[key] = st.session_state[key] % MOST_ROUNDS + 1
+    st.session_state[key] = st.session_state[key] % MAX_ROUNDS + 1
 
 
 def _guess(which: str, guess: int, truth: int) -> None:
@@ -39,7 +39,7 @@ def odds_chart(game: Round, chosen: Choice, height: int = 400) -> go.Figure:
     colour, quiet = theme.mechanism_colour(one.name, dark), theme.quiet(dark)
     counts = np.arange(len(game.log_odds))
     figure = go.Figure()
-    if one.told.pure:
+    if one.described.pure:
         edge = {"mode": "lines", "line": {"width": 1.2, "dash": "dash", "color": quiet}, "hoverinfo": "skip"}
         figure.add_scatter(x=counts, y=game.most, name="no odds beyond ±nε", **edge)
         figure.add_scatter(
@@ -57,7 +57,7 @@ def odds_chart(game: Round, chosen: Choice, height: int = 400) -> go.Figure:
     charts.style(figure, height, dark)
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="answers so far", rangemode="tozero", dtick=max(1, len(counts) // 10))
-    top = max(1.0, float(np.abs(game.log_odds).max()), float(game.most[-1]) if one.told.pure else 0.0)
+    top = max(1.0, float(np.abs(game.log_odds).max()), float(game.most[-1]) if one.described.pure else 0.0)
     figure.update_yaxes(title="ln odds: ← B · A →", range=[-1.1 * top, 1.1 * top], nticks=7)
     return figure
 
@@ -79,20 +79,20 @@ def draw(fields: Fields) -> None:
     first, second = st.columns(2)
     # Kept under their keys, because buttons move them; read from the address when the page opens.
     for key, name, most in (
-        ("mechanisms-answers", "answers", MOST_ANSWERS),
-        ("mechanisms-round", "round", MOST_ROUNDS),
+        ("mechanisms-answers", "answers", MAX_ANSWERS),
+        ("mechanisms-round", "round", MAX_ROUNDS),
     ):
         if key not in st.session_state:
             st.session_state[key] = int(fields.number(name, 1, most, whole=True))
     answers = first.slider(
         "Answers so far (n)",
         1,
-        MOST_ANSWERS,
+        MAX_ANSWERS,
         key="mechanisms-answers",
         help="How often the user has answered. Every answer spends ε once more.",
     )
     number = second.number_input(
-        "Round", 1, MOST_ROUNDS, key="mechanisms-round", help="Every round draws a new secret. Same number, same round."
+        "Round", 1, MAX_ROUNDS, key="mechanisms-round", help="Every round draws a new secret. Same number, same round."
     )
     fields.keep("answers", answers)
     fields.keep("round", number)
@@ -113,7 +113,7 @@ def draw(fields: Fields) -> None:
         key="mechanisms-ask",
         on_click=_more,
         width="stretch",
-        disabled=int(answers) >= MOST_ANSWERS,
+        disabled=int(answers) >= MAX_ANSWERS,
         help="The device answers once more. That spends ε again.",
     )
     for column, label, guess in zip(buttons[1:3], "AB", (0, 1), strict=True):
@@ -145,7 +145,7 @@ def draw(fields: Fields) -> None:
         + (
             f" After {answers} answers at ε = {chosen.epsilon:g} no one can be more than **{limit:.4g}%** sure: "
             f"the odds stay at or below e^(nε) = {words.number(math.exp(min(nats, 700.0)))}. Budgets add up."
-            if one.told.pure
+            if one.described.pure
             else " The odds of a Gaussian mechanism have **no** upper limit: together the answers guarantee "
             f"nε = {nats:g} with nδ = {answers * getattr(one.mechanism, 'delta', 0.0):.2g}. Budgets add up."
         )

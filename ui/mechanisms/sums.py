@@ -24,7 +24,7 @@ DASHES = dict(
 AT = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64)
 LENGTHS = (64, 256, 1024, 4096, 16384)
 CHANCE = 0.4  # of an item that is 1
-MOST_DRAW = 10**6
+MAX_DRAW = 10**6
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Sums:
 
 def _titled(name: str) -> str:
     """The counter's title, with its delta where its promise has one."""
-    told = COUNTERS[name]
-    return told.title if told.pure else f"{told.title} (δ = {DELTA:g})"
+    described = COUNTERS[name]
+    return described.title if described.pure else f"{described.title} (δ = {DELTA:g})"
 
 
 def controls(fields: Fields) -> Sums:
@@ -64,8 +64,8 @@ def controls(fields: Fields) -> Sums:
         third.number_input(
             "Draw",
             0,
-            MOST_DRAW,
-            int(fields.number("draw", 0, MOST_DRAW, whole=True)),
+            MAX_DRAW,
+            int(fields.number("draw", 0, MAX_DRAW, whole=True)),
             key=state.own_key("mechanisms-draw"),
             help="Which random stream and noise the charts show.",
         )
@@ -117,12 +117,12 @@ def error_chart(chosen: Sums) -> go.Figure:
 @st.cache_data(max_entries=64, show_spinner=False)
 def mean_errors(chosen: Sums) -> str:
     """The mean squared error of the trees and of the square root over all counts, in words."""
-    told = []
+    described = []
     for name in ("binary", "hybrid", "k-ary", "square-root"):
         counter = chosen.counter(name)
         mean = np.mean([counter.variance(count) for count in range(1, chosen.horizon + 1)])
-        told.append(f"{_titled(name)} **{words.number(float(mean))}**")
-    return f"Mean squared error over all {words.count(chosen.horizon)} sums: {', '.join(told)}."
+        described.append(f"{_titled(name)} **{words.number(float(mean))}**")
+    return f"Mean squared error over all {words.count(chosen.horizon)} sums: {', '.join(described)}."
 
 
 def _paths(fields: Fields) -> list[str]:
@@ -229,12 +229,14 @@ def distributions(fields: Fields, chosen: Sums) -> None:
         f"item; largest "
         f"log ratio {largest:.2g}",
     )
-    told = f"In this range, this one sum reveals up to **{largest:.2g}** about the first item. "
+    described = f"In this range, this one sum reveals up to **{largest:.2g}** about the first item. "
     if COUNTERS[name].pure:
-        told += f"All sums together stay within ε = {chosen.epsilon:g}: see the last picture."
+        described += f"All sums together stay within ε = {chosen.epsilon:g}: see the last picture."
     else:
-        told += f"Normal noise has no largest loss: all sums together keep ε = {chosen.epsilon:g} with δ = {DELTA:g}."
-    st.caption(told)
+        described += (
+            f"Normal noise has no largest loss: all sums together keep ε = {chosen.epsilon:g} with δ = {DELTA:g}."
+        )
+    st.caption(described)
 
 
 def path_chart(chosen: Sums, names: list[str]) -> tuple[go.Figure, dict[str, float]]:
@@ -255,14 +257,14 @@ def path_chart(chosen: Sums, names: list[str]) -> tuple[go.Figure, dict[str, flo
     )
     ends = {}
     for name in names:
-        told = COUNTERS[name]
+        described = COUNTERS[name]
         released = chosen.counter(name).release(items, np.random.default_rng([chosen.draw, 1]))
-        ends[told.title] = float(released[-1] - true[-1])
+        ends[described.title] = float(released[-1] - true[-1])
         figure.add_scatter(
             x=shown + 1,
             y=released[shown].astype(np.float32),
             mode="lines",
-            name=told.title,
+            name=described.title,
             line={"color": theme.mechanism_colour(name, dark), "width": 1.5, "shape": "hv"},
             hovertemplate="%{y:.1f}",
         )
@@ -321,17 +323,17 @@ def draw(fields: Fields) -> None:
     with right:
         st.markdown("**Published sums** and the true sum")
         figure, ends = path_chart(chosen, _paths(fields))
-        told = charts.read_aloud(figure, "Released running sums and the true sum")
-        st.plotly_chart(figure, key="sums-path", config=charts.CONFIG, alt=told)
-        told = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
+        described = charts.read_aloud(figure, "Released running sums and the true sum")
+        st.plotly_chart(figure, key="sums-path", config=charts.CONFIG, alt=described)
+        described = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
         early = " The adaptive tree counts large early items as 0." if COUNTERS["adaptive-tree"].title in ends else ""
-        st.caption(f"One stream of items 0 or 1. Error at the end: {told or 'nothing is drawn'}.{early}")
+        st.caption(f"One stream of items 0 or 1. Error at the end: {described or 'nothing is drawn'}.{early}")
     left, right = st.columns(2)
     with left:
         st.markdown("**How large is the error?** Standard deviation of the noise at equal ε")
         figure = error_chart(chosen)
-        told = charts.read_aloud(figure, "Standard deviation of the noise of each counter")
-        st.plotly_chart(figure, key="sums-error", config=charts.CONFIG, alt=told)
+        described = charts.read_aloud(figure, "Standard deviation of the noise of each counter")
+        st.plotly_chart(figure, key="sums-error", config=charts.CONFIG, alt=described)
         st.caption(
             "Curve: root mean square over nearby counts. Band: least to most noise among them. The adaptive tree "
             "protects rewards of any size. Not drawn: the logarithmic mechanism updates its sum at powers of two only."
@@ -340,8 +342,8 @@ def draw(fields: Fields) -> None:
     with right:
         st.markdown("**Largest privacy loss of one item** so far")
         figure = spending_chart(chosen)
-        told = charts.read_aloud(figure, "Largest privacy loss of a single item, never above epsilon")
-        st.plotly_chart(figure, key="sums-spent", config=charts.CONFIG, alt=told)
+        described = charts.read_aloud(figure, "Largest privacy loss of a single item, never above epsilon")
+        st.plotly_chart(figure, key="sums-spent", config=charts.CONFIG, alt=described)
         st.caption(
             "Log ratio of all published sums for two streams that differ in one item. With normal noise: the ε that "
             f"holds at δ = {DELTA:g}."

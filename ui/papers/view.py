@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
@@ -121,8 +121,8 @@ def opened(shown: list[Figure]) -> tuple[Figure, str]:
         if asked == figure.name or asked in figure.presets:
             return figure, asked if asked in figure.presets else (figure.presets or ("",))[0]
     if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
-        told = words.issue(Issue("figure", asked, "no such figure; choose a card below"))
-        st.warning(f"Part of this link could not be used: {told}", icon=":material/link_off:")
+        message = words.issue(Issue("figure", asked, "no such figure; choose a card below"))
+        st.warning(f"Part of this link could not be used: {message}", icon=":material/link_off:")
     figure = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
     return figure, (figure.presets or ("",))[0]
 
@@ -338,7 +338,7 @@ def _panels(figure: Figure, panel: str) -> str:
 
 def _elsewhere(figure: Figure) -> None:
     """A figure that is no simulation leads to the page that shows it."""
-    if (places.ROOT / "pages" / f"{figure.page}.py").exists():
+    if (paths.ROOT / "pages" / f"{figure.page}.py").exists():
         st.page_link(page_links.to(figure.page), label="Open Theory", icon=":material/arrow_forward:")
 
 

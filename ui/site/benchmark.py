@@ -26,11 +26,11 @@ def write(site: Site) -> None:
     for key, contest in known.items():
         found = scores(rows, contest)
         worst = max(math.log(found["factor"].max()), 1e-9) if len(found) > 1 else 1.0
-        told = "".join(_row(row, known, worst) for row in found.to_dict("records"))
+        message = "".join(_row(row, known, worst) for row in found.to_dict("records"))
         heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
         parts.append(
             f'<h2 id="{key}">{escape(contest.words)}</h2><div class="table"><table><thead><tr>{heads}</tr></thead>'
-            f"<tbody>{told}</tbody></table></div>"
+            f"<tbody>{message}</tbody></table></div>"
         )
     parts.append(site.hosted("benchmark", {}, "Scores by users, budget and task, with pictures"))
     site.add("benchmark.html", "Which method is best at each privacy level?", "".join(parts))

@@ -69,7 +69,8 @@ def _start(site: Site) -> None:
     result = simulate(experiment)
     picture = site.picture("start.svg", charts.regret_chart(result, False), charts.describe(result), True)
     links_ = "".join(
-        f'<li><a href="{place}">{PLACES[place]}</a><p class="quiet">{told}</p></li>' for place, told in _ABOUT.items()
+        f'<li><a href="{place}">{PLACES[place]}</a><p class="quiet">{message}</p></li>'
+        for place, message in _ABOUT.items()
     )
     body = (
         "<p>A website, a clinic or a phone learns from people by trying options. Privacy hides each person's answer in "
@@ -93,10 +94,10 @@ def _lessons(site: Site, names: Sequence[str], made: Sequence[Positions], result
             f'<li><h2><a href="{escape(name)}.html">{escape(lesson.title)}</a></h2>{picture}<p>{lesson.sentence}</p>'
             f'<p class="quiet">{words(lesson.note)}</p>{hosted}</li>'
         )
-    told = (
+    message = (
         "<p>Each lesson opens with a slider; without JavaScript it is told in words, and this page has its picture.</p>"
     )
-    site.add("lessons/index.html", "Lessons", f'{told}<ul class="pages">{"".join(entries)}</ul>')
+    site.add("lessons/index.html", "Lessons", f'{message}<ul class="pages">{"".join(entries)}</ul>')
 
 
 def _written(folder: Path, files: dict[str, bytes]) -> list[Path]:

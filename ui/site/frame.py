@@ -20,7 +20,7 @@ PLACES = {"index.html": "Start", "learn/index.html": "Learn", "lessons/index.htm
     "papers/index.html": "Papers", "benchmark.html": "Benchmark",
 }  # fmt: skip
 SIZE = printing.Size(12.0, 8.0, 12)  # letters that a phone shows large enough
-MOST_STOPS = 12  # positions of a slider that a page can show
+MAX_STOPS = 12  # positions of a slider that a page can show
 _ASSET = Path(__file__).resolve().parent.parent / "assets" / "site.css"
 
 
@@ -32,7 +32,7 @@ def words(text: str) -> str:
 
 def style() -> str:
     """The style sheet of every page: that of the lessons, the site's own, and which radio button shows what."""
-    shown = "".join(f".at{place}:checked~.shows{place}{{display:block}}" for place in range(MOST_STOPS))
+    shown = "".join(f".at{place}:checked~.shows{place}{{display:block}}" for place in range(MAX_STOPS))
     return style_of(()) + _ASSET.read_text("utf-8") + shown
 
 
@@ -56,15 +56,15 @@ class Site:
         """A figure as a file beside the page, and the HTML that shows it; only the ``first`` is loaded at once."""
         self.files[place] = printing.file_of(figure, "svg", SIZE, "sans serif", SIZE.points)
         lazy = "" if first else ' loading="lazy"'
-        told = escape(re.sub(r"\*\*", "", alt))
-        return f'<img src="{place.rpartition("/")[2]}" alt="{told}" width="600" height="400"{lazy}>'
+        message = escape(re.sub(r"\*\*", "", alt))
+        return f'<img src="{place.rpartition("/")[2]}" alt="{message}" width="600" height="400"{lazy}>'
 
-    def hosted(self, address: str, fields: Mapping[str, str], told: str) -> str:
+    def hosted(self, address: str, fields: Mapping[str, str], message: str) -> str:
         """A link into the app; nothing where none is known."""
         if not self.base:
             return ""
         query = f"?{urlencode(fields)}" if fields else ""
-        return f'<p><a href="{escape(f"{self.base}/{address}{query}")}">{escape(told)}</a></p>'
+        return f'<p><a href="{escape(f"{self.base}/{address}{query}")}">{escape(message)}</a></p>'
 
 
 def document(title: str, body: str, pictures: str, above: str = "") -> str:

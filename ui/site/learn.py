@@ -8,7 +8,7 @@ from bandit_core import simulate
 from ui import menu
 from ui.learn.course import MINUTES, STEPS
 from ui.learn.step import Choice, Step
-from ui.site.frame import MOST_STOPS, Site, words
+from ui.site.frame import MAX_STOPS, Site, words
 
 HEIGHT = 320  # pixels, of the figure that a step draws
 
@@ -27,9 +27,9 @@ def write(site: Site) -> None:
             parts.append(f"<h2>{escape(step.second.title)}</h2>{part(site, step.second, False)}")
         around = f'<nav aria-label="Steps">{before}{after}</nav>'
         site.add(f"learn/{places[number]}", title, f"{''.join(parts)}{around}")
-    told = f"<p>Ten short steps, about {MINUTES} minutes: guess first, then look.</p>"
+    message = f"<p>Ten short steps, about {MINUTES} minutes: guess first, then look.</p>"
     site.add(
-        "learn/index.html", "What does privacy cost a learner?", f'{told}<ol class="pages">{"".join(entries)}</ol>'
+        "learn/index.html", "What does privacy cost a learner?", f'{message}<ol class="pages">{"".join(entries)}</ol>'
     )
 
 
@@ -38,12 +38,12 @@ def part(site: Site, step: Step, first: bool, most: int | None = None) -> str:
     at = step.slider.start
     options = ""
     if isinstance(step.guess, Choice):
-        options = "<ul>" + "".join(f"<li>{words(told)}</li>" for told, _, _ in step.guess.options) + "</ul>"
+        options = "<ul>" + "".join(f"<li>{words(message)}</li>" for message, _, _ in step.guess.options) + "</ul>"
     address = menu.named(step.page).address
     return (
         f"<p>{words(step.idea)}</p><p><b>Guess first.</b> "
         f"{words(step.question.format(at=step.slider.words(at)))}</p>{options}"
-        f"<details><summary>Show the answer</summary>{_answers(site, step, first, most or MOST_STOPS)}</details>"
+        f"<details><summary>Show the answer</summary>{_answers(site, step, first, most or MAX_STOPS)}</details>"
         f"<details><summary>Exercise</summary><p>{words(step.exercise)}</p>"
         f"<details><summary>Its answer</summary><p>{words(step.answer)}</p></details></details>"
         f"<details><summary>Exactly</summary><p>{words(step.exact)}</p></details>"
@@ -54,7 +54,7 @@ def part(site: Site, step: Step, first: bool, most: int | None = None) -> str:
 def shown(step: Step, most: int | None = None) -> list[float]:
     """The positions that a page shows: all of them, or as many, evenly spread, as fit, the start among them."""
     stops = list(step.slider.stops)
-    every = -(-len(stops) // (most or MOST_STOPS))
+    every = -(-len(stops) // (most or MAX_STOPS))
     start = stops.index(step.slider.start)
     return stops[start % every :: every]
 
@@ -64,11 +64,11 @@ def _answers(site: Site, step: Step, first: bool, most: int) -> str:
     buttons, figures = [], []
     for place, at in enumerate(shown(step, most)):
         found = step.found(at, 0, simulate)
-        told = step.conclude(found, at)
+        message = step.conclude(found, at)
         picture = site.picture(
             f"learn/{step.name}-{at:g}.svg",
             step.draw(found, at, False, HEIGHT),
-            told.text,
+            message.text,
             first and at == step.slider.start,
         )
         key, checked = f"{step.name}-{place}", " checked" if at == step.slider.start else ""
@@ -77,7 +77,7 @@ def _answers(site: Site, step: Step, first: bool, most: int) -> str:
             f'<label for="{key}">{escape(step.slider.words(at))}</label>'
         )
         figures.append(
-            f'<figure class="shows{place}">{picture}<figcaption>{words(told.text)}'
+            f'<figure class="shows{place}">{picture}<figcaption>{words(message.text)}'
             f"{_guess(step, found, at)}</figcaption></figure>"
         )
     return f'<p id="{step.name}-label">{escape(step.slider.label)}</p><div class="stops" role="radiogroup" ' + (

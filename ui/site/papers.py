@@ -24,11 +24,11 @@ def write(site: Site) -> None:
         head = f'<p>{escape(paper.authors)} ({paper.year}), {where}</p><p class="quiet">{words(paper.about)}</p>'
         shown = "".join(_figure(site, paper, figure, not place_) for place_, figure in enumerate(paper.figures))
         site.add(f"papers/{place}", paper.title, head + shown)
-    told = f"<p>{words(view.tally())}</p>"
+    message = f"<p>{words(view.tally())}</p>"
     site.add(
         "papers/index.html",
         "Can we reproduce the papers' figures?",
-        f'{told}<ul class="pages">{"".join(entries)}</ul>',
+        f'{message}<ul class="pages">{"".join(entries)}</ul>',
     )
 
 
@@ -38,8 +38,8 @@ def _figure(site: Site, paper: Paper, figure: Figure, first: bool) -> str:
     shipped = reproductions.load(figure.presets[0]) if figure.presets else None
     if shipped is not None:
         drawn = view.draw(shipped, figure, figure.presets[0], False, False)
-        told = f"{figure.title}, {view.scale_words(shipped)}."
-        parts.append(site.picture(f"papers/{figure.name}.svg", drawn, told, first))
+        message = f"{figure.title}, {view.scale_words(shipped)}."
+        parts.append(site.picture(f"papers/{figure.name}.svg", drawn, message, first))
         address = "explore" if shipped.experiment.contexts is None else "contextual"
         parts.append(f'<p class="quiet">{escape(view.scale_words(shipped))}. {words(figure.caveat)}</p>')
         fields = links.write(papers.played()[shipped.name].experiment)

@@ -131,12 +131,12 @@ def for_phones(code: str) -> tuple[str, str]:
 def join(room: Room) -> None:
     """The code to scan, how many have guessed, and the buttons of the teacher."""
     where, command = for_phones(room.code)
-    scan, told = st.columns([3, 4], gap="medium")
+    scan, message = st.columns([3, 4], gap="medium")
     with scan:
         drawn = lesson.code(where)
         if drawn is not None:
             st.image(drawn, width="stretch", alt=f"QR code of the address {where}")
-    with told:
+    with message:
         st.subheader(f"Class {room.code}")
         st.code(re.sub(r"^https?://|&controls=off$", "", where), language=None, wrap_lines=True)
         if command:
@@ -191,7 +191,9 @@ def counts(guess: Choice | Scale, guesses: tuple[float, ...]) -> list[int]:
 
 def read_aloud(guess: Choice | Scale, guesses: tuple[float, ...]) -> str:
     """The histogram in words."""
-    made = [f"{guess.told(value)}: {n}" for value, n in zip(guess.values(), counts(guess, guesses), strict=True) if n]
+    made = [
+        f"{guess.message(value)}: {n}" for value, n in zip(guess.values(), counts(guess, guesses), strict=True) if n
+    ]
     return f"Histogram of {len(guesses)} guesses. " + "; ".join(made)
 
 
@@ -199,7 +201,7 @@ def histogram(guess: Choice | Scale, guesses: tuple[float, ...], answer: Number 
     """One bar for each possible guess; those that fit the answer are coloured, and ticked or marked by a line."""
     fits = [answer is not None and guess.fits(value, answer) for value in guess.values()]
     shade, quiet = pictures.colour(pictures.PRIVATE, dark), theme.quiet(dark)
-    names = [("✓ " * fit) + guess.told(value) for value, fit in zip(guess.values(), fits, strict=True)]
+    names = [("✓ " * fit) + guess.message(value) for value, fit in zip(guess.values(), fits, strict=True)]
     names = ["<br>".join(textwrap.wrap(name, ROW)) for name in names]
     figure = go.Figure()
     figure.add_bar(

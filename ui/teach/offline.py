@@ -15,8 +15,8 @@ from ui.learn.step import Step
 from ui.site import learn
 from ui.site.frame import SIZE, Site, document
 
-MOST_BYTES = 4 * 2**20
-MOST_STOPS = 5  # positions of a slider
+MAX_BYTES = 4 * 2**20
+MAX_STOPS = 5  # positions of a slider
 
 
 class _OneFile(Site):
@@ -25,8 +25,8 @@ class _OneFile(Site):
     def picture(self, place: str, figure: go.Figure, alt: str, first: bool = False) -> str:
         drawn = printing.file_of(figure, "svg", SIZE, "sans serif", SIZE.points).decode()
         small = re.sub(r"\s+", " ", re.sub(r"(\d\.\d)\d+", r"\1", drawn))
-        told = escape(alt.replace("**", ""))
-        return f'<img src="data:image/svg+xml;base64,{b64encode(small.encode()).decode()}" alt="{told}">'
+        message = escape(alt.replace("**", ""))
+        return f'<img src="data:image/svg+xml;base64,{b64encode(small.encode()).decode()}" alt="{message}">'
 
 
 def page(lessons: Sequence[Step]) -> str:
@@ -34,9 +34,9 @@ def page(lessons: Sequence[Step]) -> str:
     site = _OneFile()
     parts = []
     for step in lessons:
-        parts.append(f'<h2 id="{step.name}">{escape(title(step))}</h2>{learn.part(site, step, False, MOST_STOPS)}')
+        parts.append(f'<h2 id="{step.name}">{escape(title(step))}</h2>{learn.part(site, step, False, MAX_STOPS)}')
         if step.second is not None:
-            parts.append(f"<h3>{escape(step.second.title)}</h3>{learn.part(site, step.second, False, MOST_STOPS)}")
+            parts.append(f"<h3>{escape(step.second.title)}</h3>{learn.part(site, step.second, False, MAX_STOPS)}")
     contents = "".join(f'<li><a href="#{step.name}">{escape(title(step))}</a></li>' for step in lessons)
     head = f'<nav aria-label="Lessons"><ul>{contents}</ul></nav>' if len(lessons) > 1 else ""
     return document("What does privacy cost?", head + "".join(parts), "data:")

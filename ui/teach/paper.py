@@ -71,8 +71,8 @@ def course_file(_: Step) -> None:
             "One HTML file that needs no network. It takes up to a minute to compute.")  # fmt: skip
 
 
-def _button(label: str, name: str, data: partial[str], icon: str, key: str, told: str) -> None:
+def _button(label: str, name: str, data: partial[str], icon: str, key: str, message: str) -> None:
     st.download_button(
         label, data=data, file_name=name, mime="text/html", on_click="ignore", icon=f":material/{icon}:", key=key,
-        help=told,
+        help=message,
     )  # fmt: skip

@@ -32,9 +32,9 @@ def draw() -> None:
     board.room()
     _again()
     actions: tuple[Callable[[Step], None], ...] = (_project, _guess, paper.sheets, paper.course_file)
-    for column, (title, icon, told), act in zip(st.columns(4), WAYS, actions, strict=True):
+    for column, (title, icon, message), act in zip(st.columns(4), WAYS, actions, strict=True):
         with column.container(border=True, height="stretch"):
-            st.markdown(f"#### :material/{icon}: {title}\n{told}")
+            st.markdown(f"#### :material/{icon}: {title}\n{message}")
             act(course.LESSONS[0])
     st.subheader("The lessons")
     for start in range(0, len(course.LESSONS), COLUMNS):

@@ -39,8 +39,8 @@ def why(dark: bool) -> None:
 
 def slider(experiment: Experiment) -> None:
     """The budget that the private methods share, as a control of the experiment."""
-    told = "How much may be learned about one user's reward, by whoever the level hides it from."
-    if not lab_parts.epsilon(experiment, "trust-epsilon", told):
+    message = "How much may be learned about one user's reward, by whoever the level hides it from."
+    if not lab_parts.epsilon(experiment, "trust-epsilon", message):
         st.caption("The private methods have different budgets, so levels differ in ε as well as in trust.")
 
 
@@ -65,14 +65,14 @@ def verdict(result: Result) -> str:
         return "To see what trust saves, choose methods of at least two privacy levels in the sidebar."
     base = result.lines[stand[free]]
     assert base is not None
-    told, parts = [], []
+    message, parts = [], []
     for line in reversed(private):
         mine = result.lines[stand[line]]
         assert mine is not None
         low, high = mine.difference_interval(base, CLEARLY)
         ratio = f"{words.number(float(mine.mean[-1] / base.mean[-1]), 2)} ×" if base.mean[-1] > 0 else "more"
         clear = low > 0 or high < 0
-        told.append(f"{_rung(experiment, line)} {f'**{ratio}**' if clear else '(too close to call)'}")
+        message.append(f"{_rung(experiment, line)} {f'**{ratio}**' if clear else '(too close to call)'}")
     for step in steps(result):
         pair = " → ".join(_rung(experiment, line) for line in (step.stronger, step.weaker))
         if step.same:
@@ -83,7 +83,7 @@ def verdict(result: Result) -> str:
     if len({kept(experiment, line).measure for line in private}) > 1:
         parts.append(" With a δ, the guarantee is weaker than at the same ε without.")
     reference, users = PROMISES[level_of(experiment, free)].who, words.count(experiment.horizon)
-    return f"Lost rewards after {users} users, compared with {reference}: {', '.join(told)}.{''.join(parts)}"
+    return f"Lost rewards after {users} users, compared with {reference}: {', '.join(message)}.{''.join(parts)}"
 
 
 def bars(result: Result, dark: bool) -> go.Figure:

@@ -123,13 +123,13 @@ def message_frames(experiment: Experiment, line: int, colour: str) -> dict[str, 
     """
     assert experiment.contexts is not None
     users = private_reports.first_users(experiment.contexts, experiment.seed, min(MESSAGES, experiment.horizon))
-    told = private_reports.messages(experiment, line, users)
-    count, rows = len(users.arms), min(ROWS, told.sent.shape[1])
+    message = private_reports.messages(experiment, line, users)
+    count, rows = len(users.arms), min(ROWS, message.sent.shape[1])
     before = np.arange(count)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimates = (np.cumsum(told.sent, axis=0) - told.sent)[:, :rows] / before
-        half = 2 * told.spread / np.sqrt(before)
-    means, last = told.truth.mean(axis=0)[:rows], 4 * told.spread / math.sqrt(count)
+        estimates = (np.cumsum(message.sent, axis=0) - message.sent)[:, :rows] / before
+        half = 2 * message.spread / np.sqrt(before)
+    means, last = message.truth.mean(axis=0)[:rows], 4 * message.spread / math.sqrt(count)
     unknown = np.full_like(estimates, np.nan)
     return {
         "label": experiment.label(line),
@@ -143,14 +143,14 @@ def message_frames(experiment: Experiment, line: int, colour: str) -> dict[str, 
         "privacy": "local",
         "decides": "messages",
         "bits": False,
-        "epsilon": words.number(told.epsilon),
+        "epsilon": words.number(message.epsilon),
         "notes": [_BARS["messages"]],
         "shown": _packed(users.arms, "<u2"),
         "mistakes": "",
         "felt": _packed(users.rewards),
-        "sent": _packed(told.sent[:, :SHOWN_FEATURES]),
-        "truth": _packed(told.truth[:, :SHOWN_FEATURES]),
-        "features": told.sent.shape[1],
+        "sent": _packed(message.sent[:, :SHOWN_FEATURES]),
+        "truth": _packed(message.truth[:, :SHOWN_FEATURES]),
+        "features": message.sent.shape[1],
         "budgets": "",
         "regret": "",
         "believed": True,

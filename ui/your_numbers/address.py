@@ -11,12 +11,12 @@ import streamlit as st
 from bandit_core.data.tables import LARGEST
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.feedback import MOST_VISITS, MOST_WAITING
+from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.studies.business_case import GOALS
-from bandit_core.studies.price import LEAST_EPSILON, MOST_EPSILON, MOST_WEEKLY, read_epsilons
+from bandit_core.studies.price import LEAST_EPSILON, MAX_EPSILON, MAX_WEEKLY, read_epsilons
 from ui import page_fields, state
 
-MOST_USERS = 10**8
+MAX_USERS = 10**8
 SEARCHES = ("nothing", "epsilon", "users", "both")
 DEFAULTS = {
     "as": "share",
@@ -49,12 +49,12 @@ CHOICES = {
 }
 RANGES = {  # of the numbers in the address
     **dict.fromkeys(("base", "least", "most"), (-LARGEST, LARGEST)),
-    "users": (10, MOST_USERS),
-    "week": (1, MOST_WEEKLY),
-    "times": (1, MOST_VISITS),
-    "night": (1, MOST_WAITING),
+    "users": (10, MAX_USERS),
+    "week": (1, MAX_WEEKLY),
+    "times": (1, MAX_VISITS),
+    "night": (1, MAX_WAITING),
     "zone": (0.0, 1000.0),
-    "eps": (LEAST_EPSILON, MOST_EPSILON),
+    "eps": (LEAST_EPSILON, MAX_EPSILON),
     "limit": (1e-12, LARGEST),
     "delta": (0.0001, 0.3),
     "power": (0.5, 0.999),

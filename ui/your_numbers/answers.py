@@ -129,19 +129,19 @@ def _price(row: Cost, answer: Reply) -> str:
 
 def _warnings(row: Cost, answer: Reply) -> list[str]:
     """What a decision must not overlook: nothing is learned, or trying costs more than it brings."""
-    told = []
+    message = []
     learned = row.learned(answer.blind)
     if learned == "nothing":
-        told.append("Within its error that is no better than choosing at random: nothing useful is learned.")
+        message.append("Within its error that is no better than choosing at random: nothing useful is learned.")
     elif learned == "little":
-        told.append("That is hardly better than choosing at random: next to nothing is learned.")
+        message.append("That is hardly better than choosing at random: next to nothing is learned.")
     low = row.lost_low if math.isfinite(row.lost_low) else row.lost
     if 0 < answer.first < low:
         name = words.plain(answer.asked.names[0])
-        told.append(
+        message.append(
             f"Keeping **{name}** for everybody would lose less ({words.number(answer.first)} {answer.amounts})."
         )
-    return told
+    return message
 
 
 def rivals(answer: Reply, privacy: Privacy) -> str:

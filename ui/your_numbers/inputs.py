@@ -24,7 +24,7 @@ from bandit_core.data.observations import (
     read_observations,
 )
 from bandit_core.data.spreadsheets import defused
-from bandit_core.data.tables import MOST_BYTES, MOST_ROWS, Trouble, read_sheet
+from bandit_core.data.tables import MAX_BYTES, MAX_ROWS, Trouble, read_sheet
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
@@ -35,7 +35,7 @@ from bandit_core.studies.price import EPSILONS, PriceQuestion, read_epsilons
 from bandit_core.studies.roll_out import TRIALS
 from ui import epsilon_grid, real_world_budgets, uploads, words
 from ui.your_numbers import limits as reward_limits
-from ui.your_numbers.address import MOST_USERS, RANGES, first_value, key_of, number_at_first, remember, write_address
+from ui.your_numbers.address import MAX_USERS, RANGES, first_value, key_of, number_at_first, remember, write_address
 from ui.your_numbers.limits import percent
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
@@ -278,8 +278,8 @@ def _uploaded() -> Asked | None:
         "Observed rewards (CSV)",
         type=["csv", "tsv", "txt"],
         key="own-file",
-        max_upload_size=MOST_BYTES // 2**20,
-        help=f"One column per option, or two columns: option and reward. Up to 20 MB and {MOST_ROWS:,} rows.",
+        max_upload_size=MAX_BYTES // 2**20,
+        help=f"One column per option, or two columns: option and reward. Up to 20 MB and {MAX_ROWS:,} rows.",
     )
     st.caption(uploads.PRIVATE_WORDS)
     offered = _parsed(upload, "columns", lambda data: read_sheet(data).columns)
@@ -333,13 +333,15 @@ def _columns(offered: Sequence[str], slot: str) -> tuple[tuple[str, ...], bool]:
             help="What was found is told below. Choose here if that is wrong.",
         )
         if way == "wide":
-            told = "Columns whose rewards are compared; all others are left out. As found, as long as none is chosen."
-            return tuple(st.multiselect("Options", offered, key=f"{slot}-wide", help=told)), False
+            message = (
+                "Columns whose rewards are compared; all others are left out. As found, as long as none is chosen."
+            )
+            return tuple(st.multiselect("Options", offered, key=f"{slot}-wide", help=message)), False
         if way == "long":
             left, right = st.columns(2)
             arm = left.selectbox("Option", offered, key=f"{slot}-arm", help="The column that names each user's option.")
-            told = "The column with what the option brought."
-            return (arm, right.selectbox("Reward", offered, len(offered) - 1, key=f"{slot}-reward", help=told)), True
+            message = "The column with what the option brought."
+            return (arm, right.selectbox("Reward", offered, len(offered) - 1, key=f"{slot}-reward", help=message)), True
     return (), False
 
 
@@ -418,7 +420,7 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
     users = left.number_input(
         "Users",
         min_value=10,
-        max_value=MOST_USERS,
+        max_value=MAX_USERS,
         value=int(number_at_first("users")),
         step=1000,
         key=key_of("users"),
@@ -466,7 +468,7 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
             "Users' own ε (CSV, optional)",
             type=["csv", "tsv", "txt"],
             key="own-budgets",
-            max_upload_size=MOST_BYTES // 2**20,
+            max_upload_size=MAX_BYTES // 2**20,
             help="One column: the ε of one user in each row; 0 shares nothing. Replaces the slider above.",
         )
         read = _parsed(upload, "budgets", read_budgets)

@@ -61,17 +61,17 @@ def _consequence(seen: Observations, limits: tuple[float, float], narrowest: flo
     """What limits cut, how far that moves a mean, and how much more noise they need than the narrowest ones."""
     outside, count = _outside(seen.options, limits)
     shift = max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options)
-    told = "cuts nothing"
+    message = "cuts nothing"
     if outside:
-        told = (
+        message = (
             f"cuts {outside:,} of {count:,} rewards ({percent(outside / count)}); means move by up to "
             f"{words.number(shift)}"
         )
     more = (limits[1] - limits[0]) / narrowest
     if cut_misleads(seen.options, limits):
-        told += "; another option looks best then"
+        message += "; another option looks best then"
     return words.plain(
-        told + (f"; needs {words.number(more)} times the noise of the narrowest limits" if more > 1.005 else "")
+        message + (f"; needs {words.number(more)} times the noise of the narrowest limits" if more > 1.005 else "")
     )
 
 
@@ -94,7 +94,7 @@ def chosen(seen: Observations, slot: str) -> tuple[float, float] | None:
         "Limits of one user's reward",
         [*choices, OWN_LIMITS],
         index=0 if seen.inside_unit else None,
-        captions=[*(told for _, told in choices.values()), "what you know of a reward before any data"],
+        captions=[*(message for _, message in choices.values()), "what you know of a reward before any data"],
         key=key,
         help="With privacy a reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in "
         "your unit.",
@@ -117,10 +117,10 @@ def chosen(seen: Observations, slot: str) -> tuple[float, float] | None:
 
 def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str, where: str = "") -> None:
     """That limits change which option is best, and a button for limits that do not; nothing where they do not."""
-    told = uploads.kept(f"own-misled{where}", (slot, seen.used, limits), lambda: _misled(seen.options, limits))
-    if told is None:
+    message = uploads.kept(f"own-misled{where}", (slot, seen.used, limits), lambda: _misled(seen.options, limits))
+    if message is None:
         return
-    text, (low, high) = told
+    text, (low, high) = message
     st.error(text, icon=":material/swap_vert:")
 
     def use() -> None:

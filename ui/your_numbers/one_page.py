@@ -11,9 +11,9 @@ from html import escape
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.model import PROMISES
-from bandit_core.studies.price import MOST_WEEKS, Price, advise
+from bandit_core.studies.price import MAX_WEEKS, Price, advise
 from ui import theme, words
 from ui.your_numbers.planned import correction, table
 from ui.your_numbers.summary import plain_html
@@ -64,7 +64,7 @@ def one_page(price: Price, title: str = "", link: str | None = None, made: datet
         f"<h2>Weeks of a planned A/B test</h2>{_picture(price)}"
         f"<h2>ε side by side</h2><div style='overflow-x:auto'><table><tr>{head}{body}</table></div>"
         f"<h2>What this assumes</h2><p class='small'>{_assumptions(price)}</p>"
-        f"<p class='small'>{again} Private Bandit Lab {escape(places.project_version())}, seed {question.seed}, "
+        f"<p class='small'>{again} Private Bandit Lab {escape(paths.project_version())}, seed {question.seed}, "
         f"{made or datetime.now(UTC):%Y-%m-%d}. It simulates private learning and does not protect real data.</p>"
         "</body></html>"
     )
@@ -82,7 +82,7 @@ def _names(price: Price) -> tuple[str, ...]:
 
 def _assumptions(price: Price) -> str:
     question = price.question
-    told = [
+    message = [
         "The means above are taken as exact.",
         f"Error {words.number(100 * question.delta)}%, power {words.number(100 * question.power)}%.",
         correction(question),
@@ -95,7 +95,7 @@ def _assumptions(price: Price) -> str:
         "“Stops by itself” is the median. “Lost” compares with giving everyone the best option; ± is one standard "
         "error. – was not simulated.",
     ]
-    return escape(" ".join(filter(None, told)))
+    return escape(" ".join(filter(None, message)))
 
 
 def _settings(price: Price) -> str:
@@ -121,7 +121,7 @@ LEFT, WIDTH, STEP = 210, 720, 26
 def _picture(price: Price) -> str:
     """Weeks of the planned test as dots on a logarithmic axis, a row for each level of trust and budget."""
     weeks = [row.test_users / price.question.weekly for row in price.rows]
-    shown = [*filter(math.isfinite, weeks), price.question.weeks, MOST_WEEKS]
+    shown = [*filter(math.isfinite, weeks), price.question.weeks, MAX_WEEKS]
     low, high = math.floor(math.log10(min(shown))), math.ceil(math.log10(max(shown)) + 1e-9)
 
     def place(value: float) -> float:
@@ -133,7 +133,7 @@ def _picture(price: Price) -> str:
         x = place(10.0**power)
         parts.append(f"<path d='M{x:.1f} 8V{bottom}' stroke='#d5dbe3'/>")
         parts.append(f"<text x='{x:.1f}' y='{bottom + 16}' text-anchor='middle'>{words.number(10.0**power)}</text>")
-    for value, name in ((price.question.weeks, "your weeks"), (MOST_WEEKS, "two years")):
+    for value, name in ((price.question.weeks, "your weeks"), (MAX_WEEKS, "two years")):
         x = place(value)
         parts.append(f"<path d='M{x:.1f} 8V{bottom}' stroke='#4a5563' stroke-dasharray='4 3'/>")
         parts.append(f"<text x='{x:.1f}' y='{bottom + 34}' text-anchor='middle'>{name}</text>")

@@ -14,14 +14,14 @@ import streamlit as st
 
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.spec.field_types import SMALLEST
-from bandit_core.studies.price import MOST_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
+from bandit_core.studies.price import MAX_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
 from bandit_core.theory.power import critical_value, smallest_effect
 from ui import charts, figures, shared, theme, words
 from ui.your_numbers.answers import amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
 
 FINE = tuple(float(f"{epsilon:.4g}") for epsilon in np.geomspace(0.1, 10, 41))
-WEEKS = np.geomspace(1, MOST_WEEKS, 40)
+WEEKS = np.geomspace(1, MAX_WEEKS, 40)
 
 
 def section(asked: Asked, chosen: Setting, private: bool) -> None:
@@ -55,11 +55,11 @@ def sentence(question: PriceQuestion, rows: Sequence[Row]) -> str:
         + ("without privacy" if row.epsilon is None else f"if you {row.who}")
         for row in rows
     ]
-    told = f"To find the best option takes {'; '.join(times)}."
+    message = f"To find the best option takes {'; '.join(times)}."
     if len(question.arms) > 2 and any(row.lift_users < row.test_users for row in rows):
         shorter = [weeks_words(row.lift_users / question.weekly) for row in rows]
-        told += f" That it beats the first one shows sooner: {'; '.join(shorter)}."
-    return told
+        message += f" That it beats the first one shows sooner: {'; '.join(shorter)}."
+    return message
 
 
 def correction(question: PriceQuestion) -> str:
@@ -106,9 +106,9 @@ def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go
     figure.layout.hovermode = "closest"
     limit = {"dash": "dash", "color": theme.quiet(dark), "width": 1.3}
     shown = [value for trace in figure.data for value in trace.y if math.isfinite(value)]
-    for level, name in ((question.weeks, "your weeks"), (MOST_WEEKS, "two years")):
+    for level, name in ((question.weeks, "your weeks"), (MAX_WEEKS, "two years")):
         _level(figure, level, name, limit)
-    low, high = min([*shown, question.weeks]), max([*shown, MOST_WEEKS])
+    low, high = min([*shown, question.weeks]), max([*shown, MAX_WEEKS])
     figure.update_xaxes(title="ε", type="log", dtick="D2", **charts.AMOUNTS)
     figure.update_yaxes(title="weeks", type="log", dtick=1, range=_ends(low, high), **charts.AMOUNTS)
     return figure

@@ -12,7 +12,7 @@ from html import escape
 
 import numpy as np
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.model import PROMISES
 from bandit_core.studies.goal_search import Found
 from ui import theme, words
@@ -37,7 +37,7 @@ h2{break-after:avoid;margin-top:.9rem}tr,.bar{break-inside:avoid}}
 
 def _colours(answer: Reply, dark: bool) -> str:
     """The page's colours as variables of a style sheet: ground, words, and a shade for each line."""
-    page = tomllib.loads((places.ROOT / ".streamlit" / "config.toml").read_text())["theme"]["dark" if dark else "light"]
+    page = tomllib.loads((paths.ROOT / ".streamlit" / "config.toml").read_text())["theme"]["dark" if dark else "light"]
     shades = {
         "ground": page["backgroundColor"],
         "ink": page["textColor"],
@@ -122,7 +122,7 @@ def _origin(answer: Reply, made: datetime) -> str:
             f"{f'<br>{escape(params)}' if params else ''}<td>{escape(guarantee['words'])}"
         )
     kernels = {name.rpartition("kernels.")[2]: version for name, version in meta["kernels"].items()}
-    version = places.project_version()
+    version = paths.project_version()
     used = ", ".join(f"{name} {number}" for name, number in {**meta["versions"], **kernels}.items())
     asked = answer.question
     return (
@@ -172,11 +172,13 @@ def summary_page(
     odds = f"<p>{escape(words.odds(chosen.epsilon))}</p>" if isinstance(chosen.epsilon, float) else ""
     searched = ""
     for axis, rows in found.items():
-        told = "".join(
+        message = "".join(
             f"<li>{escape(PROMISES[each.privacy].who)}: {plain_html(found_words(each, answer, axis == 'users'))}"
             for each in rows
         )
-        searched += f"<h2>{'Fewest users' if axis == 'users' else 'Smallest ε'} for {escape(limit)}</h2><ul>{told}</ul>"
+        searched += (
+            f"<h2>{'Fewest users' if axis == 'users' else 'Smallest ε'} for {escape(limit)}</h2><ul>{message}</ul>"
+        )
     again = (
         f'<p class="small">Open again: <a href="{escape(link)}">{escape(link)}</a></p>'
         if link

@@ -127,15 +127,15 @@ def sentence(until: Until) -> str:
     plain, *private = until.rows
     times = [f"**{until.weeks(plain.times.quantile(0.5))}** without privacy"]
     times += [f"**{until.weeks(row.times.quantile(0.5))}** if you {who(row)}" for row in private]
-    told = f"Half of all tests end within: {'; '.join(times)}."
+    message = f"Half of all tests end within: {'; '.join(times)}."
     central = next(row for row in private if row.privacy == "central")
     if central.times.spec.entry.privacy == "local":
-        told += " A curator would use the method that needs no trust: none that is known here is quicker."
+        message += " A curator would use the method that needs no trust: none that is known here is quicker."
     if until.asked.misled:
-        told += (
+        message += (
             f" **With privacy that answer is wrong**: {until.asked.misled}. The chance of error speaks of cut rewards."
         )
-    return told
+    return message
 
 
 def method_words(row: RollOut) -> str:
@@ -146,11 +146,11 @@ def method_words(row: RollOut) -> str:
     method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
     if method >= CAP:
         return ""
-    told = f"Under {PROMISES[row.privacy].name}, the same method at ε = ∞ needs {users_words(method)} users"
+    message = f"Under {PROMISES[row.privacy].name}, the same method at ε = ∞ needs {users_words(method)} users"
     ratio = words.number(middle / method, 2)
     if middle > method:
-        return f"{told}, so privacy itself multiplies the users by about {ratio}."
-    return f"{told}: privacy adds nothing that these runs can show."
+        return f"{message}, so privacy itself multiplies the users by about {ratio}."
+    return f"{message}: privacy adds nothing that these runs can show."
 
 
 def least_words(row: RollOut) -> str:

@@ -66,7 +66,7 @@ def kl_ucb_cf() -> Check:
     worse, best, epsilon = 0.8, 0.9, 1.0
     policy = (best - worse) / float(divergences.response_kl(worse, best, epsilon))
     printed = 2 * float(divergences.duchi_alpha(epsilon)) * float(divergences.bernoulli_kl(worse, best))
-    told = [
+    message = [
         float(divergences.response_kl(worse, best, epsilon)),
         *(_told_by_a_random_channel(worse, best, epsilon, seed) for seed in range(300)),
     ]
@@ -75,7 +75,7 @@ def kl_ucb_cf() -> Check:
         return policy / ((best - worse) / most_told)
 
     measure = "kl-UCB-CF's constant over that of the best lower bound, for arms 0.8 and 0.9, ε = 1"
-    return Check(measure, "equal to", 1.0, over_the_bound, printed, max(told))
+    return Check(measure, "equal to", 1.0, over_the_bound, printed, max(message))
 
 
 def _told_by_a_random_channel(worse: float, best: float, epsilon: float, seed: int) -> float:

@@ -28,10 +28,12 @@ def lemma_9() -> Check:
     mean, epsilon = 0.9, 1.0
     wanted = float(divergences.response_mean(mean, epsilon))
 
-    def told(weight: float) -> float:
+    def mean_answer(weight: float) -> float:
         return 0.5 + (2 * mean - 1) * (weight - 1) / (2 * (weight + 1))
 
-    return Check("mean answer of an arm with mean 0.9, for ε = 1", "equal to", wanted, told, epsilon, math.exp(epsilon))
+    return Check(
+        "mean answer of an arm with mean 0.9, for ε = 1", "equal to", wanted, mean_answer, epsilon, math.exp(epsilon)
+    )
 
 
 def response_not_reward() -> Check:

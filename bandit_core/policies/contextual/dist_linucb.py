@@ -30,7 +30,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.jit.decorators import piece
+from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.contextual import Arrival, Visitor, clipped, greedy_arm, play_users, shrunk
 from bandit_core.kernels.indices_ahead import arm_ahead
@@ -150,7 +150,7 @@ class Numbers(NamedTuple):
     optimistic: bool
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """The sums of the batch, in levels, what the server has added up, and room to work in."""
 
     estimate: np.ndarray  # (models, dimension)
@@ -170,18 +170,18 @@ class Known(NamedTuple):
     signal: np.ndarray
 
 
-def start(numbers: Numbers, users: Users) -> Known:
+def start(numbers: Numbers, users: Users) -> State:
     """No batch."""
     models, d = users.theta.shape
     size, block = numbers_of(models, d), users.means.shape if numbers.optimistic else (1, 1)
-    return Known(
+    return State(
         np.zeros((models, d)), np.zeros((models, d, d)), np.zeros(size), np.zeros(size), np.zeros(2, np.int64),
         np.full(1, numbers.first), np.empty(d), np.empty((d, d)), np.empty(d), np.empty((d, d)), np.zeros(1),
         np.empty(block), np.empty((2, block[0] * block[1])), np.zeros(1, np.int64), users.signal,
     )  # fmt: skip
 
 
-def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
     """In turns in the first batch; then the arm with the largest  x . theta + beta |x|  (greedy: x . theta)."""
     if known.counted[0] == 0:
         return (now.t - 1) % now.users.order.shape[0]
@@ -190,7 +190,7 @@ def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
     return greedy_arm(now.users, now.place, known.estimate)
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """Add the rounded numbers of a user to the batch; open its sums when it is complete."""
     model, x, d = row_of(arm, known.estimate), known.shared, known.shared.shape[0]
     reward = clipped(response * shrunk(user.context, 1.0, x), 1.0)
@@ -208,8 +208,8 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visit
         known.due[0] = max(user.number + 1, int(numbers.growth * user.number))
 
 
-@piece
-def _open(numbers: Numbers, known: Known, t: int, stream: Stream) -> None:
+@device_function
+def _open(numbers: Numbers, known: State, t: int, stream: Stream) -> None:
     """Add the noise of all, centre the sums, and solve; of a matrix that is not positive definite nothing changes."""
     users = t - known.counted[1]
     known.counted[0] += 1

@@ -48,19 +48,19 @@ class Numbers(NamedTuple):
     warm_up: int
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """The estimate of each model (models, dimension), and the inverse of  ridge I + sum of x x^T."""
 
     estimate: np.ndarray
     models: Inverses
 
 
-def start(numbers: Numbers, users: Users) -> Known:
+def start(numbers: Numbers, users: Users) -> State:
     """Zero estimates."""
-    return Known(np.zeros(users.theta.shape), inverses_of(numbers.ridge, users))
+    return State(np.zeros(users.theta.shape), inverses_of(numbers.ridge, users))
 
 
-def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
     """In turns in the warm-up; then the arm with the largest  x . theta + width |x|,  in the norm of the inverse."""
     if now.counted < numbers.warm_up:
         return (now.t - 1) % now.users.order.shape[0]
@@ -69,7 +69,7 @@ def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
     return optimistic_arm(known.models, known.estimate, now.users, now.place, numbers.width)
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """theta += A^-1 x (r - x . theta)  with the new A, which is A + x x^T."""
     model = row_of(arm, known.estimate)
     miss = response - predicted(user.context, known.estimate, model)

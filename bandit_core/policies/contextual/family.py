@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels.contexts import BLOCK, MOST_TRIES
+from bandit_core.kernels.contexts import BLOCK, MAX_TRIES
 from bandit_core.kernels.noisy_sums import WAITING
 from bandit_core.kernels.play import Late, Rule
 from bandit_core.mechanisms.gaussian import smallest_epsilon
@@ -131,7 +131,7 @@ def _pool_seconds(contexts: Contexts) -> float:
     if contexts.models == 1:
         return distribution.points * contexts.arms * (60e-9 + 12e-9 * contexts.dimension)
     tries = math.exp(min(50.0, distribution.gap * math.sqrt(2 * contexts.dimension * math.log(contexts.arms))))
-    return distribution.points * min(MOST_TRIES, tries) * contexts.arms * (2e-9 + 1e-9 * contexts.dimension)
+    return distribution.points * min(MAX_TRIES, tries) * contexts.arms * (2e-9 + 1e-9 * contexts.dimension)
 
 
 def meeting_seconds(setup: RunSetup) -> float:

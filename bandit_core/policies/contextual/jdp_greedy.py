@@ -20,7 +20,7 @@ from bandit_core.kernels.contextual import Arrival, greedy_arm, play_users
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.policies.contextual import family, jdp_linucb
-from bandit_core.policies.contextual.jdp_linucb import Known, Numbers, learn, start
+from bandit_core.policies.contextual.jdp_linucb import Numbers, State, learn, start
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import contextual
 
@@ -36,7 +36,7 @@ class GreedyParameters(jdp_linucb.ReleaseParameters):
     shift: Shift = 2.0
 
 
-def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
     """In turns before the first release; then the arm with the largest  x . theta."""
     if known.counted[0] == 0:
         return (now.t - 1) % now.users.order.shape[0]

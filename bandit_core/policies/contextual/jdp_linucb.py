@@ -59,7 +59,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, shrunk
 from bandit_core.kernels.indices_ahead import arm_ahead
@@ -80,7 +80,7 @@ from bandit_core.theory import contextual
 SENSITIVITY = 1.5  # of one user, in units of the noise beside the diagonal
 PRINTED_SENSITIVITY = 2.0  # where the vector has that noise, too
 SHARIFF = "Shariff, Sheffet 2018"
-MOST_COUNTED = 10**6  # releases that are counted one by one
+MAX_COUNTED = 10**6  # releases that are counted one by one
 
 Delta = Annotated[
     field_types.Small,
@@ -150,7 +150,7 @@ def releases_until(horizon: int, first: int, refresh: float) -> int:
     if refresh * horizon < 2:
         return max(1, horizon - first + 1)
     due, count = first, 0
-    while due <= horizon and count < MOST_COUNTED:
+    while due <= horizon and count < MAX_COUNTED:
         count += 1
         due += max(1, int(refresh * due))
     if due <= horizon:  # steps of 1 until 1 / refresh, then of refresh due / 2 at least
@@ -263,7 +263,7 @@ class Numbers(NamedTuple):
     optimistic: bool  # else the shift is ``matrix_bound`` alone
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """The curator's sums, what was last released, and room to work in."""
 
     estimate: np.ndarray  # (models, dimension)
@@ -283,11 +283,11 @@ class Known(NamedTuple):
     signal: np.ndarray
 
 
-def start(numbers: Numbers, users: Users) -> Known:
+def start(numbers: Numbers, users: Users) -> State:
     """Empty sums."""
     models, d = users.theta.shape
     block = users.means.shape if numbers.optimistic else (1, 1)
-    return Known(
+    return State(
         np.zeros((models, d)), np.zeros((models, d, d)), noisy_sums(users, models),
         no_noise(numbers.counter, numbers_of(models, d)), np.zeros(2), np.zeros(1, np.int64),
         np.full(1, numbers.first), np.empty((d, d)), np.empty(d), np.empty((d, d)), np.zeros(1), np.empty(block),
@@ -295,14 +295,14 @@ def start(numbers: Numbers, users: Users) -> Known:
     )  # fmt: skip
 
 
-def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
     """In turns before the first release; then the arm with the largest  x . theta + beta |x|."""
     if known.counted[0] == 0:
         return (now.t - 1) % now.users.order.shape[0]
     return arm_ahead(known, now)
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """Add  x x^T  and  r x;  release when it is due."""
     model, sums = row_of(arm, known.estimate), known.sums
     reward = response * shrunk(user.context, 1.0, sums.shared[model, sums.waiting[model]])
@@ -312,7 +312,7 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visit
         release(numbers, known, user.number, stream)
 
 
-@piece
+@device_function
 def solve(numbers: Any, known: Any, model: int, shift: float) -> None:
     """Solve the sums of a model; where the matrix is not positive definite the last solution stands."""
     models, d = known.estimate.shape
@@ -331,8 +331,8 @@ def bonus(numbers: Any, sd: float, bound: float) -> float:
     return numbers.width + numbers.confidence * privacy
 
 
-@piece
-def release(numbers: Numbers, known: Known, t: int, stream: Stream) -> None:
+@device_function
+def release(numbers: Numbers, known: State, t: int, stream: Stream) -> None:
     """Solve with new noise; of a model whose matrix is not positive definite the last solution stands."""
     known.counted[0] += 1
     known.ahead[0] = 0
@@ -348,7 +348,7 @@ def release(numbers: Numbers, known: Known, t: int, stream: Stream) -> None:
     known.bonus[0] = bonus(numbers, sd, bound)
 
 
-@piece
+@device_function
 def _spread(numbers: Numbers, spread: np.ndarray, place: int) -> float:
     """The noise of release number ``place`` over that of a node, or of one normal variable."""
     if numbers.worst > 0.0:

@@ -39,7 +39,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.jit.decorators import piece
+from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.contextual import Visitor, clipped, greedy_after_warm_up, play_users, remember, shrunk
 from bandit_core.kernels.linalg import factorise, solve_factored, solve_indefinite
@@ -112,7 +112,7 @@ class Numbers(NamedTuple):
     spread: float  # h/2 of the elimination; infinite: none
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """What the server keeps of each model, and room to work in."""
 
     estimate: np.ndarray  # (models, dimension)
@@ -124,14 +124,14 @@ class Known(NamedTuple):
     signal: np.ndarray
 
 
-def start(numbers: Numbers, users: Users) -> Known:
+def start(numbers: Numbers, users: Users) -> State:
     """Empty sums."""
     models, d = users.theta.shape
     estimate, sums, due = np.zeros((models, d)), noisy_sums(users, models), np.ones(1, np.int64)
-    return Known(estimate, np.zeros((models, d)), sums, np.zeros(models), due, np.empty((d, d)), users.signal)
+    return State(estimate, np.zeros((models, d)), sums, np.zeros(models), due, np.empty((d, d)), users.signal)
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """Add  x x^T + W  and  r x + xi;  solve when it is due."""
     model, t, owed = row_of(arm, known.estimate), user.number, known.sums.owed
     shared = known.sums.shared[model, known.sums.waiting[model]]
@@ -149,8 +149,8 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visit
         remember(known.estimate, known.early)
 
 
-@piece
-def _solve(numbers: Numbers, known: Known, stream: Stream) -> None:
+@device_function
+def _solve(numbers: Numbers, known: State, stream: Stream) -> None:
     """theta = (M + c sqrt(n) I)^-1 u  of each model with new releases, which get their noise now."""
     sums = known.sums
     for i in range(sums.owed.shape[0]):

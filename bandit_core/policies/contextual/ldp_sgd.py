@@ -118,7 +118,7 @@ class Numbers(NamedTuple):
     spread: float  # h/2 of the elimination; infinite: none
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """What the server keeps, (models, dimension), and two vectors of the present user, (dimension,)."""
 
     estimate: np.ndarray
@@ -127,13 +127,13 @@ class Known(NamedTuple):
     response: np.ndarray
 
 
-def start(numbers: Numbers, users: Users) -> Known:
+def start(numbers: Numbers, users: Users) -> State:
     """Zero estimates."""
     shape = users.theta.shape
-    return Known(np.zeros(shape), np.zeros(shape), np.empty(shape[1]), np.empty(shape[1]))
+    return State(np.zeros(shape), np.zeros(shape), np.empty(shape[1]), np.empty(shape[1]))
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """One step against what the device sends for the gradient at the reward."""
     estimate, message, t = known.estimate, known.response, user.number
     models, d = estimate.shape

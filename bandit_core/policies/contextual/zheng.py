@@ -40,7 +40,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.jit.decorators import piece
+from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of
 from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, shrunk
 from bandit_core.kernels.indices_ahead import arm_ahead
@@ -131,7 +131,7 @@ class Numbers(NamedTuple):
     refresh: float  # next solution when users have grown by this share
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """What the server keeps, and room to work in."""
 
     estimate: np.ndarray  # (models, dimension)
@@ -149,23 +149,23 @@ class Known(NamedTuple):
     signal: np.ndarray
 
 
-def start(numbers: Numbers, users: Users) -> Known:
+def start(numbers: Numbers, users: Users) -> State:
     """Zero estimates; solve after the first user."""
     models, d = users.theta.shape
     size, block = models * d, users.means.shape
-    return Known(
+    return State(
         np.zeros((models, d)), np.zeros((models, d)), np.zeros((models, d, d)), noisy_sums(users, 1), np.empty(size),
         np.empty((size, size)), np.empty((size, size)), np.zeros(1), np.ones(1, np.int64), np.empty(block),
         np.empty((2, block[0] * block[1])), np.zeros(1, np.int64), users.signal,
     )  # fmt: skip
 
 
-def choose(numbers: Numbers, known: Known, now: Arrival, stream: Stream) -> int:
+def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
     """The arm with the largest  <theta, x> + beta_t |x|."""
     return arm_ahead(known, now)
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visitor, stream: Stream) -> None:
+def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """Add  x x^T + B  and  y x + xi  (GLOC: with its own prediction in place of y); solve when it is due."""
     model, sums = row_of(arm, known.estimate), known.sums
     scale = shrunk(user.context, 1.0, sums.shared[model, sums.waiting[model]])
@@ -178,8 +178,8 @@ def learn(numbers: Numbers, known: Known, arm: int, response: float, user: Visit
         _solve(numbers, known, user.number, stream)
 
 
-@piece
-def _follow_gradient(numbers: Numbers, known: Known, model: int, reward: float, stream: Stream) -> float:
+@device_function
+def _follow_gradient(numbers: Numbers, known: State, model: int, reward: float, stream: Stream) -> float:
     """GLOC's noisy gradient step; returns what it now predicts, in place of the reward."""
     online, shared, last = known.online, known.sums.shared[model], known.sums.waiting[model]
     miss = mean_reward(numbers.link, clipped(dot(online, model, shared, last), 5.0)) - reward
@@ -195,8 +195,8 @@ def _follow_gradient(numbers: Numbers, known: Known, model: int, reward: float, 
     return clipped(dot(online, model, shared, last), 1.0)  # and so is that of (x . theta) x
 
 
-@piece
-def _solve(numbers: Numbers, known: Known, t: int, stream: Stream) -> None:
+@device_function
+def _solve(numbers: Numbers, known: State, t: int, stream: Stream) -> None:
     """theta = (V + c_t I)^-1 u  and beta_t; the last solution stands where the matrix is not positive definite."""
     sd, size = numbers.sd, known.solution.shape[0]
     models, d = known.estimate.shape

@@ -21,7 +21,7 @@ from bandit_core.spec.rewards.base import PARETO as PARETO
 from bandit_core.spec.rewards.base import TWO_POINT as TWO_POINT
 from bandit_core.spec.rewards.bernoulli import Bernoulli
 from bandit_core.spec.rewards.beta import Beta
-from bandit_core.spec.rewards.empirical import MOST_OBSERVED as MOST_OBSERVED
+from bandit_core.spec.rewards.empirical import MAX_OBSERVED as MAX_OBSERVED
 from bandit_core.spec.rewards.empirical import Empirical
 from bandit_core.spec.rewards.gaussian import Gaussian
 from bandit_core.spec.rewards.pareto import Pareto

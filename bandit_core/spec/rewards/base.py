@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from bandit_core.spec.elementary import power
 from bandit_core.spec.field_types import Frozen, Whole
+from bandit_core.spec.portable_math import power
 
 TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA, STUDENT = range(7)  # codes in the kernels' tables
 PARAMETERS = 4  # numbers of a distribution in the kernels' tables

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from bandit_core.spec.field_types import Observed, Whole
 from bandit_core.spec.rewards.base import EMPIRICAL, DiscreteDistribution, Draw
 
-MOST_OBSERVED = 1_000_000  # values of one empirical arm, repetitions included
+MAX_OBSERVED = 1_000_000  # values of one empirical arm, repetitions included
 
 
 class Empirical(DiscreteDistribution):
@@ -20,16 +20,16 @@ class Empirical(DiscreteDistribution):
     words: ClassVar[str] = "pays what was observed, each value as often as it was"
     code: ClassVar[int] = EMPIRICAL
     kind: Literal["empirical"] = "empirical"
-    values: Annotated[tuple[Observed, ...], Field(min_length=1, max_length=MOST_OBSERVED)]
-    counts: tuple[Annotated[Whole, Field(ge=1, le=MOST_OBSERVED)], ...] | None = None
+    values: Annotated[tuple[Observed, ...], Field(min_length=1, max_length=MAX_OBSERVED)]
+    counts: tuple[Annotated[Whole, Field(ge=1, le=MAX_OBSERVED)], ...] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Empirical:
         if self.counts is not None:
             if len(self.counts) != len(self.values):
                 raise ValueError("counts must have one entry for each of values")
-            if sum(self.counts) > MOST_OBSERVED:
-                raise ValueError(f"counts must sum to at most {MOST_OBSERVED}")
+            if sum(self.counts) > MAX_OBSERVED:
+                raise ValueError(f"counts must sum to at most {MAX_OBSERVED}")
         return self
 
     @property

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from bandit_core.spec.elementary import exp
 from bandit_core.spec.field_types import Number, Positive
+from bandit_core.spec.portable_math import exp
 from bandit_core.spec.rewards.base import GAUSSIAN, Draw, RewardDistribution, unit_nodes
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.spec.elementary import power
 from bandit_core.spec.field_types import Number, Positive
+from bandit_core.spec.portable_math import power
 from bandit_core.spec.rewards.base import PARETO, Draw, RewardDistribution
 
 

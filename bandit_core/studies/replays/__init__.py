@@ -19,13 +19,13 @@ from bandit_core.kernels import (
     explore_commit,
     heavy,
     lazy_posterior,
+    lazy_updates,
     posterior,
-    release_schedules,
     search,
 )
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.model import KernelCall
-from bandit_core.policies import ladder_family
+from bandit_core.policies import elimination_by_trust
 from bandit_core.studies.replays import batches, each_user, growing_batches, searches
 from bandit_core.studies.replays.base import Belief, Replay
 
@@ -33,7 +33,7 @@ __all__ = ["REPLAYS", "Belief", "Replay", "replay_of"]
 
 REPLAYS: dict[Any, type[Replay]] = {
     posterior.thompson: each_user.Posterior,
-    release_schedules.by_index: batches.LazyIndex,
+    lazy_updates.by_index: batches.LazyIndex,
     lazy_posterior.thompson: batches.LazyPosterior,
     explore_commit.explore_then_commit: batches.ABTest,
     search.search: searches.Search,
@@ -44,5 +44,5 @@ REPLAYS: dict[Any, type[Replay]] = {
 def replay_of(call: KernelCall) -> type[Replay] | None:
     """The class that replays a run of a kernel, if there is one."""
     if isinstance(call.rule, BatchRule):
-        return growing_batches.Ladder if call.rule.total is ladder_family.total else batches.OfRule
+        return growing_batches.Ladder if call.rule.total is elimination_by_trust.total else batches.OfRule
     return REPLAYS.get(call.kernel)

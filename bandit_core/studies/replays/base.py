@@ -19,7 +19,7 @@ from bandit_core.model import KernelCall, RunSetup
 
 FIRST, SECOND = 0, 4  # columns of a stream's two generators
 TAIL = 0.05  # of a posterior, beyond either end of what is shown of it
-MOST_TRIES = 2**18  # numbers drawn at once
+MAX_TRIES = 2**18  # numbers drawn at once
 
 
 class Belief(NamedTuple):
@@ -46,9 +46,9 @@ def draw_binomial(state: np.ndarray, count: float, chance: float) -> float:
     return binomial(count, chance, state, 0)
 
 
-def plain(piece: Any) -> Callable[..., float]:
+def plain(device_function: Any) -> Callable[..., float]:
     """The Python that a piece of a kernel is compiled from: quicker for single numbers."""
-    found: Callable[..., float] = getattr(piece, "py_func", piece)
+    found: Callable[..., float] = getattr(device_function, "py_func", device_function)
     return found
 
 
@@ -74,7 +74,7 @@ def draws_won(rng: np.random.Generator, a: np.ndarray, b: np.ndarray, label: int
         largest = np.flatnonzero(thetas.argmax(axis=1) == label)
         if len(largest):
             return np.asarray(thetas[largest[0]])
-        tries = min(8 * tries, 1 + MOST_TRIES // len(a))
+        tries = min(8 * tries, 1 + MAX_TRIES // len(a))
 
 
 def spare_generator(words: np.ndarray) -> np.random.Generator:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import heavy, release_schedules
+from bandit_core.kernels import heavy, lazy_updates
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import gamma
 from bandit_core.model import KernelCall
@@ -236,11 +236,11 @@ class LazyIndex(Lazy):
         self.first = self.schedule.first
 
     def wanted(self, label: int) -> float:
-        return super().wanted(label) if self.schedule.kind == release_schedules.DOUBLING else self.first
+        return super().wanted(label) if self.schedule.kind == lazy_updates.DOUBLING else self.first
 
     def release(self, label: int) -> None:
         batch, total = len(self.waiting[label]), self.fresh_sum(label)
-        if self.schedule.kind == release_schedules.DOUBLING:
+        if self.schedule.kind == lazy_updates.DOUBLING:
             self.released[label] = batch
             self.means[label] = (total + self.noise(1 / self.schedule.epsilon)) / batch
         else:

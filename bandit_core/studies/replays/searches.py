@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.search import Known, Rule, decide
+from bandit_core.kernels.search import Rule, State, decide
 from bandit_core.studies.replays.base import Belief, Decision, Replay, chance_that_one, draw_binomial, laplace
 
 
 @kernel
-def _decision(known: Known, rule: Rule, t: int, state: np.ndarray) -> tuple[int, int]:
+def _decision(known: State, rule: Rule, t: int, state: np.ndarray) -> tuple[int, int]:
     return decide(known, rule, t, state, 0)
 
 
@@ -31,7 +31,7 @@ class Search(Replay):
         self.chances = rewards.means[self.order]
         self.local = self.setup.epsilon is not None and self.rule.epsilon == 0
         self.contrast = math.tanh(self.setup.fixed_epsilon / 2) if self.local else 1.0
-        self.known = Known._make([*np.zeros((6, self.size)), np.zeros(2, np.int64)])
+        self.known = State._make([*np.zeros((6, self.size)), np.zeros(2, np.int64)])
         self.waiting: list[list[int]] = [[] for _ in range(self.size)]  # users whose bits are not drawn yet
         self.users, self.last = dict.fromkeys(range(self.size), 1), float(self.size)  # of the turns that are played
         self.held: Belief | None = None

@@ -15,7 +15,7 @@ from bandit_core.export import document
 from bandit_core.export.positions import EPSILONS, Positions
 from bandit_core.simulation import sentences
 from bandit_core.simulation.summaries import split, with_companions
-from ui import runner, take_along, words
+from ui import export_panel, runner, words
 
 LINES = "ucb,heldp-ucb-b(1),adap-ucb(1)"
 BUTTON, SAVE = "Download as an offline lesson (HTML)", "Save the lesson (HTML)"
@@ -43,7 +43,7 @@ def text_of(screen: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     def noted(label: str, data: Any, **options: Any) -> None:
         kept[label] = data
 
-    monkeypatch.setattr(take_along.st, "download_button", noted)
+    monkeypatch.setattr(export_panel.st, "download_button", noted)
     on.run(screen)
     monkeypatch.undo()
     return kept[SAVE]()
@@ -144,5 +144,5 @@ def test_sentences_are_the_same_in_the_page_and_in_the_file():
     experiment = Experiment.model_validate(document_)
     result = split(simulate(with_companions(experiment), jobs=1), experiment)
     there = document.marked_up(sentences.verdict(result, document.as_html))
-    assert take_along.as_html(words.verdict(result)) == there
+    assert export_panel.as_html(words.verdict(result)) == there
     assert "&lt;b&gt; &amp;" in there and there.count("<strong>") == there.count("</strong>") > 0

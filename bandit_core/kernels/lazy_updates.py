@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.batches import fresh_sum, noise, play_batches
 from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.model import Record
@@ -38,7 +38,7 @@ class Schedule(NamedTuple):
     per_level: float
 
 
-class Known(NamedTuple):
+class State(NamedTuple):
     """What has been released of every arm (arms,), and its index mean + wide sqrt(ln t) + deep ln t."""
 
     means: np.ndarray
@@ -49,7 +49,7 @@ class Known(NamedTuple):
     waiting: np.ndarray  # pulls until the next release
 
 
-@piece
+@device_function
 def leader(now: int, means: np.ndarray, wide: np.ndarray, deep: np.ndarray) -> tuple[int, bool]:
     """The arm with the largest index at step ``now``, and whether it is larger by more than rounding."""
     level = math.log(now)
@@ -68,7 +68,7 @@ def leader(now: int, means: np.ndarray, wide: np.ndarray, deep: np.ndarray) -> t
     return arm, best - second > MARGIN * (1.0 + abs(best))
 
 
-@piece
+@device_function
 def _lasting(arm: int, now: int, last: int, means: np.ndarray, wide: np.ndarray, deep: np.ndarray) -> int:
     """How many steps from ``now``, at most to ``last``, are certainly those of ``arm``, the sure leader at ``now``.
 
@@ -90,7 +90,7 @@ def _lasting(arm: int, now: int, last: int, means: np.ndarray, wide: np.ndarray,
 
 
 @inlined
-def _choose(rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
+def _choose(rule: Schedule, known: State, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
     """The leader, and how long it surely leads before its next release."""
     means, wide, deep = known.means, known.wide, known.deep
     arm, surely = leader(t + 1, means, wide, deep)
@@ -99,7 +99,7 @@ def _choose(rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.
 
 
 @inlined
-def batch_of(rule: Schedule, known: Known, arm: int) -> int:
+def batch_of(rule: Schedule, known: State, arm: int) -> int:
     """How many rewards the next release of an arm waits for."""
     if rule.kind == DOUBLING and known.counts[arm] > 0.0:
         return 2 * int(known.counts[arm])
@@ -107,7 +107,7 @@ def batch_of(rule: Schedule, known: Known, arm: int) -> int:
 
 
 @inlined
-def release(rule: Schedule, known: Known, arm: int, total: float, state: np.ndarray, trial: int) -> None:
+def release(rule: Schedule, known: State, arm: int, total: float, state: np.ndarray, trial: int) -> None:
     """Release the statistic of an arm, whose batch is full and has this sum."""
     fresh = float(batch_of(rule, known, arm))
     if rule.kind == DOUBLING:
@@ -125,7 +125,7 @@ def release(rule: Schedule, known: Known, arm: int, total: float, state: np.ndar
 
 @inlined
 def count_pulls(
-    rule: Schedule, known: Known, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
+    rule: Schedule, known: State, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
 ) -> None:
     """Count the pulls of an arm, and release its statistic if it is due."""
     known.waiting[arm] -= count
@@ -135,7 +135,7 @@ def count_pulls(
 
 
 @inlined
-def clear(rule: Schedule, known: Known) -> None:
+def clear(rule: Schedule, known: State) -> None:
     """Forget the last trial."""
     known.sums[:] = 0.0
     known.counts[:] = 0.0
@@ -143,10 +143,10 @@ def clear(rule: Schedule, known: Known) -> None:
 
 
 @allocating
-def room(arms: int) -> Known:
+def room(arms: int) -> State:
     """Room for what is known."""
     waiting = np.empty(arms, np.int64)
-    return Known(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), waiting)
+    return State(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), waiting)
 
 
 @kernel

@@ -6,12 +6,12 @@ loses information (Garivier, Menard and Stoltz 2019, inequality 6)
 
     sum over arms b of E_nu[N_b(T)] I(nu_b, nu'_b)  >=  KL(law of H under nu, under nu')  >=  kl(E_nu Z, E_nu' Z),   (1)
 
-where I is the most that one pull can tell (`Told`), and kl the divergence of two coins. What a pull tells depends on
-the promise of privacy:
+where I is the most that one pull can tell (`Evidence`), and kl the divergence of two coins. What a pull tells depends
+on the promise of privacy:
 
 * without privacy the reward itself, KL(nu_b, nu'_b);
-* under local privacy one private answer: `local.told`;
-* with a trusted curator H are the actions alone, and I is d_eps at every T: `central.told`.
+* under local privacy one private answer: `local.evidence`;
+* with a trusted curator H are the actions alone, and I is d_eps at every T: `central.evidence`.
 
 **Every policy.** Each trial lists the arms in a random order, so a policy is as good on nu as on nu with arm a and the
 best arm exchanged: P(A_t = a) and P(A_t = best) change places. With p and q_a for these two chances at time t, the
@@ -52,7 +52,7 @@ from bandit_core.model.bound import Bound
 from bandit_core.spec import rewards as distributions
 from bandit_core.theory import classic, divergences
 
-MOST_DISTRIBUTIONS = 64  # of the worse arms, those with the smallest gaps; leaving others out can only lower a bound
+MAX_DISTRIBUTIONS = 64  # of the worse arms, those with the smallest gaps; leaving others out can only lower a bound
 SHARE = 0.9  # of the pulls, for the best arms in (ii)
 _SOURCE = "re-derived; change of measure as in Garivier, Menard and Stoltz 2019"
 _LONGEST = 10**9
@@ -64,7 +64,7 @@ _HEIGHT = -np.expm1(-_U) * _U
 
 
 @dataclass(frozen=True)
-class Told:
+class Evidence:
     """The most that one pull can tell about one reward distribution versus another, in nats, under one promise of
     privacy.
 
@@ -80,7 +80,7 @@ class Told:
     symbol: str
 
 
-PLAIN = Told(
+PLAIN = Evidence(
     "none",
     divergences.relative_entropy,
     divergences.bernoulli_kl,
@@ -94,7 +94,7 @@ class _Rivals:
     """The worse arms by law: ``gaps``, ``counts``, what a pull tells about ``toward`` = I(nu_a, nu_*) and ``away`` =
     I(nu_*, nu_a), each of shape (distributions,). ``chances`` of the higher amount, if there are only two amounts."""
 
-    told: Told
+    evidence: Evidence
     gaps: np.ndarray
     counts: np.ndarray
     toward: np.ndarray
@@ -118,13 +118,15 @@ class _Rivals:
         """
         assert self.chances is not None
         room = 1 - self.best_chance
-        return _RAISES * room * self.unit, self.told.chances(self.chances[:, None], self.best_chance + _RAISES * room)
+        return _RAISES * room * self.unit, self.evidence.chances(
+            self.chances[:, None], self.best_chance + _RAISES * room
+        )
 
     @property
     def every_policy(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of users and the floor of every policy there; between them it lies above the straight line."""
-        told = np.maximum(self.toward, self.away)
-        rivals = zip(told.tolist(), self.gaps.tolist(), self.counts.tolist(), strict=True)
+        evidence = np.maximum(self.toward, self.away)
+        rivals = zip(evidence.tolist(), self.gaps.tolist(), self.counts.tolist(), strict=True)
         return _every_policy(tuple(rivals), self.best, self.mean_gap)
 
 
@@ -133,40 +135,45 @@ def _every_policy(
     rivals: tuple[tuple[float, float, int], ...], best: int, mean_gap: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """`_Rivals.every_policy` where ``rivals`` has what a pull tells, gap and count of each distribution."""
-    told, gaps, counts = (np.array(column) for column in zip(*rivals, strict=True))
+    evidence, gaps, counts = (np.array(column) for column in zip(*rivals, strict=True))
     times = np.unique(np.append(np.arange(1.0, 33.0), np.geomspace(32, _LONGEST, 300).round()))
-    cost = np.append(mean_gap, least_cost((times[1:, None] - 1) * told, gaps, counts, best))
+    cost = np.append(mean_gap, least_cost((times[1:, None] - 1) * evidence, gaps, counts, best))
     return times, np.cumsum(cost * np.diff(times, prepend=0.0))  # the cost falls: each step at its last value
 
 
-def _two_amounts(setup: RunSetup, binary: classic.BinaryArms, told: Told) -> tuple[np.ndarray, ...]:
+def _two_amounts(setup: RunSetup, binary: classic.BinaryArms, evidence: Evidence) -> tuple[np.ndarray, ...]:
     """Gaps, counts, toward, away and chances of the worse arms."""
     gaps = classic.true_gaps(setup)
     worse, best = gaps > 0, np.array(binary.chances.max())
     chances, place, counts = np.unique(binary.chances[worse], return_index=True, return_counts=True)
-    chances, place, counts = chances[-MOST_DISTRIBUTIONS:], place[-MOST_DISTRIBUTIONS:], counts[-MOST_DISTRIBUTIONS:]
-    return gaps[worse][place], counts, told.chances(chances, best), told.chances(best, chances), chances
+    chances, place, counts = chances[-MAX_DISTRIBUTIONS:], place[-MAX_DISTRIBUTIONS:], counts[-MAX_DISTRIBUTIONS:]
+    return gaps[worse][place], counts, evidence.chances(chances, best), evidence.chances(best, chances), chances
 
 
-def _other_distributions(setup: RunSetup, told: Told) -> tuple[np.ndarray, ...]:
+def _other_distributions(setup: RunSetup, evidence: Evidence) -> tuple[np.ndarray, ...]:
     """Gaps, counts, toward and away; the last two infinite where the best arms have different distributions."""
     best, worse = classic.distinct_distributions(setup)
-    worse = sorted(worse, key=lambda each: each[1])[:MOST_DISTRIBUTIONS]
+    worse = sorted(worse, key=lambda each: each[1])[:MAX_DISTRIBUTIONS]
     gaps, counts = np.array([gap for _, gap, _ in worse]), np.array([count for _, _, count in worse], int)
     if len(best) > 1:
         return gaps, counts, np.full(len(worse), np.inf), np.full(len(worse), np.inf)
-    toward = np.array([told.distributions(distribution, best[0]) for distribution, _, _ in worse])
-    return gaps, counts, toward, np.array([told.distributions(best[0], distribution) for distribution, _, _ in worse])
+    toward = np.array([evidence.distributions(distribution, best[0]) for distribution, _, _ in worse])
+    return (
+        gaps,
+        counts,
+        toward,
+        np.array([evidence.distributions(best[0], distribution) for distribution, _, _ in worse]),
+    )
 
 
-def _rivals(setup: RunSetup, told: Told) -> _Rivals:
+def _rivals(setup: RunSetup, evidence: Evidence) -> _Rivals:
     binary = classic.binary_arms(setup)
     gaps, counts, toward, away, *chances = (
-        _two_amounts(setup, binary, told) if binary is not None else _other_distributions(setup, told)
+        _two_amounts(setup, binary, evidence) if binary is not None else _other_distributions(setup, evidence)
     )
     all_gaps = classic.true_gaps(setup)
     return _Rivals(
-        told=told,
+        evidence=evidence,
         gaps=gaps,
         counts=counts,
         toward=toward,
@@ -275,31 +282,31 @@ def _fast_learner(rivals: _Rivals, t: np.ndarray) -> np.ndarray:
 # --- the bounds -------------------------------------------------------------------------------------------------------
 
 
-def _bound(told: Told, name: str, formula: str, words: str, assumptions: str, only: str) -> Bound:
+def _bound(evidence: Evidence, name: str, formula: str, words: str, assumptions: str, only: str) -> Bound:
     return Bound(
         name=name,
         side="lower",
-        model=told.model,
+        model=evidence.model,
         rewards="any",
         source=_SOURCE,
         status="derived",
         formula=formula,
         words=words,
-        assumptions=f"{assumptions}; independent rewards; {told.words}",
+        assumptions=f"{assumptions}; independent rewards; {evidence.words}",
         curve=classic.nothing,
         only=only,
     )
 
 
-def _forms(told: Told) -> list[Bound]:
+def _forms(evidence: Evidence) -> list[Bound]:
     """The floor of every policy and the forms (i) to (iii), in words and formulas."""
     share = rf"\frac{{{SHARE:g}}}{{m+1}}"
     fewest = r"\sum_{a:\Delta_a>0}\Delta_a\,n_a,\qquad n_a\,I_a\ge\mathrm{kl}\Big(\frac{n_a}{t},\,"
     every = _bound(
-        told,
+        evidence,
         "Floor of every policy",
         r"\sum_{s\le t}\ \min_{p,q}\sum_{a:\Delta_a>0}\Delta_aq_a\quad\text{with}\quad(p-q_a)\ln\frac{p}{q_a}\le(s-1)"
-        rf"\,I_a,\qquad I_a={told.symbol}",
+        rf"\,I_a,\qquad I_a={evidence.symbol}",
         "No policy loses less on average, whatever it is, at any number of users: not even one that is told all the "
         "means, only not which arm has which. It soon stops growing, because such a policy soon knows. I is the "
         "larger one of both directions.",
@@ -307,17 +314,17 @@ def _forms(told: Told) -> list[Bound]:
         "",
     )
     chance = _bound(
-        told,
+        evidence,
         "Floor (i), no worse than chance",
-        rf"{fewest}\frac1K\Big),\qquad I_a={told.symbol}",
+        rf"{fewest}\frac1K\Big),\qquad I_a={evidence.symbol}",
         "Whoever gives an arm its fair share of the pulls as soon as it is the best one must try every arm this often.",
         "the policy pulls an arm at least t/K times on average once that arm is made the best",
         "policies that are never worse than chance",
     )
     equals = _bound(
-        told,
+        evidence,
         "Floor (ii), finds the best ones",
-        rf"{fewest}{share}\Big),\qquad I_a={told.symbol}",
+        rf"{fewest}{share}\Big),\qquad I_a={evidence.symbol}",
         f"Whoever gives {SHARE:.0%} of the pulls to the best arms even when one of the worse arms is made as good as "
         "the best must try every arm this often; m is the number of best arms.",
         f"within t pulls the policy gives {SHARE:.0%} of them to the best arms when any worse arm is made equal to the "
@@ -325,7 +332,7 @@ def _forms(told: Told) -> list[Bound]:
         f"policies that give {SHARE:.0%} of t pulls to the best arms",
     )
     fast = _bound(
-        told,
+        evidence,
         "Floor (iii), learns fast",
         r"\sum_{a:\Delta_a>0}\Delta_a\,n_a,\qquad n_a=\max_{\eta}\frac{\mathrm{kl}(n_a/t,\,1-B/(\eta t))}{I_a(\eta)},"
         r"\qquad B=2\,\ln t\sum_{a:\Delta_a>0}\frac{\Delta_a}{I_a}",
@@ -338,7 +345,7 @@ def _forms(told: Told) -> list[Bound]:
     return [every, chance, equals, fast]
 
 
-def finite_time(setup: RunSetup, told: Told) -> list[Bound]:
+def finite_time(setup: RunSetup, evidence: Evidence) -> list[Bound]:
     """The floor of every policy, and the forms (i) to (iii) for policies of a class; what does not apply is hidden.
 
     Parameters
@@ -346,13 +353,13 @@ def finite_time(setup: RunSetup, told: Told) -> list[Bound]:
     setup
         Any arms. Arms that all pay one of the same two amounts have every form, other distributions those that need no
         distribution better than the best one.
-    told
-        What one pull tells under the promise of privacy: `PLAIN`, `local.told` or `central.told`.
+    evidence
+        What one pull tells under the promise of privacy: `PLAIN`, `local.evidence` or `central.evidence`.
     """
-    found = _forms(told)
+    found = _forms(evidence)
     if not classic.true_gaps(setup).any():
         return [bound.ruled_out(_NOTHING_TO_LEARN) for bound in found]
-    rivals = _rivals(setup, told)
+    rivals = _rivals(setup, evidence)
     curves = (
         lambda t: np.interp(t, *rivals.every_policy),
         lambda t: _at_share(rivals, t, 1 / rivals.arms),

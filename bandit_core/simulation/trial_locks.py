@@ -22,7 +22,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-LOOK = 0.02  # seconds after which one who waits looks again
+POLL_SECONDS = 0.02  # seconds after which one who waits looks again
 _MOST_TRIALS = 2**14  # an experiment has fewer: the bytes of one key do not reach those of the next
 _pause = threading.Event()  # never set: who waits for it sleeps
 
@@ -50,7 +50,7 @@ class Claims:
         begin = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") * _MOST_TRIALS + first
         length = last - first
         while not (mine := _locked(self._rows, fcntl.lockf, length, begin)) and not stopped():
-            _pause.wait(LOOK)
+            _pause.wait(POLL_SECONDS)
         try:
             yield
         finally:
@@ -66,7 +66,7 @@ class Claims:
             while self._rows is not None and math.isfinite(most) and held is None and not stopped():
                 held = self._free(kind, int(most))
                 if held is None:
-                    _pause.wait(LOOK)
+                    _pause.wait(POLL_SECONDS)
         try:
             yield
         finally:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.jit.decorators import expanded, inlined
+from bandit_core.jit.decorators import inline_loop, inlined
 from bandit_core.kernels.labels import relabel_arms
 from bandit_core.kernels.records import Rewards
 from bandit_core.model import Record
@@ -16,7 +16,7 @@ STOPPED = -1  # in place of the next checkpoint
 
 
 @inlined
-def note(
+def write_checkpoint(
     record: Record,
     trial: int,
     place: int,
@@ -35,7 +35,7 @@ def note(
 
 
 @inlined
-def passed(record: Record, place: int, trials: int) -> bool:
+def should_stop(record: Record, place: int, trials: int) -> bool:
     """Count the steps of ``trials`` trials that have come to the checkpoint at ``place``; whether to give up now."""
     before = record.checkpoints[place - 1] if place > 0 else 0
     record.signal[1] += trials * (record.checkpoints[place] - before)
@@ -43,7 +43,7 @@ def passed(record: Record, place: int, trials: int) -> bool:
 
 
 @inlined
-def note_pulls(record: Record, trial: int, order: np.ndarray, pulled: np.ndarray) -> None:
+def write_pulls(record: Record, trial: int, order: np.ndarray, pulled: np.ndarray) -> None:
     """Note the pulls of a whole trial under the arms that labels stand for."""
     for label in range(order.shape[0]):
         record.pulls[trial, order[label]] = pulled[label]
@@ -57,7 +57,7 @@ def next_window(window: int, length: int, done: int) -> int:
     return 2 * window if length == window else window
 
 
-@expanded
+@inline_loop
 def play_trials(
     clear: Callable[..., None],
     play: Callable[..., int],
@@ -83,7 +83,7 @@ def play_trials(
             until = record.checkpoints[place]
             window = play(game, arms, done + 1, until, window, state, trial)
             done = until
-            note(record, trial, place, arms.pulled, game.rewards.gaps)
-            if passed(record, place, 1):
+            write_checkpoint(record, trial, place, arms.pulled, game.rewards.gaps)
+            if should_stop(record, place, 1):
                 return
-        note_pulls(record, trial, order, arms.pulled)
+        write_pulls(record, trial, order, arms.pulled)

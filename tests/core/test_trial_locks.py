@@ -13,10 +13,10 @@ import pytest
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.simulation import scheduler
-from bandit_core.simulation.claims import Claims
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import PreparedLine, prepared_lines
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.trial_locks import Claims
 
 EXPERIMENT = Experiment.model_validate(
     {

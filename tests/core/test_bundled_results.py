@@ -7,7 +7,7 @@ import pytest
 from helpers import experiment_of, numbers
 
 from bandit_core import Simulation, load_preset, simulate
-from bandit_core.simulation import beforehand, prepared
+from bandit_core.simulation import bundled_results, prepared
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import with_companions
@@ -15,7 +15,7 @@ from bandit_core.simulation.summaries import with_companions
 
 def memory(shipped=None) -> Store:
     store = Store(None, 10**8)
-    store.beforehand = shipped
+    store.bundled_results = shipped
     return store
 
 
@@ -31,8 +31,10 @@ def shipped(tmp_path, reference):
     blocks = [prepared.Block(line.regret, line.best_pulls, line.pulls) for line in result.lines]
     path = tmp_path / "some folder" / "blocks #1.sqlite"
     path.parent.mkdir()
-    beforehand.write(path, list(zip(portable_keys(experiment_of()), itertools.repeat(experiment_of()), blocks))[:-1])
-    return beforehand.open_shipped(path)
+    bundled_results.write(
+        path, list(zip(portable_keys(experiment_of()), itertools.repeat(experiment_of()), blocks))[:-1]
+    )
+    return bundled_results.open_shipped(path)
 
 
 def test_what_ships_is_not_computed_again_and_says_so(shipped, reference):
@@ -41,9 +43,9 @@ def test_what_ships_is_not_computed_again_and_says_so(shipped, reference):
     assert done == [True] * (len(done) - 1) + [False]
     result = simulation.run(1)
     assert numbers(result) == reference
-    assert result.beforehand == result.metadata["beforehand"] == shipped.made
+    assert result.bundled_results == result.metadata["bundled_results"] == shipped.made
     alone = simulate(experiment_of(), store=memory())
-    assert alone.beforehand == "" and "beforehand" not in alone.metadata
+    assert alone.bundled_results == "" and "bundled_results" not in alone.metadata
 
 
 def test_fewer_and_more_trials_start_from_what_ships(shipped):
@@ -67,11 +69,11 @@ def test_a_file_that_is_missing_or_damaged_costs_time_only(tmp_path, content, re
     path = tmp_path / "blocks.sqlite"
     if content is not None:
         path.write_bytes(content)
-    found = beforehand.open_shipped(path)
+    found = bundled_results.open_shipped(path)
     assert found is None
-    broken = beforehand.Beforehand(path, "made by nobody")
+    broken = bundled_results.Beforehand(path, "made by nobody")
     result = simulate(experiment_of(), store=memory(broken))
-    assert numbers(result) == reference and result.beforehand == ""
+    assert numbers(result) == reference and result.bundled_results == ""
 
 
 def test_the_file_is_only_read(shipped):
@@ -92,5 +94,5 @@ def test_blocks_come_back_bit_for_bit(shipped):
 @pytest.mark.parametrize("name", ["default", "wild-rewards", "users-with-features"])
 def test_what_pages_show_at_first_has_nothing_left_to_compute(name):
     """Where this fails, ``python -m benchmarks.first_pictures`` makes the file anew."""
-    result = Simulation(with_companions(load_preset(name)), memory(beforehand.open_shipped())).result()
-    assert result.complete and result.beforehand
+    result = Simulation(with_companions(load_preset(name)), memory(bundled_results.open_shipped())).result()
+    assert result.complete and result.bundled_results

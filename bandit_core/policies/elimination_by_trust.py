@@ -26,7 +26,7 @@ from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
 from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
-from bandit_core.policies.elimination_family import NUMBER, Known, believe, choose, start
+from bandit_core.policies.elimination_family import NUMBER, State, believe, choose, start
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
@@ -54,14 +54,14 @@ class BatchParameters(EliminationParameters):
     ] = 4
 
 
-def epoch(numbers: Ladder, known: Known, number: int, size: int) -> tuple[int, float]:
+def epoch(numbers: Ladder, known: State, number: int, size: int) -> tuple[int, float]:
     """The length of a batch, and its margin; after the last one nothing is dropped."""
     if number > numbers.lengths.shape[0]:
         return NEVER, 0.0
     return int(numbers.lengths[number - 1]), numbers.margins[number - 1, size]
 
 
-def total(numbers: Ladder, known: Known, batches: Batches, arm: int, count: int, stream: Stream) -> float:
+def total(numbers: Ladder, known: State, batches: Batches, arm: int, count: int, stream: Stream) -> float:
     """What the users of a batch add up to: rewards, bits that are 1, or levels."""
     batch = known.place[NUMBER] - 1
     contrast, levels = numbers.contrast[batch], numbers.levels[batch]
@@ -70,7 +70,7 @@ def total(numbers: Ladder, known: Known, batches: Batches, arm: int, count: int,
     )  # fmt: skip
 
 
-def take(numbers: Ladder, known: Known, fresh: np.ndarray, arm: int, response: float, stream: Stream) -> None:
+def take(numbers: Ladder, known: State, fresh: np.ndarray, arm: int, response: float, stream: Stream) -> None:
     """A bit, or a level, of a user whose share of the noise comes with that of all others."""
     batch = known.place[NUMBER] - 1
     if numbers.learns == kernels.BITS:
@@ -85,7 +85,7 @@ def bit(numbers: Ladder, reward: float, stream: Stream) -> float:
     return 1.0 if uniform(stream) < 0.5 + numbers.contrast[0] * (reward - 0.5) else 0.0
 
 
-def learn(numbers: Ladder, known: Known, arm: int, total: float, count: float, stream: Stream) -> None:
+def learn(numbers: Ladder, known: State, arm: int, total: float, count: float, stream: Stream) -> None:
     """The mean that the server makes of a sum, with the noise of all users of the batch where they share it."""
     batch, words, trial = known.place[NUMBER] - 1, stream.words, stream.trial
     contrast, spread = numbers.contrast[batch], numbers.spread[batch]

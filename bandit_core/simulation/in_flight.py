@@ -26,7 +26,7 @@ class Trials:
         self._reserved: list[tuple[int, int]] = []
         self._changed = threading.Condition()
         self.done = np.zeros(trials, bool)
-        self.beforehand = ""  # which version of the project made those that came with it
+        self.bundled_results = ""  # which version of the project made those that came with it
         curves = [np.zeros((trials, times)) for _ in range(3 if error else 2)]
         self.block = Block(curves[0], curves[1], np.zeros((trials, arms)), *curves[2:])
 

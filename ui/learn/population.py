@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.spec.number_text import count
 from ui.learn import pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, spread
+from ui.learn.step import Choice, Message, Number, Slider, Step, spread
 
 STOPS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0)
 SHARE, EPSILON, REPEATS = 0.6, 1.0, 1000
@@ -58,7 +58,7 @@ def _draw(crowd: Crowd, at: float, dark: bool, height: int) -> go.Figure:
     return figure
 
 
-def _told(crowd: Crowd, at: float) -> Told:
+def _told(crowd: Crowd, at: float) -> Message:
     hidden, openly, times = _at(crowd, at)
     numbers = {"hidden": hidden, "open": openly}
     more = Number(times.value - 1, times.error)
@@ -67,9 +67,11 @@ def _told(crowd: Crowd, at: float) -> Told:
         f"the open ones by **{openly}**"
     )
     if more.verdict == "unclear":
-        return Told(f"{head}: this cannot tell the two apart.", numbers, "unclear")
+        return Message(f"{head}: this cannot tell the two apart.", numbers, "unclear")
     numbers["times"] = times
-    return Told(f"{head}. To be as exact, hidden answers need **{times}** times as many users.", numbers, more.verdict)
+    return Message(
+        f"{head}. To be as exact, hidden answers need **{times}** times as many users.", numbers, more.verdict
+    )
 
 
 STEP = Step(

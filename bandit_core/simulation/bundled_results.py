@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bandit_core import places
+from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.version import LIBRARIES
 from bandit_core.model import Block
 from bandit_core.simulation.packing import pack_small, unpack_small
 
-FILE = places.ROOT / "presets" / "first-pictures.sqlite"
-VERIFIED = places.ROOT / "presets" / "verified.json"  # which code gives the numbers that ship
+FILE = paths.ROOT / "presets" / "first-pictures.sqlite"
+VERIFIED = paths.ROOT / "presets" / "verified.json"  # which code gives the numbers that ship
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def write(path: Path, blocks: Iterable[tuple[str, Experiment, Block]]) -> None:
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE origin (made TEXT NOT NULL)")
         database.execute("CREATE TABLE blocks (key TEXT PRIMARY KEY, spec TEXT, data BLOB) WITHOUT ROWID")
-        database.execute("INSERT INTO origin VALUES (?)", (f"version {places.project_version()} ({LIBRARIES})",))
+        database.execute("INSERT INTO origin VALUES (?)", (f"version {paths.project_version()} ({LIBRARIES})",))
         database.executemany(
             "INSERT OR IGNORE INTO blocks VALUES (?, ?, ?)",
             sorted((key, json.dumps(asked.spec()), pack_small(block)) for key, asked, block in blocks),
