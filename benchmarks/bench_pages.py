@@ -58,7 +58,7 @@ st.title("A bare page")
 users = list(range(200))
 st.plotly_chart(go.Figure([go.Scatter(x=users, y=[n**0.5 for n in users], name=str(line)) for line in range(3)]))
 """
-TURNS = 7
+TURNS = 3
 BUDGETS = (0.3, 0.5, 1.5, 2.0, 3.0)
 _drawn: list[float] = []  # seconds of every run of a page
 _open = page_frame.open_page
@@ -168,7 +168,7 @@ def seen_first(browser: Any, address: str) -> tuple[float, float]:
     page.goto(address, wait_until="commit")
     page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=120_000)
     took = 1000 * (time.perf_counter() - start)
-    page.wait_for_timeout(1500)  # what still comes counts as sent
+    page.wait_for_timeout(1000)  # what still comes counts as sent
     context.close()
     return took, sum(sizes) / 1e6
 

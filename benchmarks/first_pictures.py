@@ -80,10 +80,10 @@ def question(experiment: Experiment, number: int) -> Experiment:
 
 def main() -> None:
     """Open the pages, write the file, tell its size."""
-    from ui import menu, runner  # opens the file that ships
-    from ui.learn.course import STEPS
+    from ui import background, menu
+    from ui.learn.course import STEPS  # this opens the file that ships
 
-    runner.FORGOTTEN_SECONDS = math.inf  # nobody looks while these runs go on
+    background.FORGOTTEN_SECONDS = math.inf  # nobody looks while these runs go on
     store = default_store()
     store.bundled_results = asked = Asked(bundled_results.FILE, "")
     for page in menu.pages():

@@ -18,7 +18,7 @@ from bandit_core.export.document import marked_up
 from bandit_core.export.page import page as lesson_page
 from bandit_core.export.positions import Positions
 from bandit_core.simulation.results import Result
-from ui import exports, runner, theme, words
+from ui import exports, run_panel, runner, theme, words
 
 HOMES = ("localhost", "127.0.0.1", "::1")  # addresses that mean another machine wherever the file is opened
 MOVES = {"epsilon": "privacy budget ε", "horizon": "number of users"}
@@ -86,7 +86,7 @@ def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = N
     except InputError as error:
         for issue in error.issues:
             st.error(words.issue(issue), icon=":material/speed:")
-        runner.elsewhere(experiment, exports.lesson_command(slider, values), "lesson")
+        run_panel.elsewhere(experiment, exports.lesson_command(slider, values), "lesson")
         return
     if not results or not all(result.complete for result in results):
         return

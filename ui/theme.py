@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import colorsys
 from dataclasses import dataclass
+from functools import cache
 from zlib import crc32
 
 import streamlit as st
@@ -206,6 +207,7 @@ def contrast(one: str, other: str) -> float:
     return bright / faint
 
 
+@cache
 def as_text(colour: str, dark: bool) -> str:
     """The colour, moved away from the ground until words written in it can be read (contrast 4.5)."""
     ground, far = ("#11161c", "#ffffff") if dark else ("#ffffff", "#000000")

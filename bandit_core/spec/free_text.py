@@ -8,6 +8,7 @@ not. A note has lines, and line feeds in it.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Self
@@ -17,6 +18,7 @@ from pydantic import BeforeValidator
 from bandit_core.spec.field_types import Frozen
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_PLAIN = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u03ff]*")  # visible, and most labels
 
 
 def _is_hidden(character: str) -> bool:
@@ -33,6 +35,8 @@ def why_not(text: str, lines: bool = False) -> str | None:
     >>> why_not("\u202e681")
     'no control, formatting or direction characters; character 1 is U+202E (RIGHT-TO-LEFT OVERRIDE)'
     """
+    if _PLAIN.fullmatch(text):
+        return None
     for place, character in enumerate(text, 1):
         if _is_hidden(character) and not (lines and character == "\n"):
             name = unicodedata.name(character, "")
@@ -48,6 +52,8 @@ def visible(text: str) -> str:
     >>> visible("\u202e681")
     '[U+202E]681'
     """
+    if _PLAIN.fullmatch(text):
+        return text
     return "".join(f"[{_written(each)}]" if each != "\n" and _is_hidden(each) else each for each in text)
 
 

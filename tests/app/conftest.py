@@ -10,7 +10,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import app_test, local_script_runner
 
-from ui import runner
+from ui import background, runner
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -27,7 +27,7 @@ def one_server() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def nobody_leaves() -> None:
     """A test's visitor has no browser tab, and a slow machine would stop the runs of those who are gone."""
-    runner.FORGOTTEN_SECONDS = math.inf
+    background.FORGOTTEN_SECONDS = math.inf
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from bandit_core.export import document
 from bandit_core.export.positions import EPSILONS, Positions
 from bandit_core.simulation import sentences
 from bandit_core.simulation.summaries import split, with_companions
-from ui import export_panel, runner, words
+from ui import background, export_panel, runner, words
 
 LINES = "ucb,heldp-ucb-b(1),adap-ucb(1)"
 BUTTON, SAVE = "Download as an offline lesson (HTML)", "Save the lesson (HTML)"
@@ -91,14 +91,14 @@ def test_a_press_holds_while_a_control_moves():
 def test_a_run_that_ends_while_the_page_is_drawn_is_not_offered_again(monkeypatch):
     looked = []
 
-    def alive(run: runner.Run) -> bool:
+    def alive(run: background.Run) -> bool:
         """The first who asks is told that it goes on, and it ends before the next one asks."""
         looked.append(run.thread.join())
         return len(looked) == 1
 
     screen = on.look(on.visit(lines=LINES, seed="41", **on.SMALL), "Download")  # what nobody has computed
     monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)  # so that the lesson is a run of its own, however short
-    monkeypatch.setattr(runner.Run, "alive", property(alive))
+    monkeypatch.setattr(background.Run, "alive", property(alive))
     screen.button(key="take-along-explore").click()
     on.run(screen)
     assert len(looked) > 1 and SAVE in labels(screen)

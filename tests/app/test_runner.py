@@ -25,7 +25,7 @@ from bandit_core.model import KernelCall, RunSetup, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation import scheduler
 from bandit_core.simulation.results import Result
-from ui import exports, runner, words
+from ui import background, exports, run_panel, runner, words
 
 EXPENSIVE = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "2000"}  # most of a minute in many blocks
 
@@ -78,7 +78,7 @@ def trials_of(result: Result) -> int:
 
 def test_cancel_keeps_finished_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     Unending(monkeypatch)
-    run = runner.Run(Simulation(experiment(seed=101)), "question")
+    run = background.Run(Simulation(experiment(seed=101)), "question")
     run.start()
     wait_for(lambda: trials_of(run.simulation.result()) > 0)
     run.cancel()
@@ -90,11 +90,11 @@ def test_cancel_keeps_finished_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
-    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(background, "FORGOTTEN_SECONDS", 0.0)
+    monkeypatch.setattr(background, "LOOK_SECONDS", 0.01)
     here = threading.Event()
     here.set()
-    run = runner.Run(Simulation(experiment(seed=102)), "question", present=here.is_set)
+    run = background.Run(Simulation(experiment(seed=102)), "question", present=here.is_set)
     run.start()
     wait_for(lambda: trials_of(run.simulation.result()) > 0)
     here.clear()
@@ -104,11 +104,11 @@ def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyP
 
 
 def test_it_stops_also_in_the_middle_of_an_endless_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
-    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(background, "FORGOTTEN_SECONDS", 0.0)
+    monkeypatch.setattr(background, "LOOK_SECONDS", 0.01)
     lines = [{"policy": "kl-ucb"}]
     endless = experiment(seed=121).with_changes(lines=lines, horizon=10**9, trials=1)  # one block of a minute
-    run = runner.Run(Simulation(endless), "question", present=lambda: False)
+    run = background.Run(Simulation(endless), "question", present=lambda: False)
     started = time.monotonic()
     run.start()
     wait_for(lambda: not run.alive)
@@ -117,8 +117,8 @@ def test_it_stops_also_in_the_middle_of_an_endless_block(monkeypatch: pytest.Mon
 
 
 def test_a_run_goes_on_while_its_visitor_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
-    run = runner.Run(Simulation(experiment(seed=103, trials=40)), "question", present=lambda: True)
+    monkeypatch.setattr(background, "FORGOTTEN_SECONDS", 0.0)
+    run = background.Run(Simulation(experiment(seed=103, trials=40)), "question", present=lambda: True)
     run.start()
     wait_for(lambda: not run.alive)
     assert not run.simulation.stopped
@@ -128,9 +128,9 @@ def test_a_run_goes_on_while_its_visitor_is_there(monkeypatch: pytest.MonkeyPatc
 def test_presence_is_the_state_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     active = {"mine"}
     fake = SimpleNamespace(is_active_session=active.__contains__)
-    monkeypatch.setattr(runner, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine"))
-    monkeypatch.setattr(runner, "runtime", SimpleNamespace(exists=lambda: True, get_instance=lambda: fake))
-    present = runner.presence()
+    monkeypatch.setattr(background, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine"))
+    monkeypatch.setattr(background, "runtime", SimpleNamespace(exists=lambda: True, get_instance=lambda: fake))
+    present = background.presence()
     assert present()
     active.clear()
     assert not present()
@@ -143,19 +143,19 @@ def test_a_failure_is_kept_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None
         raise MemoryError("no more")
 
     monkeypatch.setattr(simulation, "run", fail)
-    run = runner.Run(simulation, "question")
+    run = background.Run(simulation, "question")
     run.start()
     wait_for(lambda: not run.alive)
     assert isinstance(run.error, MemoryError)
 
 
 def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    state: dict[str, runner.Run] = {}
+    state: dict[str, background.Run] = {}
     monkeypatch.setattr(runner.st, "session_state", state)
-    request = runner.Request("slot", "question", lambda: Simulation(experiment(seed=105)), 0)
-    runner.start(request)
+    request = background.Request("slot", "question", lambda: Simulation(experiment(seed=105)), 0)
+    background.start(request)
     first = state[request.slot]
-    runner.start(request)
+    background.start(request)
     assert state[request.slot] is first
     first.cancel()
 
@@ -163,13 +163,13 @@ def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 def test_a_long_run_is_told_for_more_cores_too(monkeypatch: pytest.MonkeyPatch) -> None:
     long = {"arms": "beta(4,1),beta(1.5,1)", "lines": "ucb", "T": "1e7", "n": "3000"}  # nothing can be jumped over
     seconds = Simulation(links.read(long)[0]).missing_seconds
-    many, here = (words.duration(seconds / cores) for cores in (runner.MANY_CORES, 2))
-    assert seconds / 2 > runner.LONG_SECONDS and many != here
+    many, here = (words.duration(seconds / cores) for cores in (run_panel.MANY_CORES, 2))
+    assert seconds / 2 > run_panel.LONG_SECONDS and many != here
     text = on.words(on.visit(**long))
-    assert here in text and f"{runner.MANY_CORES} cores" in text and many in text
-    monkeypatch.setenv("LAB_JOBS", str(runner.MANY_CORES))
+    assert here in text and f"{run_panel.MANY_CORES} cores" in text and many in text
+    monkeypatch.setenv("LAB_JOBS", str(run_panel.MANY_CORES))
     text = on.words(on.visit(**long))
-    assert many in text and f"{runner.MANY_CORES} cores" not in text
+    assert many in text and f"{run_panel.MANY_CORES} cores" not in text
 
 
 def test_looking_only_at_the_drawing_does_not_count_as_another_experiment() -> None:
@@ -264,7 +264,7 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
     assert labels(screen) == ["Run"]
 
 
-def finishing(seed: str) -> tuple[AppTest, runner.Run]:
+def finishing(seed: str) -> tuple[AppTest, background.Run]:
     """A visitor who has pressed Run, and a run that was still going then."""
     go = threading.Event()
     with (
@@ -339,9 +339,9 @@ def test_what_a_run_has_to_say_reaches_its_visitor(no_thread_left: None) -> None
 
 def test_progress_is_drawn_beside_the_word_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """In place of it, the browser would have no container to take the word away from."""
-    monkeypatch.setattr(runner, "is_warm", lambda: False)
-    monkeypatch.setattr(runner, "_played_here", played := set())  # private: else only the first test compiles
-    monkeypatch.setattr(runner, "MOMENT_SECONDS", -1.0)
+    monkeypatch.setattr(run_panel, "is_warm", lambda: False)
+    monkeypatch.setattr(run_panel, "_played_here", played := set())  # private: else only the first test compiles
+    monkeypatch.setattr(run_panel, "MOMENT_SECONDS", -1.0)
     last: dict[tuple[int, ...], str] = {}
     homeless: list[tuple[int, ...]] = []
     send = ScriptRunContext.enqueue

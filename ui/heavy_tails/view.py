@@ -21,7 +21,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import charts, figures, page_fields, page_links, page_lock, runner, shared, theme, words
+from ui import charts, figures, page_fields, page_links, page_lock, run_panel, runner, shared, theme, words
 from ui.heavy_tails import setting
 from ui.heavy_tails.setting import Setting
 
@@ -323,7 +323,7 @@ def _computed_points(experiment: Experiment) -> pd.DataFrame:
         return known[1]
     place = st.empty()
     with page_lock.computing():
-        points = _points(wanted, runner.bar(place, "simulating each exponent … (switch it off to stop)"))
+        points = _points(wanted, run_panel.bar(place, "simulating each exponent … (switch it off to stop)"))
     place.empty()
     st.session_state["heavy-points"] = (wanted, points)
     return points
