@@ -1,7 +1,7 @@
 """Private Bandit Lab's core: what does privacy cost a learning system?
 
 A simulator of private multi-armed bandits and of the bounds on their regret. It simulates private learning; it is
-not a privacy product and protects nobody's data. What stands here is the public interface. Its functions check what
+not a privacy product and protects no one's data. What stands here is the public interface. Its functions check what
 they are handed (`experiments.arguments`); each is imported when it is first asked for.
 
 >>> from bandit_core import load_preset, simulate

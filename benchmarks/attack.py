@@ -2,7 +2,7 @@
 
 A server with the limits of the image and the memory of deploy/start.sh, its kernels compiled, is started on the
 loopback address. One visitor plays an attack again and again: opens a link, or hands a file to the page that reads it.
-Meanwhile a second visitor opens `LOADS` small pictures, one after the other. So he does just before, with nobody else
+Meanwhile a second visitor opens `LOADS` small pictures, one after the other. So he does just before, with no one else
 there. The table says what the attack reached and what it took: the second visitor's median and 95th percentile, both
 divided by those just before, and memory of the server. Every scene is bounded in count and time, and the server is
 stopped in the end. Exit code 1 where a try reached something else than `EXPECTED` says, or nothing, where a ratio of
@@ -116,7 +116,7 @@ Attack = Callable[[Server, int], Coroutine[Any, Any, str]]  # one try, given its
 
 
 async def second_visitor(server: Server, seeds: random.Random, loads: int) -> list[float]:
-    """Times from the address to a small picture that nobody has asked for before, one after the other."""
+    """Times from the address to a small picture that no one has asked for before, one after the other."""
     begin, times = time.monotonic(), []
     while len(times) < loads and (time.monotonic() - begin < LONGEST or len(times) < 5):
         address = f"T=1000&n=5&seed={seeds.randrange(10**9)}"
@@ -211,7 +211,7 @@ def bytes_uploaded(server: Server) -> int:
 
 
 async def forgotten(server: Server) -> float:
-    """Seconds after which the files of all closed tabs are gone, with nobody there; infinite after two minutes."""
+    """Seconds after which the files of all closed tabs are gone, with no one there; infinite after two minutes."""
     await many_files(server, 1, 2)
     closed = time.monotonic()
     while time.monotonic() - closed < 120:
@@ -233,12 +233,12 @@ def scenes() -> dict[str, Attack]:
     for name, (form, text) in SPECS.items():
         found[name] = lambda server, _seed, form=form, text=text: spec(server, text().encode(), form)
     found["30 files of 20 MB in one tab"] = lambda server, _seed: many_files(server, 1, 30)
-    found["24 files of 20 MB in 8 tabs"] = lambda server, _seed: many_files(server, 8, 3)  # last: nobody else can then
+    found["24 files of 20 MB in 8 tabs"] = lambda server, _seed: many_files(server, 8, 3)  # last: no one else can then
     return found
 
 
 async def play(server: Server, attack: Attack, answers: list[str]) -> None:
-    """One try after the other until somebody stops it; what each finished one reached goes to ``answers``."""
+    """One try after the other until someone stops it; what each finished one reached goes to ``answers``."""
     while True:
         try:
             answers.append(await attack(server, 1 + len(answers)))

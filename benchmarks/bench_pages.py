@@ -1,7 +1,7 @@
 """How long a page takes on a warm server, and on a fresh machine: ``python -m benchmarks.bench_pages``.
 
 First the processor time of the page's thread, for a new visitor who comes after others, and when the sidebar's budget
-moves to where nobody has been. The interpreter draws one page at a time, so in a class all wait for it.
+moves to where no one has been. The interpreter draws one page at a time, so in a class all wait for it.
 
 Then a server on a fresh machine, once for each row: seconds on the clock from its start until the first picture is
 sent, and from a slider's first move until the exact picture of its new position is sent.
@@ -87,7 +87,7 @@ def milliseconds(name: str) -> float:
 
 
 def moved(name: str) -> float:
-    """The run after the sidebar's budget has moved to where nobody has been, median of `BUDGETS`; NaN without it."""
+    """The run after the sidebar's budget has moved to where no one has been, median of `BUDGETS`; NaN without it."""
     screen = AppTest.from_file(str(APP), default_timeout=300)
     for field, value in SMALL.items():
         screen.query_params[field] = value

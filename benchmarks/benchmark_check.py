@@ -9,7 +9,7 @@ row that both files have, and of the interval of every score (those in docs/benc
 both.
 
 A fresh mean, or score, has an error of its own: an interval holds where the fresh value lies within it, its ends
-widened by that error (in quadrature). At least 90 % of the rows, and of the scores, must hold; the exit code is 1 where
+widened by that error (in quadrature). At least 90% of the rows, and of the scores, must hold; the exit code is 1 where
 fewer do. Not checked: the columns without an interval (spread, tail, halves).
 """
 
@@ -39,7 +39,7 @@ NORMAL = 1.959964
 
 
 def holds(low: float, high: float, mean: float, fresh: float, fresh_error: float) -> bool:
-    """Whether an interval of 95 % around ``mean`` agrees with a fresh estimate and its standard error."""
+    """Whether an interval of 95% around ``mean`` agrees with a fresh estimate and its standard error."""
     side = high - mean if fresh > mean else mean - low
     return abs(fresh - mean) <= math.hypot(side, NORMAL * fresh_error) + 1e-9 * abs(mean)
 

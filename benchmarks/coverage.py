@@ -1,4 +1,4 @@
-"""How often does a 95 % interval of the mean loss hold, policy by policy? ``python -m benchmarks.coverage``.
+"""How often does a 95% interval of the mean loss hold, policy by policy? ``python -m benchmarks.coverage``.
 
 Each policy for users without features plays 10,000 runs once; their mean counts as the truth. Then 2,000 samples of 50
 and of 200 runs are drawn from them with replacement, and every interval is asked whether it holds the truth. The
@@ -26,7 +26,7 @@ ARMS = [
 HORIZON, EPSILON, SEED = 10_000, 1.0, 7
 TRIALS, SAMPLES, SLOW_SAMPLES, SIZES = 10_000, 2_000, 200, (50, 200)
 RESAMPLES = 400
-HOLDS = 0.93  # coverage from which a 95 % interval counts as holding
+HOLDS = 0.93  # coverage from which a 95% interval counts as holding
 Method = Callable[[np.ndarray], Interval]
 
 

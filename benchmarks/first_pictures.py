@@ -83,7 +83,7 @@ def main() -> None:
     from ui import background, menu
     from ui.learn.course import STEPS  # this opens the file that ships
 
-    background.FORGOTTEN_SECONDS = math.inf  # nobody looks while these runs go on
+    background.FORGOTTEN_SECONDS = math.inf  # no one looks while these runs go on
     store = default_store()
     store.bundled_results = asked = Asked(bundled_results.FILE, "")
     for page in menu.pages():

@@ -3,7 +3,7 @@
 ``python -m benchmarks.load`` (some minutes; Linux) starts a server and measures, in seconds at the visitor,
 
 - one visitor alone: from the address to the picture, and from a change to the new picture;
-- fifty who open one link that nobody opened before, at the same moment;
+- fifty who open one link that no one opened before, at the same moment;
 - twenty who drag a slider, each through four positions 50 ms apart, four times, each with a seed of its own;
 - five long runs (500 million pulls each) while twenty others change a control every second or so;
 
@@ -57,11 +57,11 @@ MANY_TABS = 400
 STEP = LESSONS[0]  # which the class guesses at
 GUESSING = 20.0  # seconds within which the phones of a class guess
 MAX_LOG = 10_000  # bytes that a server may write while many tabs are open
-USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless somebody says otherwise
+USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless someone says otherwise
 PATIENCE = 600.0  # seconds that a wandering visitor waits for a page: the machine may be busy, and kernels not compiled
 RATIOS = {  # scenes of many beside the same for one alone
     "50 open one link, picture": "one visitor alone, picture",
-    "20 read, nobody else, change": "one visitor alone, change",
+    "20 read, no one else, change": "one visitor alone, change",
 }
 PAGES = ("", "explore", "tradeoff", "threshold", "heavy-tails", "contextual", "your-numbers")
 
@@ -182,7 +182,7 @@ async def load(server: Server) -> bool:
     note("20 drag a slider, change", *together(dragged))
 
     readers = await asyncio.gather(*(drags(server, 200 + number, 10, every=1.0) for number in range(20)))
-    note("20 read, nobody else, change", *together(readers))
+    note("20 read, no one else, change", *together(readers))
     leave = asyncio.Event()
     runs = [asyncio.create_task(heavy(server, 300 + number, leave)) for number in range(5)]
     await asyncio.sleep(3)

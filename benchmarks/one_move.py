@@ -1,7 +1,7 @@
 """What one moved slider runs through on a warm Explore: ``python -m benchmarks.one_move``.
 
 Counts functions of the project only, compiled kernels not at all. The first line is a new position of the slider, whose
-runs are played; the second is one that somebody has drawn before. ``--files`` also prints the calls of each file.
+runs are played; the second is one that someone has drawn before. ``--files`` also prints the calls of each file.
 """
 
 from __future__ import annotations

@@ -34,16 +34,16 @@ def page() -> str:
 
 
 def numbers() -> tuple[str, str]:
-    """README's numbers in its words: the losses, then the prices of privacy by trust in a curator and in nobody."""
+    """README's numbers in its words: the losses, then the prices of privacy by trust in a curator and in no one."""
     result = simulate(load_preset(PRESET).with_changes(trials=TRIALS))
     free, curator, nobody = (line for line in result.lines if line is not None)
     losses = [f"{line.mean[-1]:.0f}" for line in (free, curator, nobody)]
     prices = [f"{line.ratio_to(free)[0]:.1f}" for line in (curator, nobody)]
     message = (
         "without privacy about {} lost rewards in 10,000 users, with a trusted curator about {}, "
-        "where nobody is trusted about {}."
+        "where no one is trusted about {}."
     )
-    return message.format(*losses), "by about {} where a curator is trusted and by about {} where nobody is".format(
+    return message.format(*losses), "by about {} where a curator is trusted and by about {} where no one is".format(
         *prices
     )
 

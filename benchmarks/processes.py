@@ -117,7 +117,7 @@ async def reader(front: Server, seed: int, changes: int, pause: float, ramp: flo
 
 
 async def crowd(front: Server, visitors: int) -> tuple[list[float], list[float], list[Check]]:
-    """Everybody together: seconds to pictures and to changes, and how to see that all are right."""
+    """Everyone together: seconds to pictures and to changes, and how to see that all are right."""
     done = await asyncio.gather(*(reader(front, 100 + number, 4, 4.0, 20.0) for number in range(visitors)))
     return (
         [first for first, _, _ in done],

@@ -141,7 +141,7 @@ def unverified() -> tuple[dict[str, str], list[Line]]:
 
 
 def unknown_blocks() -> dict[str, Line]:
-    """Blocks that nobody would find now, by their key in the file."""
+    """Blocks that no one would find now, by their key in the file."""
     others = bundled_results.verified().get("blocks", {})
     return {key: line for key, line in blocks() if key not in (line.key, others.get(line.key))}
 

@@ -1,10 +1,10 @@
-"""Does DP-TT hold on seeds and rates that nobody looked at when its batches were chosen? A check of `dp-tt`.
+"""Does DP-TT hold on seeds and rates that no one looked at when its batches were chosen? A check of `dp-tt`.
 
 ``python -m benchmarks.stopping_check`` (a few minutes) plays two tables. The lengths of its batches were chosen on
 `QUOTED`, the rates that documents quote; `FRESH` are others, drawn up afterwards.
 
 1. Users until a decision at epsilon = 1 and delta = .05, divided by those of Top-Two, which keeps no promise: medians,
-   and means over pairs of runs with the 95 % interval.
+   and means over pairs of runs with the 95% interval.
 2. Wrong recommendations at delta = .05 on ties and near ties, down to epsilon = .01, among `ERROR_CAP` users at most.
 
 The exit code is 1 where a median ratio exceeds `RATIO`, or a share of errors is surely above delta: the lower end of

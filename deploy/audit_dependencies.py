@@ -27,7 +27,7 @@ def _told(address: str) -> dict[str, Any] | None:
 
 
 def known(index: str, name: str, version: str) -> list[str] | None:
-    """What is known against this version of a package; None where nobody could be asked."""
+    """What is known against this version of a package; None where no one could be asked."""
     message = _told(f"{index}/pypi/{name}/{version}/json") or _told(f"{index}/pypi/{name}/json")
     if message is None or message["info"]["version"] != version:
         return None

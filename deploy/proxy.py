@@ -110,7 +110,7 @@ server {{
     }}
 
     location = /_stcore/metrics {{
-        deny all;  # Streamlit's statistics are nobody's business
+        deny all;  # Streamlit's statistics are no one's business
     }}
 }}
 """

@@ -1,4 +1,4 @@
-"""A run in the background: in a thread of its own, so that controls stay alive, until nobody looks any more."""
+"""A run in the background: in a thread of its own, so that controls stay alive, until no one looks any more."""
 
 from __future__ import annotations
 

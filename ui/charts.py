@@ -439,7 +439,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(each(experiment.single_arms, lambda arm: f"{words.number(arm.expected)} {arm.name}")):
         groups.setdefault(name, []).append(place)
-    if experiment.contexts is not None:  # no arm is better than another for everybody
+    if experiment.contexts is not None:  # no arm is better than another for everyone
         groups = {str(place + 1): [place] for place in range(experiment.arm_count)}
     names = [f"{name} × {len(members)}" if len(members) > 1 else name for name, members in groups.items()]
     for number, line in enumerate(result.lines):

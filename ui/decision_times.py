@@ -60,7 +60,7 @@ def row_of(line: StoppingLine, result: StoppingResult) -> dict[str, str]:
         "users until it ends, median": middle,
         "middle 90 %": low if low == high else f"{low} to {high}",
         f"not over after {words.count(spec.cap)}": percent(result.not_stopped),
-        "wrong (95 % limits)": f"{first} to {last}",
+        "wrong (95% limits)": f"{first} to {last}",
         "allowed, δ": f"{words.number(100 * spec.delta, 2)} %" + ("" if spec.rule != "heuristic" else ", not proved"),
         "at least, on average": words.number(least) if math.isfinite(least) else "–",
     }

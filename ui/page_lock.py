@@ -61,7 +61,7 @@ class PriorityLock:
             called.set()
 
     def locked(self) -> bool:
-        """Whether somebody holds it."""
+        """Whether someone holds it."""
         return self._holder is not None
 
     def waiting(self, urgency: float = math.inf) -> int:
@@ -120,7 +120,7 @@ def computing() -> Iterator[None]:
 def search_for_garbage() -> None:
     """Search all of memory, unless that took too much of the time lately.
 
-    Figures are full of circles, so somebody must. Streamlit would do it after every page (`runner.postScriptGC`, off
+    Figures are full of circles, so someone must. Streamlit would do it after every page (`runner.postScriptGC`, off
     here): with the sessions of a hundred visitors in memory that takes as long as the page.
     """
     global _search_again

@@ -34,7 +34,7 @@ def allow_open_files(wanted: int = OPEN_FILES) -> int | None:
 
 
 async def _close_classes() -> None:
-    """Delete classes whose time is over, also where nobody else acts on one."""
+    """Delete classes whose time is over, also where no one else acts on one."""
     while True:
         await asyncio.sleep(CLASS_SECONDS)
         from ui.learn import classroom  # not at the start: it imports the simulator

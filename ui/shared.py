@@ -32,7 +32,7 @@ Made = TypeVar("Made")
 
 @dataclass
 class _Slot:
-    """One thing, or the place for it while somebody makes it."""
+    """One thing, or the place for it while someone makes it."""
 
     making: threading.Lock = field(default_factory=threading.Lock)
     made: Any = None

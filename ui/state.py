@@ -60,7 +60,7 @@ def drawing() -> Iterator[None]:
     finally:
         if "sent" in mine():
             mine()["sent"].drawn()
-            mine()["seen-widgets"] = _widgets()  # also those that this run was the first to draw: nobody moved them
+            mine()["seen-widgets"] = _widgets()  # also those that this run was the first to draw: no one moved them
         _page.mine = None
 
 
@@ -210,13 +210,13 @@ class Sent:
     def is_late(self, asked: Any, moved: bool) -> bool:
         """Whether an earlier address was sent by a moved control, and not by the Back button.
 
-        A control that went and came back looks like no move at all; but nobody presses Back that soon after a move.
+        A control that went and came back looks like no move at all; but no one presses Back that soon after a move.
         """
         return asked in self.left and (moved or time.monotonic() - self.at < SETTLE_SECONDS)
 
 
 def _asked() -> dict[str, str]:
-    """What the address says now, without what is nobody's here."""
+    """What the address says now, without what is no one's here."""
     return {name: value for name, value in st.query_params.items() if name not in PASSED_OVER}
 
 

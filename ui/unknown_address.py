@@ -1,4 +1,4 @@
-"""What the start page says when somebody asked for an address that is no page: the server sends them there."""
+"""What the start page says when someone asked for an address that is no page: the server sends them there."""
 
 from __future__ import annotations
 

@@ -167,4 +167,4 @@ async def _nothing() -> Message:
 
 
 async def _unheard(_: Message) -> None:
-    """Nobody asked."""
+    """No one asked."""

@@ -138,7 +138,7 @@ def _batch(one: Description) -> Subject:
         title=one.title,
         kind="mechanism",
         guarantee=one.guarantee,
-        inputs=f"the reward of one of {USERS} users is 0 or 1; everybody else's is 0",
+        inputs=f"the reward of one of {USERS} users is 0 or 1; everyone else's is 0",
         seen="the mean of the batch as the server reads it",
         sampler=_batches(lambda epsilon: _made(one, epsilon)),
         delta=0.0 if one.pure else DELTA,
@@ -276,7 +276,7 @@ def _resting(**described: Any) -> Subject:
 def _sums_of_batches(times: int) -> Sampler:
     """What `dp-tt` releases of one user's reward, by the piece of its kernel, if the reward enters so many sums.
 
-    Everybody else of the batch pays 0. Each sum tells by how far it lies from 0 towards 1, but no further.
+    Everyone else of the batch pays 0. Each sum tells by how far it lies from 0 towards 1, but no further.
     """
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
@@ -298,7 +298,7 @@ def _noisy_sums(**described: Any) -> Subject:
             "title": f"{policy.title}: the sum of a batch",
             "kind": "run",
             "guarantee": policy.guarantee_words,
-            "inputs": "one user's reward is 0 or 1; everybody else's of the same batch is 0",
+            "inputs": "one user's reward is 0 or 1; everyone else's of the same batch is 0",
             "seen": "the noisy sum of that batch; no other release holds this reward",
             "sampler": _sums_of_batches(1),
             "words": "Choices, end and recommendation are computed from such sums, so they tell no more.",
@@ -318,7 +318,7 @@ def _first_of_runs() -> list[Subject]:
             title=f"{policies()[name].title}: first choices",
             kind="run",
             guarantee=policies()[name].guarantee_words,
-            inputs="the first user's reward, from arm 0, is 0 or 1; everybody else's is 0",
+            inputs="the first user's reward, from arm 0, is 0 or 1; everyone else's is 0",
             seen=f"how many of the first {users} users got arm 1",
             sampler=_first_choices(name, users),
             delta=policies()[name].guarantee(_watched(name, users, 0.0, 1.0)).delta,

@@ -150,7 +150,7 @@ class _Reader:
         if column is None:
             return np.zeros(0)
         values, troubles, unit = self.sheet.numbers(column, self.remarks)
-        if unit == "%":  # 5 % may be meant as 5 or as 0.05
+        if unit == "%":  # 5% may be meant as 5 or as 0.05
             self.issues.append(Issue(f"column {name}", "%", "numbers without percent signs"))
         limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
         allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")

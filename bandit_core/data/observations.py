@@ -99,7 +99,7 @@ class Option:
 
     @cached_property
     def interval(self) -> tuple[float, float] | None:
-        """A 95 % confidence interval of the mean: Wilson's for yes or no, Student's otherwise.
+        """A 95% confidence interval of the mean: Wilson's for yes or no, Student's otherwise.
 
         None where the data allow none: a single observation, or amounts that are all equal.
         """
@@ -541,7 +541,7 @@ def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
     Raises
     ------
     InputError
-        When there is no column of budgets, or nobody shares anything.
+        When there is no column of budgets, or no one shares anything.
     """
     table = read_sheet(data)
     if len(table.columns) != 1:

@@ -5,7 +5,7 @@ time in proportion to its size. The text is cut by pandas' parser and turned int
 it keeps other threads of the process waiting for long.
 
 Numbers are read as people write them: 1,234.5 and 1.234,5 and 1 234.5, 12 %, € 5, yes. A cell that other cells of the
-file leave open (1,234 alone may be a thousand or about one) is a `Trouble`: nobody but its author knows.
+file leave open (1,234 alone may be a thousand or about one) is a `Trouble`: no one but its author knows.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _check_text(path: str, text: str) -> None:
-    """Refuse names with characters that nobody sees."""
+    """Refuse names with characters that no one sees."""
     if words := why_not(text):
         raise refusal(path, text[:60], words)
 

@@ -189,7 +189,7 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
     params
         Decoded query parameters.
     ignored
-        Parameters that belong to somebody else and are passed over, besides Streamlit's own.
+        Parameters that belong to someone else and are passed over, besides Streamlit's own.
     """
     issues: list[Issue] = []
     base = load_preset("default")

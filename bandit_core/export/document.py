@@ -46,7 +46,7 @@ def marked_up(text: str) -> str:
 
 
 def as_html(name: str) -> str:
-    """A name that somebody wrote, safe inside HTML and inside `marked_up`."""
+    """A name that someone wrote, safe inside HTML and inside `marked_up`."""
     return html.escape(name).replace("*", "&#42;")
 
 

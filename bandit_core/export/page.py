@@ -1,7 +1,7 @@
 """The file of a lesson: its document, and a page that draws it with no more than what every browser has.
 
 No drawing library travels with it: Plotly's smallest bundle is 1.1 MB, the script here a hundredth of that, and the
-numbers of a lesson some 100 KB. A policy of its own (``default-src 'none'``) keeps the page from asking anybody for
+numbers of a lesson some 100 KB. A policy of its own (``default-src 'none'``) keeps the page from asking anyone for
 anything.
 """
 
@@ -83,7 +83,7 @@ class Addition(NamedTuple):
 
 
 def policy(style: str, script: str, computes: bool = False) -> str:
-    """What the page may do: use this style and this script, ask nobody for anything; compute, where it ``computes``."""
+    """What the page may do: use this style and this script, ask no one for anything; compute, where it ``computes``."""
     style_hash, script_hash = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
     allowed = " 'wasm-unsafe-eval'; worker-src blob:" if computes else ""
     return (

@@ -29,7 +29,7 @@ VERSIONS_KEPT = 4  # folders of machine code, of the last versions of the source
 
 
 def written_by_others(folder: Path) -> bool:
-    """Whether somebody other than this user and root owns a part of ``folder`` or may write to it."""
+    """Whether someone other than this user and root owns a part of ``folder`` or may write to it."""
     if not hasattr(os, "getuid"):  # no such owners on Windows; the user's own folder is private there
         return False
 
@@ -37,7 +37,7 @@ def written_by_others(folder: Path) -> bool:
         info = path.stat()
         return info.st_uid not in (os.getuid(), 0) or bool(info.st_mode & 0o022)
 
-    closed = not folder.stat().st_mode & 0o077  # what nobody else can enter needs no look inside
+    closed = not folder.stat().st_mode & 0o077  # what no one else can enter needs no look inside
     return strange(folder) or (not closed and any(strange(path) for path in folder.rglob("*")))
 
 
@@ -147,7 +147,7 @@ def open_for_reading() -> None:
     folder = kernel_folder()
     if folder is None:
         return
-    with contextlib.suppress(OSError):  # somebody else's folder, who has done it
+    with contextlib.suppress(OSError):  # someone else's folder, who has done it
         (folder / "processor").write_text(_processor())
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)

@@ -1,6 +1,6 @@
 """Pieces of kernels are lowered once and left at that: optimised and turned into machine code in each kernel only.
 
-Numba does both for every function it compiles, in case somebody calls it by its address. Nobody calls a piece so; it is
+Numba does both for every function it compiles, in case someone calls it by its address. No one calls a piece so; it is
 linked into kernels, where LLVM starts from the same text and knows more. Loops keep their length: with their bodies
 written out several times kernels were a sixth longer, took a tenth more to compile, and were slower.
 

@@ -16,7 +16,7 @@ not from rewards, and every reward is in one sum at most, as at once: the promis
 
 * `ALL` who are counted by then; whoever is counted later waits for the next batch of the arm.
 * `OWN`: those of them who came in the batch itself.
-* `EXACTLY` the first so many of the batch's own; nobody asks the others. For noise that is made for so many users.
+* `EXACTLY` the first so many of the batch's own; no one asks the others. For noise that is made for so many users.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def play_batches(state: np.ndarray, rewards: Rewards, at_once: bool, numbers: An
             if place == STOPPED:
                 return
             t += steps
-            if t < horizon:  # later nobody asks any more
+            if t < horizon:  # later no one asks any more
                 for turn in range(size):
                     arm = known.members[turn]
                     found = total(numbers, known, batches, arm, length, stream)

@@ -161,7 +161,7 @@ def play_batches(  # noqa: PLR0913 (three pieces, their two records, and what ev
             if place == STOPPED:
                 return
             t += steps
-            if t < horizon:  # later nobody asks for a release any more
+            if t < horizon:  # later no one asks for a release any more
                 release(rule, known, batches, arm, steps, state, trial)
         write_pulls(record, trial, order, batches.pulled)
 

@@ -43,7 +43,7 @@ class Users(NamedTuple):
 
     With one parameter theta there is a context for each arm, else one context and a parameter for each arm. Arms are
     known by the labels of the trial (see `kernels.labels`). Users of a block lie side by side: see `column_of`. The
-    last SPARE columns and scores belong to nobody.
+    last SPARE columns and scores belong to no one.
     """
 
     state: np.ndarray  # (trials, 8) uint64, the streams

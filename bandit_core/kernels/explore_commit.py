@@ -53,7 +53,7 @@ def _draw_in_turns(rewards: Rewards, sums: np.ndarray, first: int, last: int, st
 
 @device_function
 def _winner(rewards: Rewards, sums: np.ndarray, plan: Plan, by_the_sum: bool, state: np.ndarray, trial: int) -> int:
-    """The arm with the largest mean after the test; of equal ones the lowest label, one that nobody tried last."""
+    """The arm with the largest mean after the test; of equal ones the lowest label, one that no one tried last."""
     arms = sums.shape[0]
     best = 0
     highest = -np.inf

@@ -90,7 +90,7 @@ def _clock(rule: Truncation, log_t: float) -> float:
 
 @inlined
 def _bar(game: Problem, arms: ArmState, arm: int, length: int, clock: float, end_clock: float) -> float:
-    """The noisy mean above which nobody can pass the leader for ``length`` pulls, however the run goes on."""
+    """The noisy mean above which no one can pass the leader for ``length`` pulls, however the run goes on."""
     rival = -1e300
     for other in range(arms.means.shape[0]):
         if other != arm:
@@ -195,7 +195,7 @@ def _pareto_sum(scale: float, shape: float, count: int, bound: float, state: np.
     """Sum of ``count`` Pareto rewards, those above ``bound`` counting 0.
 
     The positive axis is cut into cells [a, a r), where r is such that an eighth of the rewards above a fall into the
-    next cell: the number in a cell is exactly binomial. Within a cell rewards differ by at most 14 % for shapes above
+    next cell: the number in a cell is exactly binomial. Within a cell rewards differ by at most 14% for shapes above
     1 and are nearly uniform; the sum of 64 of them or more is drawn as a normal variable with the exact mean and
     variance, the only approximation. Fewer are drawn one by one, and so is everything beyond the last cell that holds
     many.

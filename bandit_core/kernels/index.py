@@ -13,7 +13,7 @@ arms, bit for bit:
   few arms and short horizons; its cost is proportional to the arms.
 * tournament: indices are lines in L = sqrt(ln t); a kinetic tournament tree holds their upper envelope, each node
   with the L at which its winner may be overtaken. The leader is pulled without looking at the tree while a
-  conservative test (one product a step) shows that nobody can have passed it. Best for many arms or long horizons.
+  conservative test (one product a step) shows that no one can have passed it. Best for many arms or long horizons.
 
 `vectorised_wins` is the one place that chooses.
 """

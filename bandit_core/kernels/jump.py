@@ -17,7 +17,7 @@ responses were the larger one of two values, and, behind Laplace noise, the sums
 4. If not, the piece is halved (hypergeometric counts, beta shares of the gamma sums), the second half goes back to the
    front of the tape, and the first half is tried.
 5. Short stretches are played pull by pull, from the tape as far as it is known, with one product a pull to see that
-   nobody can have passed, as the tournament of `kernels.index` does.
+   no one can have passed, as the tournament of `kernels.index` does.
 
 A block may reach beyond the horizon: what lies beyond is just not counted. So a shorter horizon is a prefix.
 
@@ -302,7 +302,7 @@ def _stays_ahead(game: Problem, arms: ArmState, part: np.ndarray, lead: Lead, le
             joined += part[group, USERS]
     lowest = game.shift + game.stretch * (centre - _drop(game, part, lead.arm, centre) / count)
     worst = lowest + lead.level * _narrowest(game, arms, lead, count + joined)
-    return worst - _rival(game, lead, length) > 1e-10 * (1.0 + abs(worst))  # also where nobody is the rival
+    return worst - _rival(game, lead, length) > 1e-10 * (1.0 + abs(worst))  # also where no one is the rival
 
 
 @inlined

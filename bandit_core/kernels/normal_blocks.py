@@ -1,7 +1,7 @@
 """Many standard normal variables at once: the ziggurat of `normals`, over lanes of generators that step together.
 
 Every lane is a xoshiro256++ generator of its own (see `streams`). What the box of a layer settles at once is computed
-for all lanes by the vector units; with 1024 layers that leaves 0.3 %, which are mended one by one, in their order, from
+for all lanes by the vector units; with 1024 layers that leaves 0.3%, which are mended one by one, in their order, from
 the first generator of the trial's stream. Every variable is computed by itself in IEEE arithmetic, so that no machine
 has other numbers. A word's lowest 10 bits choose the layer, the eleventh the sign, the upper 52 the place: the middle
 of one of 2^52 cells, so that no variable is 0.

@@ -1,6 +1,6 @@
 """Standard normal variables by the ziggurat of Marsaglia and Tsang (2000), exact up to the grid of 52-bit numbers.
 
-About a third of the time of inverting the distribution function. It takes one word of the stream in 98.8 % of the
+About a third of the time of inverting the distribution function. It takes one word of the stream in 98.8% of the
 draws and more in the others, so it serves where the number of words need not be fixed: contexts, whose draws depend
 on no policy, and privacy noise, which has the stream's second generator to itself. The word's lowest 8 bits choose
 the layer, the ninth the sign, the upper 52 the place; one word for all of them is what Doornik (2005) warns of for
@@ -43,7 +43,7 @@ SIGNS = np.array([1.0, -1.0])
 
 @device_function
 def _rare(layer: int, value: float, state: np.ndarray, row: int, at: int) -> float:
-    """The other 1.2 %: the tail, or the part of a layer that the curve cuts; NaN asks for another word."""
+    """The other 1.2%: the tail, or the part of a layer that the curve cuts; NaN asks for another word."""
     if layer == uint64(0):
         while True:
             beyond = -math.log(next_uniform(state, row, at) + HALF_UNIT) / EDGE

@@ -50,7 +50,7 @@ class Stream(NamedTuple):
 class Now(NamedTuple):
     """A moment: user ``t`` comes (from 1), rewards of the first ``counted`` users are known.
 
-    ``waiting`` (arms,) is how many users of each arm wait to be counted: none where nobody is late.
+    ``waiting`` (arms,) is how many users of each arm wait to be counted: none where no one is late.
     """
 
     t: int

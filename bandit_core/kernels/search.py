@@ -1,4 +1,4 @@
-"""A search for the best arm, then the arm that it recommends, for everybody else: the searches of `kernels.stopping`
+"""A search for the best arm, then the arm that it recommends, for everyone else: the searches of `kernels.stopping`
 over a given number of users.
 
 One trial is the search of `kernels.stopping` from the same stream, user by user: between two decisions the leader and

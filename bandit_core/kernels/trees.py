@@ -9,7 +9,7 @@ lowest label, and arms never pulled come first.
 
 A step takes one uniform for the reward from the first generator of the stream, as `ucb` does, so that lines with and
 without privacy meet the same rewards; the noise comes from the second one, one Laplace variable for each insertion.
-The leader is pulled without comparing while a conservative test shows that nobody can have passed it. For counters that
+The leader is pulled without comparing while a conservative test shows that no one can have passed it. For counters that
 all grow at every step (DP-UCB) see `common_counters`.
 """
 

@@ -198,7 +198,7 @@ class Growth(_Claim):
 
 
 class Unchecked(_Claim):
-    """Nobody checked it, and why."""
+    """No one checked it, and why."""
 
     kind: Literal["unchecked"]
     why: str

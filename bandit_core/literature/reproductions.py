@@ -1,7 +1,7 @@
 """Figures of papers computed at the papers' own scale, in one small file each that ships with the project.
 
 A file (``papers/results/<preset>.json``, or ``<preset>--<study>.json``) holds the spec, some checkpoints per line
-(mean, standard error, 5 % and 95 % quantile over trials, and the price against no privacy with the error of paired
+(mean, standard error, 5% and 95% quantile over trials, and the price against no privacy with the error of paired
 trials), the regret of every trial at the horizon and over the times that statements need, what the noise of rewards
 adds to a curve of realised regret, and how it was made: date, seed, versions, sampler, machine, time.
 ``python -m bandit_core reproduce`` writes them; everything else only reads them.
@@ -67,7 +67,7 @@ class ShippedLine:
     price_stderr: np.ndarray | None = None
 
     def quantile(self, q: float, /) -> np.ndarray:
-        """The 5 % or the 95 % quantile over trials; a shipped file holds no other."""
+        """The 5% or the 95% quantile over trials; a shipped file holds no other."""
         return {0.05: self.q05, 0.95: self.q95}[q]
 
     @property
@@ -76,7 +76,7 @@ class ShippedLine:
         return self.stderr * np.sqrt(self.count)
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
-        """Student's 95 % interval of the mean, shape (times,) each: a shipped file holds no runs at other times."""
+        """Student's 95% interval of the mean, shape (times,) each: a shipped file holds no runs at other times."""
         width = half_width(self.count) * self.stderr
         return self.mean - width, self.mean + width
 

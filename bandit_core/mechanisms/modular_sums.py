@@ -1,4 +1,4 @@
-r"""Sums modulo m of whole numbers that users have added noise to (Chowdhury and Zhou 2023): nobody adds noise to a sum.
+r"""Sums modulo m of whole numbers that users have added noise to (Chowdhury and Zhou 2023): no one adds noise to a sum.
 
 A batch of l users, a promise of epsilon. The user rounds the reward x in [0, 1] to g levels at random, floor(x g) +
 Bernoulli(fraction), adds a share of noise and sends the result modulo m. Secure aggregation shows the server the sum of

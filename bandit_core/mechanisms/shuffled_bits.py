@@ -4,7 +4,7 @@ Each of n users has a bit and tells the truth with probability 1 - g, else a uni
 rounded to a bit at random. The shuffler passes the bits on in random order, so the server learns how many are 1 and
 nothing else. The elimination of Tenenbaum, Kaplan, Mansour and Stemmer 2021 sums its batches this way.
 
-How private the count is, exactly: who is noisy does not depend on anybody's bit, so tell the server that too (it can
+How private the count is, exactly: who is noisy does not depend on anyone's bit, so tell the server that too (it can
 only know more). Of the other n - 1 users N ~ Bin(n - 1, g) are noisy; the bits of the rest can be subtracted. What is
 left is C ~ Bin(N, 1/2) plus the victim's answer, which is the truth with probability 1 - h and false with h = g/2:
 

@@ -23,7 +23,7 @@ TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon time
 STATUS_WORDS: dict[str, str] = {
     "proved": "proved in the paper for every horizon",
     "derived": "re-derived for this project with proof, not printed in a paper",
-    "as printed": "as printed in the paper; nobody here has seen its proof, so it does not count as proved",
+    "as printed": "as printed in the paper; no one here has seen its proof, so it does not count as proved",
     "asymptotic": "holds in the limit of long horizons; a curve may lie on either side of it at a finite one",
     "order-only": "only the shape is known; its constant is not",
 }

@@ -1,4 +1,4 @@
-"""The promises of privacy, and in which measure each is kept: one object for each, which everybody else reads.
+"""The promises of privacy, and in which measure each is kept: one object for each, which everyone else reads.
 
 Which lower bound speaks of which policy
 ----------------------------------------
@@ -8,17 +8,17 @@ can be played under Q can be played under P with the same budget: then Q is at l
     local  >=  shuffle  >=  distributed  >=  central  >=  none
 
 is one such simulation (`Promise.weaker`, with the reason in `why`), and none of them goes back with the same answers
-(`not_back`). So a bound for a curator also binds those who trust a shuffler or nobody, and one of local privacy binds
+(`not_back`). So a bound for a curator also binds those who trust a shuffler or no one, and one of local privacy binds
 local policies alone.
 
 Joint DP stands beside central DP, below distributed DP (`Promise.also`). It hides a user's features and reward from
-everybody else, central DP hides the reward from everybody who sees all choices. Neither implies the other. Central DP
+everyone else, central DP hides the reward from everyone who sees all choices. Neither implies the other. Central DP
 may show the features. For the other direction: a curator tosses a coin, plays it for user t, and shows user t + 1 the
 exclusive or of the coin and user t's reward. What user t + 1 sees is a fair coin, whatever the reward; with user t's
 own choice beside it the reward is plain.
 
 Two promises that no policy of the lab keeps stand beside the chain: central DP implies them with
-a larger budget only, so their bounds are drawn beside nobody's curve.
+a larger budget only, so their bounds are drawn beside no one's curve.
 
 The same for the measures: epsilon-DP gives epsilon^2/2-zCDP (Bun and Steinke 2016, Proposition 1.4), and rho-zCDP gives
 (rho + 2 sqrt(rho ln(1/delta)), delta)-DP for every delta (Proposition 1.3). Neither goes back: one Gaussian release is
@@ -110,7 +110,7 @@ _KNOWN = (
         sign="–",
         says="The learner sees every reward as it is.",
         unit="nothing",
-        trusted="everybody who runs or reads the learner",
+        trusted="everyone who runs or reads the learner",
         seen="the learner sees every reward, the public the arms that were played",
         parties=(_REWARD, Party("learner", "sees every reward", False), Party("public", "sees the choices", False)),
         weaker=None,
@@ -125,7 +125,7 @@ _KNOWN = (
         says="What leaves a user's device could have come from any other reward about as well.",
         formula=r"P(z_t\in S\mid x_t)\;\le\;e^{\epsilon}\,P(z_t\in S\mid x_t')\qquad\text{for every }t\text{ and }S",
         neighbouring="any two rewards of one user",
-        trusted="nobody but one's own device",
+        trusted="no one but one's own device",
         seen="the learner sees noisy answers, the public the arms that were played",
         example="A phone tosses a coin before it says whether you clicked. Even the learner cannot be sure of any "
         "answer.",
@@ -141,16 +141,16 @@ _KNOWN = (
         name="shuffle DP",
         who="trust a shuffler",
         sign="◆",
-        says="Whoever sees the answers of a batch, but not who sent which, cannot tell one user's reward from another "
-        "one's.",
+        says="Someone who sees the answers of a batch, but not who sent which, cannot tell one user's reward from "
+        "another one's.",
         formula=r"P(\mathrm{shuffle}(z_1,\dots,z_n)\in S\mid x)\;\le\;e^{\epsilon}\,"
         r"P(\mathrm{shuffle}(z_1,\dots,z_n)\in S\mid x')+\delta",
         neighbouring=_TABLES,
-        trusted="a shuffler that forgets who sent what and tells nobody, and that the other users of the batch add "
+        trusted="a shuffler that forgets who sent what and tells no one, and that the other users of the batch add "
         "their share of the noise",
         seen="the learner sees the answers of a batch in random order, the public the arms that were played",
         example="Ballots in a box: each voter now and then writes the result of a coin toss, and once the box has been "
-        "shaken nobody knows which ballot is whose.",
+        "shaken no one knows which ballot is whose.",
         parties=(
             _REWARD,
             Party("trusted shuffler", "sees answers with little noise", False, "+ little noise"),
@@ -159,7 +159,7 @@ _KNOWN = (
         weaker="distributed",
         why="Let every device send a list of zeros with a 1 at the place of its answer: the sum of the lists counts "
         "each answer, which is all that a shuffler shows. So sums can stand in for it (with finitely many answers).",
-        not_back="The same answers, read one by one, carry shares of the noise that hide nobody; only their sum has "
+        not_back="The same answers, read one by one, carry shares of the noise that hide no one; only their sum has "
         "all of it. (Users who send many answers each can make a shuffler do what a sum does, at a δ.)",
         lower=_BY_IMPLICATION,
     ),
@@ -169,8 +169,8 @@ _KNOWN = (
         name="distributed DP",
         who="trust a secure sum",
         sign="▲",
-        says="Whoever sees the sums of the answers of whole batches, and nothing else, cannot tell one user's reward "
-        "from another one's.",
+        says="Someone who sees the sums of the answers of whole batches, and nothing else, cannot tell one user's "
+        "reward from another one's.",
         formula=r"P\Big(\sum_t z_t\in S\,\Big|\,x\Big)\;\le\;e^{\epsilon}\,P\Big(\sum_t z_t\in S\,\Big|\,x'\Big)+\delta"
         r"\qquad\text{for every batch and }S",
         neighbouring=_TABLES,
@@ -202,7 +202,7 @@ _KNOWN = (
         formula=r"P(a_s,\,s\ne t\mid x)\;\le\;e^{\epsilon}\,P(a_s,\,s\ne t\mid x')+\delta\qquad\text{for every }t",
         neighbouring="two tables x and x' that differ in the features and the reward of one user t",
         unit="one user's features and reward",
-        trusted="a curator who sees all features and rewards as they are, and that nobody else sees the arm of a user",
+        trusted="a curator who sees all features and rewards as they are, and that no one else sees the arm of a user",
         seen="every other user sees the own arm only; all of them may compare theirs",
         example="A shop recommends by what you looked at. The shop knows you; no other customer learns from their "
         "recommendations that you were there.",
@@ -218,7 +218,7 @@ _KNOWN = (
         name="central DP",
         who="trust a curator",
         sign="■",
-        says="Whoever sees every arm that was played cannot tell one user's reward from another one's.",
+        says="Someone who sees every arm that was played cannot tell one user's reward from another one's.",
         formula=r"P(a_1,\dots,a_T\mid x)\;\le\;e^{\epsilon}\,P(a_1,\dots,a_T\mid x')",
         neighbouring=_TABLES,
         trusted="a curator who sees every reward as it is",
@@ -248,12 +248,12 @@ _KNOWN = (
         key="environment",
         title="Environment privacy",
         name="environment privacy",
-        who="trust whoever runs the learner",
-        says="Whoever sees every arm that was played cannot tell what people like on the whole.",
+        who="trust the person who runs the learner",
+        says="Someone who sees every arm that was played cannot tell what people like on the whole.",
         formula=r"P(a_1,\dots,a_T\mid\theta)\;\le\;e^{\epsilon\,\rho(\theta,\theta')}\,P(a_1,\dots,a_T\mid\theta')",
         neighbouring="any two environments theta and theta', the closer (rho), the harder to tell apart",
         unit="the means of the arms",
-        trusted="whoever runs the learner",
+        trusted="the person who runs the learner",
         seen="the public sees the arms that were played",
         example="A shop's rivals watch what it recommends and shall not learn what its customers prefer. But playing "
         "the best arm shows it: this promise and learning exclude each other in the long run.",

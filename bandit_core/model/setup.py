@@ -40,7 +40,7 @@ class Tables:
 
 
 _sharing = threading.Lock()
-_shared: weakref.WeakValueDictionary[int, Tables] = weakref.WeakValueDictionary()  # that somebody holds, by arms
+_shared: weakref.WeakValueDictionary[int, Tables] = weakref.WeakValueDictionary()  # that someone holds, by arms
 
 
 def _tables_of(arms: tuple[distributions.RewardDistribution, ...]) -> Tables:
@@ -88,7 +88,7 @@ class RunSetup:
         return self.epsilon.fixed
 
     def shared_tables(self) -> Tables:
-        """What the kernels read of the arms: one copy for all who play these arms while anybody holds it."""
+        """What the kernels read of the arms: one copy for all who play these arms while anyone holds it."""
         return _tables_of(self.arms)
 
     @property

@@ -45,7 +45,7 @@ def add_file(path: Path) -> tuple[str, ...]:
     InputError
         When the file cannot be read or run, has no policy, or one whose name is taken.
     """
-    name = f"policy_file_{path.stem}"  # never that of a module that somebody else may import
+    name = f"policy_file_{path.stem}"  # never that of a module that someone else may import
     spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)

@@ -96,7 +96,7 @@ POLICIES = (
         name="dist-dp-se",
         title="Elimination on secure sums",
         paper=_PAPER,
-        summary="Elimination in growing batches, whose users each add a pinch of noise to a sum that nobody can read "
+        summary="Elimination in growing batches, whose users each add a pinch of noise to a sum that no one can read "
         "in parts.",
         privacy="distributed",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",

@@ -1,4 +1,4 @@
-"""Explore-then-commit: an A/B/n test of N users, whose winner everybody else gets. What most people do.
+"""Explore-then-commit: an A/B/n test of N users, whose winner everyone else gets. What most people do.
 
 In the test the arms are played in turns; then the arm with the largest mean is played for good. Three versions:
 
@@ -9,7 +9,7 @@ In the test the arms are played in turns; then the arm with the largest mean is 
 
 N is chosen, or follows from the power calculation of `theory.power`: the users that a two-sided test of proportions
 needs for every arm (Dunnett's test for more than two). No part of it depends on the arms themselves. The rule commits
-to the largest mean whether the difference is significant or not: somebody has to be shown something.
+to the largest mean whether the difference is significant or not: someone has to be shown something.
 """
 
 from __future__ import annotations
@@ -228,7 +228,7 @@ POLICIES = (
         "none",
         name="explore-then-commit",
         title="A/B test, then the winner",
-        summary="Shows all options equally often to N users, then the one with the largest mean to everybody else.",
+        summary="Shows all options equally often to N users, then the one with the largest mean to everyone else.",
         guarantee_words="none: the learner sees every reward of the test",
         epsilon="none",
         accepts=any_rewards,
@@ -240,7 +240,7 @@ POLICIES = (
         "local",
         name="explore-then-commit-local",
         title="A/B test on randomised bits",
-        summary="An A/B test whose users answer with one coin-flipped bit each; then the winner for everybody else.",
+        summary="An A/B test whose users answer with one coin-flipped bit each; then the winner for everyone else.",
         guarantee_words="epsilon-local DP for every reward of the test; who comes later sends nothing",
         accepts=bounded_rewards("heldp-ucb-bs"),
         guarantee=local_guarantee,
@@ -254,7 +254,7 @@ POLICIES = (
         "central",
         name="explore-then-commit-central",
         title="A/B test with noisy totals",
-        summary="An A/B test whose totals get noise before anybody compares them; then the winner for everybody else.",
+        summary="An A/B test whose totals get noise before anyone compares them; then the winner for everyone else.",
         guarantee_words="epsilon-central DP (pure): every reward enters one sum, which is released once",
         accepts=unit_rewards,
         guarantee=pure,

@@ -190,7 +190,7 @@ def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     return around(known.sums[arm] / n, _TAIL * math.sqrt(numbers.factor / n), known.thetas[arm])
 
 
-_TAIL = NormalDist().inv_cdf(0.95)  # standard deviations that 5 % of the draws lie beyond, on either side
+_TAIL = NormalDist().inv_cdf(0.95)  # standard deviations that 5% of the draws lie beyond, on either side
 RULE = Rule("draws", start, choose, learn, belief, decides="draw")
 
 

@@ -30,7 +30,7 @@ _TABLED = 2**20  # powers of n kept in a table (8 MB)
 _MOST_EPOCHS = 64
 # Default multipliers of the printed constants, chosen by experiment on the instances of Tao et al. (S1 to S3, v = 0.5
 # and 0.9, 90 runs): at 1/16 the best arm survived in every run of DPRSE (locally, on S3, in about nine of ten); at 1/32
-# up to 2 % of runs lost it for good (locally up to 39 %), at 1/64 up to 33 %.
+# up to 2% of runs lost it for good (locally up to 39%), at 1/64 up to 33%.
 CONSTANTS = 1 / 16
 PLAIN_CONSTANTS = 1 / 4  # Robust-UCB has less to spare: below, an arm whose first rewards count 0 may never come back
 

@@ -1,6 +1,6 @@
 """LDPRSE (Tao, Wu, Zhao and Wang 2022, Algorithm 4, corrected): elimination in epochs, noise on every reward.
 
-As DPRSE, but nobody is trusted: each user counts a reward beyond B as 0, adds Laplace(2 B / eps) noise and sends the
+As DPRSE, but no one is trusted: each user counts a reward beyond B as 0, adds Laplace(2 B / eps) noise and sends the
 sum. So an epoch must be far longer: R grows like D^(-2(1+v)/v), and D = 4^-tau (or 2^-tau, by ``shrink``).
 
 Guarantee: epsilon-local DP, pure, for every reward, whatever its size; B depends on nothing that a user sent.

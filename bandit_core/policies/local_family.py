@@ -37,7 +37,7 @@ def resolve_threshold(
 
 
 def refuse_if_nobody_is_left(setup: RunSetup) -> str | None:
-    """Words of refusal when the threshold discards everybody."""
+    """Words of refusal when the threshold discards everyone."""
     assert setup.epsilon is not None
     if setup.epsilon.share_above(setup.parameters.eps_min) > 0:
         return None

@@ -1,4 +1,4 @@
-"""Policies that stop, over a given number of users: they search for the best arm, then show it to everybody else.
+"""Policies that stop, over a given number of users: they search for the best arm, then show it to everyone else.
 
 `top-two`, `ctb-tt` and `adap-tt` of `bandit_core.policies.stopping`, by the same thresholds and from the same streams:
 what a line plays is the search that `bandit_core.studies.decisions` times, followed by its recommendation. With
@@ -90,13 +90,13 @@ def _policy(name: str, **fields: Any) -> Policy:
             "name": name,
             "title": entry.title,
             "paper": entry.paper,
-            "summary": f"{entry.summary} Then everybody gets the arm that it recommends.",
+            "summary": f"{entry.summary} Then everyone gets the arm that it recommends.",
             "privacy": entry.privacy,
             "guarantee_words": entry.guarantee_words + later,
             "epsilon": "one",
             "anytime": True,
             "stops": True,
-            "cannot_wait": "is proved to err rarely where the rewards of everybody before are counted",
+            "cannot_wait": "is proved to err rarely where the rewards of everyone before are counted",
             "parameters": BitsParameters,
             "refuses": refuse_tiny_budget,
             "prepare": lambda setup: _prepare(setup, entry),
@@ -105,7 +105,7 @@ def _policy(name: str, **fields: Any) -> Policy:
             "guarantee": lambda setup: entry.guarantee(stopping_setup(setup)),
             "releases": lambda setup: entry.releases(stopping_setup(setup)),
             "parent": entry.parent,
-            "pseudo_code": f"{entry.pseudo_code}\nonce it has stopped: show everybody else what it recommends",
+            "pseudo_code": f"{entry.pseudo_code}\nonce it has stopped: show everyone else what it recommends",
             **fields,
         }
     )

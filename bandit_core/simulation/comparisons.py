@@ -112,7 +112,7 @@ def interval_of_difference(first: np.ndarray, second: np.ndarray, level: float =
 def p_value(values: np.ndarray, mean: float = 0.0) -> float:
     """Two-sided p-value of the hypothesis that runs, shape (trials,), have this mean: the test that `interval` inverts.
 
-    The larger one of Student's and Hall's, so it is below 0.05 exactly where the 95 % interval leaves the mean out.
+    The larger one of Student's and Hall's, so it is below 0.05 exactly where the 95% interval leaves the mean out.
     NaN for a single run; 1 or 0 where all values are equal.
     """
     from scipy.special import stdtr

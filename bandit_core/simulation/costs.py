@@ -174,7 +174,7 @@ def refuse(taken: Cost, path: str = "", factors: str = "horizon x trials x lines
     ``fewer`` what there may be less of besides trials.
     """
     issues = []
-    less = f"use a shorter horizon or fewer {fewer}trials, or run it on your own machine, where nobody else waits"
+    less = f"use a shorter horizon or fewer {fewer}trials, or run it on your own machine, where no one else waits"
     if taken.steps > most_steps():
         allowed = f"at most {most_steps():.3g} steps ({factors}) here; {less}"
         issues.append(Issue(path or "horizon", f"{taken.steps:.3g} steps", allowed))

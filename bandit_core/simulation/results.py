@@ -85,8 +85,8 @@ class Drawable(Protocol):
 def band(line: Curve, kind: Band) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
 
-    "middle-90" goes from the 5 % to the 95 % quantile over trials, "range" from the lowest to the highest;
-    "interval-95" is the 95 % confidence interval of the mean at each checkpoint by itself (NaN for one trial);
+    "middle-90" goes from the 5% to the 95% quantile over trials, "range" from the lowest to the highest;
+    "interval-95" is the 95% confidence interval of the mean at each checkpoint by itself (NaN for one trial);
     "half-sd" and "quarter-sd" go that share of a standard deviation below and above the mean, as some papers
     draw it (it need not hold any share of the runs). A shipped figure has no "range".
     """
@@ -266,7 +266,7 @@ class Result:
         """One row per line at the last checkpoint, columns `FINAL_COLUMNS`.
 
         ``regret`` is the mean over ``trials`` in reward units, ``stderr`` its standard error, ``low`` and ``high`` the
-        ends of its 95 % interval (NaN for one trial), ``guarantee`` the privacy that the line really has.
+        ends of its 95% interval (NaN for one trial), ``guarantee`` the privacy that the line really has.
         """
         import pandas as pd
 
@@ -335,7 +335,7 @@ class Result:
         """Could a difference be luck? One row per pair of lines, columns `COMPARISON_COLUMNS`.
 
         ``difference`` is the first line's mean regret at the horizon minus the second's, in reward units, over pairs of
-        trials with the same random numbers, ``low`` and ``high`` its 95 % interval. ``p_value`` is two-sided, of the
+        trials with the same random numbers, ``low`` and ``high`` its 95% interval. ``p_value`` is two-sided, of the
         paired test that this interval inverts; ``p_corrected`` is the same corrected for all pairs of lines (Holm).
         Above 0.05 the difference could be luck, which does not prove the lines equal. NaN with fewer than two trials.
         """

@@ -1,6 +1,6 @@
 """What a result says in a sentence or two, with ``**`` around what weighs.
 
-Names that somebody wrote (labels of lines) go through ``escape``: what is safe depends on where the words will stand.
+Names that someone wrote (labels of lines) go through ``escape``: what is safe depends on where the words will stand.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Escape = Callable[[str], str]
 MAX_GROUPS = 5  # of users, that a sentence names one by one
 NOT_ALIKE = "the two explore differently, and with more users or on other arms their order may change"
 COULD_TRUST_NOBODY = (
-    "Here the policy that trusts nobody loses less than the curator's; a curator could use it, too, because it also "
+    "Here the policy that trusts no one loses less than the curator's; a curator could use it, too, because it also "
     "keeps the curator's promise"
 )
 

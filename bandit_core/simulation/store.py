@@ -77,7 +77,7 @@ class Store:
         self._lock = threading.Lock()
         self._path = path
         self._file = 0  # which file is open
-        self.renewed = 0  # how often it was removed by somebody and made again
+        self.renewed = 0  # how often it was removed by someone and made again
         self.bundled_results: Beforehand | None = None  # blocks that ship with the project, where its owner wants them
         self.held: weakref.WeakValueDictionary[tuple[str, int], Any] = weakref.WeakValueDictionary()  # by running runs
         self._use(self._open())
@@ -149,7 +149,7 @@ class Store:
                 return otherwise
 
     def _come_back(self) -> None:
-        """Make the file again where somebody has removed it: SQLite would go on writing into what nobody can find."""
+        """Make the file again where someone has removed it: SQLite would go on writing into what no one can find."""
         if self._path is None or _identity(self._path) == self._file:
             return
         message = "%s was removed: finished blocks go into a new one, and what is missing is computed again"

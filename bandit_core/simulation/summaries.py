@@ -162,7 +162,7 @@ def _best_free(result: Result, place: int = -1) -> Reference | None:
 @dataclass(frozen=True)
 class Summary:
     """One line at the horizon. Errors are standard errors of the mean, ``extra_low`` and ``extra_high`` the ends of the
-    95 % interval of the extra regret over pairs of trials; NaN where they cannot be had.
+    95% interval of the extra regret over pairs of trials; NaN where they cannot be had.
     """
 
     line: int
@@ -185,7 +185,7 @@ class Summary:
 
     @property
     def differs(self) -> bool:
-        """Whether the price is surely not 1: the 95 % interval of the extra regret over pairs of trials leaves out 0.
+        """Whether the price is surely not 1: the 95% interval of the extra regret over pairs of trials leaves out 0.
 
         (A ratio's own error says little where the other regret is near 0.) Never where the error is unknown.
         """
@@ -322,9 +322,9 @@ def drawn_bounds(
 
 
 def local_wins(result: Result) -> bool:
-    """Whether a drawn policy that trusts nobody surely loses less than every one of a curator, at one budget for all.
+    """Whether a drawn policy that trusts no one surely loses less than every one of a curator, at one budget for all.
 
-    At the horizon: the 95 % interval of the difference over pairs of trials lies above 0.
+    At the horizon: the 95% interval of the difference over pairs of trials lies above 0.
     """
     experiment = result.experiment
     if len({line.epsilon for line in experiment.lines if line.epsilon is not None}) != 1:

@@ -28,7 +28,7 @@ _pause = threading.Event()  # never set: who waits for it sleeps
 
 
 class Claims:
-    """Locks that the processes sharing ``folder`` see; None is a folder that nobody shares."""
+    """Locks that the processes sharing ``folder`` see; None is a folder that no one shares."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -62,7 +62,7 @@ class Claims:
     def place(self, kind: str, most: float, stopped: Callable[[], bool]) -> Iterator[None]:
         """Wait until fewer than ``most`` runs of this kind go on in all processes together (or this one is stopped)."""
         held = None
-        with contextlib.suppress(OSError):  # without the folder, or locks in it, nobody can be asked
+        with contextlib.suppress(OSError):  # without the folder, or locks in it, no one can be asked
             while self._rows is not None and math.isfinite(most) and held is None and not stopped():
                 held = self._free(kind, int(most))
                 if held is None:

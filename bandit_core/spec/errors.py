@@ -31,7 +31,7 @@ _SHOWN.maxlist = _SHOWN.maxtuple = _SHOWN.maxdict = 6
 
 
 class _Null:
-    """JSON's null, which somebody wrote; None stands for nothing at all."""
+    """JSON's null, which someone wrote; None stands for nothing at all."""
 
     def __repr__(self) -> str:
         return "null"

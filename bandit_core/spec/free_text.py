@@ -1,4 +1,4 @@
-"""Text that somebody writes and others read: labels, titles, notes, names of columns and options.
+"""Text that someone writes and others read: labels, titles, notes, names of columns and options.
 
 It holds no character that is not seen but changes what is: controls (Unicode category Cc), formats (Cf, among them
 those that turn the direction of text, so that 681 reads 186), halves of surrogate pairs (Cs), and the separators of

@@ -274,7 +274,7 @@ def summary(losses: np.ndarray) -> tuple[float, ...]:
     Returns
     -------
     runs, mean, low, high, sd, tail, first, first_error, second, second_error
-        The ends of the 95 % interval of the mean, the standard deviation, the `TAIL` quantile, and mean and standard
+        The ends of the 95% interval of the mean, the standard deviation, the `TAIL` quantile, and mean and standard
         error over each half: runs 0, 2, 4, ... and runs 1, 3, 5, ...
     """
     halves = [losses[0::2], losses[1::2]]
@@ -323,7 +323,7 @@ def blind_loss(experiment: Experiment) -> float:
     """Expected regret of choosing every arm equally often, without looking at any reward. In reward units.
 
     With features (identity link, contexts and parameters uniform on the unit sphere) from a million numbers that are
-    always the same: right to about 1 %.
+    always the same: right to about 1%.
     """
     contexts = experiment.contexts
     if contexts is None:

@@ -14,7 +14,7 @@ with that mean and that standard error, independently over policies, cells and h
 best policy is chosen anew in every draw. They say what the runs leave open, not what other tasks would give.
 
 A policy is **clearly best** in a cell where its mean over all runs is below that of every other policy by a two-sided
-normal test, at a level of 5 % split among its rivals.
+normal test, at a level of 5% split among its rivals.
 
 Something can be **learned** in a cell where the best policy clearly loses at least a tenth less than blind play. Where
 that is so is read off the runs, anew for each contest.
@@ -191,7 +191,7 @@ def clearly_best(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Which policy is clearly the best of each cell, shape (policies, cells), bool; both arguments have this shape.
 
     Two-sided normal tests against every rival, at the level 1 - `CONFIDENCE` split among them. A policy alone in a cell
-    is not clearly better than anybody.
+    is not clearly better than anyone.
     """
     best = np.nanargmin(means, axis=0)
     cells = np.arange(means.shape[1])
@@ -228,7 +228,7 @@ def _mean(values: np.ndarray) -> np.ndarray:
 
 
 def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
-    """Everybody who keeps a guarantee, the best score first.
+    """Everyone who keeps a guarantee, the best score first.
 
     Parameters
     ----------
@@ -240,13 +240,13 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``rank`` (missing for those who do not play every cell: their scores compare with nobody's; and for a policy
+        ``rank`` (missing for those who do not play every cell: their scores compare with no one's; and for a policy
         that has no rival), ``policy``, ``title``, ``promises`` (the key of the contest of its own guarantee),
-        ``factor`` with the ends ``low`` and ``high`` of its 95 % interval, ``alike`` (not told apart from the first),
+        ``factor`` with the ends ``low`` and ``high`` of its 95% interval, ``alike`` (not told apart from the first),
         ``cells`` that it plays, ``learned`` (the score in the ``learned_cells`` where something can be learned) and
         ``clear_in`` how many of these it is clearly the best in; geometric means of its regret over that of the best
         policy without privacy (``price``) and over the largest lower bound that holds there (``over_floor``, NaN where
-        none is known); ``tail``, the geometric mean of the 95 % quantile of its loss over the mean, and ``spread``, the
+        none is known); ``tail``, the geometric mean of the 95% quantile of its loss over the mean, and ``spread``, the
         mean of standard deviation over mean. A policy without a rival has no score: NaN.
     """
     import pandas as pd

@@ -3,7 +3,7 @@
 A level of trust is everything that keeps at least its promise (`bandit_core.model.promises`): who is trusted with the
 rewards may also use a method that needs no trust. So the candidates of "a curator is trusted" are the central, the
 distributed, the shuffle and the local policies of the registry, as far as they accept the options, and its best method
-cannot lose clearly more than that of "nobody is trusted". Without privacy there are only the policies that keep no
+cannot lose clearly more than that of "no one is trusted". Without privacy there are only the policies that keep no
 promise: what privacy costs is measured against them.
 
 Screening halves the field: after 8, 16 and 32 trials (more where users are few) each candidate that is clearly worse
@@ -118,7 +118,7 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
     """One experiment per policy that keeps at least the promise ``privacy`` and accepts options and budget.
 
     Promises are pure: a policy that keeps its own only up to some delta > 0 is left out. What a policy would read off
-    the options themselves (bounds on moments, say) is replaced by what holds for any rewards in [0, 1], because nobody
+    the options themselves (bounds on moments, say) is replaced by what holds for any rewards in [0, 1], because no one
     knows it beforehand.
 
     Raises
@@ -160,7 +160,7 @@ def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str 
             else question.epsilon
         )
     if "eps_min" in policy.parameters.model_fields and not question.one_budget:
-        # Automatic thresholds are remembered by the process; budgets that somebody uploaded must not be.
+        # Automatic thresholds are remembered by the process; budgets that someone uploaded must not be.
         line["params"] = {"eps_min": recommended.__wrapped__(question.epsilon, "v_b")}
     document = {
         "arms": tuple(question.arms),
@@ -206,7 +206,7 @@ class Tried:
 
     ``finalist`` says whether the trials are the reported ones, else they are of the screening. ``behind`` is positive
     where it loses more, and 0 for the chosen one; that of a finalist is over pairs of trials. Errors are standard
-    errors, ``behind_low`` and ``behind_high`` the ends of its interval, of level 95 % for a finalist and `DROPPED` for
+    errors, ``behind_low`` and ``behind_high`` the ends of its interval, of level 95% for a finalist and `DROPPED` for
     others: the trials that they were dropped for flatter them least. All are NaN for a single trial. ``tied`` says
     whether the last screening round left it tied with the leader, so that it could have been chosen as well.
     ``spent`` is the budget of a `Method` that spends less than it may.
@@ -294,8 +294,8 @@ def _half(size: int) -> int:
 def _tied(ranked: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Name]:
     """Those as good as the leader, who is first: not clearly behind, nor by `CLOSE` of its loss.
 
-    Clearly is what the 95 % interval over pairs of trials says. The second holds where trials are few, so that a large
-    error alone makes nobody as good.
+    Clearly is what the 95% interval over pairs of trials says. The second holds where trials are few, so that a large
+    error alone makes no one as good.
     """
     leader, tied = played[ranked[0]], [ranked[0]]
     for name in ranked[1:]:
@@ -582,5 +582,5 @@ def best_methods(
 ) -> Decision:
     """The best method known of each trust model; see `Contest`."""
     decision = Contest(question, promises, store).run(jobs)
-    assert decision is not None  # nobody could stop it
+    assert decision is not None  # no one could stop it
     return decision

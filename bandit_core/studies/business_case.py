@@ -124,7 +124,7 @@ class Cost:
 
     ``extra`` is the loss beyond no privacy (over pairs of trials), ``price`` the ratio to it; NaN for no privacy
     itself and where the loss without privacy is 0. ``stderr`` are standard errors, ``low`` and ``high`` the ends of
-    95 % intervals (NaN for a single trial).
+    95% intervals (NaN for a single trial).
     """
 
     line: int

@@ -3,7 +3,7 @@
 A line gives the policy and its budget, the document the arms, the seed, the number of runs, and the users after which a
 run gives up (``horizon``). Which policies stop, and by which rules: `bandit_core.policies.stopping`. Those that are
 lines of an experiment, too (`bandit_core.policies.search_then_commit`), play the same searches there: a run that stops
-here after so many users has shown the same arms to them there, and shows everybody else what is recommended here.
+here after so many users has shown the same arms to them there, and shows everyone else what is recommended here.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ ratio to it, or in per cent of what the best arm would bring), or the share of u
 end. It is asked of a line of an experiment, or of the best method of a trust model. The search bisects a fixed lattice
 of budgets (eight per doubling), so that its simulations are found in the cache when the question, or a similar one, is
 asked again, and the answer is always the same. Trials share their random streams across budgets, which keeps the curve
-smooth. The stated interval holds every budget at which the 95 % interval of the quantity does not rule the goal out.
+smooth. The stated interval holds every budget at which the 95% interval of the quantity does not rule the goal out.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Kind = Literal["regret", "extra", "price", "percent", "missed"]
 
 
 class Measured(NamedTuple):
-    """A quantity and the ends of its 95 % interval; NaN where they cannot be had."""
+    """A quantity and the ends of its 95% interval; NaN where they cannot be had."""
 
     value: float
     low: float = math.nan
@@ -96,7 +96,7 @@ def _missed(line: LineResult, times: np.ndarray) -> Measured:
 
 @dataclass(frozen=True)
 class Point:
-    """One searched budget (or horizon): the measured quantity and the ends of its 95 % interval."""
+    """One searched budget (or horizon): the measured quantity and the ends of its 95% interval."""
 
     at: float
     value: float
@@ -257,7 +257,7 @@ def fewest_users(
 class Found:
     """The answer for one trust model, and the method and loss (reward units) at it; none where it is not reached.
 
-    ``lost_high`` is the upper end of the loss's 95 % interval, ``blind`` what choosing arms at random loses there.
+    ``lost_high`` is the upper end of the loss's 95% interval, ``blind`` what choosing arms at random loses there.
     """
 
     privacy: Privacy

@@ -75,7 +75,7 @@ draw = secrets.SystemRandom()
 def release(vector, bound):
     \"\"\"A point of a sphere whose mean is the vector, of length at most bound.\"\"\"
     size, length = len(vector), math.hypot(*vector)
-    direction = [draw.gauss(0.0, 1.0) for _ in vector]  # may be known to everybody
+    direction = [draw.gauss(0.0, 1.0) for _ in vector]  # may be known to everyone
     ahead = sum(a * b for a, b in zip(direction, vector)) > 0
     rounded_up = draw.random() < 0.5 + length / (2 * bound)
     sign = 1 if bit(ahead == rounded_up) else -1  # all privacy is in this draw

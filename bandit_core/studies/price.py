@@ -512,5 +512,5 @@ def price(
     (['none', 'local', 'central'], False)
     """
     found = PriceStudy(price_question(file, **fields), store).run(jobs)
-    assert found is not None  # nobody could stop it
+    assert found is not None  # no one could stop it
     return found

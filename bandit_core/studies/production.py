@@ -14,7 +14,7 @@ from bandit_core.spec.number_text import write_number
 from bandit_core.studies.noise_programs import LIBRARIES, PROGRAMS, program
 
 NOTICE = (
-    "A plan, not a product: this lab simulates private learning and protects nobody's data. Its policies are made to "
+    "A plan, not a product: this lab simulates private learning and protects no one's data. Its policies are made to "
     "be measured, and none of its code is meant to run where people use it."
 )
 
@@ -22,9 +22,9 @@ NOTICE = (
 PUBLIC = {
     "budgets": "Each user's own ε travels in the clear beside the answer: it must not depend on what is to be hidden.",
     "eps_min": "The threshold ε_min is public, and so is whose answers are discarded.",
-    "moments": "A bound u on the moments, and v, are public and fixed before anybody looks at a reward: a bound taken "
+    "moments": "A bound u on the moments, and v, are public and fixed before anyone looks at a reward: a bound taken "
     "from the rewards would tell of them.",
-    "ranges": "The range of the rewards is public and fixed before anybody looks: noise is made for it, and a range "
+    "ranges": "The range of the rewards is public and fixed before anyone looks: noise is made for it, and a range "
     "taken from the data gives its extremes away.",
     "horizon": "The number of users (the horizon) is public; some policies make their noise for it.",
     "scaling": "A table scaled by its own smallest and largest values is not private, whatever comes after. Use limits "
@@ -39,14 +39,14 @@ LEFT_OUT = {
     "doubles": PUBLIC["doubles"],
     "sums": "A sum of doubles is rounded at every step, so that one reward can move it by a little more than its "
     "range. Add up whole units (cents, clicks), or let the library add: OpenDP's sums count that in.",
-    "randomness": "The simulator draws from a fast generator with a known seed, so that anybody can repeat a run. "
-    "Noise that hides something needs a generator made for cryptography, and nobody may know its state.",
+    "randomness": "The simulator draws from a fast generator with a known seed, so that anyone can repeat a run. "
+    "Noise that hides something needs a generator made for cryptography, and no one may know its state.",
     "messages": "Here every answer comes, and comes once. Elsewhere messages are lost, late or sent again. Whether "
     "and when one is sent must not depend on what it hides, and one that is sent again must be the same one: noise "
     "drawn anew is a further release.",
     "side channels": "Time, size and address of a message, logs, crash reports and the time that a draw takes tell of "
     "people, too. The promise speaks of the released numbers only.",
-    "other uses": "Every other number computed from the same rewards (a dashboard, a test, a copy for somebody) is a "
+    "other uses": "Every other number computed from the same rewards (a dashboard, a test, a copy for someone) is a "
     "further release, and its ε adds up with this one.",
     "change": "Here the distributions of rewards never change. Where they do, the regret is another one; the "
     "promise does not depend on it.",
@@ -124,7 +124,7 @@ def _device(line: Line, releases: list[Release]) -> str:
         return (
             f"{shows} When its batch is asked it sends one answer, with its own "
             f"share of the noise, {BATCHES[line.entry.privacy]}. A share alone hides little; the promise is for "
-            "batches in which everybody's share is there."
+            "batches in which everyone's share is there."
         )
     sent = "sends the user's features, shows the arm that comes back, and sends" if features else (
         "shows the arm that the server chose and, where the rule asks for it, sends"
@@ -197,7 +197,7 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
     numbers = ", ".join(f"{name} = {value}" for name, value in named.items())
     if policy.privacy == "none":
         return (f"Nothing has to be. The numbers of the rule: {numbers}.", *_unknown(line))
-    message = [f"The rule itself and its numbers, chosen before anybody looks at a reward: {numbers}."]
+    message = [f"The rule itself and its numbers, chosen before anyone looks at a reward: {numbers}."]
     if setup.epsilon is not None and setup.epsilon.fixed is None:
         message += [PUBLIC["budgets"], PUBLIC["eps_min"]]
     if policy.knows_horizon(setup):
@@ -213,7 +213,7 @@ def _unknown(line: Line) -> tuple[str, ...]:
     """A number that only a simulation can know."""
     if "u" not in line.entry.parameters.model_fields or line.params.get("u", "auto") != "auto":
         return ()
-    return ("Here u was taken from the simulated arms. Nobody knows real arms: bring a bound of your own.",)
+    return ("Here u was taken from the simulated arms. No one knows real arms: bring a bound of your own.",)
 
 
 def _arm(line: Line) -> str:
@@ -258,8 +258,8 @@ def _end(line: Line) -> tuple[str, ...]:
     if line.entry.privacy == "none":
         return ("When the search ended, and what it recommended, tells of the rewards like any other total.",)
     return (
-        "When the search ended, and what it recommended, may be told to anybody: both are computed from what was "
-        "randomised. Nobody is asked afterwards; whoever goes on asking spends ε on further people for nothing.",
+        "When the search ended, and what it recommended, may be told to anyone: both are computed from what was "
+        "randomised. No one is asked afterwards; whoever goes on asking spends ε on further people for nothing.",
     )
 
 
@@ -269,7 +269,7 @@ def _again(line: Line, setup: RunSetup, guarantee: Guarantee) -> tuple[str, ...]
         return ()
     if setup.visits > 1:
         return (
-            f"The promise is for a person who comes at most {setup.visits} times. Somebody counts visits and takes no "
+            f"The promise is for a person who comes at most {setup.visits} times. Someone counts visits and takes no "
             "answer after the last of them: each further one spends more than was promised.",
         )
     unit = "reward" if line.entry.setting == "arms" else "visit"

@@ -3,7 +3,7 @@ stops, in every trust model, on the same options.
 
 Rewards in [0, 1] count as bits that are 1 with this chance, as both do under local privacy; without it that is the
 most varied case, which takes longest. The test is planned for the difference of the two best options, which one would
-have to guess. Both then give their winner to everybody else; who has not decided by the last user rolls out nothing.
+have to guess. Both then give their winner to everyone else; who has not decided by the last user rolls out nothing.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ class RollOutStudy(Parts):
 
     @property
     def stopped(self) -> bool:
-        """Whether somebody asked for a stop."""
+        """Whether someone asked for a stop."""
         return self._search.stopped
 
     def run(
@@ -328,5 +328,5 @@ class RollOutStudy(Parts):
 def roll_outs(question: RollOutQuestion, jobs: int | None = None, store: Store | None = None) -> tuple[RollOut, ...]:
     """Users until a decision, and what is lost on the way; see `RollOutStudy`."""
     found = RollOutStudy(question, store).run(jobs)
-    assert found is not None  # nobody could stop it
+    assert found is not None  # no one could stop it
     return found

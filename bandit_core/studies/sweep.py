@@ -38,7 +38,7 @@ def swept_label(line: Line) -> str:
     """What a line is called where its budget varies: its label without a budget at the end, else its policy's title.
 
     Thresholds are chosen anew at every budget (see `at_budget`), so neither do they stay in a label; and what was said
-    of a distribution of budgets is not true of one budget for everybody.
+    of a distribution of budgets is not true of one budget for everyone.
     """
     kept = line.model_copy(update={"label": _kept_label(line)})
     return kept.written_label or line.entry.title

@@ -15,16 +15,16 @@ from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.summaries import Reference, reference
 from bandit_core.studies.sweep import SweepResult, at_budget, swept_label
 
-FREE_MARGIN = 0.05  # a price within 5 % of 1 counts as free
+FREE_MARGIN = 0.05  # a price within 5% of 1 counts as free
 _UNKNOWN = (math.nan,) * 4
-NOISE_SHARE = 0.9  # regret above 90 % of what choosing blindly costs counts as nothing learned
+NOISE_SHARE = 0.9  # regret above 90% of what choosing blindly costs counts as nothing learned
 
 
 @dataclass(frozen=True)
 class Trace:
     """One line against the budget, at the horizon. Arrays have one entry per budget; NaN where nothing is done.
 
-    ``price_low`` and ``price_high`` are the ends of the 95 % interval of the price over pairs of trials.
+    ``price_low`` and ``price_high`` are the ends of the 95% interval of the price over pairs of trials.
     """
 
     line: int
@@ -85,7 +85,7 @@ class Winner:
 def frontier(result: SweepResult) -> list[Winner]:
     """The private line with the least mean regret at every budget, and those that the trials cannot tell apart from it.
 
-    That is decided by the 95 % interval of the difference over pairs of trials.
+    That is decided by the 95% interval of the difference over pairs of trials.
     """
     private = [number for number, line in enumerate(result.experiment.lines) if line.epsilon is not None]
     winners = []
@@ -134,7 +134,7 @@ def noise_until(trace: Trace, experiment: Experiment) -> float | None:
 def regime_change(experiment: Experiment) -> float | None:
     """Smallest epsilon with d_eps(mean, best) = d(mean, best) for every arm: the largest difference of their log-odds.
 
-    From there on a trusted curator can do as well in the long run as nobody's privacy would (the d_eps bound is met by
+    From there on a trusted curator can do as well in the long run as no one's privacy would (the d_eps bound is met by
     DP-KLUCB and DP-IMED as closely as one likes), below it cannot. Bernoulli arms only (arXiv 2505.05613); None
     otherwise, without gaps, and where an arm always pays the same.
     """

@@ -122,7 +122,7 @@ def _keeps(experiment: Experiment, line: int, level: int) -> bool:
 
 def standing(result: Result) -> dict[int, int]:
     """The line that each level of `ladder` stands on: its own, or the best of those that clearly lose less than that
-    (95 % interval at the horizon) and keep at least its promise.
+    (95% interval at the horizon) and keep at least its promise.
     """
     experiment, hidden = result.experiment, result.experiment.view.hidden
     played = {number: line for number, line in enumerate(result.lines) if line is not None and number not in hidden}

@@ -27,7 +27,7 @@ MAX_ROWS = 24
 class First:
     """The line with the least mean regret, and the one after it.
 
-    ``clear`` where the 95 % interval of their difference over pairs of trials leaves out 0.
+    ``clear`` where the 95% interval of their difference over pairs of trials leaves out 0.
     """
 
     line: int
@@ -94,7 +94,7 @@ def rows_of(times: np.ndarray) -> np.ndarray:
 
 
 def who_wins(swept: SweepResult, hidden: Collection[int] = ()) -> tuple[Map, ...]:
-    """A `Map` for each trust model that has a line in it, nobody trusted first; ``hidden`` lines take no part."""
+    """A `Map` for each trust model that has a line in it, no one trusted first; ``hidden`` lines take no part."""
     found = []
     times = swept.results[0].times
     places = rows_of(times)

@@ -50,7 +50,7 @@ def _local_minimax(setup: RunSetup) -> list[Bound]:
         "little budget the regret without privacy is multiplied by 1/epsilon. For large epsilon it vanishes; the LDP "
         "minimax bound takes the larger of it and of what holds without privacy.",
         assumptions="rewards in [0, 1] (hardest: Bernoulli arms around 1/2); at least two arms; t at least "
-        "2 (K - 1) / alpha, below that the gap of the proof is held at 1/4; one epsilon for everybody",
+        "2 (K - 1) / alpha, below that the gap of the proof is held at 1/4; one epsilon for everyone",
         curve=nothing,
         worst_case=True,
     )
@@ -84,7 +84,7 @@ def _local_minimax(setup: RunSetup) -> list[Bound]:
             theorem,
             rewards="Gaussian",
             formula=r"\frac{e^{-1/2}\sigma}{8\sqrt2}\,\frac{\sqrt{(K-1)\,t}}{\min\{2,e^\epsilon\}(e^\epsilon-1)}",
-            assumptions="Gaussian arms with one standard deviation; at least two arms; one epsilon for everybody",
+            assumptions="Gaussian arms with one standard deviation; at least two arms; one epsilon for everyone",
             curve=two_point_argument(arms, alpha, sd, math.inf),
         ),
         bounded,
@@ -104,7 +104,7 @@ def _theorem_4(setup: RunSetup) -> Bound:
         words="In the long run no locally private policy can do better: the bound without privacy, divided by half of "
         "alpha, so multiplied by about 2/epsilon^2 for small epsilon. The factor 2 is Pinsker's inequality at its "
         "right constant; as printed the bound is a quarter of this. Valid but loose.",
-        assumptions="distributions slightly better than the best one are possible; one epsilon for everybody; "
+        assumptions="distributions slightly better than the best one are possible; one epsilon for everyone; "
         + LONG_RUN,
         curve=nothing,
         asymptotic=True,

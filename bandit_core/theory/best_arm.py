@@ -102,7 +102,7 @@ def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = ma
     """T* for two-valued rewards of these chances, in users per nat; infinite where the best arm is not alone.
 
     With ``epsilon`` (nats) what a curator lets through: I = d_eps. For local privacy give the chances of the bits.
-    ``remember`` keeps the number for this process; not of means that somebody uploaded.
+    ``remember`` keeps the number for this process; not of means that someone uploaded.
 
     >>> round(characteristic_time([0.6, 0.4]), 3)  # by hand 1 / kl(0.6, 0.5)
     49.663
@@ -156,14 +156,14 @@ _PLAIN = _bound(
     source="Garivier and Kaufmann 2016, Theorem 1",
     formula=r"T^*\,\mathrm{kl}(\delta,1-\delta),\qquad \frac1{T^*}=\max_w\min_{a\ne*,\,x}w_*\,\mathrm{kl}(\mu_*,x)"
     r"+w_a\,\mathrm{kl}(\mu_a,x)",
-    words="Nobody finds the best arm with fewer users on average, private or not.",
+    words="No one finds the best arm with fewer users on average, private or not.",
 )
 _LOCAL = _bound(
     "local",
     name="Characteristic time of bits",
     source="re-derived; Garivier and Kaufmann 2016 on randomised responses, which dominate",
     formula=r"T^*(\lambda)\,\mathrm{kl}(\delta,1-\delta),\qquad \lambda_a=\tfrac12+\tanh(\epsilon/2)(\mu_a-\tfrac12)",
-    words="Nobody who sees nothing but epsilon-locally private answers finds the best arm with fewer users on average.",
+    words="No learner that sees only epsilon-locally private answers finds the best arm with fewer users on average.",
 )
 _CENTRAL = _bound(
     "central",

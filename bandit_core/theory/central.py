@@ -350,7 +350,7 @@ def private_ucb(setup: RunSetup) -> list[Bound]:
         status="order-only",
         formula=rf"O\Big(\sum_{{a:\Delta_a>0}}\Big[\frac{{{factor}}}{{\epsilon}}+\frac{{\ln t}}{{\Delta_a}}\Big]\Big)",
         words="Privacy costs every worse arm a power of ln T divided by epsilon (drawn with the factor 1): much more "
-        "than what a curator has to lose. The power is as we remember it; nobody has confirmed it.",
+        "than what a curator has to lose. The power is as we remember it; no one has confirmed it.",
         assumptions="rewards in [0, 1]; the horizon T is known beforehand",
         curve=_sum_over_gaps(setup, lambda gap, t: noise + np.log(t) / gap),
     )
@@ -512,8 +512,8 @@ def adap_klucb(setup: RunSetup) -> list[Bound]:
         status="order-only",
         formula=r"\sum_{a:\Delta_a>0}\frac{C_1(\alpha)\,\Delta_a}{\min\{d(\mu_a,\mu_*),\,C_2\,\epsilon\Delta_a\}}\ln t"
         r"+\frac{\alpha}{\alpha-3}",
-        words="The regret has the shape of what nobody can beat. It is drawn with C_1 = C_2 = 1: the paper does not "
-        "give them, and C_1 grows with alpha. The last term is as we remember it; nobody has confirmed it.",
+        words="The regret has the shape of what no one can beat. It is drawn with C_1 = C_2 = 1: the paper does not "
+        "give them, and C_1 grows with alpha. The last term is as we remember it; no one has confirmed it.",
         assumptions="arms that pay 0 or 1; alpha above 3",
         curve=nothing,
     )

@@ -39,7 +39,7 @@ def _as_printed(setup: RunSetup, epsilon: float) -> Bound:
         formula=r"\max\Big\{\tfrac1{27}\sqrt{(K-1)\,t},\ \tfrac1{131}\,\frac{K-1}{\epsilon}\Big\}",
         words="On its hardest instance (not on this one) every centrally private policy loses at least this much: "
         "privacy adds a constant that does not grow with t, where under local privacy it multiplies. Drawn from t = "
-        "(K - 1)/(3 epsilon) on: for rewards in [0, 1] nobody can have lost (K - 1)/(131 epsilon) before as many users "
+        "(K - 1)/(3 epsilon) on: for rewards in [0, 1] no one can have lost (K - 1)/(131 epsilon) before as many users "
         "have come, and from that t on the part of privacy follows from the minimax bound derived here.",
         assumptions="the class of all instances of the paper, K at least 2, t at least K - 1 and (K - 1)/(3 epsilon); "
         + CURATOR,

@@ -133,7 +133,7 @@ def _lai_robbins(setup: RunSetup, binary: BinaryArms) -> Bound:
         source="Lai and Robbins 1985",
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\mu_a,\mu_*)}\,\ln t",
-        words="Nobody can do better in the long run: telling a worse arm from the best one takes about "
+        words="No one can do better in the long run: telling a worse arm from the best one takes about "
         "ln t / d(worse, best) pulls of it, where d measures how different their rewards look.",
         assumptions=f"arms that pay one of the same two amounts; {LONG_RUN}",
         curve=logarithmic(lai_robbins_constant(setup, binary)),
@@ -152,7 +152,7 @@ def _burnetas_katehakis(setup: RunSetup) -> Bound:
         source="Burnetas and Katehakis 1996; dual form of Honda and Takemura 2010",
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm{Kinf}(\nu_a,\mu_*)}\,\ln t",
-        words="Nobody who only knows that rewards lie in [0, 1] can do better in the long run. Kinf measures how "
+        words="No one who only knows that rewards lie in [0, 1] can do better in the long run. Kinf measures how "
         "different a worse arm's rewards look from the most similar distribution that would be better than the "
         "best arm.",
         assumptions=f"independent rewards in [0, 1], nothing else known about their distributions; {LONG_RUN}",
@@ -180,7 +180,7 @@ def _gaussian(setup: RunSetup, sd: float) -> Bound:
         source="Lai and Robbins 1985; Burnetas and Katehakis 1996",
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{2\sigma^2}{\Delta_a}\,\ln t",
-        words="Nobody can do better in the long run: a worse arm that is a gap away must be tried about "
+        words="No one can do better in the long run: a worse arm that is a gap away must be tried about "
         "2 sd^2 ln t / gap^2 times before the noise leaves no doubt.",
         assumptions=f"Gaussian rewards with one standard deviation that is known; {LONG_RUN}",
         curve=logarithmic(2 * sd * sd * gap_sum(setup, -1)),
@@ -271,7 +271,7 @@ def minimax_lower(setup: RunSetup) -> Bound:
 
 
 def orders(setup: RunSetup) -> list[Bound]:
-    """What holds on every instance alike: the order of UCB's regret, and what the hardest instance costs anybody."""
+    """What holds on every instance alike: the order of UCB's regret, and what the hardest instance costs anyone."""
     arms = len(setup.arms)
     upper = Bound(
         name="Distribution-free order",
@@ -302,7 +302,7 @@ def asymptotically_optimal(setup: RunSetup, source: str) -> Bound:
         source=source,
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\mu_a,\mu_*)}\,\ln t+o(\ln t)",
-        words="In the long run this policy's regret grows like this, which is what nobody can beat. Terms that grow "
+        words="In the long run this policy's regret grows like this, which is what no one can beat. Terms that grow "
         "more slowly are left out, so a curve at a short horizon may lie above.",
         assumptions="rewards 0 or 1; long horizons",
         curve=nothing,
@@ -319,7 +319,7 @@ def asymptotically_optimal(setup: RunSetup, source: str) -> Bound:
 
 
 def trivial_cap(setup: RunSetup) -> Bound:
-    """Nobody can lose more than the largest gap at every step."""
+    """No one can lose more than the largest gap at every step."""
     largest = float(setup.regret_gaps.max())
     return Bound(
         name=TRIVIAL,

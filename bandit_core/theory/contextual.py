@@ -51,7 +51,7 @@ def margin_rate(t: np.ndarray, epsilon: float, beta: float, logs: int = 1) -> np
 
 
 def trivial_cap(setup: RunSetup) -> Bound:
-    """Nobody can lose more than the largest gap at every step."""
+    """No one can lose more than the largest gap at every step."""
     largest = contexts_of(setup).largest_gap
     bound = Bound(
         name=TRIVIAL,

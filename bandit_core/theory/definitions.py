@@ -59,7 +59,7 @@ IMPLICATIONS = (
         "environment",
         "(T − 1) ε",
         "Another environment may change every user's reward, and that of the last one is too late to show; for "
-        "everybody at once the budgets add up (group privacy). The budget holds at any distance ρ.",
+        "everyone at once the budgets add up (group privacy). The budget holds at any distance ρ.",
         lambda epsilon, horizon: max(horizon - 1, 0) * epsilon,
     ),
 )
@@ -77,7 +77,7 @@ NOT_IMPLIED: tuple[tuple[Model, Model, str], ...] = (
         "A curator plays a coin for one user and shows the next one the coin or its opposite, by the first one's "
         "reward. The next one sees a fair coin; both choices together show the reward.",
     ),
-    ("central", "joint", "A curator may show everybody the features of everybody: central DP hides rewards only."),
+    ("central", "joint", "A curator may show everyone the features of everyone: central DP hides rewards only."),
     (
         "environment",
         "central",

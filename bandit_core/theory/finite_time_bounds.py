@@ -28,7 +28,7 @@ arm has which.
 
 (i) a policy that pulls an arm at least T/K times in expectation once it is made the best (nu'_a as close above mu_* as
     one likes): n_a I_a >= kl(n_a/T, 1/K) unless n_a >= T/K.
-(ii) a policy that gives 90 % of the pulls to the best arms when arm a is made equal to the m best ones; in a random
+(ii) a policy that gives 90% of the pulls to the best arms when arm a is made equal to the m best ones; in a random
     order each of these m + 1 has the same share: n_a I_a >= kl(n_a/T, 0.9/(m + 1)) unless n_a is larger than that.
 (iii) a policy that loses at most B when arm a is raised to mu_* + eta: everything but arm a costs at least eta there,
     so E_nu'[N_a] >= T - B/eta and n_a >= kl(n_a/T, 1 - B/(eta T)) / I_a(eta) for every eta. B is twice the asymptotic

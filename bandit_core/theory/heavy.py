@@ -281,7 +281,7 @@ def central_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound
     return _under("central", [_up_to_one(five, n.epsilon), _two_arms(_up_to_one(ten, n.epsilon), n.arms, "Theorem 5")])
 
 
-# --- nobody is trusted ---------------------------------------------------------------------------------------------
+# --- no one is trusted ---------------------------------------------------------------------------------------------
 
 
 def ldp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
@@ -465,7 +465,7 @@ def of_model(setup: RunSetup, local: bool, multiplier: float = 1.0) -> list[Boun
     """What may stand beside a private policy of one trust model: upper bounds of that model's policies only.
 
     Lower bounds are those of no privacy, of a trusted curator, and under local privacy those of local privacy too:
-    whoever trusts nobody can do no better than a curator, but not the other way round.
+    whoever trusts no one can do no better than a curator, but not the other way round.
     """
     lower = [*_plain_lower(setup, multiplier), *central_lower_bounds(setup, multiplier)]
     if local:

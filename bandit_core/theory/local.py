@@ -79,7 +79,7 @@ def _ren_theorem_4(setup: RunSetup) -> Bound:
         formula=r"\frac{1}{(e^\epsilon-e^{-\epsilon})^2}\sum_{a:\Delta_a>0}\frac{1}{\Delta_a}\,\ln t",
         words="No epsilon-locally private policy can do better in the long run. Valid but loose: about 8 times too low "
         "for small epsilon, and without meaning for large epsilon, where it vanishes.",
-        assumptions=f"Bernoulli arms, one epsilon for everybody; {LONG_RUN}",
+        assumptions=f"Bernoulli arms, one epsilon for everyone; {LONG_RUN}",
         curve=nothing,
         asymptotic=True,
     )

@@ -93,7 +93,7 @@ def _least_over_kappa(leading: Callable[[np.ndarray], np.ndarray], log_t: np.nda
 
 
 def _smallest_kept(distribution: BudgetDistribution, eps_min: float) -> float:
-    """The smallest budget of anybody who reaches the threshold."""
+    """The smallest budget of anyone who reaches the threshold."""
     values, probabilities = distribution.atoms
     kept = values[(values >= eps_min) & (probabilities > 0)].min(initial=np.inf)
     low, high = distribution.interval or (np.inf, -np.inf)
@@ -160,7 +160,7 @@ _COROLLARY_8 = replace(
     r"+\Big(3+\frac{2\pi^2}{3}\Big)\Delta_a\Big]",
     words="HeLDP-UCB-L never loses more than this on average: UCB1's leading term, times (1 + 4/epsilon)^2 as the "
     "price of Laplace noise.",
-    assumptions="rewards in [0, 1]; one epsilon for everybody, which is also eps_min",
+    assumptions="rewards in [0, 1]; one epsilon for everyone, which is also eps_min",
 )
 _THEOREM_10 = replace(
     _THEOREM_7,
@@ -179,7 +179,7 @@ _COROLLARY_11 = replace(
     r"+\Big(2+\frac{\pi^2}{3}\Big)\Delta_a\Big]",
     words="HeLDP-UCB-B never loses more than this on average: UCB1's leading term, times "
     "((e^epsilon + 1)/(e^epsilon - 1))^2 as the price of the coin flip.",
-    assumptions="rewards in [0, 1]; one epsilon for everybody, at least eps_min",
+    assumptions="rewards in [0, 1]; one epsilon for everyone, at least eps_min",
 )
 
 
@@ -188,7 +188,7 @@ def _stated(
 ) -> tuple[Bound, Bound, Bound]:
     """A theorem about the policy ``name``, its corollary for one epsilon, and its distribution-free order.
 
-    What does not apply is ruled out: all where nobody is left, the corollary where budgets differ.
+    What does not apply is ruled out: all where no one is left, the corollary where budgets differ.
     """
     number = theorem.name.removeprefix("Ren ")
     order = Bound(
@@ -247,7 +247,7 @@ def heldp_ucb_l(setup: RunSetup) -> list[Bound]:
 def heldp_ucb_b(setup: RunSetup) -> list[Bound]:
     """Theorem 10, Corollary 11 and the distribution-free order of HeLDP-UCB-B; what does not apply is hidden.
 
-    For one epsilon Corollary 11 holds for every eps_min up to it: the policy discards nobody and uses eps_min for
+    For one epsilon Corollary 11 holds for every eps_min up to it: the policy discards no one and uses eps_min for
     nothing else.
     """
     order_formula = r"O\big(\sqrt{\beta_0K\,t\ln t/p_0}\big)"
@@ -344,7 +344,7 @@ def corrupted_feedback(setup: RunSetup, kind: Literal["kl-ucb-cf", "ts-cf", "ucb
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\lambda_\epsilon(\mu_a),\lambda_\epsilon(\mu_*))}\,\ln t",
         words="In the long run the regret grows like this; for arms that pay 0 or 1 no locally private policy "
         "can do better. " + in_the_limit,
-        assumptions="rewards in [0, 1], one epsilon for everybody, randomised response; long horizons",
+        assumptions="rewards in [0, 1], one epsilon for everyone, randomised response; long horizons",
         curve=nothing,
         asymptotic=True,
     )

@@ -6,7 +6,7 @@ of the regret of HeLDP-UCB-L and HeLDP-UCB-B are proportional to
     V_L = E[(1 + 4/eps)^2 | eps >= eps_min] / p_0,    V_B = E[beta(eps) | eps >= eps_min] / p_0,
 
 with p_0 = P(eps >= eps_min) and beta(eps) = coth(eps/2)^2; the threshold with the smallest V is recommended. The
-paper prints both without the condition, which would make them infinite as soon as somebody has epsilon = 0.
+paper prints both without the condition, which would make them infinite as soon as someone has epsilon = 0.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def shares(budget: BudgetDistribution, eps_mins: np.ndarray) -> np.ndarray:
 
 
 def _values(budget: BudgetDistribution, eps_mins: np.ndarray, rule: Rule) -> np.ndarray:
-    """V for each threshold; infinite where nobody is left."""
+    """V for each threshold; infinite where no one is left."""
     kept = shares(budget, eps_mins)
     total = budget.expect_above_each(_FACTORS[rule], eps_mins)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -132,7 +132,7 @@ def thresholds(epsilon: BudgetDistribution | Any, eps_mins: Iterable[float] | No
     Returns
     -------
     DataFrame
-        Columns eps_min, p0, v_l, v_b, in the given order; V is infinite where nobody is left. ``attrs`` holds under
+        Columns eps_min, p0, v_l, v_b, in the given order; V is infinite where no one is left. ``attrs`` holds under
         "recommended" the best thresholds for "v_l" and "v_b".
 
     Raises

@@ -19,7 +19,7 @@ def test_the_pictures_and_the_table_show_the_scores(key):
     assert wanted["title"][0] in words(screen)
     table = visit("benchmark", promise=key, along="table").dataframe[0].value
     assert list(table["Policy"]) == list(wanted["title"])
-    if len(wanted) == 1:  # nobody to compare with
+    if len(wanted) == 1:  # no one to compare with
         assert "has no score" in words(screen) and not charts_of(screen)
         return
     assert list(table["Score"]) == pytest.approx(list(wanted["factor"]))

@@ -33,7 +33,7 @@ def drawn(figure):
 def test_no_bound_is_on_the_wrong_side_in_a_default_view(name):
     result = shown(name)
     view = result.experiment.view
-    assert not view.shapes and not view.worst_case  # what a preset does not ask for, nobody sees
+    assert not view.shapes and not view.worst_case  # what a preset does not ask for, no one sees
     visible = [number for number in range(len(result.experiment.lines)) if number not in view.hidden]
     # private: this is what is tested
     for bound, values, lines in charts._bounds_of(result, visible):

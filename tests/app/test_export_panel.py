@@ -96,7 +96,7 @@ def test_a_run_that_ends_while_the_page_is_drawn_is_not_offered_again(monkeypatc
         looked.append(run.thread.join())
         return len(looked) == 1
 
-    screen = on.look(on.visit(lines=LINES, seed="41", **on.SMALL), "Download")  # what nobody has computed
+    screen = on.look(on.visit(lines=LINES, seed="41", **on.SMALL), "Download")  # what no one has computed
     monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)  # so that the lesson is a run of its own, however short
     monkeypatch.setattr(background.Run, "alive", property(alive))
     screen.button(key="take-along-explore").click()

@@ -481,7 +481,7 @@ def test_a_step_can_be_read_by_a_fifteen_year_old(step: Step) -> None:
 
 
 def test_the_back_button_returns_to_the_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also after a guess, which draws a slider that was not there before: nobody has moved it."""
+    """Also after a guess, which draws a slider that was not there before: no one has moved it."""
     monkeypatch.setattr(state, "SETTLE_SECONDS", 0.0)
     screen = at_step(5)
     screen.button(key="learn-next-above").click()

@@ -75,7 +75,7 @@ def test_no_page_keeps_its_turn_for_long(monkeypatch: pytest.MonkeyPatch) -> Non
         with page_lock.drawing():
             begun.set()
             assert may_end.wait(SECONDS)
-            with page_lock.computing():  # gives nothing away: by now the turn is somebody else's
+            with page_lock.computing():  # gives nothing away: by now the turn is someone else's
                 pass
         ended.set()
 

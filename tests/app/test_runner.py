@@ -296,7 +296,7 @@ def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
 ) -> None:
     monkeypatch.setenv("LAB_MAX_RUNS", "1")
     go = threading.Event()
-    with scheduler.MIDDLE.admit(1, go.is_set), scheduler.LONG.admit(1, go.is_set):  # somebody else's run
+    with scheduler.MIDDLE.admit(1, go.is_set), scheduler.LONG.admit(1, go.is_set):  # someone else's run
         screen = on.visit(seed="117", **EXPENSIVE)
         press(screen, "Run")
         run = screen.session_state["run-main"]

@@ -189,7 +189,7 @@ def test_no_path_of_a_link_is_opened(name: str) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# What reaches everybody
+# What reaches everyone
 
 
 def test_reading_aloud_tells_beginning_and_end_of_every_curve() -> None:

@@ -1,4 +1,4 @@
-"""Equal pictures are drawn once, and a visitor's own file is shared with nobody."""
+"""Equal pictures are drawn once, and a visitor's own file is shared with no one."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_whoever_asks_while_it_is_made_waits_for_it() -> None:
     for thread in threads:
         thread.start()
     assert begun.wait(30)
-    assert memory.kept("b", lambda: "another", len) == "another"  # nobody else waits
+    assert memory.kept("b", lambda: "another", len) == "another"  # no one else waits
     may_end.set()
     for thread in threads:
         thread.join(30)

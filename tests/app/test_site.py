@@ -1,4 +1,4 @@
-"""The lab as plain files: links lead somewhere, nobody else is asked, no script is needed, pages are small."""
+"""The lab as plain files: links lead somewhere, no one else is asked, no script is needed, pages are small."""
 
 from __future__ import annotations
 

@@ -640,7 +640,7 @@ def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
 
 def test_users_until_a_decision_are_searched_once_for_all_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
     first = on.visit("your-numbers", **QUICK)
-    monkeypatch.setattr(until, "RollOutStudy", None)  # nobody needs to build one
+    monkeypatch.setattr(until, "RollOutStudy", None)  # no one needs to build one
     assert _times(on.arrive("your-numbers", **QUICK)) == _times(first)
 
 

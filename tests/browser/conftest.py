@@ -74,7 +74,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 @pytest.fixture
 def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor]]:
-    """A function that lets a visitor (with a browser profile that nobody else has meanwhile) open a path.
+    """A function that lets a visitor (with a browser profile that no one else has meanwhile) open a path.
 
     Errors fail the test, and so does what no page may do: ask another host for anything, or put trouble into the log.
     """

@@ -185,7 +185,7 @@ def test_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
         button(second, "Run").click()
         second.sees("waiting for its turn")
         first.leave()
-        # Its turn comes only when the server has seen that nobody waits for the first run any more.
+        # Its turn comes only when the server has seen that no one waits for the first run any more.
         expect(second.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
         button(second, "Cancel").click()
         expect(button(second, "Run")).to_be_visible()

@@ -90,14 +90,14 @@ def test_a_lecture(visits: Visits, dark: bool) -> None:
         press(phone, f"learn-{STEP.name}-guess-1")
         expect(phone.tab.get_by_test_id("stAlert")).to_be_visible()
         assert phone.main().evaluate("main => main.scrollWidth <= main.clientWidth")
-    expect(count).to_have_text("3")  # nobody touched the board
+    expect(count).to_have_text("3")  # no one touched the board
     teacher.tab.reload()
     expect(count).to_have_text("3")
     asks(teacher)
     teacher.tab.keyboard.press("r")
     expect(teacher.element("class-guesses").locator(".main-svg").first).to_be_visible()
     picture_fills_the_window(teacher, 720)
-    for phone in phones:  # nobody touched them
+    for phone in phones:  # no one touched them
         phone.sees(STEP.so)
     elsewhere = visits(f"/teach?class={code}&key={key}&controls=off", width=1280, dark=dark)
     expect(elsewhere.element("class-guesses").locator(".main-svg").first).to_be_visible()

@@ -1,4 +1,4 @@
-"""Everybody can use it: on a phone, by keyboard, by screen reader, in light and dark, without motion, embedded."""
+"""Everyone can use it: on a phone, by keyboard, by screen reader, in light and dark, without motion, embedded."""
 
 from __future__ import annotations
 

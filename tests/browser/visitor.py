@@ -98,7 +98,7 @@ class Profiles:
         return Profile(self._browser, options)
 
     def take(self, options: dict[str, Any]) -> Profile:
-        """A profile of this kind that nobody uses now."""
+        """A profile of this kind that no one uses now."""
         found = next((profile for profile in self._free if profile.options == options), None)
         if found is None:
             return self.new(options)
@@ -112,7 +112,7 @@ class Profiles:
 
 
 class Visitor:
-    """Somebody with one browser profile and one tab; ``new``: with one that has seen nothing yet."""
+    """Someone with one browser profile and one tab; ``new``: with one that has seen nothing yet."""
 
     def __init__(
         self,

@@ -416,7 +416,7 @@ def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, vectori
     entry, instance = experiment.lines[0].entry, experiment.setups[0]
     if (
         name not in EPOCHS and entry.cost(instance) < 0.1
-    ):  # played in bulk: done before anybody can look, unless rewards take their time
+    ):  # played in bulk: done before anyone can look, unless rewards take their time
         experiment = experiment.with_changes(arms=[{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}])
         instance = experiment.setups[0]
     assert_left_free(entry, instance)

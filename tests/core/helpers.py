@@ -162,7 +162,7 @@ def line_of(name: str, epsilon=None, horizon: int = 100_000, structure: str = "s
 
 
 def fixed(epsilon: float) -> dict:
-    """The same budget for everybody."""
+    """The same budget for everyone."""
     return {"kind": "fixed", "value": epsilon}
 
 

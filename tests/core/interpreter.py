@@ -17,7 +17,7 @@ def assert_left_free(entry: Policy, instance: RunSetup) -> None:
     """While a kernel plays, this thread goes on: it sees that steps were taken, and its stop is heard before the end.
 
     Where a kernel holds the lock, this thread sees no step before the end, and a stop that was asked for afterwards is
-    heard by nobody, however fast the machine is. The instance must be too long to be played to its end (horizon 10^8 or
+    heard by no one, however fast the machine is. The instance must be too long to be played to its end (horizon 10^8 or
     more).
     """
     entry.play(instance, streams(0, 0, 1), np.array([1, 10]), Signal())  # compiled first

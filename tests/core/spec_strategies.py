@@ -144,7 +144,7 @@ views = st.fixed_dictionaries(
 
 @st.composite
 def specs(draw: st.DrawFn) -> Document:
-    """Whole documents, valid by construction (up to thresholds that leave nobody, which are very unlikely)."""
+    """Whole documents, valid by construction (up to thresholds that leave no one, which are very unlikely)."""
     arm_documents = draw(any_arms)
     laws = [rewards.DISTRIBUTIONS[each["kind"]].model_validate(each) for each in arm_documents]
     single = rewards.expand(tuple(laws))

@@ -171,7 +171,7 @@ def test_two_equal_policies_are_hardly_ever_clearly_best():
         assert clearly_best(noisy, np.full(noisy.shape, 2.0)).any(axis=0).mean() <= 0.055
     apart = clearly_best(np.array([[100.0], [120.0]]), np.full((2, 1), 2.0))
     assert apart.tolist() == [[True], [False]]
-    assert not clearly_best(np.array([[100.0]]), np.array([[2.0]])).any()  # nobody to compare with
+    assert not clearly_best(np.array([[100.0]]), np.array([[2.0]])).any()  # no one to compare with
 
 
 def noisy_rows(policies: int, generator: np.random.Generator) -> pd.DataFrame:

@@ -100,7 +100,7 @@ def test_limits_and_order():
         local = [time_bounds(arms, 0.1, "local", epsilon)[1] for epsilon in (0.01, 0.02, 1000.0)]
         assert local[0].time / local[1].time == pytest.approx(4, rel=1e-3)  # 1 / epsilon^2
         assert local[2].time == pytest.approx(plain, rel=1e-9)
-        for epsilon in (0.01, 1.0):  # who trusts nobody cannot be faster than a curator
+        for epsilon in (0.01, 1.0):  # who trusts no one cannot be faster than a curator
             curator, trustless = (time_bounds(arms, 0.1, trust, epsilon) for trust in ("central", "local"))
             assert trustless[1].users >= curator[1].users >= curator[2].users * (1 - 1e-9)
             assert curator[1].users >= curator[0].users * (1 - 1e-9)

@@ -104,7 +104,7 @@ def test_budgets_that_differ_leave_out_who_needs_one_budget() -> None:
     for candidate in candidates(question, "local"):
         assert candidate.lines[0].epsilon == question.epsilon
         assert isinstance(candidate.lines[0].params["eps_min"], float)  # found without the process-wide memory
-    assert names(question, "central") == names(question, "local")  # who trusts a curator may trust nobody
+    assert names(question, "central") == names(question, "local")  # who trusts a curator may trust no one
 
 
 def test_amounts_are_asked_of_those_who_take_them_and_a_question_for_nobody_is_refused() -> None:

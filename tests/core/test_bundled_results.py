@@ -71,7 +71,7 @@ def test_a_file_that_is_missing_or_damaged_costs_time_only(tmp_path, content, re
         path.write_bytes(content)
     found = bundled_results.open_shipped(path)
     assert found is None
-    broken = bundled_results.Beforehand(path, "made by nobody")
+    broken = bundled_results.Beforehand(path, "made by no one")
     result = simulate(experiment_of(), store=memory(broken))
     assert numbers(result) == reference and result.bundled_results == ""
 

@@ -229,7 +229,7 @@ def test_a_roll_out_plans_with_cut_rewards_and_loses_uncut_ones():
     sizes = [size.users_per_option for size in question.sizes]
     assert sizes == [alone.sizes[0].users_per_option, *(size.users_per_option for size in seen.sizes[1:])]
     assert plain.times.wrong_share <= 0.1 and local.times.wrong_share >= 0.9 <= central.times.wrong_share
-    for row in (local, central):  # the test finds the wrong one, too, and shows it to everybody
+    for row in (local, central):  # the test finds the wrong one, too, and shows it to everyone
         assert row.test_users < users and row.lost_by_test.mean() > 0.9 * 0.08 * (users - row.test_users)
         assert row.lost_by_search.mean() > 0.9 * 0.08 * (users - row.times.mean_users)
     assert plain.lost_by_search.mean() < local.lost_by_search.mean()

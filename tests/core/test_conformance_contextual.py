@@ -49,7 +49,7 @@ THETAS = [[0.9, 0.0], [0.3, 0.6], [-0.2, 0.1], [0.0, -0.8]]
 @EVERY
 @pytest.mark.parametrize("users", ["prices", "parameters"])
 def test_the_order_of_the_arms_decides_nothing(name, users):
-    """Arms that differ for everybody, listed forwards and backwards, 80 trials each: within 3.5 standard errors."""
+    """Arms that differ for everyone, listed forwards and backwards, 80 trials each: within 3.5 standard errors."""
     finals = []
     for seed, step in ((1, 1), (2, -1)):
         if users == "prices":

@@ -45,7 +45,7 @@ def test_nodes_add_up_to_exactly_the_items_that_came(base, horizon):
 
 
 def chosen(released, number):
-    """An item in [0, 1] that somebody chooses who has seen all sums so far, and may be out for trouble."""
+    """An item in [0, 1] that someone chooses who has seen all sums so far, and may be out for trouble."""
     return (sum(math.floor(8 * released_sum) for released_sum in released) + number) % 5 / 4
 
 

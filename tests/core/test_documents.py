@@ -109,7 +109,7 @@ def test_a_policy_of_ones_own_file_is_played_by_the_command_line(command, guide,
 
     there = played("--policy", str(tmp_path / "own.py"))
     assert there.returncode == 0 and there.stdout.count("\n") > 10
-    assert played().returncode == 2  # nobody else has it
+    assert played().returncode == 2  # no one else has it
 
 
 @pytest.mark.parametrize(

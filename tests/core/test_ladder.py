@@ -218,7 +218,7 @@ def counts(truths, noisy):
 
 
 def by_enumeration(noisy, users, epsilon):
-    """The real delta of the count, over all neighbouring batches of bits: nobody is told who is noisy."""
+    """The real delta of the count, over all neighbouring batches of bits: no one is told who is noisy."""
     worst = 0.0
     for ones in range(users):
         others = [1] * ones + [0] * (users - 1 - ones)
@@ -264,7 +264,7 @@ def test_the_hand_check_of_noisy_users():
 
 @pytest.mark.parametrize("accounting_word", ["tight", "paper"])
 def test_no_batch_is_released_with_a_weaker_promise(accounting_word):
-    """Whatever its size: the account keeps delta, and the local mechanism is where nobody can hide."""
+    """Whatever its size: the account keeps delta, and the local mechanism is where no one can hide."""
     for epsilon in (0.01, 0.1, 1.0, 5.0, 20.0):
         for users in (1, 2, 4, 16, 64, 1024, 4**8, 4**14):
             noisy = shuffled_bits.noisy_share(users, epsilon, 1e-6, accounting_word)

@@ -393,7 +393,7 @@ def test_every_statement_can_be_judged_and_speaks_plainly(figure):
         assert verdict.says.endswith(".") and verdict.measured
         assert (verdict.held == "not checked") == (claim.kind == "unchecked")
         assert verdict.detail or claim.kind == "unchecked"
-        assert (verdict.test is None) == (claim.kind in ("unchecked", "noise"))  # which nobody plays
+        assert (verdict.test is None) == (claim.kind in ("unchecked", "noise"))  # which no one plays
         assert [other.held == "not checked" for _, other in verdict.readings] == [False] * len(claim.readings)
 
 

@@ -183,7 +183,7 @@ LDP, CURATOR = {"policy": "heldp-ucb-bs", "epsilon": FIXED}, {"policy": "dp-ucb"
         ((UCB, LDP, CURATOR), (9, 1, 2), True),
         ((UCB, LDP, CURATOR), (9, 2, 1), False),
         ((LDP, CURATOR, CURATOR), (3, 4, 2), False),  # less than one of two curators
-        ((UCB, LDP), (9, 1), False),  # nobody to compare with
+        ((UCB, LDP), (9, 1), False),  # no one to compare with
         ((LDP, {**CURATOR, "epsilon": {"kind": "fixed", "value": 2.0}}), (1, 2), False),  # other budgets
     ],
 )

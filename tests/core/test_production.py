@@ -72,7 +72,7 @@ def test_randomised_response_never_costs_more_than_its_budget(epsilon):
 
 
 def test_the_draws_of_the_programs_are_those_of_our_mechanisms():
-    """By their means and spreads, within five standard errors of draws that nobody can repeat."""
+    """By their means and spreads, within five standard errors of draws that no one can repeat."""
     draws = 1000
 
     def near(numbers, mean, sd):

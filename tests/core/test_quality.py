@@ -1,4 +1,4 @@
-"""Lint, format, types, doctests and version ranges: checked with the tests, so that nobody has to remember them."""
+"""Lint, format, types, doctests and version ranges: checked with the tests, so that no one has to remember them."""
 
 import doctest
 import importlib

@@ -248,7 +248,7 @@ def test_sentences_and_decimals_are_no_dotted_names() -> None:
     numbers = ", ".join(["0.5"] * 500)
     text = f'note = "{note[:500]}"\n[[arms]]\nkind = "empirical"\nvalues = [{numbers}]\n'
     with refused("lines[0].policy"):  # of what was read; a dotted name would be refused before
-        parse(text + '[[lines]]\npolicy = "nobody"', "toml")
+        parse(text + '[[lines]]\npolicy = "no one"', "toml")
 
 
 @pytest.mark.parametrize("cell", ["0.5", "1e300", "12.5", "nan", "-inf", "x"])

@@ -121,7 +121,7 @@ def entered(queue: Scheduler, job: Job, order: list, name: str, count: int) -> t
 def test_long_runs_take_turns_and_short_ones_go_in_order_of_arrival(fair):
     queue, order = Scheduler("test", fair), []
     with queue.admit(9, never) as guard, queue.admit(9, never) as a, queue.admit(9, never) as b:
-        with queue.worker(guard, 0.0, 1):  # all wait until everybody is there
+        with queue.worker(guard, 0.0, 1):  # all wait until everyone is there
             threads = [entered(queue, job, order, name, 4) for job, name in ((b, "b"), (a, "a"))]
             wait_for(lambda: a.waiting == b.waiting == 1)
         for thread in threads:

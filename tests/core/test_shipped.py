@@ -104,7 +104,7 @@ def test_an_edit_that_changes_no_number_outdates_nothing(small, monkeypatch, cap
     assert served() and shipped.unverified() == ({}, [])
     edited(monkeypatch, renamed)
     assert list(shipped.unverified()[0]) == [NAME] and len(shipped.unknown_blocks()) == 1
-    assert not served()  # as long as nobody has compared
+    assert not served()  # as long as no one has compared
     capsys.readouterr()
     assert shipped.main() == 0 and capsys.readouterr().out == ""
     assert shipped.unverified() == ({}, []) and shipped.unknown_blocks() == {} and served()

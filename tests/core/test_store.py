@@ -176,7 +176,7 @@ def test_a_damaged_byte_anywhere_costs_only_time(path):
         for key, block in blocks.items():
             assert all(same(found, block) for _, found in store.get(key, 2)), place
         kept = [store.put("new", 0, blocks["key"]) for _ in range(2)]  # the first one may have met the damage
-        if place != 18:  # there SQLite takes the file for one of a later version, which nobody may write to
+        if place != 18:  # there SQLite takes the file for one of a later version, which no one may write to
             assert store.on_disk and kept[-1] and same(dict(store.get("new", 2))[0], blocks["key"]), place
         store.close()
 
@@ -485,7 +485,7 @@ def test_a_full_disk_costs_time_only(path):
     assert store.on_disk
     assert len(store.get("before", 5)) == 1
     assert store.get("key 9", 500) == []
-    database_of(store).execute("PRAGMA max_page_count = 100000")  # somebody made room
+    database_of(store).execute("PRAGMA max_page_count = 100000")  # someone made room
     store.put("key 9", 0, block_of(500, 9))
     ((_, found),) = store.get("key 9", 500)
     assert same(found, block_of(500, 9))

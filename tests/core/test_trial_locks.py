@@ -54,7 +54,7 @@ def other(tmp_path):
 
 
 def waiting(looks):
-    """A stop that is never asked for, and an event that is set once somebody has looked at it so often."""
+    """A stop that is never asked for, and an event that is set once someone has looked at it so often."""
     seen, count = threading.Event(), [0]
 
     def stopped():

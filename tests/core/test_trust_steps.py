@@ -112,7 +112,7 @@ def test_steps_of_a_real_run_add_up():
 
 
 def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses_less():
-    """Line 2 trusts nobody, 1 and 3 a curator, 0 and 4 have no privacy."""
+    """Line 2 trusts no one, 1 and 3 a curator, 0 and 4 have no privacy."""
     result = result_of([[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]])
     assert standing(result) == {2: 2, 1: 2, 0: 4}
     found = steps(result)

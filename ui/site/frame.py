@@ -79,5 +79,5 @@ def document(title: str, body: str, pictures: str, above: str = "") -> str:
 <body>{above}<main><h1>{escape(title)}</h1>
 {body}
 </main><footer class="quiet">Private Bandit Lab simulates private learning. It is not a privacy product and protects
-nobody's data.</footer></body></html>
+no one's data.</footer></body></html>
 """

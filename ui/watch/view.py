@@ -70,7 +70,7 @@ def panel(experiment: Experiment, key: str, first: int = 0) -> None:
 
 
 def fold(title: str, experiment: Experiment, key: str, first: int = 0) -> None:
-    """`panel` in a fold, whose frames are made when somebody opens it."""
+    """`panel` in a fold, whose frames are made when someone opens it."""
     opened = st.expander(title, icon=":material/play_circle:", key=f"{key}-fold", on_change="rerun")
     if opened.open:
         with opened:

@@ -1,4 +1,4 @@
-"""One erratum: what is printed, what should stand there, and a check that anybody can run and that can fail."""
+"""One erratum: what is printed, what should stand there, and a check that anyone can run and that can fail."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ POLICY = Policy(
     name="dist-linucb",
     title="LinUCB on secure sums",
     paper=f"after {jdp_linucb.SHARIFF} and Chowdhury, Zhou 2023",
-    summary="LinUCB on sums of growing batches, whose users each add a pinch of noise to sums that nobody can read in "
+    summary="LinUCB on sums of growing batches, whose users each add a pinch of noise to sums that no one can read in "
     "parts.",
     privacy="distributed",
     guarantee_words="(epsilon, delta)-distributed DP for features, choice and reward of every user",

@@ -1,6 +1,6 @@
 """Greedy least squares on private sums of a trusted curator: the sums of `jdp_linucb`, without optimism.
 
-V = G + W_i + (ridge + 2 shift s_i sqrt(d)) I, s_i being the noise of release i, and everybody gets the arm with the
+V = G + W_i + (ridge + 2 shift s_i sqrt(d)) I, s_i being the noise of release i, and everyone gets the arm with the
 largest x . theta. Guarantee: (epsilon, delta)-joint DP, as for `jdp_linucb`; it depends on no arm that is played.
 
 Of regret nothing is proved here with constants. Where the users' own variety explores (the smallest eigenvalue of E x

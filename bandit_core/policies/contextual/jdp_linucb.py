@@ -451,7 +451,7 @@ POLICY = Policy(
     name="jdp-linucb",
     title="JDP-LinUCB",
     summary="LinUCB on sums to which a trusted curator adds noise: your arm may depend on your own features, and shows "
-    "almost nothing of anybody else's.",
+    "almost nothing of anyone else's.",
     parameters=LinUCBParameters,
     bounds=contextual.joint_private,
     prepare=_prepare,

@@ -139,7 +139,7 @@ def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visit
     add_shared(known.sums, model, reward)
     if t <= numbers.warm_up:
         owed[model] += 1.0
-    else:  # those who were not chosen release noisy zeros, so that nobody sees who was
+    else:  # those who were not chosen release noisy zeros, so that no one sees who was
         for i in range(owed.shape[0]):
             owed[i] += 1.0
     if t >= known.due[0] or t == numbers.warm_up:
@@ -200,7 +200,7 @@ POLICY = Policy(
     name="ldp-ols",
     title="LDP-OLS",
     paper=family.HAN,
-    summary="Users send noisy sums for least squares; everybody plays what looks best under the common estimate.",
+    summary="Users send noisy sums for least squares; everyone plays what looks best under the common estimate.",
     privacy="local",
     guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
     epsilon="one",

@@ -3,7 +3,7 @@
 A line of an experiment plays to a horizon that is the same for all, and its result are curves; these end at times of
 their own, and their result are these times and how often the recommendation is wrong. So they have a description, a
 registry and a study (`bandit_core.studies.best_arm`) beside those of the others, not flags in them. What they are as
-lines, a search and then its recommendation for everybody else, is `bandit_core.policies.search_then_commit`.
+lines, a search and then its recommendation for everyone else, is `bandit_core.policies.search_then_commit`.
 """
 
 from __future__ import annotations

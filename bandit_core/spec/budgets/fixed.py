@@ -14,7 +14,7 @@ from bandit_core.spec.field_types import Number
 class Fixed(BudgetDistribution):
     """Every user has the same budget."""
 
-    words: ClassVar[str] = "the same for everybody"
+    words: ClassVar[str] = "the same for everyone"
     example: ClassVar[str] = "2"
     nats: ClassVar[tuple[str, ...]] = ("value",)
     code: ClassVar[int] = FIXED

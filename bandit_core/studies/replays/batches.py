@@ -276,7 +276,7 @@ class LazyPosterior(Lazy):
 
 
 class ABTest(Batches):
-    """`kernels.explore_commit`: a test in turns, then the arm with the largest mean; after the test nobody is asked."""
+    """`kernels.explore_commit`: a test in turns, then the arm with the largest mean; after the test no one is asked."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -1,4 +1,4 @@
-"""Replay of a search for the best arm, and of what everybody gets once it has ended."""
+"""Replay of a search for the best arm, and of what everyone gets once it has ended."""
 
 from __future__ import annotations
 
