@@ -12,7 +12,7 @@ from ui import decision_times
 
 
 def _tables(screen: on.AppTest) -> list:
-    return [each.value for each in screen.dataframe if "wrong (95 % limits)" in each.value.columns]
+    return [each.value for each in screen.dataframe if "wrong (95% limits)" in each.value.columns]
 
 
 def test_explore_tells_when_each_search_ends_and_nothing_where_none_does() -> None:

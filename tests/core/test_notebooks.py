@@ -39,9 +39,9 @@ def played() -> dict[str, dict[str, Any]]:
 
 def test_the_lecture_shows_that_privacy_costs_more_the_more_of_it_there_is(played: dict[str, dict[str, Any]]) -> None:
     prices = played["lecturer"]["prices"]
-    assert list(prices.columns) == ["trusting a curator", "trusting nobody"]
-    assert prices["trusting nobody"].is_monotonic_decreasing
-    assert (prices["trusting nobody"] > prices["trusting a curator"]).tolist() == [True, True, True, True, False]
+    assert list(prices.columns) == ["trusting a curator", "trusting no one"]
+    assert prices["trusting no one"].is_monotonic_decreasing
+    assert (prices["trusting no one"] > prices["trusting a curator"]).tolist() == [True, True, True, True, False]
     assert "controls=off" in played["lecturer"]["link"]
 
 
