@@ -122,7 +122,7 @@ def noise(state: np.ndarray, trial: int, scale: float) -> float:
 
 
 @inline_loop
-def play_batches(  # noqa: PLR0913 (three pieces, their two records, and what every kernel is called with)
+def play_lazily(  # noqa: PLR0913 (three pieces, their two records, and what every kernel is called with)
     clear: Callable[..., None],
     choose: Callable[..., tuple[int, int]],
     release: Callable[..., None],

@@ -30,7 +30,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import device_function, inlined, kernel
 from bandit_core.kernels import lazy_updates
-from bandit_core.kernels.batches import play_batches
+from bandit_core.kernels.batches import play_lazily
 from bandit_core.kernels.beta_blocks import seed_draws
 from bandit_core.kernels.lazy_updates import Schedule
 from bandit_core.kernels.posterior import (
@@ -189,4 +189,4 @@ def thompson(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Sched
     """Play one trial per row of ``state``; lazily released means, the largest draw at every step."""
     number = rewards.table.shape[0]
     known = State(lazy_updates.room(number), room(number), np.zeros(3, np.int64))
-    play_batches(_clear, choose, _release, schedule, known, state, rewards, at_once, record)
+    play_lazily(_clear, choose, _release, schedule, known, state, rewards, at_once, record)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
-from bandit_core.kernels.batches import fresh_sum, noise, play_batches
+from bandit_core.kernels.batches import fresh_sum, noise, play_lazily
 from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.model import Record
 
@@ -153,4 +153,4 @@ def room(arms: int) -> State:
 def by_index(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
     """Play one trial per row of ``state``: after ``first`` pulls of each arm in turns always the largest index."""
     known = room(rewards.table.shape[0])
-    play_batches(clear, _choose, count_pulls, schedule, known, state, rewards, at_once, record)
+    play_lazily(clear, _choose, count_pulls, schedule, known, state, rewards, at_once, record)
