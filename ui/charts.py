@@ -185,6 +185,7 @@ def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours
 NUMBERS = ",~r"  # ticks as people write them: 0.0001 and 20,000, never 100µ
 AMOUNTS = {"tickformat": NUMBERS}
 USERS = {"exponentformat": "B"}  # how many there are: 1000, 10k, 1M, 1B
+FEW_USERS = 1_000_000  # whose numbers have room at an axis when they are written in full
 USERS_LOG = {"type": "log", "dtick": 1, **USERS}
 
 
@@ -329,7 +330,8 @@ def regret_chart(
     ends = np.array([since, max(2 * since, result.times[-1])])
     decades = np.log10(ends)
     steps = {**USERS_LOG, "range": decades} if view.x == "log" else {"type": "linear", **USERS, "range": ends}
-    figure.update_xaxes(title="users so far", **steps)
+    as_amounts = AMOUNTS if ends[1] <= FEW_USERS else {}  # so that both axes write 1,000
+    figure.update_xaxes(title="users so far", **steps, **as_amounts)
     figure.update_yaxes(
         title=QUANTITY_WORDS[view.quantity], type=view.y, range=(low, high), **ticks(view.y == "log", low, high)
     )
