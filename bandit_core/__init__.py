@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     from bandit_core.experiments.links import address
     from bandit_core.experiments.presets import load_preset, preset_names
     from bandit_core.export.page import lesson
+    from bandit_core.kernels.batch_rule import BatchRule
+    from bandit_core.kernels.play import Rule
     from bandit_core.literature.claims import verdicts
     from bandit_core.literature.errata import errata
     from bandit_core.literature.papers import figures, papers
     from bandit_core.literature.reproductions import load as load_shipped
     from bandit_core.literature.reproductions import reproduce
+    from bandit_core.policies import load_policy
     from bandit_core.policies.stopping import stopping_policies
     from bandit_core.simulation.engine import simulate
     from bandit_core.simulation.summaries import summaries
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from bandit_core.studies.business_case import typed_arms
     from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
+    from bandit_core.studies.policy_check import check_policy
     from bandit_core.studies.price import price
     from bandit_core.studies.production import build
     from bandit_core.studies.study import StudyResult, study
@@ -57,9 +61,11 @@ if TYPE_CHECKING:
 
 _LATER = {  # the same, for use: name -> module, or module:its name there
     "AuditResult": "auditing.auditor",
+    "BatchRule": "kernels.batch_rule",
     "BestSearch": "studies.goal_search",
     "Goal": "studies.goal_search",
     "Question": "studies.best_method",
+    "Rule": "kernels.play",
     "StoppingResult": "studies.best_arm",
     "StoppingSpec": "studies.best_arm",
     "StoppingStudy": "studies.best_arm",
@@ -71,6 +77,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "best_methods": "studies.best_method",
     "bounds": "experiments.curves",
     "build": "studies.production",
+    "check_policy": "studies.policy_check",
     "composed": "studies.accounts",
     "decide": "studies.decisions",
     "errata": "literature.errata",
@@ -79,6 +86,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "frontier": "studies.tradeoff",
     "lending_document": "data.lending",
     "lesson": "export.page",
+    "load_policy": "policies",
     "load_preset": "experiments.presets",
     "load_shipped": "literature.reproductions:load",
     "papers": "literature.papers",
@@ -110,12 +118,14 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
 
 __all__ = [
     "AuditResult",
+    "BatchRule",
     "BestSearch",
     "Experiment",
     "Goal",
     "InputError",
     "Question",
     "Result",
+    "Rule",
     "Simulation",
     "StoppingResult",
     "StoppingSpec",
@@ -128,6 +138,7 @@ __all__ = [
     "best_methods",
     "bounds",
     "build",
+    "check_policy",
     "composed",
     "decide",
     "errata",
@@ -136,6 +147,7 @@ __all__ = [
     "frontier",
     "lending_document",
     "lesson",
+    "load_policy",
     "load_preset",
     "load_shipped",
     "papers",
@@ -176,4 +188,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)

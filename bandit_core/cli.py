@@ -88,22 +88,12 @@ def _document(spec: str) -> Any:
 
 def _experiment(options: argparse.Namespace) -> Experiment:
     """The experiment that SPEC names, with ``--horizon``, ``--trials`` and ``--seed`` put in."""
-    _added(getattr(options, "policy", None))
     from bandit_core.experiments.experiment import Experiment
 
     experiment = Experiment.model_validate(_document(options.spec))
     chosen = {name: getattr(options, name, None) for name in ("horizon", "trials", "seed")}
     changes = {name: notation.read_number(text) for name, text in chosen.items() if text is not None}
     return experiment.with_changes(**changes) if changes else experiment
-
-
-def _added(files: list[str] | None) -> list[str]:
-    """Run files with policies, and say which they are."""
-    if not files:
-        return []
-    from bandit_core.policies import add_file
-
-    return [name for file in files for name in add_file(Path(file))]
 
 
 def _jobs(text: str | None) -> int | None:
@@ -359,11 +349,11 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 def _benchmark(options: argparse.Namespace) -> int:
     frames.check(options.out)
-    jobs, added = _jobs(options.jobs), _added(options.policy)
+    jobs = _jobs(options.jobs)
     from bandit_core.studies import benchmark, benchmark_table
     from bandit_core.studies.benchmark_scores import all_scores
 
-    names = [*options.names, *added]
+    names = [*options.names, *options.added]
     wanted = benchmark.named(names) if names or options.play else []
     rows = benchmark.load() if names or not options.play else None
     for place, policy in enumerate(wanted, 1):
@@ -422,6 +412,14 @@ def _check(options: argparse.Namespace) -> int:
     _experiment(options)
     print("ok")
     return DONE
+
+
+def _check_policy(options: argparse.Namespace) -> int:
+    from bandit_core.studies.policy_check import check_policy
+
+    found = [each for file in options.files for each in check_policy(Path(file))]
+    print(*found, sep="\n")
+    return BAD_INPUT if any(each.holds is False for each in found) else DONE
 
 
 def _link(options: argparse.Namespace) -> int:
@@ -484,6 +482,8 @@ def _parser() -> argparse.ArgumentParser:
         options.set_defaults(act=act)
         if spec:
             options.add_argument("spec", metavar="SPEC", help=_SPEC_HELP)
+        if spec or name in ("export", "study", "benchmark", "list"):
+            options.add_argument("--policy", metavar="FILE", action="append", help="run a Python file with a policy")
         if out:
             options.add_argument(
                 "--out",
@@ -510,7 +510,6 @@ def _parser() -> argparse.ArgumentParser:
         for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
             simulated.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
         simulated.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-        simulated.add_argument("--policy", metavar="FILE", action="append", help="run this Python file with a policy")
     sweep.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
     sweep.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
     study = command("study", _study, "play every combination of what a file varies", spec=False, out=True)
@@ -562,6 +561,8 @@ def _other_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
     _site_options(command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False))
     command("check", _check, "print ok, or every error of a spec")
+    checked = command("check-policy", _check_policy, "say what holds of the policies in a Python file", spec=False)
+    checked.add_argument("files", metavar="FILE", nargs="+", help="a Python file that ends in POLICY = Policy(...)")
     link = command("link", _link, "print the address that opens this picture")
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
     errata = command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
@@ -579,6 +580,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     try:
         options = _parser().parse_args(argv)
+        options.added = command_options.load_files(options)
         code: int | None = options.act(options)
         sys.stdout.flush()
         return code or DONE

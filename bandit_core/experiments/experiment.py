@@ -6,7 +6,6 @@ here, at the border, and nowhere else; every problem is reported at once, each w
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import tomllib
@@ -21,7 +20,7 @@ import pydantic
 from pydantic import Field, StrictBool
 
 from bandit_core.model import Parameters, Policy, RunSetup
-from bandit_core.policies import registry
+from bandit_core.policies import registry, unknown_policy
 from bandit_core.policies.visits import SMALLEST_DELTA, delta_of_one, part_of_one, why_not_tight
 from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
@@ -405,9 +404,7 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
         here = ("lines", number)
         policy = registry().get(raw["policy"])
         if policy is None:
-            near = difflib.get_close_matches(raw["policy"], registry(), n=3, cutoff=0.5)
-            others = f"did you mean {' or '.join(near)}?" if near else f"allowed: {', '.join(registry())}"
-            issues.append(Issue(f"lines[{number}].policy", raw["policy"], f"no such policy; {others}"))
+            issues.append(Issue(f"lines[{number}].policy", raw["policy"], unknown_policy(raw["policy"])))
             continue
         params = raw.get("params", {})
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from bandit_core.export import frames
+from bandit_core.policies import load_policy
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
 
@@ -18,6 +20,12 @@ PRICE_NUMBERS = {
     "zone": ("0", "PERCENT", "options that are worse than the best by this at most count as equally good in tests"),
     "seed": ("0", "S", "of the streams"),
 }
+
+
+def load_files(options: argparse.Namespace) -> list[str]:
+    """The names of the policies in the files of ``--policy``, for a command that takes them."""
+    files = getattr(options, "policy", None)
+    return [name for file in files for name in load_policy(Path(file))] if isinstance(files, list) else []
 
 
 def price(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +57,6 @@ def benchmark(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "names", metavar="NAME", nargs="*", help="policies to play anew; without them what ships is read"
     )
-    parser.add_argument("--policy", metavar="FILE", action="append", help="run this Python file, and play its policies")
     parser.add_argument("--play", action="store_true", help="play every policy anew, and read nothing that ships")
     parser.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
     parser.add_argument(

@@ -1,44 +1,57 @@
 """The registry: every module here, or in `contextual`, with ``POLICY`` (or ``POLICIES``) is found by itself.
 
 Other installed packages offer policies by entry points of the group `GROUP`; each names a `Policy`, or several. A file
-on one's own machine is added by `add_file`, which only the command line calls: it runs what the file says.
+on one's own machine is added by `load_policy`, which only the command line and users of the library call: it runs what
+the file says. A guarantee from elsewhere for which no releases are listed is shown as `CLAIMED`.
 """
 
 from __future__ import annotations
 
+import difflib
 import importlib.util
 import linecache
 import logging
 import sys
 from collections.abc import Collection, Sequence
+from dataclasses import fields, replace
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from bandit_core.model import KEPT, Policy
+from bandit_core.model import KEPT, Guarantee, Policy, RunSetup
 from bandit_core.policies.visits import for_people
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.found import found
 
 GROUP = "private_bandit_lab.policies"
-_added: dict[str, Policy] = {}  # from files
+CLAIMED = "claimed by its file, not accounted"
+_no_releases = next(field.default for field in fields(Policy) if field.name == "releases")
+_added: dict[str, tuple[Path, Policy]] = {}  # from files
 
 
 @cache
 def registry() -> dict[str, Policy]:
     """Every policy by name: those for arms first, then grouped by promise (`KEPT`), then by file."""
     policies: list[Policy] = [*found(__name__, "POLICY"), *found(f"{__name__}.contextual", "POLICY")]
-    policies += [*_offered({policy.name for policy in policies}).values(), *_added.values()]
+    others = [*_offered({policy.name for policy in policies}).values(), *(policy for _, policy in _added.values())]
+    policies += map(_as_claimed, others)
     policies.sort(key=lambda policy: (policy.setting == "contexts", KEPT.index(policy.privacy)))
     return {policy.name: for_people(policy) for policy in policies}
 
 
-def add_file(path: Path) -> tuple[str, ...]:
-    """Run a Python file on this machine and add its ``POLICY`` (or ``POLICIES``). Call it before `registry` is used.
+def unknown_policy(name: str) -> str:
+    """What to do where no policy has that name."""
+    near = difflib.get_close_matches(name, registry(), n=3, cutoff=0.5)
+    others = f"did you mean {' or '.join(near)}?" if near else f"allowed: {', '.join(registry())}."
+    return f"no such policy; {others} Is it in a file? Give the file: --policy FILE, or load_policy(FILE)"
 
-    Returns their names.
+
+def load_policy(path: Path) -> tuple[str, ...]:
+    """Run a Python file on this machine and add its ``POLICY`` (or ``POLICIES``); afterwards specs may name them.
+
+    Load a file again after an edit. Returns the names of its policies.
 
     Raises
     ------
@@ -54,10 +67,29 @@ def add_file(path: Path) -> tuple[str, ...]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise InputError([Issue("policy", str(path), f"cannot be loaded: {type(error).__name__}: {error}")]) from None
-    policies = _checked(getattr(module, "POLICIES", getattr(module, "POLICY", None)), str(path), registry())
-    _added.update({policy.name: policy for policy in policies})
+    own = [name for name, (file, _) in _added.items() if file == path.resolve()]
+    offered = getattr(module, "POLICIES", getattr(module, "POLICY", None))
+    policies = _checked(offered, str(path), registry().keys() - own)
+    for name in own:
+        del _added[name]
+    _added.update({policy.name: (path.resolve(), policy) for policy in policies})
     registry.cache_clear()
     return tuple(policy.name for policy in policies)
+
+
+def _as_claimed(policy: Policy) -> Policy:
+    """A policy from elsewhere, whose guarantee says so where no releases are listed for it."""
+    if policy.privacy == "none":
+        return policy
+
+    def guarantee(setup: RunSetup) -> Guarantee:
+        kept = policy.guarantee(setup)
+        return kept if policy.releases(setup) else replace(kept, words=f"{kept.words} ({CLAIMED})")
+
+    if policy.releases is not _no_releases:
+        return replace(policy, guarantee=guarantee)
+    words = f"{policy.guarantee_words} ({CLAIMED})"
+    return replace(policy, guarantee=guarantee, guarantee_words=words, title=f"{policy.title} (claimed)")
 
 
 def _offered(taken: set[str]) -> dict[str, Policy]:

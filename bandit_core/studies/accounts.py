@@ -11,6 +11,7 @@ import numpy as np
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Release
+from bandit_core.policies import CLAIMED
 from bandit_core.spec.feedback import MAX_VISITS
 from bandit_core.theory import accounting
 
@@ -86,7 +87,8 @@ def releases(experiment: Experiment) -> pd.DataFrame:
 
     A row counts for one unit; ``times`` says how many such releases one unit is in, at most. ``epsilon`` is the pure
     budget of one release (nats), empty for normal noise. ``guarantee_epsilon`` and ``guarantee_delta`` are what the
-    line states for all of them; the former is empty where users have budgets of their own.
+    line states for all of them; the former is empty where users have budgets of their own. A private line whose policy
+    lists no releases has one row that says so.
     """
     import pandas as pd
 
@@ -94,8 +96,8 @@ def releases(experiment: Experiment) -> pd.DataFrame:
     for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True)):
         guarantee = line.entry.guarantee(setup)
         first = (number, experiment.label(number), line.policy)
-        rows += [
-            (*first, *(getattr(each, name) for name in COLUMNS[3:12]), guarantee.epsilon, guarantee.delta)
-            for each in line.entry.releases(setup)
-        ]
+        listed = [tuple(getattr(each, name) for name in COLUMNS[3:12]) for each in line.entry.releases(setup)]
+        if not listed and line.entry.privacy != "none":
+            listed = [(None, CLAIMED, *[None] * 7)]
+        rows += [(*first, *row, guarantee.epsilon, guarantee.delta) for row in listed]
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -34,7 +34,7 @@ from bandit_core import paths
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import Policy
-from bandit_core.policies import registry
+from bandit_core.policies import registry, unknown_policy
 from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.costs import trial_seconds
 from bandit_core.simulation.engine import Simulation
@@ -345,7 +345,7 @@ def named(names: Sequence[str]) -> list[Policy]:
     known = registry()
     for name in names:
         if name not in known:
-            raise InputError([Issue("name", name, "a policy; `list policies` says which there are")])
+            raise InputError([Issue("name", name, unknown_policy(name))])
     return [known[name] for name in names or known]
 
 

@@ -31,7 +31,7 @@ from pydantic import Field
 from bandit_core.experiments.experiment import MAX_ARMS, Experiment, read_document
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.experiments.shared_budget import shared_budget
-from bandit_core.policies import registry
+from bandit_core.policies import registry, unknown_policy
 from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import Result
@@ -144,7 +144,7 @@ def _with_policies(study: Study, base: Experiment) -> Experiment:
     known, issues = registry(), []
     for place, name in enumerate(study.policies):
         if name not in known:
-            issues.append(Issue(f"policies[{place}]", name, "a policy; `list policies` says which there are"))
+            issues.append(Issue(f"policies[{place}]", name, unknown_policy(name)))
     if issues:
         raise InputError(issues)
     budget = shared_budget(base)

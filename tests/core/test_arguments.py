@@ -33,6 +33,7 @@ def allowed(tmp_path):
     table = tmp_path / "table.csv"
     bandit_core.write_synthetic_csv(table, 40)
     specs = [bandit_core.StoppingSpec.of(**SPEC)]
+    policy = tmp_path / "policy.py"
     return {
         "address": {"experiment": SMALL},
         "audit": {"sampler": "ctb", "epsilon": 1.0, "samples": 100},
@@ -40,6 +41,7 @@ def allowed(tmp_path):
         "best_methods": {"question": QUESTION},
         "bounds": {"experiment": SMALL},
         "build": {"experiment": SMALL},
+        "check_policy": {"path": policy},
         "composed": {"releases": ()},
         "decide": {"document": SPEC},
         "errata": {},
@@ -48,6 +50,7 @@ def allowed(tmp_path):
         "frontier": {"result": bandit_core.sweep(SMALL, [1.0])},
         "lending_document": {"table": bandit_core.read_lending(table)},
         "lesson": {"experiment": SMALL},
+        "load_policy": {"path": policy},
         "load_preset": {"name": "default"},
         "load_shipped": {"name": "default"},
         "papers": {},

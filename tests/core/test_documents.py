@@ -22,7 +22,7 @@ from bandit_core.simulation.prepared import prepared_line
 from ui import menu
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NAME = "noisy-greedy"
 
@@ -42,7 +42,7 @@ def checks() -> Iterator[tuple[str, object]]:
 @pytest.fixture(scope="module")
 def guide() -> tuple[str, str]:
     """Name of the guide's file, and what it holds."""
-    place = re.search(r"Save it as `bandit_core/policies/(\w+)\.py`", GUIDE)
+    place = re.search(r"Save it as `(\w+)\.py`", GUIDE)
     code = re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     assert place and code
     return place[1], code[1]
@@ -144,7 +144,7 @@ def test_blocks_of_a_policy_from_a_file_belong_to_its_kernel(guide, tmp_path, mo
         monkeypatch.setattr(policies, "_added", {})
         registry.cache_clear()
         (tmp_path / "own.py").write_text(text.replace(NAME, "own-bits"), encoding="utf-8")
-        policies.add_file(tmp_path / "own.py")
+        policies.load_policy(tmp_path / "own.py")
         lines = [{"policy": "own-bits", "epsilon": BUDGET}]
         [setup] = Experiment.model_validate({**SPEC, "lines": lines}).setups
         return prepared_line(registry()["own-bits"], setup).identity

@@ -21,7 +21,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.studies.one_run import one_run
 from bandit_core.studies.study import study
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
 CODE = re.search(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[1]
 MEANS, USERS = (0.3, 0.8, 0.6), 400
 
@@ -31,7 +31,7 @@ def stranger(tmp_path):
     """The guide's policy, from a file of one's own."""
     path = tmp_path / "own_rule.py"
     path.write_text(CODE, encoding="utf-8")
-    [name] = policies.add_file(path)
+    [name] = policies.load_policy(path)
     yield name
     policies._added.pop(name)  # private: no file is ever taken back otherwise
     sys.modules.pop("policy_file_own_rule")

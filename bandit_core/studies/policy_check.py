@@ -1,0 +1,239 @@
+"""Does a policy keep what it says? Its guarantee, account and bounds, the order of the arms, its own functions.
+
+A correct policy does not fail by chance. Comparisons of means fail only beyond `FAR` standard errors, and the order of
+the arms only where other runs fail it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Block, Policy, Signal, run_kernel
+from bandit_core.policies import CLAIMED, load_policy, registry
+from bandit_core.spec.errors import InputError
+from bandit_core.studies.accounts import composed
+
+FAR = 5.0  # standard errors
+BUDGETS = (0.5, 2.0)
+USERS, RUNS = 1000, 40
+FEW_USERS, FEW_RUNS = 200, 6  # in plain Python
+MEANS = (0.9, 0.8, 0.7, 0.6, 0.5)
+_VERDICTS = {True: "holds", False: "does not hold", None: "not checked"}
+Found = tuple[bool | None, str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found of one property of a policy; ``holds`` is None where there was nothing to check."""
+
+    policy: str
+    check: str
+    holds: bool | None
+    words: str
+
+    def __str__(self) -> str:
+        return f"{self.policy}: {self.check}: {_VERDICTS[self.holds]}. {self.words}"
+
+
+def _experiment(policy: Policy, epsilon: float = BUDGETS[0], means: tuple[float, ...] = MEANS, **fields: Any) -> Any:
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
+    setting = {"arms": arms} if policy.setting == "arms" else {"contexts": {"dimension": 3, "arms": 4}}
+    budget = {} if policy.epsilon == "none" else {"epsilon": {"kind": "fixed", "value": epsilon}}
+    lines = [{"policy": policy.name, **budget}]
+    return Experiment.model_validate({**setting, "lines": lines, "horizon": USERS, "trials": RUNS, **fields})
+
+
+def _block(policy: Policy, experiment: Experiment, seed: int = 0, runs: int = RUNS, first: int = 0) -> Block:
+    times = np.unique(np.geomspace(1, experiment.horizon, 20).astype(int))
+    return policy.play(experiment.setups[0], streams(seed, first, runs), times, Signal())
+
+
+def _description(policy: Policy) -> Found:
+    names = ("title", "paper", "summary", "guarantee_words", "pseudo_code")
+    empty = [name for name in names if not getattr(policy, name).strip()]
+    if empty:
+        return False, f"Empty: {', '.join(empty)}. Give each a sentence."
+    if (policy.privacy == "none") != (policy.epsilon == "none"):
+        return False, f"privacy is {policy.privacy!r} and epsilon is {policy.epsilon!r}: both are 'none', or neither."
+    fields = policy.parameters.model_fields.items()
+    if bare := [name for name, field in fields if field.is_required() or not field.description]:
+        return False, f"parameters.{', parameters.'.join(bare)}: give each a default and a description."
+    parent = registry().get(policy.parent or "")
+    if policy.epsilon != "none" and (parent is None or parent.privacy != "none" or parent.setting != policy.setting):
+        return False, f"parent is {policy.parent!r}: name the policy without privacy that remains for a large epsilon."
+    return True, "Everything that is shown of it has words, and every parameter a default."
+
+
+def _guarantee(policy: Policy) -> Found:
+    if policy.privacy == "none":
+        return None, "It claims no privacy."
+    for epsilon in BUDGETS:
+        kept = policy.guarantee(_experiment(policy, epsilon).setups[0])
+        if kept.model != policy.privacy:
+            return (
+                False,
+                f"guarantee(setup).model is {kept.model!r} and privacy is {policy.privacy!r}: make them equal.",
+            )
+        if kept.epsilon is None or not 0 < kept.epsilon <= epsilon * (1 + 1e-9):
+            advice = "state the epsilon that its noise keeps, at most that of the line"
+            return False, f"guarantee(setup).epsilon is {kept.epsilon} where the line asks for {epsilon:g}: {advice}."
+    return True, f"It states {kept.budget}, {policy.promise.name}, where a line asks for ε = {epsilon:g}."
+
+
+def _account(policy: Policy) -> Found:
+    if policy.privacy == "none":
+        return None, "It claims no privacy."
+    for epsilon in BUDGETS:
+        setup = _experiment(policy, epsilon).setups[0]
+        listed, kept = policy.releases(setup), policy.guarantee(setup)
+        if not listed:
+            return None, f"releases(setup) is empty: its guarantee is {CLAIMED}. List what leaves users or the curator."
+        total = composed(listed, kept.delta)
+        if kept.epsilon is not None and total > kept.epsilon * (1 + 1e-9):
+            text = f"releases(setup) adds up to ε = {total:.4g} and guarantee(setup).epsilon is {kept.epsilon:.4g}"
+            return False, f"{text}: add noise, or state the larger ε."
+    return True, f"What it releases adds up to ε = {total:.4g} where it states {kept.budget}."
+
+
+def _numbers(policy: Policy) -> Found:
+    experiment = _experiment(policy)
+    block = _block(policy, experiment)
+    if not (block.pulls.sum(axis=1) == USERS).all():
+        return False, f"block.pulls adds up to {block.pulls.sum(axis=1)[0]:g} in {USERS} users: count each user once."
+    if (np.diff(block.regret, axis=1) < -1e-9).any():
+        return False, "block.regret falls: it is the sum of the gaps of the arms that were shown."
+    parts = [_block(policy, experiment, 0, 1), _block(policy, experiment, 0, RUNS, 1)]
+    if np.concatenate([part.pulls for part in parts]).tobytes() != block.pulls.tobytes():
+        return False, "A run depends on the runs played before it: keep nothing outside of `start`."
+    if len(np.unique(np.hstack([block.regret, block.pulls]), axis=0)) == 1 and policy.epsilon != "none":
+        return None, f"{RUNS} runs are all alike here. Is the noise drawn from `stream`?"
+    return True, "Users are counted once, regret never falls, and no run depends on another."
+
+
+def _horizon(policy: Policy) -> Found:
+    long, short = (_experiment(policy, horizon=horizon) for horizon in (USERS, USERS // 2))
+    if policy.knows_horizon(long.setups[0]):
+        return None, "It says that it needs the number of users."
+    times = np.array([USERS // 2, USERS])
+    first = policy.play(short.setups[0], streams(0, 0, RUNS), times[:1], Signal()).regret[:, 0]
+    same = first.tobytes() == policy.play(long.setups[0], streams(0, 0, RUNS), times, Signal()).regret[:, 0].tobytes()
+    if same:
+        return True, "A run for fewer users is the beginning of a longer one, as anytime = True says."
+    return False, "anytime is True, but fewer users give another run: say anytime=False, or do not read setup.horizon."
+
+
+def _order(policy: Policy) -> Found:
+    if policy.setting == "contexts":
+        return None, "Users with features have no fixed order of arms."
+
+    def errors_apart(runs: int, seed: int) -> float:
+        ends = [
+            _block(policy, _experiment(policy, BUDGETS[1], means), seed + place, runs).regret[:, -1]
+            for place, means in enumerate((MEANS, MEANS[::-1]))
+        ]
+        error = np.sqrt(sum(end.var(ddof=1) for end in ends) / runs)
+        return float((ends[0].mean() - ends[1].mean()) / error) if error > 0 else 0.0
+
+    apart = errors_apart(200, 10)
+    if abs(apart) > 3.0:  # then other runs decide
+        apart = errors_apart(800, 20)
+    if abs(apart) <= FAR:
+        return True, "Regret is the same whether the best arm is listed first or last."
+    text = f"Regret differs by {abs(apart):.0f} standard errors between the best arm first and last"
+    return False, f"{text}: the kernel must call arms by the labels of the trial, as the loop of a Rule does."
+
+
+def _bounds(policy: Policy) -> Found:
+    experiment = _experiment(policy, BUDGETS[1])
+    ends = _block(policy, experiment, 0, 200).regret[:, -1]
+    room, count = FAR * ends.std(ddof=1) / np.sqrt(len(ends)), 0
+    for bound in line_bounds(experiment, 0):
+        if bound.not_applicable or bound.form != "bound" or bound.kind != "problem-dependent" or bound.only:
+            continue
+        value = float(bound.values(np.array([USERS]), experiment.largest_gap)[0])
+        low, high = (value, np.inf) if bound.side == "lower" else (-np.inf, value)
+        if not low - room <= ends.mean() <= high + room:
+            text = f"{bound.name} is {value:.4g} at {USERS} users and the measured regret {ends.mean():.4g}"
+            return False, f"{text}: correct the bound, or its assumptions (`ruled_out`)."
+        count += 1
+    return (
+        (True, f"Measured regret agrees with all bounds that apply here: {count}.")
+        if count
+        else (None, "It states no bound for these arms.")
+    )
+
+
+def _in_python(function: Any, made: dict[Any, Any]) -> Any:
+    """A compiled function, and all compiled functions that it calls, as plain Python."""
+    plain = getattr(function, "py_func", function)
+    if plain not in made:
+        names = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
+        parts = plain.__name__, plain.__defaults__, plain.__closure__
+        made[plain] = copy = FunctionType(plain.__code__, {**plain.__globals__}, *parts)
+        pieces = {name: each for name, each in names.items() if hasattr(each, "py_func")}
+        copy.__globals__.update({name: _in_python(each, made) for name, each in pieces.items()})
+    return made[plain]
+
+
+def _plain(policy: Policy) -> Found:
+    call = policy.prepare(_experiment(policy, horizon=FEW_USERS).setups[0])
+    words, times = streams(0, 0, FEW_RUNS), np.array([FEW_USERS])
+    compiled = run_kernel(call, words, times, Signal())
+    try:
+        with np.errstate(all="ignore"):  # words of random numbers overflow
+            plain = run_kernel(replace(call, kernel=_in_python(call.kernel, {})), words, times, Signal())
+    except NotImplementedError:
+        return None, "Its kernel needs machine code, as all kernels for users with features do."
+    except Exception as error:
+        return False, f"In plain Python it raises {type(error).__name__}: {error}. Compiled code checks no index."
+    alike = (plain.pulls == compiled.pulls).all(axis=1)
+    if alike.mean() > 0.5:  # rounding may differ in some
+        return True, "Its functions choose the same arms in plain Python as compiled."
+    return (
+        False,
+        f"{(~alike).sum()} of {FEW_RUNS} runs differ between plain Python and compiled code: compare the types.",
+    )
+
+
+CHECKS: dict[str, Callable[[Policy], Found]] = {
+    "description": _description,
+    "guarantee": _guarantee,
+    "account": _account,
+    "numbers": _numbers,
+    "horizon": _horizon,
+    "order of arms": _order,
+    "bounds": _bounds,
+    "plain Python": _plain,
+}
+
+
+def findings(policy: Policy, checks: Iterable[str] = CHECKS) -> Iterator[Finding]:
+    """What holds of a policy of the registry, and what not."""
+    for check in checks:
+        try:
+            found = CHECKS[check](policy)
+        except InputError as error:
+            found = None, f"It refuses the experiment of this check: {error.issues[0]}."
+        except Exception as error:
+            found = False, f"{type(error).__name__}: {error}."
+        yield Finding(policy.name, check, *found)
+
+
+def check_policy(path: Path) -> list[Finding]:
+    """Load the policies of a Python file (see `load_policy`) and check each; ``str`` of a finding is a sentence.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be loaded, or has no policy.
+    """
+    return [each for name in load_policy(path) for each in findings(registry()[name])]
