@@ -7,6 +7,7 @@ pip finds these dependencies in a registry: that takes minutes, and CONTRIBUTING
 """
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import time
 import tomllib
 import venv
@@ -84,6 +86,20 @@ def test_the_wheel_holds_the_library_the_data_and_the_app_and_nothing_else(wheel
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert "bandit_core/py.typed" in held
     assert held == wanted
+
+
+def test_wheel_and_sdist_are_built_and_fit_for_the_registry(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", tmp_path], cwd=ROOT, check=True, timeout=300)
+    name = f"private_bandit_lab-{PROJECT['version']}"
+    built = sorted(tmp_path.iterdir())
+    assert [path.name for path in built] == [f"{name}-py3-none-any.whl", f"{name}.tar.gz"]
+    with tarfile.open(built[1]) as archive:
+        held = {member.removeprefix(f"{name}/") for member in archive.getnames()}
+    assert {"README.md", "LICENSE", "bandit_core/rules.py", "presets/default.toml", "docs/tutorial.md"} <= held
+    assert not {path.split("/")[0] for path in held} & {".git", ".venv", "dist"}
+    if importlib.util.find_spec("twine") is None:
+        pytest.skip("docs/requirements.txt is not installed")
+    subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *built], check=True, timeout=300)
 
 
 def test_a_preset_runs_from_another_folder_with_the_same_numbers(installed: Path, tmp_path: Path) -> None:
