@@ -242,7 +242,7 @@ def _price(options: argparse.Namespace) -> int:
     if found is None:
         return INTERRUPTED
     price_command.write(found, options.out)
-    print(found.advice.words.replace("*", ""), file=sys.stderr)
+    print(*filter(None, (found.advice.words.replace("*", ""), found.unknown)), sep="\n", file=sys.stderr)
     return DONE
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.simulation.engine import Simulation
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
+from bandit_core.spec.rewards import Arm
 
 Found = TypeVar("Found")
+Arms = tuple[Arm, ...]
 
 
 class Parts:
@@ -93,3 +97,38 @@ class Together(Parts, Generic[Found]):
                 break
             fresh.run(jobs, None if on_progress is None else lambda _: on_progress(self))
         return self.result()
+
+
+class Mixture(Together[Result]):
+    """One experiment whose options are not known exactly: trial i plays draw i modulo their number.
+
+    Polled and stopped like a `Simulation`; the result is that of the experiment, over all draws.
+    """
+
+    def __init__(self, experiment: Experiment, draws: Sequence[Arms], store: Store | None = None) -> None:
+        self.experiment = experiment
+        used = draws[: experiment.trials]
+        counts = [len(range(place, experiment.trials, len(used))) for place in range(len(used))]
+        points = [
+            experiment.with_changes(arms=arms, trials=trials, seed=experiment.seed + 2 * place)
+            for place, (arms, trials) in enumerate(zip(used, counts, strict=True))
+        ]
+        self.whole_seconds = 0.0  # as of a `Simulation`
+        super().__init__(points, store)
+
+    def result(self) -> Result:
+        """Everything that is done so far."""
+        found = self.results
+        lines = tuple(map(_mixed, zip(*(each.lines for each in found), strict=True)))
+        return Result(self.experiment, found[0].times, lines)
+
+
+def _mixed(parts: Sequence[LineResult | None]) -> LineResult | None:
+    """A line over all draws; None as long as one of them has no trial."""
+    done = [part for part in parts if part is not None]
+    if len(done) < len(parts):
+        return None
+    trials = np.concatenate([place + len(done) * part.trials for place, part in enumerate(done)])
+    order = np.argsort(trials)
+    names = ("regret", "best_pulls", "pulls")
+    return LineResult(trials[order], *(np.concatenate([getattr(part, name) for part in done])[order] for name in names))

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+import numpy as np
 from pydantic import Field
 
 from bandit_core.experiments.arguments import check_fields
@@ -35,10 +36,11 @@ from bandit_core.simulation.costs import most_steps, trial_seconds
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.together import Mixture
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import write_number
-from bandit_core.spec.rewards import Arm
+from bandit_core.spec.rewards import Arm, expand
 from bandit_core.studies.candidates import known_beforehand, settings_taken
 from bandit_core.studies.sweep import EPSILONS
 from bandit_core.theory.threshold import recommended
@@ -64,6 +66,8 @@ class Question:
     goes with the experiments. ``clip`` are the limits to which methods with privacy see the rewards cut (None: to 0 and
     1); what is lost, and so which method is best, is counted in uncut rewards. A person comes ``visits`` times, and
     ``horizon`` counts visits; rewards are counted after every ``batch`` of them. Methods that cannot are no candidates.
+    Where the options are not known exactly, ``draws`` of them are played by the reported trials; ``arms`` are those by
+    which the methods are chosen.
     """
 
     arms: tuple[Arm, ...]
@@ -75,6 +79,7 @@ class Question:
     clip: tuple[float, float] | None = None
     visits: int = 1
     batch: int = 1
+    draws: tuple[tuple[Arm, ...], ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -100,6 +105,12 @@ class Question:
         first = tuple(round(trials * self.effort) for trials in ROUNDS)
         most = MAX_PULLS / max(1, self.horizon)
         return (*first, *(trials for trials in LAST_ROUNDS if first[-1] < trials <= most))
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Best mean minus mean of each option, shape (draws, options); one draw where all is exact."""
+        means = np.array([[arm.expected for arm in expand(arms)] for arms in self.draws or (self.arms,)])
+        return means.max(axis=1, keepdims=True) - means
 
     @property
     def one_budget(self) -> bool:
@@ -439,7 +450,7 @@ class Contest:
         ]
         return self.question.horizon * sum(playing)
 
-    def _simulations(self) -> dict[Method, Simulation]:
+    def _simulations(self) -> dict[Method, Simulation | Mixture]:
         """What the present round plays, each policy once; nothing once the contest is over."""
         while self._round < self._rounds and not self._worth_playing():
             self._round += 1
@@ -453,10 +464,10 @@ class Contest:
         )
         if self._round == len(ROUNDS):  # most of the others have played these trials
             playing = {name: None for name in playing if not self._has_played(name, trials)}
-        return {
-            name: Simulation(self._pool[name].model_copy(update={"trials": trials, "seed": seed}), self.store)
-            for name in playing
-        }
+        asked = {name: self._pool[name].model_copy(update={"trials": trials, "seed": seed}) for name in playing}
+        if self.question.draws and not screening:
+            return {name: Mixture(each, self.question.draws, self.store) for name, each in asked.items()}
+        return {name: Simulation(each, self.store) for name, each in asked.items()}
 
     def _catch_up(self) -> None:
         """Close every round whose trials are all there."""

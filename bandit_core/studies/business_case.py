@@ -19,6 +19,9 @@ from bandit_core.spec.rewards import Arm, Bernoulli
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than
 
 GOALS: tuple[Kind, ...] = ("price", "extra", "regret", "percent")
+UNKNOWN: Literal["?"] = "?"  # a lift of which nothing is known
+Lift = float | tuple[float, float] | Literal["?"]  # exact, anything between two ends, or not known
+_RANGE = re.compile(r"(-?[\d.]+)(?:-|to|\.\.)(-?[\d.]+)")
 LITTLE = 0.9  # a loss above this share of what choosing at random loses: next to nothing is learned
 
 
@@ -28,29 +31,43 @@ def goal(kind: Kind, limit: float, low: float, high: float) -> Goal:
     return Goal(kind, limit / scale if kind in ("extra", "regret") else limit, low / scale)
 
 
-def read_lifts(text: str) -> list[float]:
-    """Expected lifts from text: ``5, 10, -3 %``; with semicolons or line breaks between them, commas are decimal.
+def read_lifts(text: str) -> list[Lift]:
+    """Expected lifts from text: ``5, 8-15 %, ?``; with semicolons or line breaks between them, commas are decimal.
 
     Raises
     ------
     InputError
-        With every part that is no number.
+        With every part that is neither a number, nor a range, nor ``?``.
     """
     parts = re.split(r"[;\n]", text.replace(",", ".")) if re.search(r"[;\n]", text) else text.split(",")
-    lifts, issues = [], []
+    lifts: list[Lift] = []
+    issues = []
     for place, part in enumerate(filter(None, (part.strip() for part in parts))):
-        try:
-            lift = float(part.removesuffix("%").replace("−", "-").strip())
-        except ValueError:
-            lift = math.nan
-        if not math.isfinite(lift):
-            issues.append(Issue(f"lifts[{place}]", part, "numbers with commas between them, such as 5, 10, -3"))
-        lifts.append(lift)
+        lift = _read_lift(part)
+        if lift is None:
+            issues.append(Issue(f"lifts[{place}]", part, "numbers, ranges or ?, with commas between: 5, 8-15, ?"))
+        else:
+            lifts.append(lift)
     if not issues and not 1 <= len(lifts) < MAX_OPTIONS:
         issues.append(Issue("lifts", len(lifts), f"between 1 and {MAX_OPTIONS - 1} of them"))
     if issues:
         raise InputError(issues)
     return lifts
+
+
+def _read_lift(text: str) -> Lift | None:
+    """A number, two in ascending order, or ``?``; None where it is none of them."""
+    text = re.sub(r"\s|%", "", re.sub("[−–]", "-", text)).removeprefix("+")
+    if text == UNKNOWN:
+        return UNKNOWN
+    found = _RANGE.fullmatch(text)
+    try:
+        ends = [float(end) for end in (found.groups() if found else (text,))]
+    except ValueError:
+        return None
+    if not all(map(math.isfinite, ends)) or ends[0] > ends[-1]:
+        return None
+    return (ends[0], ends[1]) if len(ends) == 2 else ends[0]
 
 
 def typed_arms(

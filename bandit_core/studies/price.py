@@ -27,7 +27,8 @@ from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.spec.number_text import number, with_error
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Contest, Decision, Question
-from bandit_core.studies.business_case import costs, observed_arms, typed_arms
+from bandit_core.studies.business_case import costs, observed_arms
+from bandit_core.studies.draws import Options, observed_draws, shares, typed_options, unknown_share
 from bandit_core.studies.roll_out import TRIALS, RollOut, RollOutQuestion, RollOutStudy
 
 if TYPE_CHECKING:
@@ -86,8 +87,9 @@ def sure_words(epsilon: float) -> str:
 class PriceQuestion:
     """Options with rewards in [0, 1], ``users`` people, ``weekly`` of them a week, and the budgets of a person.
 
-    A reward of 0 is ``low`` of the ``unit``, and one of 1 is ``scale`` more. The rest is
-    as in `Question` and `RollOutQuestion`.
+    A reward of 0 is ``low`` of the ``unit``, and one of 1 is ``scale`` more. ``ranges`` are those of typed means in
+    [0, 1] and ``draws`` those of the options; both are empty where the means are exact. The rest is as in `Question`
+    and `RollOutQuestion`.
     """
 
     arms: tuple[Arm, ...]
@@ -108,6 +110,8 @@ class PriceQuestion:
     low: float = 0.0
     scale: float = 1.0
     unit: str = "conversions"
+    ranges: tuple[tuple[float, float], ...] = ()
+    draws: tuple[tuple[Arm, ...], ...] = ()
 
     @property
     def weeks(self) -> float:
@@ -116,9 +120,15 @@ class PriceQuestion:
 
     @property
     def keep(self) -> float:
-        """What giving everyone the first option loses, in the unit."""
-        means = self.roll_out().means
-        return self.users * self.visits * self.scale * (max(means) - means[0])
+        """What giving everyone the first option loses, in the unit; the mean over all draws."""
+        lost = [max(each.means) - each.means[0] for each in self.roll_out().each]
+        return self.users * self.visits * self.scale * sum(lost) / len(lost)
+
+    @property
+    def typical(self) -> tuple[Arm, ...]:
+        """The options that learners are chosen by: those given, or a middle draw where several of these are best."""
+        exact = not self.draws or _lead(self.arms) > 1e-9
+        return self.arms if exact else sorted(self.draws, key=_lead)[len(self.draws) // 2]
 
     @property
     def undecided(self) -> bool:
@@ -130,8 +140,8 @@ class PriceQuestion:
     def contest(self, epsilon: float) -> Question:
         """The question which learner loses least."""
         return Question(
-            self.arms, self.users * self.visits, epsilon, seed=self.seed, note=self.note, clip=self.clip,
-            visits=self.visits, batch=self.batch,
+            self.typical, self.users * self.visits, epsilon, seed=self.seed, note=self.note, clip=self.clip,
+            visits=self.visits, batch=self.batch, draws=self.draws,
         )  # fmt: skip
 
     def roll_out(self, *epsilons: float) -> RollOutQuestion:
@@ -139,8 +149,14 @@ class PriceQuestion:
         budgets = tuple((privacy, epsilon) for privacy in PRIVATE for epsilon in epsilons)
         return RollOutQuestion(
             self.arms, self.users, budgets, self.delta, self.power, self.rule, self.trials, self.seed, self.clip,
-            self.zone,
+            self.zone, self.draws,
         )  # fmt: skip
+
+
+def _lead(arms: Sequence[Arm]) -> float:
+    """Best mean minus the next one."""
+    *_, second, best = sorted(arm.expected for arm in arms)
+    return best - second
 
 
 @dataclass(frozen=True)
@@ -148,7 +164,9 @@ class Row:
     """One level of trust at one budget. Losses are in the unit; what is not known is NaN, and never is infinite.
 
     ``test_users`` name the best option in a planned test, ``lift_users`` show there that it beats the first one;
-    ``stop_users`` is the median of the test that stops by itself.
+    ``stop_users`` is the median of the test that stops by itself. Where the means are not known exactly, ``cases`` are
+    the users that 10% and 90% of the draws need at most to name the best, and ``unknown`` is the share of the variance
+    of the loss over runs that comes from the draws.
     """
 
     privacy: Privacy
@@ -161,6 +179,8 @@ class Row:
     loss_stderr: float = math.nan
     extra: float = math.nan
     extra_stderr: float = math.nan
+    cases: tuple[int, int] | None = None
+    unknown: float = math.nan
 
     @property
     def way(self) -> Literal["test", "stop"]:
@@ -195,6 +215,9 @@ def rows_of(
                 known = {name: getattr(cost, name) for name in ("extra", "extra_stderr")}
                 known |= {"loss": cost.lost, "loss_stderr": cost.lost_stderr}
                 known["method"] = decision.chosen(privacy).title  # type: ignore[union-attr]
+                if question.draws:
+                    line = decision.result.lines[cost.line]  # type: ignore[union-attr]
+                    known["unknown"] = unknown_share(line.regret[:, -1], line.trials, len(question.draws))
         rows.append(
             Row(
                 privacy,
@@ -202,10 +225,23 @@ def rows_of(
                 size.total(options) if asked.effect(privacy) > 0 else math.inf,
                 math.inf if lift is None else lift.total(options),
                 math.nan if out is None else out.times.quantile(0.5),
+                cases=size.cases and (size.cases[0] * options, size.cases[1] * options),
                 **known,
             )
         )
     return tuple(rows)
+
+
+def unknown_words(question: PriceQuestion, rows: Sequence[Row]) -> str:
+    """That the answers average over what is not known, and how much of the spread that is; empty where all is exact."""
+    if not question.draws:
+        return ""
+    told = f"All answers average over {len(question.draws)} draws of the means that are not known."
+    shares = [round(100 * row.unknown) for row in rows if not math.isnan(row.unknown)]
+    if shares:
+        ends = f"{min(shares)}%" if min(shares) == max(shares) else f"{min(shares)}% to {max(shares)}%"
+        told += f" They make {ends} of the variance of what a learner loses. The rest is chance."
+    return told
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -281,6 +317,11 @@ class Price:
     def advice(self) -> Advice:
         """What follows from the rows."""
         return advise(self.question, self.rows)
+
+    @property
+    def unknown(self) -> str:
+        """What means that are not known exactly do to the rows; empty where all are."""
+        return unknown_words(self.question, self.rows)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -382,7 +423,7 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     file: str | Path | None = None,
     *,
     baseline: float | None = None,
-    lifts: Sequence[float] = (),
+    lifts: Sequence[float | tuple[float, float] | Literal["?"]] = (),
     limits: tuple[float, float] | None = None,
     weekly: int = 5000,
     weeks: float = 10,
@@ -431,23 +472,22 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     clip, low, scale = None, 0.0, 1.0
     if file is None:
         assert baseline is not None
-        arms: tuple[Arm, ...] = typed_arms(
-            round(100 * baseline, 10), [lift / 100 for lift in lifts], True, (0.0, 100.0)
-        )
-        names = ("the baseline", *(f"option {place}" for place in range(1, len(arms))))
+        options = typed_options(round(100 * baseline, 10), shares(lifts), True, (0.0, 100.0))
+        names = ("the baseline", *(f"option {place}" for place in range(1, len(options.arms))))
     else:
         seen = _read(Path(file), limits)
         arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
         names, scale = tuple(option.name for option in seen.options), high - low
+        options = Options(arms, draws=observed_draws(seen.options, arms, scale))
     users = round(weekly * weeks)
     if not 10 <= users <= MAX_PEOPLE:
         raise InputError([Issue("weeks", weeks, f"so many that 10 to {number(MAX_PEOPLE)} people come in all")])
     budgets = tuple(sorted({float(each) for each in epsilon}))
-    ignored = zone / 100 * abs(low / scale + arms[0].expected)
+    ignored = zone / 100 * abs(low / scale + options.arms[0].expected)
     unit = unit or ("conversions" if limits is None else "units of reward")
     return PriceQuestion(
-        arms, users, weekly, budgets, visits, batch, delta, power, zone=ignored, seed=seed,
-        clip=clip, names=names, low=low, scale=scale, unit=unit,
+        options.arms, users, weekly, budgets, visits, batch, delta, power, zone=ignored, seed=seed, clip=clip,
+        names=names, low=low, scale=scale, unit=unit, ranges=options.ranges, draws=options.draws,
     )  # fmt: skip
 
 
@@ -484,7 +524,9 @@ def price(
     file
         Observations (CSV): a column per option, or a column of options and one of rewards.
     baseline, lifts
-        Instead of a file: the rate of the present option as a share, and a lift in percent for each new one.
+        Instead of a file: the rate of the present option as a share, and a lift in percent for each new one. A lift may
+        be a range such as ``(8, 15)``, in which every value is equally likely, or ``"?"``: anything from -20 to 20.
+        The means of a file are drawn from what its data allow.
     limits
         Smallest and largest reward of one person, where a file has amounts.
     weekly, weeks

@@ -8,9 +8,10 @@ have to guess. Both then give their winner to everyone else; who has not decided
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,7 +28,7 @@ from bandit_core.spec.rewards import Arm, Bernoulli, TwoPoint
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy
 from bandit_core.studies.best_method import keeps
 from bandit_core.theory.best_arm import TimeBound, time_bounds
-from bandit_core.theory.power import TestSize, sample_size
+from bandit_core.theory.power import TestSize, assured_size, sample_size
 
 TESTS: dict[Privacy, str] = {
     "none": "explore-then-commit",
@@ -47,7 +48,8 @@ class RollOutQuestion:
     wrong, is counted in uncut rewards.
     ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test (Dunnett's for more
     than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by. The
-    test treats options that are worse than the best by ``zone`` at most as equally good; 0: none are.
+    test treats options that are worse than the best by ``zone`` at most as equally good; 0: none are. Where the options
+    are not known exactly, all is over ``draws`` of them, and the test finds the difference with ``power`` on average.
     """
 
     arms: tuple[Arm, ...]
@@ -60,6 +62,16 @@ class RollOutQuestion:
     seed: int = 0
     clip: tuple[float, float] | None = None
     zone: float = 0.0
+    draws: tuple[tuple[Arm, ...], ...] = ()
+
+    @cached_property
+    def each(self) -> tuple[RollOutQuestion, ...]:
+        """The same question to each draw, with its share of the trials; the question itself where all is exact."""
+        trials = math.ceil(self.trials / max(1, len(self.draws)))
+        return tuple(
+            replace(self, arms=arms, draws=(), trials=trials, seed=self.seed + 2 * place)
+            for place, arms in enumerate(self.draws)
+        ) or (self,)
 
     @cached_property
     def means(self) -> tuple[float, ...]:
@@ -84,7 +96,12 @@ class RollOutQuestion:
         return self.zone if privacy == "none" or self.clip is None else self.zone / (self.clip[1] - self.clip[0])
 
     def effect(self, privacy: Privacy) -> float:
-        """Best mean minus the next one outside the zone, as a trust model sees them: 0 where no test decides."""
+        """Best mean minus the next one outside the zone, as a trust model sees them: 0 where no test decides.
+
+        The largest of all draws.
+        """
+        if self.draws:
+            return max(each.effect(privacy) for each in self.each)
         *others, best = sorted(self.seen(privacy))
         if self.zone == 0:
             return best - others[-1]
@@ -92,7 +109,12 @@ class RollOutQuestion:
         return min((best - mean for mean in others if best - mean > reach), default=0.0)
 
     def lift(self, privacy: Privacy) -> float:
-        """Best mean minus that of the first option, as a trust model sees them: 0 where that is within the zone."""
+        """Best mean minus that of the first option, as a trust model sees them: 0 where that is within the zone.
+
+        The largest of all draws.
+        """
+        if self.draws:
+            return max(each.lift(privacy) for each in self.each)
         first, *_ = means = self.seen(privacy)
         return lift if (lift := max(means) - first) > self._zone(privacy) * (1 + 1e-9) else 0.0
 
@@ -104,17 +126,23 @@ class RollOutQuestion:
     @property
     def sizes(self) -> tuple[TestSize, ...]:
         """Users of a test that names the best option, by trust model."""
-        return tuple(self._size(*trust, self.effect(trust[0])) for trust in self.trusts)
+        return tuple(self._size(*trust, [each.effect(trust[0]) for each in self.each]) for trust in self.trusts)
 
     @property
     def lift_sizes(self) -> tuple[TestSize | None, ...]:
         """Users of a test that shows that the best option beats the first; None where it is no better."""
-        return tuple(self._size(*trust, lift) if (lift := self.lift(trust[0])) else None for trust in self.trusts)
+        lifts = {privacy: [each.lift(privacy) for each in self.each] for privacy, _ in self.trusts}
+        return tuple(self._size(*trust, lifts[trust[0]]) if any(lifts[trust[0]]) else None for trust in self.trusts)
 
-    def _size(self, privacy: Privacy, epsilon: float | None, effect: float) -> TestSize:
-        low = max(_LEAST, max(self.seen(privacy)) - effect)
-        effect = min(max(effect, _LEAST), 1 - low)
-        return sample_size(low, effect, self.delta, self.power, privacy, epsilon, len(self.means))
+    def _size(self, privacy: Privacy, epsilon: float | None, effects: Sequence[float]) -> TestSize:
+        """Users of a test for these differences of the draws; those without one are left out, unless all are."""
+        cases = []
+        for each, effect in zip(self.each, effects, strict=True):
+            if effect or not any(effects):
+                low = max(_LEAST, max(each.seen(privacy)) - effect)
+                cases.append((low, min(max(effect, _LEAST), 1 - low)))
+        asked = (self.delta, self.power, privacy, epsilon, len(self.means))
+        return assured_size(*zip(*cases, strict=True), *asked) if self.draws else sample_size(*cases[0], *asked)
 
     def specs(self, cap: int) -> list[StoppingSpec]:
         """Every policy that stops and keeps at least the promise, in every trust model (`levels` has these in the same
@@ -146,8 +174,8 @@ class RollOutQuestion:
 
     @property
     def tests(self) -> tuple[Experiment, ...]:
-        """The test of each trust model, followed by its winner, as an experiment over ``users``."""
-        return tuple(map(self._test, self.sizes))
+        """The test of each trust model, followed by its winner, as an experiment over ``users``; draw by draw."""
+        return tuple(each._test(size) for each in self.each for size in self.sizes)
 
     def _test(self, size: TestSize) -> Experiment:
         budget = {} if size.epsilon is None else {"epsilon": {"kind": "fixed", "value": size.epsilon}}
@@ -175,11 +203,12 @@ def two_amounts(mean: float, bit: float, clip: tuple[float, float]) -> Arm:
 @dataclass(frozen=True, eq=False)
 class RollOut:
     """One trust model: users of the test, the ``times`` of the quickest policy that stops (on average; it may ask for
-    less trust), and what both lose by the last user (trials,).
+    less trust), and what both lose by the last user (trials,). All is over the draws of the question.
 
     Losses are in reward units; ``bound`` is the largest lower bound on the mean time of every policy of this trust and
-    error (None: none applies). ``noiseless`` (trials,) is when the same policy stops with an infinite budget, in
-    users, at most the cap (None without privacy): these users are the method's, the rest is privacy's.
+    error (None: none applies, or there are draws). ``noiseless`` (trials,) is when the same policy stops with an
+    infinite budget, in users, at most the cap (None without privacy): these users are the method's, the rest is
+    privacy's.
     """
 
     privacy: Privacy
@@ -206,6 +235,27 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()), error
 
 
+@dataclass(frozen=True, eq=False)
+class MixedTimes(StoppingResult):
+    """Runs on several draws of the options, one after the other; ``spec`` is that of the first draw."""
+
+    parts: tuple[StoppingResult, ...] = ()
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Runs that stopped with an option that is not the best of its draw, shape (trials,)."""
+        return np.concatenate([part.wrong for part in self.parts])
+
+
+def _mixed(parts: Sequence[StoppingResult]) -> StoppingResult:
+    """The runs of all draws as one result."""
+    if len(parts) == 1:
+        return parts[0]
+    names = ("users", "stopped", "recommended", "pulls")
+    arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
+    return MixedTimes(parts[0].spec, np.arange(sum(part.count for part in parts)), *arrays, tuple(parts))
+
+
 class RollOutStudy(Parts):
     """The searches and the tests being played, once; polled and stopped like a `Simulation`.
 
@@ -220,8 +270,10 @@ class RollOutStudy(Parts):
     def __init__(self, question: RollOutQuestion, store: Store | None = None) -> None:
         self.question = question
         self._remember = store is None  # else something was uploaded
-        self._specs, self._capped = question.specs(CAP), question.specs(question.users)
-        self._played = list(dict.fromkeys([*self._specs, *self._capped]))  # a policy may play for two trust models
+        self._specs = [each.specs(CAP) for each in question.each]
+        self._capped = [each.specs(question.users) for each in question.each]
+        every = itertools.chain(*self._specs, *self._capped)
+        self._played = list(dict.fromkeys(every))  # a policy may play for two trust models
         self._search = StoppingStudy(self._played)
         self._tests = tuple(Simulation(test, store) for test in question.tests)
         self._noiseless: StoppingStudy | None = None  # known once the searches are done
@@ -230,7 +282,7 @@ class RollOutStudy(Parts):
     @property
     def steps(self) -> int:
         """Users of all runs, at most."""
-        return self.question.trials * len(set(self._specs)) * (CAP + 2 * self.question.users)
+        return self.question.trials * len(set(self._specs[0])) * (CAP + 2 * self.question.users)
 
     @property
     def _parts(self) -> tuple[StoppingStudy | Simulation, ...]:
@@ -242,17 +294,22 @@ class RollOutStudy(Parts):
         return [place for place, level in enumerate(self.question.levels) if level == privacy]
 
     def _quickest(self, privacy: Privacy) -> int:
-        """The place of the search with the least mean time, once all are done."""
+        """The place of the search with the least mean time over all draws, once all are done."""
+        return min(self._of_trust(privacy), key=lambda place: self._times(self._specs, place).mean_users)
+
+    def _times(self, specs: Sequence[Sequence[StoppingSpec]], place: int) -> StoppingResult:
+        """Over all draws, the runs of the policy at this place."""
         found = dict(zip(self._played, self._search.result(), strict=True))
-        return min(self._of_trust(privacy), key=lambda place: found[self._specs[place]].mean_users)  # type: ignore[union-attr]
+        return _mixed([found[each[place]] for each in specs])  # type: ignore[misc]
 
     @property
     def missing_seconds(self) -> float:
         """Rough time, on one core, of what is not done, at most."""
         later = 0.0
         if self._noiseless is None:
-            mine = ([self._specs[place] for place in self._of_trust(privacy)] for privacy, _ in self.question.epsilons)
-            later = sum(max(spec.trials * spec.trial_seconds for spec in specs) for specs in mine)
+            places = [self._of_trust(privacy) for privacy, _ in self.question.epsilons]
+            seconds = [[spec.trials * spec.trial_seconds for spec in specs] for specs in self._specs]
+            later = sum(max(each[place] for place in mine) for mine in places for each in seconds)
         return later + super().missing_seconds
 
     @property
@@ -293,8 +350,9 @@ class RollOutStudy(Parts):
                 test.run(jobs, message)
         if not self.stopped and self._search.finished:
             if self._noiseless is None:
-                quickest = [self._specs[self._quickest(privacy)] for privacy, _ in self.question.epsilons]
-                self._noiseless = StoppingStudy(quickest, noiseless=True)
+                quickest = [self._quickest(privacy) for privacy, _ in self.question.epsilons]
+                specs = [each[place] for place in quickest for each in self._specs]
+                self._noiseless = StoppingStudy(specs, noiseless=True)
             self._noiseless.run(jobs, message)
         return self.result()
 
@@ -306,22 +364,23 @@ class RollOutStudy(Parts):
 
     def _row(self, place: int) -> RollOut:
         question, (privacy, epsilon) = self.question, self.question.trusts[place]
-        found = dict(zip(self._played, self._search.result(), strict=True))
-        [line], quickest = self._tests[place].result().lines, self._quickest(privacy)
-        times, capped = found[self._specs[quickest]], found[self._capped[quickest]]
-        assert times is not None and capped is not None and line is not None and self._noiseless is not None
-        plain = self._noiseless.result()[place - 1] if place else None  # no privacy comes first
-        bounds = time_bounds(question.bits(privacy), question.delta, privacy, epsilon, self._remember)
+        draws, quickest, end = len(question.each), self._quickest(privacy), max(question.users, len(question.means))
+        capped = self._times(self._capped, quickest)
+        bits = question.bits(privacy)  # bounds are for options that are known
+        bounds = () if question.draws else time_bounds(bits, question.delta, privacy, epsilon, self._remember)
         applicable = [bound for bound in bounds if bound.not_applicable is None]
+        assert self._noiseless is not None
+        plain = self._noiseless.result()[(place - 1) * draws : place * draws] if place else ()  # no privacy comes first
+        tests = [test.result().lines[0] for test in self._tests[place :: len(question.trusts)]]
         return RollOut(
             privacy=privacy,
             epsilon=epsilon,
             test_users=question.sizes[place].total(len(question.means)),
-            times=times,
+            times=self._times(self._specs, quickest),
             bound=max(applicable, key=lambda bound: bound.users, default=None),
-            lost_by_test=line.regret[:, -1],
-            lost_by_search=capped.regret_at(max(question.users, len(question.means))),
-            noiseless=None if plain is None else plain.users,
+            lost_by_test=np.concatenate([line.regret[:, -1] for line in tests]),  # type: ignore[union-attr]
+            lost_by_search=np.concatenate([part.regret_at(end) for part in getattr(capped, "parts", (capped,))]),
+            noiseless=np.concatenate([part.users for part in plain]) if plain else None,  # type: ignore[union-attr]
         )
 
 

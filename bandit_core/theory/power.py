@@ -29,9 +29,10 @@ correlation 1/2:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,7 +53,10 @@ TRUSTS: tuple[Privacy, ...] = ("none", "local", "central")
 
 @dataclass(frozen=True)
 class TestSize:
-    """Users that a test needs: per option, and how many times as many as without privacy (before rounding)."""
+    """Users that a test needs: per option, and how many times as many as without privacy (before rounding).
+
+    ``cases`` are the numbers that 10% and 90% of several cases need at most, each by itself (None: there is one case).
+    """
 
     __test__ = False  # it is no test of pytest's
 
@@ -61,6 +65,7 @@ class TestSize:
     users_per_option: int
     inflation: float
     effect_seen: float
+    cases: tuple[int, int] | None = None
 
     def total(self, options: int) -> int:
         """Users of a test of so many options."""
@@ -97,8 +102,8 @@ def critical_value(alpha: float = 0.05, options: int = 2) -> float:
     return float(brentq(lambda critical: any_alarm(critical) - alpha, 1e-9, 30.0, xtol=1e-12))
 
 
-def variance(mean: float, privacy: Privacy, epsilon: float | None) -> float:
-    """Variance of what one user adds to an option's mean, in squared reward units; see above."""
+def variance(mean: Any, privacy: Privacy, epsilon: float | None) -> Any:
+    """Variance of what one user adds to an option's mean (or means), in squared reward units; see above."""
     if privacy != "local":
         return mean * (1 - mean)
     assert epsilon is not None
@@ -132,12 +137,12 @@ def _checked_options(options: int) -> None:
         raise InputError([Issue("options", options, f"a whole number from 2 to {MAX_OPTIONS}")])
 
 
-def _needed(baseline: float, effect: float, factor: float, privacy: Privacy, epsilon: float | None) -> float:
-    """The n of (*), not rounded; ``factor`` is the square of the sum of quantiles."""
+def _needed(baseline: Any, effect: Any, factor: float, privacy: Privacy, epsilon: float | None) -> Any:
+    """The n of (*), not rounded; ``factor`` is the square of the sum of quantiles. Numbers or arrays."""
     spread = variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon)
     noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
     half = factor * spread / (2 * effect**2)
-    return half + math.sqrt(half**2 + factor * noise / effect**2)
+    return half + np.sqrt(half**2 + factor * noise / effect**2)
 
 
 def sample_size(
@@ -180,11 +185,63 @@ def sample_size(
     _checked(numbers, privacy)
     _checked_options(options)
     factor = (critical_value(alpha, options) + _z(power)) ** 2
-    plain, mine = (_needed(baseline, effect, factor, each, epsilon) for each in ("none", privacy))
+    plain, mine = (float(_needed(baseline, effect, factor, each, epsilon)) for each in ("none", privacy))
     seen = effect * math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else effect
     budget = None if privacy == "none" else epsilon
-    users = MAX_USERS if mine >= MAX_USERS else math.ceil(mine * (1 - 1e-12))
-    return TestSize(privacy, budget, max(1, users), mine / plain, seen)
+    return TestSize(privacy, budget, _whole(mine), mine / plain, seen)
+
+
+def _whole(users: float) -> int:
+    """A number of users per option, rounded up."""
+    return MAX_USERS if users >= MAX_USERS else max(1, math.ceil(users * (1 - 1e-12)))
+
+
+def assured_size(
+    baselines: Sequence[float],
+    effects: Sequence[float],
+    alpha: float = 0.05,
+    power: float = 0.8,
+    privacy: Privacy = "none",
+    epsilon: float | None = None,
+    options: int = 2,
+) -> TestSize:
+    """Users per option of a test that finds the effect with chance ``power`` on average over several cases.
+
+    That average is the assurance of a test (O'Hagan, Stevens and Campbell 2005, Assurance in clinical trial design).
+    ``baselines`` and ``effects`` (cases,) are as in `sample_size`, and so is the rest; for one case so is the answer.
+
+    >>> assured_size([0.04], [0.004]).users_per_option, assured_size([0.04, 0.04], [0.003, 0.005]).users_per_option
+    (39473, 42858)
+    """
+    from scipy.optimize import brentq  # heavy imports
+    from scipy.special import ndtr
+
+    for each, effect in zip(baselines, effects, strict=True):
+        numbers = {"baseline": each, "effect": effect, "alpha": alpha, "power": power, "epsilon": epsilon}
+        _checked(numbers, privacy)
+    _checked_options(options)
+    low, gap, critical = np.array(baselines), np.array(effects), critical_value(alpha, options)
+
+    def needed(trust: Privacy) -> float:
+        spread = variance(low, trust, epsilon) + variance(low + gap, trust, epsilon)
+        noise = 4 / epsilon**2 if trust == "central" and epsilon is not None else 0.0
+
+        def beyond(log_users: float) -> float:
+            users = math.exp(log_users)
+            return float(ndtr(gap / np.sqrt(spread / users + noise / users**2) - critical).mean()) - power
+
+        most = math.log(MAX_USERS)
+        if beyond(most) <= 0:
+            return MAX_USERS
+        return 1.0 if beyond(0.0) >= 0 else math.exp(brentq(beyond, 0.0, most, xtol=1e-13))
+
+    plain, mine = (needed(each) for each in ("none", privacy))
+    single = _needed(low, gap, (critical + _z(power)) ** 2, privacy, epsilon)
+    ends = np.quantile(single, [0.1, 0.9], method="inverted_cdf").tolist()
+    seen = math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else 1.0
+    budget = None if privacy == "none" else epsilon
+    cases = (_whole(ends[0]), _whole(ends[1]))
+    return TestSize(privacy, budget, _whole(mine * (1 - 1e-11)), mine / plain, seen * float(gap.mean()), cases)
 
 
 def sample_sizes(

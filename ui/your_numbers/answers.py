@@ -10,7 +10,6 @@ from bandit_core import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import number
-from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Decision, Question
 from bandit_core.studies.business_case import Cost, costs
 from bandit_core.studies.goal_search import Found, Kind
@@ -75,11 +74,9 @@ def amount(value: float, error: float) -> str:
 
 def reply(asked: Asked, chosen: Setting, question: Question, decision: Decision) -> Reply:
     """The answer as numbers."""
-    experiment = decision.result.experiment
-    stay = question.horizon * float(experiment.means.max() - experiment.means[0])
+    gaps = question.horizon * asked.scale * question.gaps
     rows = tuple(costs(decision.result, asked.scale, decision.levels))
-    blind = tradeoff.blind_regret(experiment) * asked.scale
-    return Reply(asked, chosen, question, decision, rows, blind, stay * asked.scale)
+    return Reply(asked, chosen, question, decision, rows, float(gaps.mean()), float(gaps[:, 0].mean()))
 
 
 def verdict(answer: Reply) -> str:

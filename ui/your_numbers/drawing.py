@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -18,7 +19,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.studies.best_method import FINALISTS, Contest, Decision, Question, Tried
 from bandit_core.studies.business_case import GOALS, goal
 from bandit_core.studies.goal_search import BestSearch, Found
-from bandit_core.studies.price import Price, PriceQuestion, PriceStudy, rows_of
+from bandit_core.studies.price import Price, PriceQuestion, PriceStudy, rows_of, unknown_words
 from bandit_core.studies.price import advise as advise_on
 from ui import charts, gallery, runner, shared, theme, uploads, words
 from ui.your_numbers import address
@@ -158,6 +159,7 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
 
 
 def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
+    asked = replace(answer.question, draws=())
     kinds = goals(answer.chosen.unit)
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     kind = right.selectbox(
@@ -189,7 +191,7 @@ def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
         help="Bisects ε, and looks for the best method of each trust model at every ε that it tries. Where your users "
         "have budgets of their own, one ε for all of them is searched.",
     ):
-        found["ε"] = _searched(answer, "ε", partial(BestSearch, answer.question, wanted, tuple(chosen), store=kept))
+        found["ε"] = _searched(answer, "ε", partial(BestSearch, asked, wanted, tuple(chosen), store=kept))
     if address.searches(
         "users",
         "Search the fewest users",
@@ -197,7 +199,7 @@ def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
         offered=kind == "percent" and answer.chosen.visits == 1,
         help=f"The smallest number of users, up to {words.count(answer.chosen.users)}, at {answer.chosen.budget}.",
     ):
-        build = partial(BestSearch, answer.question, wanted, ("none", *chosen), users=True, store=kept)
+        build = partial(BestSearch, asked, wanted, ("none", *chosen), users=True, store=kept)
         found["users"] = _searched(answer, "users", build)
     return {axis: rows for axis, rows in found.items() if rows}
 
@@ -226,6 +228,7 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
     st.caption(
         "In brackets: everything that the simulations do not rule out (95% intervals)."
         + ("" if users else " The ε of different trust models are different promises: equal numbers protect unequally.")
+        + " This search takes the middle of what is not known." * bool(answer.question.draws)
     )
     if any(len(each.answer.points) > 1 for each in rows):
         _search_chart(answer, rows, users)
@@ -294,7 +297,10 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None)
         "own-table", (question, price.rows), lambda: shared.as_sent(table(question, price.rows)), private
     )
     st.dataframe(rows, hide_index=True, width="stretch", alt="Time and loss for each level of trust and each ε")
-    st.caption("The same ε is a different promise for each level of trust. “Stops by itself” is the median.")
+    st.caption(
+        "The same ε is a different promise for each level of trust. “Stops by itself” is the median. "
+        + unknown_words(question, price.rows)
+    )
     return price
 
 
@@ -365,5 +371,10 @@ def explanation(answer: Reply) -> None:
             "best method known here with privacy with the best one without; a better method may exist. "
             "*Nobody is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
             "trusted*: somebody sees the answers and publishes only private results (central DP). The same ε is a "
-            "different promise in each.\n\nThe ± does not cover how far your numbers are from the truth."
+            "different promise in each.\n\n"
+            + (
+                "The runs are spread evenly over draws of the means that are not known, so the ± covers those, too."
+                if answer.asked.draws
+                else "The ± does not cover how far your numbers are from the truth."
+            )
         )

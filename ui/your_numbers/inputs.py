@@ -30,7 +30,8 @@ from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
-from bandit_core.studies.business_case import observed_arms, read_lifts, typed_arms
+from bandit_core.studies.business_case import UNKNOWN, observed_arms, read_lifts
+from bandit_core.studies.draws import observed_draws, shares, typed_options
 from bandit_core.studies.price import EPSILONS, PriceQuestion, read_epsilons
 from bandit_core.studies.roll_out import TRIALS
 from ui import epsilon_grid, real_world_budgets, uploads, words
@@ -68,6 +69,8 @@ _OF_UPLOADS = (
 class Asked:
     """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit.
 
+    ``ranges`` and ``draws`` as in `PriceQuestion`.
+
     ``observed`` are the uploaded rewards as they are; methods with privacy see them cut to ``limits``. ``amounts`` says
     whether more than 0 and 1 is left of them then.
     """
@@ -83,6 +86,8 @@ class Asked:
     limits: tuple[float, float] | None = None  # in the visitor's unit; None where they cut nothing
     amounts: bool = False
     misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
+    ranges: tuple[tuple[float, float], ...] = ()
+    draws: tuple[tuple[Arm, ...], ...] = ()
 
     @property
     def clip(self) -> tuple[float, float] | None:
@@ -98,6 +103,12 @@ class Asked:
     def means(self) -> np.ndarray:
         """Mean reward of each option before any cut, in the visitor's unit."""
         return np.array([self.low + self.scale * arm.expected for arm in self.arms])
+
+    def spans(self, worth: float = 1.0, unit: str = "") -> list[str]:
+        """Mean of each option in words, or its range; multiplied by ``worth``."""
+        ends = self.ranges or [(arm.expected, arm.expected) for arm in self.arms]
+        shown = [[words.number(worth * (self.low + self.scale * end)) + unit for end in pair] for pair in ends]
+        return [" to ".join(dict.fromkeys(pair)) for pair in shown]
 
 
 @dataclass(frozen=True)
@@ -175,7 +186,8 @@ def _typed(right: DeltaGenerator) -> Asked | None:
         "Expected lifts, one per new option",
         first_value("lifts"),
         key=key_of("lifts"),
-        help="With commas between them: 20, 50 stands for two new options. A minus sign stands for a loss.",
+        help="With commas between them: 20, 50 stands for two new options, -5 for a loss. You may type a range, 8-15, "
+        "or ? if you do not know.",
     )
     ways = {"percent": "% of the baseline", "plain": "points" if amount == "share" else "plain amounts"}
     by = right.selectbox(
@@ -212,21 +224,29 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     remember(**{"as": amount, "base": f"{base:.12g}", "lifts": text, "by": by}, **fields)
     try:
         lifts, relative = read_lifts(text), by == "percent"
-        arms = typed_arms(base, [lift / 100 for lift in lifts] if relative else lifts, relative, (low, high))
+        typed = typed_options(base, shares(lifts) if relative else lifts, relative, (low, high))
     except InputError as error:
         uploads.refuse(error)
         return None
-    names = ("baseline", *(f"option {number}" for number in range(1, len(arms))))
-    means = [low + (high - low) * arm.mean for arm in arms]
-    best = [name for name, mean in zip(names, means, strict=True) if mean == max(means)]
-    unit = "%" if amount == "share" else ""
-    st.markdown(
-        "You compare "
-        + ", ".join(f"**{name}** {words.number(mean)}{unit}" for name, mean in zip(names, means, strict=True))
-        + f". Best: **{' and '.join(best)}**. Typed numbers are taken as exact."
-    )
-    worth = (0.0, 1.0) if amount == "share" else (low, high)
-    return Asked(arms, names, *worth, None, "The numbers were typed and taken as exact.", unit)
+    names = ("baseline", *(f"option {number}" for number in range(1, len(typed.arms))))
+    unit, worth = ("%", (0.0, 1.0)) if amount == "share" else ("", (low, high))
+    sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
+    sure += " ? stands for a lift from -20% to 20% of the baseline." * (UNKNOWN in lifts)
+    asked = Asked(typed.arms, names, *worth, None, sure, unit, ranges=typed.ranges, draws=typed.draws)
+    spans = zip(names, asked.spans(100 if unit else 1, unit), strict=True)
+    compared = ", ".join(f"**{name}** {span}" for name, span in spans)
+    st.markdown(f"You compare {compared}. Best: {_best(asked)}. {sure}")
+    return asked
+
+
+def _best(asked: Asked) -> str:
+    """Which option is best, and in what share of the draws, safe inside markdown."""
+    means = np.array([[arm.expected for arm in arms] for arms in asked.draws or (asked.arms,)])
+    shares_ = np.mean(means == means.max(axis=1, keepdims=True), axis=0)
+    if not asked.draws:
+        return f"**{' and '.join(np.array(asked.names)[shares_ == 1])}**"
+    first = int(np.argmax(shares_))
+    return f"**{asked.names[first]}**, in {percent(float(shares_[first]))} of the cases"
 
 
 def _parsed(upload: Any, name: str, read: Any, *how: Any) -> Any:
@@ -360,6 +380,7 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
         limits=None if clip is None else limits,
         amounts=not all(option.clipped(*limits).yes_or_no for option in options),
         misled=reward_limits.misled_words(options, limits),
+        draws=observed_draws(options, arms, high - low),
     )
 
 
@@ -392,9 +413,12 @@ def _observed_table(options: Sequence[Option], asked: Asked) -> None:
 def certainty(options: Sequence[Option]) -> str:
     """How sure one can be which option is best, in one sentence."""
     chances = chances_of_being_best(options)
-    after = "The simulation takes these means as the truth."
+    after = "The simulation draws the means from what the data allow."
     if np.isnan(chances).any():
-        return f"Some option has too few different observations to say how sure the order is. {after}"
+        return (
+            "Some option has too few different observations to say how sure the order is. The simulation takes these "
+            "means as the truth."
+        )
     order = np.argsort(-chances, kind="stable")
     name, chance = words.plain(options[order[0]].name), chances[order[0]]
     if chance > 0.99:
@@ -573,6 +597,7 @@ def question_of(asked: Asked, chosen: Setting, *epsilons: float) -> PriceQuestio
         asked.arms, chosen.users, chosen.weekly, epsilons or (chosen.tested,), chosen.visits, chosen.batch,
         chosen.delta, chosen.power, chosen.rule, TRIALS, chosen.zone / 100 * abs(asked.means[0]) / asked.scale,
         clip=asked.clip, note=asked.cut[:600], names=asked.names, low=asked.low, scale=asked.scale, unit=chosen.unit,
+        ranges=asked.ranges, draws=asked.draws,
     )  # fmt: skip
 
 

@@ -43,11 +43,7 @@ def shareable(link: str | None) -> bool:
 def one_page(price: Price, title: str = "", link: str | None = None, made: datetime | None = None) -> str:
     """One self-contained HTML page; ``made`` is the date that it bears (default: now)."""
     question = price.question
-    options = "; ".join(
-        f"{escape(name)} {words.number(100 * mean if rate else mean)}{'%' * rate}"
-        for rate in [question.scale == 1]
-        for name, mean in zip(_names(price), _means(price), strict=True)
-    )
+    options = "; ".join(f"{escape(name)} {span}" for name, span in zip(_names(price), _spans(price), strict=True))
     people = f"{words.count(question.users)} people, {words.count(question.weekly)} a week"
     cells = table(question, price.rows)
     head = "".join(f"<th>{escape(name)}" for name in cells)
@@ -76,6 +72,16 @@ def _means(price: Price) -> tuple[float, ...]:
     return tuple(question.low + question.scale * mean for mean in question.roll_out().means)
 
 
+def _spans(price: Price) -> list[str]:
+    """Mean reward of each option in words, or its range."""
+    question, rate = price.question, price.question.scale == 1
+    ends = question.ranges or [(mean, mean) for mean in question.roll_out().means]
+    shown = [
+        [words.number((100 if rate else 1) * (question.low + question.scale * end)) for end in pair] for pair in ends
+    ]
+    return [" to ".join(dict.fromkeys(pair)) + "%" * rate for pair in shown]
+
+
 def _names(price: Price) -> tuple[str, ...]:
     return price.question.names or tuple(f"option {place}" for place, _ in enumerate(_means(price), 1))
 
@@ -83,7 +89,7 @@ def _names(price: Price) -> tuple[str, ...]:
 def _assumptions(price: Price) -> str:
     question = price.question
     message = [
-        "The means above are taken as exact.",
+        price.unknown or "The means above are taken as exact.",
         f"Error {words.number(100 * question.delta)}%, power {words.number(100 * question.power)}%.",
         correction(question),
         "In both tests each person counts once.",
@@ -101,10 +107,11 @@ def _assumptions(price: Price) -> str:
 def _settings(price: Price) -> str:
     """The command that makes these numbers again; empty where they came from a file or are amounts."""
     question = price.question
-    first, *others = _means(price)
-    if question.scale != 1 or not first or question.clip is not None:
+    (first, _), *others = question.ranges or [(mean, mean) for mean in _means(price)]
+    if question.scale != 1 or not first or question.clip is not None or (question.draws and not question.ranges):
         return ""
-    lifts = ",".join(f"{100 * (mean / first - 1):.6g}" for mean in others)
+    ends = [dict.fromkeys(f"{100 * (mean / first - 1):.6g}" for mean in pair) for pair in others]
+    lifts = ",".join("..".join(pair) for pair in ends)
     budgets = ",".join(f"{epsilon:g}" for epsilon in question.epsilons)
     command = f"bandit-lab price --baseline {first:.10g} --lifts={lifts} --epsilon {budgets}"
     usual = {"visits": 1, "batch": 1, "delta": 0.05, "power": 0.8}

@@ -194,7 +194,7 @@ def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
             "who is trusted": PROMISES[row.privacy].who,
             "ε": "–" if row.epsilon is None else f"{row.epsilon:g}",
             "50% sure becomes": "–" if row.epsilon is None else sure_words(row.epsilon),
-            "planned test": weeks(row.test_users),
+            "planned test": weeks(row.test_users) + _cases(row, question.weekly),
             "beats the first": weeks(row.lift_users),
             "stops by itself": weeks(row.stop_users),
             f"{question.unit} lost": _loss(row.loss, row.loss_stderr),
@@ -204,6 +204,14 @@ def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
             del cells["beats the first"]
         found.append(cells)
     return pd.DataFrame(found)
+
+
+def _cases(row: Row, weekly: int) -> str:
+    """What 10% and 90% of the draws take at most, where the means are not known exactly."""
+    if row.cases is None or not math.isfinite(row.test_users):
+        return ""
+    low, high = (weeks_words(users / weekly) for users in row.cases)
+    return f" (one draw: {low} to {high})"
 
 
 def _loss(value: float, error: float) -> str:

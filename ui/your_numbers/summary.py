@@ -94,11 +94,11 @@ def _options(answer: Reply) -> str:
     """The options as a table."""
     asked, rows = answer.asked, []
     rate = asked.observed is None and asked.unit == "%"
-    for place, (name, mean) in enumerate(zip(asked.names, asked.means, strict=True)):
+    spans = asked.spans(100, "%") if rate else asked.spans()
+    for place, (name, shown) in enumerate(zip(asked.names, spans, strict=True)):
         interval = asked.observed[place].interval if asked.observed else None
         sure = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "–"
         count = f"{asked.observed[place].count:,}" if asked.observed else "typed"
-        shown = f"{words.number(100 * float(mean))}%" if rate else words.number(float(mean))
         cut = ""
         if asked.limits and asked.observed:
             cut = f"<td>{words.number(asked.observed[place].clipped(*asked.limits).mean)}"
@@ -195,7 +195,9 @@ def summary_page(
         f"<h2>{escape(words.sentence(chosen.unit))} lost among {words.count(chosen.users)} users, "
         f"{escape(chosen.budget)}</h2>{_bars(answer)}"
         f"<p class='small'>± is one standard error over {answer.rows[0].trials} simulated runs; whiskers show the "
-        f"95% interval of the mean. It does not cover how far the options' means are from the truth.</p>{odds}"
+        "95% interval of the mean. "
+        + ("They cover draws of the means" if asked.draws else "They do not cover how far the means are from the truth")
+        + f".</p>{odds}"
         f"{'' if until is None else _until(until, answer)}{searched}"
         f"<h2>The options</h2>{_options(answer)}{ends}<p>{plain_html(asked.sure)}</p>"
         "<h2>What it means</h2><p><b>Trust no one</b>: each answer is randomised on the user's device before it "

@@ -221,7 +221,7 @@ def promises(until: Until) -> str:
     missed = words.number(100 * (1 - until.question.power))
     return (
         f"α = {until.error} and power are not the same promise as δ: the test takes a number of users that is fixed "
-        "beforehand, for a difference that one must guess (here the true one is used), and misses it in "
+        "beforehand, for a difference that one must guess (here that of your numbers), and misses it in "
         f"{missed}% of the cases; the method that stops by itself {promise}, and takes as many users as it needs."
     )
 
