@@ -246,6 +246,32 @@ def _price(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _budget(options: argparse.Namespace) -> int:
+    frames.check(options.out)
+    from bandit_core.studies.several_tests import parts, table
+
+    numbers: dict[str, Any] = {
+        name: notation.read_number(getattr(options, name)) for name in command_options.BUDGET_NUMBERS
+    }
+    frames.write(table(parts(**numbers)), options.out)
+    return DONE
+
+
+def _replay(options: argparse.Namespace) -> int:
+    frames.check(options.out)
+    from bandit_core.data.observations import NOT_REPLAYED, read_observations
+    from bandit_core.data.replay import table
+
+    try:
+        seen = read_observations(Path(options.file).read_bytes())
+    except OSError as error:
+        raise InputError([Issue("file", options.file, f"cannot be read: {error.strerror}")]) from None
+    if not seen.replay:
+        raise InputError([Issue("file", options.file, NOT_REPLAYED)])
+    frames.write(table(seen.replay), options.out)
+    return DONE
+
+
 def _decide(options: argparse.Namespace) -> int:
     frames.check(options.out)
     jobs = _jobs(options.jobs)
@@ -526,6 +552,9 @@ def _parser() -> argparse.ArgumentParser:
     power.add_argument("--lift", metavar="L", help="instead of the effect: a share of the baseline, such as 15%%")
     priced = command("price", _price, "what privacy costs with your numbers: losses, users and weeks", False)
     command_options.price(priced)
+    command_options.replay(
+        command("replay", _replay, "what everyone would have brought with each option of a log", False, True)
+    )
     ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
     ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
     ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
@@ -542,6 +571,9 @@ def _parser() -> argparse.ArgumentParser:
         ends: _STOPPING_NUMBERS,
         decides: _DECIDE_NUMBERS,
         priced: command_options.PRICE_NUMBERS,
+        command("budget", _budget, "what a person in several tests may spend in each", False, True): (
+            command_options.BUDGET_NUMBERS
+        ),
     }
     for options, numbers in numbered.items():
         for name, (default, metavar, words) in numbers.items():

@@ -14,7 +14,8 @@ PAGE = Page(
     icon="calculate",
     place=0.7,
     section="",
-    fields="as base lifts by least most users unit eps goal limit search delta power rule week list times night zone",
+    fields="as base lifts by least most users unit eps goal limit search delta power rule week list times night zone "
+    "tests slack sale sd",
 )
 page_frame.enter()
 

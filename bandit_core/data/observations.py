@@ -14,6 +14,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from bandit_core.data.replay import Replay, replayed
 from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
@@ -41,6 +42,7 @@ _REWARD_NAMES = {
     "montant", "récompense", "valor", "resultado", "importe", "recompensa", "valore", "risultato", "importo",
 }  # fmt: skip
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?![\d.])")
+_CHANCE_NAMES = {"propensity", "propensities", "propensity score", "pscore", "action prob", "probability", "prob"}
 _SIDE_NAMES = {
     "id", "uid", "user", "customer", "session", "index", "row", "nr", "number", "date", "datum", "day", "time",
     "timestamp", "week",
@@ -327,6 +329,7 @@ class Observations:
     used: tuple[str, ...] = ()  # option and reward, or a column per option
     long: bool = False
     far: tuple[Trouble, ...] = ()  # rewards beyond `near`, where they stand
+    replay: tuple[Replay, ...] = ()  # of a log that says with which chance each option was shown
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -409,7 +412,9 @@ def _is_long(table: Sheet) -> tuple[str, str] | None:
         head = replace(table, frame=table.frame[[name]][~table.blank(name, missing=True)].head(1000))
         numbers = head.numbers(name).values
         share = float((~np.isnan(numbers)).mean()) if len(numbers) else 1.0
-        if len(columns) > 2 and (_is_side(head, name, numbers) or _is_dated(head, name)):
+        if len(columns) > 2 and (
+            _is_side(head, name, numbers) or _is_dated(head, name) or _plain(name) in _CHANCE_NAMES
+        ):
             continue
         if share >= 0.5:
             counted.append(name)
@@ -441,7 +446,8 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
         raise refusal("columns", ", ".join(columns), "two different columns: option and reward")
     notes: set[str] = set()
     pair = (columns[0], columns[1]) if long else None if columns else _is_long(table)
-    samples, layout, troubles = _long(table, *pair, notes) if pair else _wide(table, columns, notes)
+    chance = next((name for name in table.columns if _plain(name) in _CHANCE_NAMES), None) if pair else None
+    samples, layout, troubles = _long(table, *pair, chance, notes) if pair else _wide(table, columns, notes)
     options = tuple(Option.of(name, rewards) for name, rewards, _ in samples)
     if len(options) < 2:
         message = f"{options[0].name} is the only option" if options else "no option has a number"
@@ -456,7 +462,27 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
     return Observations(
         options, len(table.frame), layout, (*table.notes, *sorted(notes)), tuple(troubles), tuple(table.columns),
         pair or tuple(option.name for option in options), bool(pair), tuple(far),
+        () if chance is None else _replayed(table, chance, samples),
     )  # fmt: skip
+
+
+def _replayed(table: Sheet, column: str, samples: Sequence[_Sample]) -> tuple[Replay, ...]:
+    """The log replayed by the chances in a column.
+
+    Raises
+    ------
+    InputError
+        Where one of them is no chance above 0.
+    """
+    rows = np.concatenate([places for _, _, places in samples])
+    chances = table.numbers(column).values[rows]
+    wrong = rows[~((chances > 0) & (chances <= 1))]
+    if len(wrong):
+        value = table.cell(column, int(wrong[0]))
+        allowed = f"in row {table.row(int(wrong[0]))} the chance with which this option was shown: above 0, at most 1"
+        raise refusal(column_words(column), value, allowed)
+    chosen = np.repeat(np.arange(len(samples)), [len(places) for _, _, places in samples])
+    return replayed([name for name, _, _ in samples], chosen, np.concatenate([each[1] for each in samples]), chances)
 
 
 _Sample = tuple[str, np.ndarray, np.ndarray]  # an option, its rewards, and the places of their rows
@@ -506,12 +532,13 @@ def _wide(table: Sheet, chosen: Sequence[str], notes: set[str]) -> tuple[list[_S
     return samples, "one column per option", troubles
 
 
-def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
+def _long(
+    table: Sheet, arm: str, reward: str, chance: str | None, notes: set[str]
+) -> tuple[list[_Sample], str, list[Trouble]]:
     codes, names = table.words(arm, MAX_OPTIONS)
     numbers, found, _ = table.numbers(reward, notes)
-    notes.add(NOT_REPLAYED)
-    if len(table.columns) > 2:
-        others = [name for name in table.columns if name not in (arm, reward)]
+    notes.add(NOT_REPLAYED if chance is None else f"The log is replayed by the chances in column {chance}.")
+    if others := [name for name in table.columns if name not in (arm, reward, chance)]:
         notes.add(f"Other columns were not used: {', '.join(others[:5])}{' …' if len(others) > 5 else ''}.")
     drop = "drop these rows"
     troubles = [trouble if trouble.kept else replace(trouble, repair=drop) for trouble in found]

@@ -28,16 +28,30 @@ def load_files(options: argparse.Namespace) -> list[str]:
     return [name for file in files for name in load_policy(Path(file))] if isinstance(files, list) else []
 
 
+BUDGET_NUMBERS = {
+    "epsilon": ("2", "E", "what a person may spend in all, such as in a month"),
+    "tests": ("4", "N", "tests that a person is in meanwhile"),
+    "visits": ("1", "M", "answers of a person in each test"),
+    "delta": ("0", "D", "delta of the whole; above 0, tight composition gives each test more"),
+}
+
+
 def price(parser: argparse.ArgumentParser) -> None:
     """Everything but the plain numbers of `PRICE_NUMBERS`."""
     parser.add_argument("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts")
     parser.add_argument("--baseline", metavar="P", help="rate of the present option: 0.031 or 3.1%%")
     parser.add_argument("--lifts", metavar="A,B", help="percent that each new option adds: 5, a range 8-15, or ?")
-    parser.add_argument("--limits", metavar="A,B", help="smallest and largest reward, where the file has amounts")
+    parser.add_argument("--purchase", metavar="M,SD", help="mean and spread of a purchase; the baseline is who buys")
+    parser.add_argument("--limits", metavar="A,B", help="smallest and largest reward, where there are amounts")
     parser.add_argument("--epsilon", default="0.5,1,2,4", metavar="A,B", help="budgets of a person")
     parser.add_argument(
         "--out", metavar="FILE", help=f"write {', '.join(frames.ENDINGS)}, or a page to print (.html), instead of CSV"
     )
+
+
+def replay(parser: argparse.ArgumentParser) -> None:
+    """The log."""
+    parser.add_argument("file", metavar="FILE", help="a log (CSV) with option, reward and propensity")
 
 
 def reproduce(parser: argparse.ArgumentParser) -> None:

@@ -44,11 +44,12 @@ def question(options: argparse.Namespace) -> PriceQuestion:
     if options.baseline is not None:
         rate = share("baseline", options.baseline)
         numbers |= {"baseline": rate, "lifts": read_lifts(options.lifts) if options.lifts else []}
-    if options.limits is not None:
-        ends = [notation.read_number(text) for text in options.limits.split(",")]
-        if len(ends) != 2 or any(isinstance(end, str) for end in ends):
-            raise InputError([Issue("limits", options.limits, "two numbers with a comma between them, such as 0,50")])
-        numbers["limits"] = tuple(ends)
+    for name in ("limits", "purchase"):
+        if (text := getattr(options, name)) is not None:
+            pair = tuple(notation.read_number(part) for part in text.split(","))
+            if len(pair) != 2 or any(isinstance(number, str) for number in pair):
+                raise InputError([Issue(name, text, "two numbers with a comma between them, such as 0,50")])
+            numbers[name] = pair
     return price_question(options.file, **numbers)
 
 

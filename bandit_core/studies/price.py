@@ -28,8 +28,9 @@ from bandit_core.spec.number_text import number, with_error
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Contest, Decision, Question
 from bandit_core.studies.business_case import costs, observed_arms
-from bandit_core.studies.draws import Options, observed_draws, shares, typed_options, unknown_share
+from bandit_core.studies.draws import Options, observed_draws, replayed_arms, shares, typed_options, unknown_share
 from bandit_core.studies.roll_out import TRIALS, RollOut, RollOutQuestion, RollOutStudy
+from bandit_core.studies.sales import sales
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -216,7 +217,7 @@ def rows_of(
                 known |= {"loss": cost.lost, "loss_stderr": cost.lost_stderr}
                 known["method"] = decision.chosen(privacy).title  # type: ignore[union-attr]
                 if question.draws:
-                    line = decision.result.lines[cost.line]  # type: ignore[union-attr]
+                    line: Any = decision.result.lines[cost.line]  # type: ignore[union-attr]
                     known["unknown"] = unknown_share(line.regret[:, -1], line.trials, len(question.draws))
         rows.append(
             Row(
@@ -424,6 +425,7 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     *,
     baseline: float | None = None,
     lifts: Sequence[float | tuple[float, float] | Literal["?"]] = (),
+    purchase: tuple[float, float] | None = None,
     limits: tuple[float, float] | None = None,
     weekly: int = 5000,
     weeks: float = 10,
@@ -465,6 +467,8 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         issues.append(Issue("baseline", baseline, "either a file with observations, or a baseline and lifts"))
     elif file is None and not _is_number(baseline, 0, 1, False):
         issues.append(Issue("baseline", baseline, "a share from 0 to 1, such as 0.031 for 3.1%"))
+    elif purchase is not None and (file is not None or limits is None or limits[0] != 0):
+        issues.append(Issue("limits", limits, "0 and the largest amount, where purchases are typed"))
     elif file is None and not lifts:
         issues.append(Issue("lifts", list(lifts), "at least one"))
     if issues:
@@ -474,11 +478,15 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         assert baseline is not None
         options = typed_options(round(100 * baseline, 10), shares(lifts), True, (0.0, 100.0))
         names = ("the baseline", *(f"option {place}" for place in range(1, len(options.arms))))
+        if purchase is not None and limits is not None:
+            sold = sales(names, options, *purchase, limits[1])
+            options, low, scale, clip = sold.options, sold.low, sold.high - sold.low, sold.clip
     else:
         seen = _read(Path(file), limits)
         arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
         names, scale = tuple(option.name for option in seen.options), high - low
-        options = Options(arms, draws=observed_draws(seen.options, arms, scale))
+        arms = replayed_arms(arms, seen.replay, scale)
+        options = Options(arms, draws=observed_draws(seen.options, arms, scale, seen.replay))
     users = round(weekly * weeks)
     if not 10 <= users <= MAX_PEOPLE:
         raise InputError([Issue("weeks", weeks, f"so many that 10 to {number(MAX_PEOPLE)} people come in all")])
@@ -527,8 +535,11 @@ def price(
         Instead of a file: the rate of the present option as a share, and a lift in percent for each new one. A lift may
         be a range such as ``(8, 15)``, in which every value is equally likely, or ``"?"``: anything from -20 to 20.
         The means of a file are drawn from what its data allow.
+    purchase
+        Instead of a rate of success: the baseline is the share of people who buy, and a purchase has this mean and
+        standard deviation (lognormal). Lifts raise the share.
     limits
-        Smallest and largest reward of one person, where a file has amounts.
+        Smallest and largest reward of one person, where there are amounts; with privacy they are cut to these.
     weekly, weeks
         People a week, and for how many weeks.
     epsilon

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -141,8 +142,10 @@ class RollOutQuestion:
             if effect or not any(effects):
                 low = max(_LEAST, max(each.seen(privacy)) - effect)
                 cases.append((low, min(max(effect, _LEAST), 1 - low)))
-        asked = (self.delta, self.power, privacy, epsilon, len(self.means))
-        return assured_size(*zip(*cases, strict=True), *asked) if self.draws else sample_size(*cases[0], *asked)
+        asked: Any = (self.delta, self.power, privacy, epsilon, len(self.means))
+        if not self.draws:
+            return sample_size(*cases[0], *asked)
+        return assured_size([low for low, _ in cases], [gap for _, gap in cases], *asked)
 
     def specs(self, cap: int) -> list[StoppingSpec]:
         """Every policy that stops and keeps at least the promise, in every trust model (`levels` has these in the same
@@ -252,8 +255,8 @@ def _mixed(parts: Sequence[StoppingResult]) -> StoppingResult:
     if len(parts) == 1:
         return parts[0]
     names = ("users", "stopped", "recommended", "pulls")
-    arrays = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    return MixedTimes(parts[0].spec, np.arange(sum(part.count for part in parts)), *arrays, tuple(parts))
+    arrays: Any = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return MixedTimes(parts[0].spec, np.arange(sum(part.count for part in parts)), **arrays, parts=tuple(parts))
 
 
 class RollOutStudy(Parts):

@@ -263,7 +263,10 @@ MOVED_NUMBERS: dict[str, Any] = {
     "own-night": 50,
     "own-zone": 200.0,
     "own-list": "1, 3",
+    "own-tests": 3,
+    "own-slack": 1e-5,
     "own-as": "amount",
+    "own-most": 90.0,
 }
 
 

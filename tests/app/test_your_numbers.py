@@ -387,9 +387,8 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
     blind = 3000 * 8.75 / 2
     assert len(lost) == 3 and lost[0] < 0.75 * blind and min(lost[1:]) > 0.9 * blind  # in euros of the file
     [wrong] = [table.value for table in screen.main.dataframe if "wrong (95% limits)" in table.value]
-    assert wrong["wrong (95% limits)"].tolist()[0].startswith("0%") and all(
-        text.endswith("100%") for text in wrong["wrong (95% limits)"].tolist()[1:]
-    )
+    least = [float(text.partition("%")[0]) for text in wrong["wrong (95% limits)"]]
+    assert least[0] == 0 and min(least[1:]) > 60  # in some draws of what the file allows, that page is the best one
     [button] = [button for button in screen.button if button.key.endswith("-harmless")]
     high = float(button.label.rpartition(" to ")[2])  # two euros in a hundred must bring more than 125
     assert 62.5 < high < 67 and f"Limits of 0 to {high:g} do not" in message
@@ -691,6 +690,33 @@ def test_the_page_and_the_library_say_the_same_of_the_same_question() -> None:
     [advice] = [box.value for box in screen.success]
     at_two = [row for row in expected.rows if row.epsilon in (None, 2.0)]
     assert advice == price.advise(replace(expected.question, epsilons=(2.0,)), at_two).words
+
+
+def test_a_range_is_answered_on_average_and_as_by_the_library() -> None:
+    screen = on.visit("your-numbers", **{**CLINIC, "lifts": "20-60"})
+    question = price.price_question(baseline=0.5, lifts=[(20, 60)], weekly=40, weeks=10, epsilon=[1, 2])
+    whole = planned.table(question, price.rows_of(question)).to_numpy().tolist()
+    assert [cells[:4] for cells in _table(screen, "planned test")] == [cells[:4] for cells in whole]
+    assert "60% to 80%" in on.words(screen) and f"{len(question.draws)} draws" in on.words(screen)
+    assert on.address(screen)["lifts"] == "20-60"
+    assert "60% to 80%" in one_page.one_page(price.Price(question, price.rows_of(question)))
+
+
+def test_several_tests_share_the_budget_of_a_person() -> None:
+    screen = on.visit("your-numbers", **CLINIC, times="2", tests="5")
+    cells = _table(screen, "ε of one test")
+    assert [row[1:3] for row in cells] == [["0.4", "0.2"]] * 2
+    rows = price.rows_of(price.price_question(baseline=0.5, lifts=[40], weekly=40, weeks=10, epsilon=[0.4]))
+    assert [row[3] for row in cells] == [weeks_words(row.test_users / 40) for row in rows[1:]]
+
+
+def test_a_log_with_propensities_is_replayed() -> None:
+    log = b"arm,reward,propensity\n" + b"A,1,0.5\nA,0,0.25\nB,1,0.5\nB,0,0.5\nB,1,0.5\n" * 20
+    screen = upload(on.visit("your-numbers", **QUICK), log)
+    cells = {row[0]: row for row in _table(screen, "self-normalised")}
+    assert cells["A"][3].startswith("0.33") and cells["B"][3].startswith("0.67")
+    assert cells["A"][2].startswith("0.40 ") and cells["B"][2].startswith("0.80 ")
+    assert "with **" in on.words(screen)
 
 
 def test_visits_and_batches_leave_out_the_methods_that_cannot() -> None:

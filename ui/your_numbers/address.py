@@ -14,6 +14,8 @@ from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.studies.business_case import GOALS
 from bandit_core.studies.price import LEAST_EPSILON, MAX_EPSILON, MAX_WEEKLY, read_epsilons
+from bandit_core.studies.sales import LARGEST as SALES
+from bandit_core.studies.several_tests import MAX_DELTA, MAX_TESTS
 from ui import page_fields, state
 
 MAX_USERS = 10**8
@@ -25,6 +27,8 @@ DEFAULTS = {
     "by": "percent",
     "least": "0",
     "most": "100",
+    "sale": "40",
+    "sd": "40",
     "users": "50000",
     "week": "5000",
     "unit": "conversions",
@@ -39,9 +43,11 @@ DEFAULTS = {
     "times": "1",
     "night": "1",
     "zone": "0",
+    "tests": "4",
+    "slack": "0",
 }
 CHOICES = {
-    "as": ("share", "amount"),
+    "as": ("share", "amount", "sales"),
     "by": ("percent", "plain"),
     "goal": GOALS,
     "search": SEARCHES,
@@ -49,17 +55,20 @@ CHOICES = {
 }
 RANGES = {  # of the numbers in the address
     **dict.fromkeys(("base", "least", "most"), (-LARGEST, LARGEST)),
+    **dict.fromkeys(("sale", "sd"), (1e-6, SALES)),
     "users": (10, MAX_USERS),
     "week": (1, MAX_WEEKLY),
     "times": (1, MAX_VISITS),
     "night": (1, MAX_WAITING),
     "zone": (0.0, 1000.0),
+    "tests": (1, MAX_TESTS),
+    "slack": (0.0, MAX_DELTA),
     "eps": (LEAST_EPSILON, MAX_EPSILON),
     "limit": (1e-12, LARGEST),
     "delta": (0.0001, 0.3),
     "power": (0.5, 0.999),
 }
-WHOLE = ("users", "week", "times", "night")
+WHOLE = ("users", "week", "times", "night", "tests")
 _MEMORY = "your-numbers"
 
 

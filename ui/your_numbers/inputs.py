@@ -23,6 +23,7 @@ from bandit_core.data.observations import (
     read_budgets,
     read_observations,
 )
+from bandit_core.data.replay import Replay
 from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import MAX_BYTES, MAX_ROWS, Trouble, read_sheet
 from bandit_core.policies.stopping import Rule
@@ -31,9 +32,10 @@ from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import UNKNOWN, observed_arms, read_lifts
-from bandit_core.studies.draws import observed_draws, shares, typed_options
+from bandit_core.studies.draws import Options, observed_draws, replayed_arms, shares, typed_options
 from bandit_core.studies.price import EPSILONS, PriceQuestion, read_epsilons
 from bandit_core.studies.roll_out import TRIALS
+from bandit_core.studies.sales import sales
 from ui import epsilon_grid, real_world_budgets, uploads, words
 from ui.your_numbers import limits as reward_limits
 from ui.your_numbers.address import MAX_USERS, RANGES, first_value, key_of, number_at_first, remember, write_address
@@ -163,7 +165,7 @@ def options() -> Asked | None:
 
 
 def _typed(right: DeltaGenerator) -> Asked | None:
-    kinds = {"share": "success rate", "amount": "amount"}
+    kinds = {"share": "success rate", "amount": "amount", "sales": "sales"}
     amount = right.segmented_control(
         "Outcome per user",
         list(kinds),
@@ -171,16 +173,17 @@ def _typed(right: DeltaGenerator) -> Asked | None:
         required=True,
         format_func=kinds.__getitem__,
         key=key_of("as"),
-        help="A rate is the share of users who convert, click or recover; an amount is, for example, euros or minutes.",
+        help="A rate is the share of users who convert, click or recover; an amount is, for example, euros or minutes. "
+        "Sales: most users bring nothing, the others amounts that differ.",
     )
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
-    name = "Baseline rate, %" if amount == "share" else "Baseline mean per user"
+    name = {"share": "Baseline rate, %", "amount": "Baseline mean per user", "sales": "Users who buy, %"}[amount]
     base = left.number_input(
         name,
         value=number_at_first("base"),
         format="%g",
         key=key_of("base"),
-        help="What the present option brings per user.",
+        help="Of the present option.",
     )
     text = middle.text_input(
         "Expected lifts, one per new option",
@@ -189,7 +192,7 @@ def _typed(right: DeltaGenerator) -> Asked | None:
         help="With commas between them: 20, 50 stands for two new options, -5 for a loss. You may type a range, 8-15, "
         "or ? if you do not know.",
     )
-    ways = {"percent": "% of the baseline", "plain": "points" if amount == "share" else "plain amounts"}
+    ways = {"percent": "% of the baseline", "plain": "plain amounts" if amount == "amount" else "points"}
     by = right.selectbox(
         "Lifts are in",
         list(ways),
@@ -221,6 +224,8 @@ def _typed(right: DeltaGenerator) -> Asked | None:
             "smallest or the largest amount. Upload observations for a closer answer."
         )
         fields = {"least": f"{low:.12g}", "most": f"{high:.12g}"}
+    if amount == "sales":
+        fields = {name: f"{value:.12g}" for name, value in _sale_fields().items()}
     remember(**{"as": amount, "base": f"{base:.12g}", "lifts": text, "by": by}, **fields)
     try:
         lifts, relative = read_lifts(text), by == "percent"
@@ -229,6 +234,8 @@ def _typed(right: DeltaGenerator) -> Asked | None:
         uploads.refuse(error)
         return None
     names = ("baseline", *(f"option {number}" for number in range(1, len(typed.arms))))
+    if amount == "sales":
+        return _sold(names, typed, *map(number_at_first, ("sale", "sd", "most")))
     unit, worth = ("%", (0.0, 1.0)) if amount == "share" else ("", (low, high))
     sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
     sure += " ? stands for a lift from -20% to 20% of the baseline." * (UNKNOWN in lifts)
@@ -236,6 +243,42 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     spans = zip(names, asked.spans(100 if unit else 1, unit), strict=True)
     compared = ", ".join(f"**{name}** {span}" for name, span in spans)
     st.markdown(f"You compare {compared}. Best: {_best(asked)}. {sure}")
+    return asked
+
+
+def _sale_fields() -> dict[str, float]:
+    """Mean and spread of a purchase, and the largest amount that is counted."""
+    labels = {
+        "sale": ("Mean purchase", "What a user who buys brings on average. Lifts raise the share of users who buy."),
+        "sd": ("Its standard deviation", "How much purchases differ. A lognormal distribution is assumed."),
+        "most": ("Largest amount counted", "With privacy a larger amount counts as this one."),
+    }
+    columns = st.columns(3, vertical_alignment="bottom")
+    return {
+        name: column.number_input(
+            label, *RANGES[name], value=number_at_first(name), format="%g", key=key_of(name), help=told
+        )
+        for column, (name, (label, told)) in zip(columns, labels.items(), strict=True)
+    }
+
+
+def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit: float) -> Asked | None:
+    """Options of which some users buy; None where the amounts are none (why is told)."""
+    try:
+        sold = sales(names, rates, mean, sd, limit)
+    except InputError as error:
+        uploads.refuse(error)
+        return None
+    cut = reward_limits.cut_words(sold.amounts, (0.0, limit))
+    sure = "The numbers were typed. Purchases have a lognormal distribution."
+    asked = Asked(
+        sold.options.arms, names, sold.low, sold.high, None, sure, cut=cut, amounts=True,
+        limits=None if sold.clip is None else (0.0, limit),
+        misled=reward_limits.misled_words(sold.amounts, (0.0, limit)), draws=sold.options.draws,
+    )  # fmt: skip
+    compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans(), strict=True))
+    st.markdown(f"You compare, per user, {compared}. Best: {_best(asked)}.")
+    reward_limits.fold(sold.amounts, (0.0, limit), False)
     return asked
 
 
@@ -329,8 +372,10 @@ def _uploaded() -> Asked | None:
         uploads.refuse(error)
         return None
     _observed_table(seen.options, chosen)
-    if chosen.cut:
-        st.caption(words.plain(chosen.cut))
+    if not seen.yes_or_no:
+        reward_limits.fold(seen.options, limits, True)
+    if seen.replay:
+        _replay_table(seen.replay)
     st.markdown(chosen.sure)
     if any(option.summarised for option in seen.options):
         st.caption(
@@ -369,18 +414,19 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
     """What was observed as the options of the question; methods with privacy see rewards cut to the limits."""
     options, cut = seen.options, reward_limits.cut_words(seen.options, limits)
     arms, low, high, clip = observed_arms(options, limits)
+    arms = replayed_arms(arms, seen.replay, high - low)
     return Asked(
         arms=arms,
         names=tuple(option.name for option in options),
         low=low,
         high=high,
         observed=options,
-        sure=certainty(options),
+        sure="The simulation draws the means from the replay." if seen.replay else certainty(options),
         cut=cut,
         limits=None if clip is None else limits,
         amounts=not all(option.clipped(*limits).yes_or_no for option in options),
         misled=reward_limits.misled_words(options, limits),
-        draws=observed_draws(options, arms, high - low),
+        draws=observed_draws(options, arms, high - low, seen.replay),
     )
 
 
@@ -407,6 +453,25 @@ def _observed_table(options: Sequence[Option], asked: Asked) -> None:
         rows.append(row)
     st.dataframe(
         pd.DataFrame(rows), hide_index=True, width="stretch", alt="Observed options: count, mean and interval of each"
+    )
+
+
+def _replay_table(replay: Sequence[Replay]) -> None:
+    rows = [
+        {
+            "option": defused(each.option),
+            "observed": words.number(each.observed),
+            "by inverse propensity": words.with_error(each.inverse, each.inverse_stderr),
+            "self-normalised": words.with_error(each.normalised, each.normalised_stderr),
+            "rows that count": words.number(each.effective),
+        }
+        for each in replay
+    ]
+    st.markdown("**What would everyone bring with one option?** The log is replayed.")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", alt="Replayed mean of each option")
+    st.caption(
+        "A row counts more if its option was unlikely to be shown. ± is one standard error. All answers below use the "
+        "self-normalised means. That is right if the chances are, and if each option had one for every user."
     )
 
 
@@ -459,7 +524,7 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
         key=key_of("week"),
         help="How many people come in a week. It turns numbers of users into weeks.",
     )
-    amounts = first_value("as") == "amount" if asked.observed is None else asked.amounts
+    amounts = first_value("as") != "share" if asked.observed is None else asked.amounts
     own, other = (AMOUNT_UNITS, RATE_UNITS) if amounts else (RATE_UNITS, AMOUNT_UNITS)
     first = own[0] if first_value("unit") in other else first_value("unit")
     unit = right.selectbox(

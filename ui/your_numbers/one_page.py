@@ -76,10 +76,9 @@ def _spans(price: Price) -> list[str]:
     """Mean reward of each option in words, or its range."""
     question, rate = price.question, price.question.scale == 1
     ends = question.ranges or [(mean, mean) for mean in question.roll_out().means]
-    shown = [
-        [words.number((100 if rate else 1) * (question.low + question.scale * end)) for end in pair] for pair in ends
-    ]
-    return [" to ".join(dict.fromkeys(pair)) + "%" * rate for pair in shown]
+    worth, unit = (100, "%") if rate else (1, "")
+    shown = [[words.number(worth * (question.low + question.scale * end)) + unit for end in pair] for pair in ends]
+    return [" to ".join(dict.fromkeys(pair)) for pair in shown]
 
 
 def _names(price: Price) -> tuple[str, ...]:

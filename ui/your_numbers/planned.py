@@ -12,11 +12,14 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from bandit_core import InputError
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.studies.price import MAX_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
+from bandit_core.studies.several_tests import parts
 from bandit_core.theory.power import critical_value, smallest_effect
-from ui import charts, figures, shared, theme, words
+from ui import charts, figures, shared, theme, uploads, words
+from ui.your_numbers.address import RANGES, key_of, number_at_first, remember, write_address
 from ui.your_numbers.answers import amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
 
@@ -44,6 +47,47 @@ def section(asked: Asked, chosen: Setting, private: bool) -> None:
         )  # fmt: skip
         figures.show(drawn, "lift-chart")
         st.caption(" ".join(filter(None, (correction(question), assumed(question)))))
+    _several(question, private)
+
+
+def _several(question: PriceQuestion, private: bool) -> None:
+    """What a person who is in several tests may spend in each, and how long a planned test then takes."""
+    [epsilon] = question.epsilons
+    with st.expander("One person in several tests"):
+        left, right = st.columns(2, vertical_alignment="bottom")
+        tests = left.number_input(
+            "Tests that share the ε of a person", *RANGES["tests"], int(number_at_first("tests")), key=key_of("tests"),
+            help="How many tests a person is in while the ε above must suffice, such as in a month.",
+        )  # fmt: skip
+        slack = right.number_input(
+            "δ of all tests together", *RANGES["slack"], number_at_first("slack"), step=1e-6, format="%g",
+            key=key_of("slack"),
+            help="0: the ε of all tests add up. Above 0, each test may spend more, and the promise of all together may "
+            "fail with this small chance.",
+        )  # fmt: skip
+        remember(tests=str(int(tests)), slack=f"{slack:.12g}")
+        write_address(private)
+        try:
+            found = parts(epsilon, int(tests), question.visits, slack)
+        except InputError as error:
+            uploads.refuse(error)
+            return
+        rows = []
+        for part, once in zip(found, parts(epsilon, int(tests), 1, slack), strict=True):
+            planned = rows_of(replace(question, epsilons=(once.test,)))
+            users = next(row.test_users for row in planned if row.privacy == part.privacy)
+            shown = {"who is trusted": PROMISES[part.privacy].who, "ε of one test": words.number(part.test)}
+            shown |= {"ε of one answer": words.number(part.answer)} if question.visits > 1 else {}
+            rows.append({**shown, "a planned test takes": weeks_words(users / question.weekly)})
+        st.dataframe(
+            pd.DataFrame(rows), hide_index=True, width="stretch", alt="What each test may spend, and how long it takes"
+        )
+        st.caption(
+            f"All {int(tests)} tests together then keep ε = {epsilon:g} for a person"
+            + (f" with δ = {slack:g}. " if slack else ". ")
+            + "Later tests may depend on earlier ones. A new month with a new budget adds to the old one. "
+            "This holds for methods without a δ of their own, such as all on this page."
+        )
 
 
 def sentence(question: PriceQuestion, rows: Sequence[Row]) -> str:
@@ -210,7 +254,7 @@ def _cases(row: Row, weekly: int) -> str:
     """What 10% and 90% of the draws take at most, where the means are not known exactly."""
     if row.cases is None or not math.isfinite(row.test_users):
         return ""
-    low, high = (weeks_words(users / weekly) for users in row.cases)
+    low, high = (weeks_words(users / weekly).removesuffix(" (not in practice)") for users in row.cases)
     return f" (one draw: {low} to {high})"
 
 

@@ -228,8 +228,7 @@ def promises(until: Until) -> str:
 
 def bits_words(until: Until) -> str:
     """What is assumed of amounts; empty where every reward is a yes or no."""
-    observed = until.asked.observed
-    if observed is None or all(option.yes_or_no for option in observed):
+    if not until.asked.amounts:
         return ""
     return (
         "Every amount counts here as the largest or the smallest one, with the same mean: the case that takes longest."
@@ -284,9 +283,10 @@ def picture(until: Until, dark: bool) -> go.Figure:
     sizes = [row.test_users / weekly for row in until.rows]
     figure.add_scatter(x=sizes, y=names, name="planned A/B test", marker={**mark, "symbol": "x"}, **points)
     least = [None if row.bound is None else row.bound.users / weekly or None for row in until.rows]
-    figure.add_scatter(
-        x=least, y=names, name="at least, on average", marker={**mark, "symbol": "diamond-open"}, **points
-    )
+    if any(least):
+        figure.add_scatter(
+            x=least, y=names, name="at least, on average", marker={**mark, "symbol": "diamond-open"}, **points
+        )
     charts.style(figure, 340, dark)
     figure.layout.hovermode = "closest"
     weeks = until.question.users / weekly
