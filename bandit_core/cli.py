@@ -559,9 +559,7 @@ def _parser() -> argparse.ArgumentParser:
     ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
     ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
     decides = command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
-    decides.add_argument("--rule", default="proved", choices=("proved", "heuristic"), help="threshold (default proved)")
-    decides.add_argument("--split-visits", action="store_true", help="people who come N times: ε/N for each answer")
-    decides.add_argument("--trials", metavar="N", help="independent runs, instead of the spec's")
+    command_options.decide(decides)
     before = command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     for studied in (ends, decides, study, before, priced):
         studied.add_argument("--jobs", metavar="N", help="workers; never changes a number")

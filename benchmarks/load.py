@@ -13,8 +13,8 @@ here: nothing may be lost, and no visitor may see another's picture. The visitor
 Then 400 tabs of page Learn are open at once, on a server of its own that starts with 1,024 open files, the usual limit
 of shells and units. ``python -m benchmarks.load --tabs 400`` does only that.
 
-``python -m benchmarks.load --phones 100`` lets so many phones join a class of page Learn at once. Each guesses, and the
-teacher reveals: no guess may be lost.
+``python -m benchmarks.load --phones 100`` lets so many phones join a class at once. Each guesses, and the teacher
+reveals: no guess may be lost.
 
 ``python -m benchmarks.load --soak 30`` lets visitors come, do random things and go for that many minutes, and prints
 memory and disk as they go; the caches are kept small, so that their limits are reached. It ends with exit code 1 if
@@ -25,16 +25,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import html
 import os
 import random
 import re
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -45,7 +48,6 @@ from benchmarks.measuring import machine, print_table
 from benchmarks.visitors import Server, Visitor, curves_of, opened, running_server, visiting
 from ui import charts
 from ui.learn.course import LESSONS
-from ui.learn.phone import EVERY
 
 Check = Callable[[], bool]
 HORIZON = "Users (horizon)"
@@ -56,6 +58,7 @@ GROWTH_MB, WARM = 40, 600
 MANY_TABS = 400
 STEP = LESSONS[0]  # which the class guesses at
 GUESSING = 20.0  # seconds within which the phones of a class guess
+ALONE = 50  # guesses of one phone before the others come
 MAX_LOG = 10_000  # bytes that a server may write while many tabs are open
 USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless someone says otherwise
 PATIENCE = 600.0  # seconds that a wandering visitor waits for a page: the machine may be busy, and kernels not compiled
@@ -257,39 +260,82 @@ async def _timed(visitor: Visitor, label: str | None = None) -> float:
     return time.perf_counter() - start
 
 
-async def _phone(visitor: Visitor, option: str, message: str, after: float, times: dict[str, list[float]]) -> float:
-    """Join, guess after some seconds, and look by itself until the answer is there; when that was."""
-    times["join"].append(await _timed(visitor))
-    start, guessed = time.perf_counter(), False
-    while not any(message in words for words in visitor.words):
-        await asyncio.sleep(EVERY)
-        times["look"].append(await _time_of(visitor.look()))
-        if not guessed and time.perf_counter() - start > after:
-            times["guess"].append(await _timed(visitor, option))
-            guessed = True
-    return time.perf_counter()
+async def _request(server: Server, query: str, form: dict[str, str] | None = None, accept: str = "*/*") -> str:
+    """What the server answers to a phone; each request has a connection of its own."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    body = "" if form is None else urlencode(form)
+    head = f"{'GET' if form is None else 'POST'} /learn?{query} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    head += f"Accept: {accept}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write(f"{head}{body}".encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    if not re.match("HTTP/1.1 20[04]", answer):
+        raise RuntimeError(answer[:500])
+    return answer.partition("\r\n\r\n")[2]
 
 
-async def _time_of(work: Coroutine[Any, Any, None]) -> float:
-    start = time.perf_counter()
-    await work
-    return time.perf_counter() - start
+@dataclass
+class Phone:
+    """A phone in a class, as its own script behaves (ui/assets/phone.js)."""
+
+    server: Server
+    code: str
+    times: dict[str, list[float]]
+    token: str = ""
+    version: str = ""
+    page: str = ""
+
+    async def join(self) -> None:
+        """Open the page."""
+        start = time.perf_counter()
+        self._show(await _request(self.server, f"class={self.code}", accept="text/html"))
+        self.times["join"].append(time.perf_counter() - start)
+        self.token = re.findall('name="phone" value="(.*?)"', self.page)[0]
+
+    def _show(self, page: str) -> None:
+        if page:
+            self.page, self.version = page, re.findall('data-version="(.*?)"', page)[0]
+
+    async def guess(self, value: int, name: str = "guess") -> None:
+        """Send a guess, and see that it was taken."""
+        form = {"phone": self.token, "step": STEP.name, "value": str(value)}
+        start = time.perf_counter()
+        self._show(await _request(self.server, f"class={self.code}", form))
+        self.times[name].append(time.perf_counter() - start)
+        if f'value="{value}" aria-pressed' not in self.page:
+            raise RuntimeError(self.page)
+
+    async def follow(self) -> float:
+        """Wait until the answer is there; when that was."""
+        while STEP.so not in html.unescape(self.page):
+            self._show(await _request(self.server, f"class={self.code}&since={self.version}"))
+            await asyncio.sleep(random.uniform(0.1, 0.3))
+        return time.perf_counter()
+
+
+async def _plays(phone: Phone, value: int) -> float:
+    """Join, guess some seconds later while it waits for the teacher, and see the answer."""
+    await phone.join()
+    following = asyncio.create_task(phone.follow())
+    await asyncio.sleep(GUESSING * random.random())
+    await phone.guess(value)
+    return await following
 
 
 async def school_class(server: Server, phones: int) -> bool:
     """Print the table of a class; whether all guesses were counted, each where it belongs."""
-    options = [words for words, _, _ in STEP.guess.options]  # type: ignore[union-attr]
-    times: dict[str, list[float]] = {"join": [], "look": [], "guess": []}
-    async with AsyncExitStack() as stack:
-        teacher = await stack.enter_async_context(visiting(server, "teach"))
+    times: dict[str, list[float]] = defaultdict(list)
+    async with visiting(server, "teach") as teacher:
         await _timed(teacher)
         await _timed(teacher, "Open a class")
         [code] = re.findall(r"class=(\w+)", teacher.address)
-        tabs = [await stack.enter_async_context(visiting(server, "learn", f"class={code}")) for _ in range(phones)]
-        going = [
-            asyncio.create_task(_phone(tab, options[n % 3], STEP.so, GUESSING * random.random(), times))
-            for n, tab in enumerate(tabs)
-        ]
+        first = Phone(server, code, times)
+        await first.join()
+        for number in range(ALONE):
+            await first.guess(number % 3, "guess of one phone alone")
+        others = [Phone(server, code, times) for _ in range(phones - 1)]
+        going = [asyncio.create_task(_plays(phone, n % 3)) for n, phone in enumerate(others, 1)]
+        await first.guess(0)
         while len(times["guess"]) < phones:
             await asyncio.sleep(0.5)
             for each in going:
@@ -300,12 +346,15 @@ async def school_class(server: Server, phones: int) -> bool:
         revealed_at = time.perf_counter()
         revealed = await _timed(teacher, "Reveal")
         bars = list(map(int, curves_of(teacher.histogram)[0]))
-        times["answer on the phones"] = [at - revealed_at for at in await asyncio.gather(*going)]
+        times["answer on the phones"] = [at - revealed_at for at in await asyncio.gather(*going, first.follow())]
     rows = [[name, *spread(found)] for name, found in times.items()]
     rows += [["teacher looks", looked, looked], ["teacher reveals", revealed, revealed]]
-    print_table(["scene", "median, s", "p95, s"], [[name, f"{a:.2f}", f"{b:.2f}"] for name, a, b in rows])
+    print_table(["scene", "median, s", "p95, s"], [[name, f"{a:.3f}", f"{b:.3f}"] for name, a, b in rows])
+    late = {name: spread(found)[1] for name, found in times.items()}
     print(
-        f"{counted} guesses of {phones} counted, by option {bars}; {server.megabytes('VmHWM'):.0f} MiB at the highest"
+        f"{counted} guesses of {phones} counted, by option {bars}; p95 of a guess {late['guess']:.3f} s, "
+        f"{late['guess'] / late['guess of one phone alone']:.1f} times that of one phone alone; load of the machine "
+        f"{os.getloadavg()[0]:.1f}; {server.megabytes('VmHWM'):.0f} MiB at the highest"
     )
     return counted == str(phones) and bars == [len(range(first, phones, 3)) for first in range(3)]
 

@@ -36,6 +36,13 @@ BUDGET_NUMBERS = {
 }
 
 
+def decide(parser: argparse.ArgumentParser) -> None:
+    """The options of ``decide``."""
+    parser.add_argument("--rule", default="proved", choices=("proved", "heuristic"), help="threshold (default proved)")
+    parser.add_argument("--split-visits", action="store_true", help="people who come N times: ε/N for each answer")
+    parser.add_argument("--trials", metavar="N", help="independent runs, instead of the spec's")
+
+
 def price(parser: argparse.ArgumentParser) -> None:
     """Everything but the plain numbers of `PRICE_NUMBERS`."""
     parser.add_argument("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts")

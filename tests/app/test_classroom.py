@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+import re
 import sqlite3
 import threading
+from base64 import b64encode
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import screen as on
+from phone import Phone, asked, nothing
 
 from bandit_core import simulate
+from ui import phones
 from ui.learn import classroom
 from ui.learn.classroom import LIFETIME, MAX_A_SECOND, MAX_CLASSES, MAX_GUESSES, UNUSED, Classroom, Refused
 from ui.learn.course import LESSONS, STEPS
 from ui.learn.step import Choice, Scale
+from ui.phones import Phones
 from ui.teach import board
 
 SCALE = next(step for step in STEPS if isinstance(step.guess, Scale))
@@ -211,8 +219,8 @@ def test_codes_are_drawn_from_signs_that_do_not_look_alike(store: Classroom) -> 
 
 def test_nothing_but_number_and_random_token_is_kept(store: Classroom, tmp_path: Path) -> None:
     _, code, key = opened(CHOICE)
-    phone = tap(join(code), CHOICE, 1)
-    token = phone.session_state["class-token"]
+    phone = Phone(code).send(1)
+    token = phone.cookie.removeprefix("lab_class=")
     assert len(token) == 16 and int(token, 16) >= 0
     with sqlite3.connect(tmp_path / "classes.sqlite") as database:
         assert database.execute("SELECT * FROM guesses").fetchall() == [(code, STEP, token, 1.0)]
@@ -239,14 +247,6 @@ def opened(step: Any) -> tuple[Any, str, str]:
     return screen, address["class"], address["key"]
 
 
-def join(code: str) -> Any:
-    return on.visit("learn", **{"class": code})
-
-
-def tap(screen: Any, step: Any, place: int) -> Any:
-    return press(screen, f"learn-{step.name}-guess-{place}")
-
-
 def has(screen: Any, key: str) -> bool:
     return any(each.key == key for each in screen.button)
 
@@ -265,12 +265,10 @@ def test_a_teacher_and_two_phones_see_the_same_step(store: Classroom) -> None:
     assert any(f"class={code}" in each for each in shown) and not any(key in each for each in shown)
     assert not any(key in image.alt for element in teacher.get("image") for image in element.proto.imgs)
     assert not has(teacher, f"learn-{STEP}-guess-0") and teacher.metric[0].value == "0"
-    one, two = join(code), join(code.lower())
-    one, two = tap(tap(one, CHOICE, 0), CHOICE, 2), tap(two, CHOICE, 2)
+    one, two = Phone(code).send(0).send(2), Phone(code.lower()).send(2)
     for phone in (one, two):
-        assert CHOICE.guess.message(2) in phone.success[0].value
-        assert not charts(phone) and not phone.select_slider and CHOICE.so not in on.words(phone)
-        assert {each.key for each in phone.button} == {f"learn-{STEP}-guess-{place}" for place in range(3)}
+        assert phone.pressed == ["2"] and CHOICE.guess.message(2) in phone.words
+        assert phone.values == ["0", "1", "2"] and CHOICE.so not in phone.words and "<img" not in phone.main
     on.run(teacher)
     assert teacher.metric[0].value == "2" and not charts(teacher)
 
@@ -283,30 +281,30 @@ def test_a_teacher_and_two_phones_see_the_same_step(store: Classroom) -> None:
     assert ticks == [CHOICE.guess.fits(place, answer) for place in range(3)]
     assert f"**{2 * ticks[2]} of 2**" in on.words(teacher) and str(answer) in on.words(teacher)
 
-    one = on.run(one)
-    assert CHOICE.so in on.words(one) and str(answer) in on.words(one) and not one.button
-    assert ("Right" in on.words(one)) == ticks[2]
+    one.load()
+    assert CHOICE.so in one.words and str(answer) in one.words and not one.values
+    assert ("Right" in one.words) == ticks[2]
 
     teacher = press(teacher, "class-again")
     assert teacher.metric[0].value == "0" and not charts(teacher)
-    assert not on.run(one).success and len(one.button) == 3  # asked once more
+    assert len(one.load().values) == 3 and not one.pressed  # asked once more
 
 
 def test_a_phone_that_is_late_is_told_that_its_guess_does_not_count(store: Classroom) -> None:
     _, code, key = opened(CHOICE)
-    phone = join(code)
+    phone = Phone(code)
     store.reveal(code, key, STEP)
-    late = tap(phone, CHOICE, 1)
-    assert late.warning and CHOICE.so in on.words(late) and store.guesses(code, STEP) == ()
+    phone.send(1)
+    assert phone.alerts and CHOICE.so in phone.words and store.guesses(code, STEP) == ()
+    store.go(code, key, "other")
+    phone.load().send(1, step=STEP)
+    assert phone.alerts and len(phone.values) == 3
 
 
 def test_a_number_is_guessed_and_stands_beside_the_answer(store: Classroom) -> None:
     teacher, code, _ = opened(SCALE)
     for value in (60, 73, 73):
-        phone = join(code)
-        phone.slider(key=f"learn-{SCALE.name}-guess").set_value(value)
-        phone = press(on.run(phone), f"learn-{SCALE.name}-guess-show")
-        assert not charts(phone) and str(value) in phone.success[0].value
+        assert SCALE.guess.message(value) in Phone(code).send(value).words
     teacher = press(teacher, "project-reveal")
     chart = on.chart(teacher, "class-guesses")
     counted = dict(zip(on.numbers_in(chart.traces[0]["x"]), on.numbers_in(chart.traces[0]["y"]), strict=True))
@@ -320,10 +318,10 @@ def test_a_number_is_guessed_and_stands_beside_the_answer(store: Classroom) -> N
 
 def test_phones_follow_the_teacher_who_may_come_back_from_anywhere(store: Classroom) -> None:
     teacher, code, key = opened(CHOICE)
-    phone = tap(join(code), CHOICE, 1)
+    phone = Phone(code).send(1)
     teacher = press(teacher, "project-next")
     assert SCALE.title in teacher.title[0].value and teacher.metric[0].value == "0"
-    assert SCALE.title in on.run(phone).title[0].value and not phone.success
+    assert phone.load().title == SCALE.title
     elsewhere = on.visit("teach", **{"class": code, "key": key, "controls": "off"})
     assert SCALE.title in elsewhere.title[0].value
     elsewhere = press(elsewhere, "project-reveal")
@@ -331,7 +329,7 @@ def test_phones_follow_the_teacher_who_may_come_back_from_anywhere(store: Classr
     teacher = press(teacher, "class-close")
     assert "class" not in on.address(teacher) and len(store) == 0
     assert SCALE.title in teacher.title[0].value
-    assert code in on.run(phone).warning[0].value
+    assert code in phone.load().alerts[0]
 
 
 @pytest.mark.parametrize("key", ["", "wrong", "x" * 300])
@@ -352,12 +350,13 @@ def test_a_class_that_is_open_goes_on(store: Classroom) -> None:
 
 
 @pytest.mark.parametrize("code", ["ABC234", "<b>x</b>", "x" * 500])
-@pytest.mark.parametrize("page", ["learn", "teach"])
-def test_a_code_of_no_class_is_told(code: str, page: str, store: Classroom) -> None:
-    screen = on.visit(page, **{"class": code})
+def test_a_code_of_no_class_is_told(code: str, store: Classroom) -> None:
+    screen = on.visit("teach", **{"class": code})
     assert len(screen.warning) == 1 and "class" in screen.warning[0].value and "<b>" not in screen.warning[0].value
-    if page == "learn":
-        assert charts(tap(screen, STEPS[0], 0)) == 1  # on alone
+    phone = Phone(code)
+    assert "class" in phone.alerts[0] and "<b>" not in phone.main.lower() and len(phone.main) < 700
+    assert 'href="learn"' in phone.main  # on alone
+    assert Phone(code).send(1).alerts and len(store) == 0
 
 
 def test_a_full_server_and_a_full_class_are_told(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,19 +364,18 @@ def test_a_full_server_and_a_full_class_are_told(store: Classroom, monkeypatch: 
     monkeypatch.setattr(classroom, "MAX_CLASSES", 1)
     assert press(on.visit("teach"), "class-open").warning
     monkeypatch.setattr(classroom, "MAX_GUESSES", 1)
-    tap(join(code), CHOICE, 0)
-    refused = tap(join(code), CHOICE, 0)
-    assert refused.warning and not refused.success and len(store.guesses(code, STEP)) == 1
+    Phone(code).send(0)
+    refused = Phone(code).send(0)
+    assert refused.alerts and not refused.pressed and len(store.guesses(code, STEP)) == 1
 
 
 @pytest.mark.parametrize("setting", ["0", "no"])
 def test_a_host_may_switch_classes_off(setting: str, store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
     _, code, _ = opened(CHOICE)
+    phone = Phone(code)
     monkeypatch.setenv("LAB_CLASSROOM", setting)
     assert not has(on.visit("teach"), "class-open")
-    screen = join(code)
-    assert len(screen.warning) == 1
-    assert charts(tap(screen, STEPS[0], 0)) == 1 and store.guesses(code, STEP) == ()
+    assert phone.send(0).alerts and not phone.values and store.guesses(code, STEP) == ()
 
 
 @pytest.mark.parametrize(
@@ -408,3 +406,93 @@ def test_every_possible_guess_has_its_bar(step: Any) -> None:
     assert np.sum(figure.data[0].y) == len(values)
     assert all(step.guess.message(value) in board.read_aloud(step.guess, values) for value in values)
     assert isinstance(step.guess, Choice | Scale)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# What phones and the server say to each other
+
+
+@pytest.mark.parametrize("value", ["", "3", "-1", "0.5", "nan", "inf", "1e999", "<b>", "٣", "x" * 300])
+def test_what_is_no_guess_is_refused_in_words(value: str, store: Classroom) -> None:
+    _, code, _ = opened(CHOICE)
+    phone = Phone(code).send(value)
+    assert phone.alerts and "<b>" not in phone.main and store.guesses(code, STEP) == ()
+
+
+def test_a_phone_without_a_cookie_is_the_one_that_its_form_says(store: Classroom) -> None:
+    _, code, _ = opened(CHOICE)
+    phone = Phone(code)
+    for value in (0, 2):
+        phone.cookie = ""
+        body = f"phone={'a' * 16}&step={STEP}&value={value}".encode()
+        status, headers, part = asyncio.run(asked(phone.query, body))
+        assert status == 200 and "set-cookie" not in headers and not part.startswith("<!doctype")
+        assert f'value="{value}" aria-pressed' in part
+    assert store.guesses(code, STEP) == (2.0,)
+    for other in ("", "a", "A" * 16, "<b>"):
+        asyncio.run(asked(phone.query, f"phone={other}&step={STEP}&value=1".encode()))
+    assert store.guesses(code, STEP) == (2.0,)
+
+
+def test_a_request_waits_until_the_class_moves_on(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phones, "LOOK", 0.01)
+    monkeypatch.setattr(phones, "HOLD", math.inf)
+    _, code, key = opened(CHOICE)
+    query = f"class={code}&since={STEP}-0"
+
+    async def follow() -> list[str]:
+        around = Phones(nothing)
+        waiting = [asyncio.create_task(asked(query, around=around)) for _ in range(20)]
+        await asyncio.sleep(0.1)
+        assert not any(each.done() for each in waiting)
+        store.reveal(code, key, STEP)
+        return [part for _, _, part in await asyncio.gather(*waiting)]
+
+    parts = asyncio.run(follow())
+    assert len(parts) == 20 and all(f'data-version="{STEP}-1"' in part and CHOICE.so in part for part in parts)
+
+
+def test_a_request_waits_for_so_long_and_only_so_many_do(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phones, "LOOK", 0.01)
+    monkeypatch.setattr(phones, "HOLD", 0.05)
+    _, code, _ = opened(CHOICE)
+    query = f"class={code}&since={STEP}-0"
+    status, headers, part = asyncio.run(asked(query))
+    assert (status, part) == (204, "") and "retry-after" not in headers
+    monkeypatch.setattr(phones, "HOLD", math.inf)
+    monkeypatch.setattr(phones, "MAX_WAITING", 0)
+    status, headers, part = asyncio.run(asked(query))
+    assert (status, part) == (204, "") and int(headers["retry-after"]) == phones.RETRY
+
+
+def test_all_phones_of_a_class_share_a_look_at_it(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, code, _ = opened(CHOICE)
+    looks, now = [], store.now
+    monkeypatch.setattr(store, "now", lambda code: looks.append(code) or now(code))
+
+    async def many() -> None:
+        around = Phones(nothing)
+        await asyncio.gather(*(asked(f"class={code}&since=other", around=around) for _ in range(50)))
+
+    monkeypatch.setattr(phones, "LOOK", 1000.0)
+    asyncio.run(many())
+    assert looks == [code]
+
+
+def test_only_phones_are_answered_and_only_small_forms_are_read(store: Classroom) -> None:
+    _, code, _ = opened(CHOICE)
+    for query, path in (("", "/learn"), ("step=2", "/learn"), (f"class={code}", "/teach"), (f"class={code}", "/")):
+        assert asyncio.run(asked(query, path=path))[0] == 299
+    assert asyncio.run(asked(f"class={code}", b"x" * 10_000))[0] == 413
+    assert asyncio.run(asked(f"class={code}", b"\xff&&=;phone"))[0] == 200
+
+
+def test_the_page_of_a_phone_allows_its_own_script_and_asks_nobody(store: Classroom) -> None:
+    _, code, _ = opened(CHOICE)
+    page = Phone(code).page
+    policy = re.findall('http-equiv="Content-Security-Policy" content="([^"]*)"', page)[0]
+    assert "default-src 'none'" in policy and "unsafe" not in policy
+    for tag, name in (("style", "style-src"), ("script", "script-src")):
+        [text] = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        assert f"{name} 'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in policy
+    assert not re.search(r"(src|href)=\"(?!learn)", page) and len(page.encode()) < 16_000

@@ -87,9 +87,10 @@ def test_a_lecture(visits: Visits, dark: bool) -> None:
     assert key not in teacher.main().inner_text()
     phones = [visits(f"/learn?class={code}&controls=off", dark=dark, **PHONE) for _ in range(3)]
     for phone in phones:
-        press(phone, f"learn-{STEP.name}-guess-1")
-        expect(phone.tab.get_by_test_id("stAlert")).to_be_visible()
-        assert phone.main().evaluate("main => main.scrollWidth <= main.clientWidth")
+        button = phone.tab.locator("main button").nth(1)
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true")
+        assert phone.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     expect(count).to_have_text("3")  # no one touched the board
     teacher.tab.reload()
     expect(count).to_have_text("3")
@@ -98,13 +99,39 @@ def test_a_lecture(visits: Visits, dark: bool) -> None:
     expect(teacher.element("class-guesses").locator(".main-svg").first).to_be_visible()
     picture_fills_the_window(teacher, 720)
     for phone in phones:  # no one touched them
-        phone.sees(STEP.so)
+        expect(phone.tab.locator("main")).to_contain_text(STEP.so)
     elsewhere = visits(f"/teach?class={code}&key={key}&controls=off", width=1280, dark=dark)
     expect(elsewhere.element("class-guesses").locator(".main-svg").first).to_be_visible()
     elsewhere.settle()
     elsewhere.tab.keyboard.press("PageDown")
-    for follower in (teacher, *phones):
-        follower.sees(FOLLOWING.title)
+    teacher.sees(FOLLOWING.title)
+    for phone in phones:
+        expect(phone.tab.locator("main")).to_contain_text(FOLLOWING.title)
     press(elsewhere, "class-close")
     for phone in phones:
-        expect(phone.tab.get_by_test_id("stAlert")).to_be_visible()
+        expect(phone.tab.get_by_role("alert")).to_be_visible()
+
+
+def test_a_phone_without_scripts_follows_more_slowly(visits: Visits) -> None:
+    teacher = visits("/teach", width=1280)
+    press(teacher, f"class-open-{STEP.name}")
+    asks(teacher)
+    phone = visits(f"/learn?class={teacher.address['class']}", new=True, java_script_enabled=False, **PHONE)
+    phone.tab.locator("main button").nth(1).click()
+    expect(phone.tab.locator("main button").nth(1)).to_have_attribute("aria-pressed", "true")
+    press(teacher, "project-reveal")
+    expect(phone.tab.locator("main")).to_contain_text(STEP.so)
+
+
+def test_a_guess_waits_for_the_network(visits: Visits) -> None:
+    teacher = visits("/teach", width=1280)
+    press(teacher, f"class-open-{STEP.name}")
+    asks(teacher)
+    phone = visits(f"/learn?class={teacher.address['class']}", new=True, **PHONE)
+    phone.context.set_offline(True)
+    phone.tab.locator("main button").first.press("Enter")
+    expect(phone.tab.locator("main")).to_have_attribute("aria-busy", "true")
+    phone.context.set_offline(False)
+    expect(phone.tab.locator("main button").first).to_have_attribute("aria-pressed", "true")
+    expect(phone.tab.locator("main button").first).to_be_focused()
+    expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text("1")

@@ -15,7 +15,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from ui import menu
 
-IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+IDLE = "[data-testid=stApp][data-test-script-state=notRunning], main[data-code]"  # or the page of a phone
 # What moved on the screen without the visitor's doing, as the web's measure of layout shift counts it.
 SHIFTS = """window.shifts = [];
 new PerformanceObserver(list => list.getEntries().filter(entry => !entry.hadRecentInput).forEach(entry => shifts.push({

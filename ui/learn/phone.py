@@ -1,101 +1,131 @@
-"""A phone in a class: the question and its buttons, and afterwards the answer. It follows the teacher by itself."""
+"""What a phone in a class shows: the question and its buttons, and afterwards the answer. Plain HTML."""
 
 from __future__ import annotations
 
-import secrets
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
 
-import streamlit as st
-
-from ui import state, words
+from bandit_core import simulate
+from bandit_core.export.page import style_of
 from ui.learn import answers, classroom, course
-from ui.learn.step import Step
+from ui.learn.step import Choice, Number, Step
+from ui.site.frame import words
 
-EVERY = 1.5  # seconds between looks at the class
-_TOKEN, _SAID = "class-token", "class-said"
-
-
-def _token() -> str:
-    """What this visit is known by, drawn at random; it says nothing about who it is."""
-    found: str = st.session_state.setdefault(_TOKEN, secrets.token_hex(8))
-    return found
+AGAIN = 4  # seconds between loads of the page where there are no scripts
+_ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 
-def asked() -> str:
-    """The code of the class in the address, as it was meant; empty for none."""
-    return state.page_field("class", "").strip().upper()
+def now(code: str) -> classroom.Moment | None:
+    """Where the class is; None where there is none."""
+    return classroom.CLASSES.now(code) if classroom.offered() and len(code) == classroom.LENGTH else None
 
 
-def moment(code: str) -> classroom.Moment | None:
-    """Where that class is; says so where it is none."""
+def version(now: classroom.Moment | None) -> str:
+    """What a phone names when it asks whether there is anything new."""
+    return "closed" if now is None else f"{now.step}-{now.revealed:d}"
+
+
+def measured(name: str) -> Number:
+    """The number that is guessed in a lesson."""
+    step = course.named(name)
+    return step.measured(step.found(step.slider.start, 0, simulate), step.slider.start)
+
+
+def take(code: str, phone: str, name: str, text: str) -> str:
+    """Hand a guess to the class; why it was not taken, else nothing."""
     if not classroom.offered():
-        st.warning("This server holds no classes: its host has switched them off.", icon=":material/groups:")
-        return None
-    now = classroom.CLASSES.now(code) if len(code) == classroom.LENGTH else None
-    if now is None:
-        st.warning(
-            f"There is no class {words.plain(code[: 2 * classroom.LENGTH])} now. A class ends four hours after its "
-            "last action, or when its teacher closes it.",
-            icon=":material/groups:",
-        )
-    return now
-
-
-def draw() -> bool:
-    """The page of a phone, where the address names a class that is open."""
-    code = asked()
-    now = moment(code) if code else None
-    if now is None:
-        return False
-    step = course.named(now.step)
-    st.title(step.title)
-    if _SAID in st.session_state:
-        st.warning(st.session_state.pop(_SAID), icon=":material/groups:")
-    if now.revealed:
-        _answer(step, code)
-    else:
-        _question(step, code)
-    follow(code, now)
-    return True
-
-
-def follow(code: str, now: classroom.Moment) -> None:
-    """Draw the page again as soon as the teacher goes on, shows the answer or closes the class."""
-
-    def look(code: str, drawn: tuple[str, bool]) -> None:
-        there = classroom.CLASSES.now(code)
-        if there is None or (there.step, there.revealed) != drawn:
-            st.rerun()
-
-    st.fragment(look, run_every=EVERY)(code, (now.step, now.revealed))
-
-
-def _send(step: Step, value: float) -> None:
-    """Callback: hand a guess to the class, or keep in mind why it was not taken."""
-    if value not in step.guess.values():
-        return
+        return "This server holds no classes. Your guess was not counted."
+    step = course.named(name)
     try:
-        classroom.CLASSES.guess(asked(), _token(), step.name, value)
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if value not in step.guess.values():
+        return f"{text[:20]} is none of the guesses. Yours was not counted."
+    try:
+        classroom.CLASSES.guess(code, phone, step.name, value)
     except classroom.Refused as refused:
-        st.session_state[_SAID] = str(refused)
+        return str(refused)
+    return ""
 
 
-def _question(step: Step, code: str) -> None:
+def part(code: str, now: classroom.Moment | None, phone: str, measured: Number | None, said: str = "") -> str:
+    """What changes on a phone; ``measured`` is known once the answer is out, ``said`` a refusal."""
+    if now is None:
+        return _closed(code)
+    step = course.named(now.step)
+    mine = classroom.CLASSES.guess_of(code, phone, step.name)
+    shown = _question(step, code, phone, mine) if measured is None else _answer(step, measured, mine)
+    alert = f'<p role="alert">{escape(said)}</p>' if said else ""
+    return f'<div data-version="{version(now)}"><h1>{escape(step.title)}</h1>{alert}{shown}</div>'
+
+
+def _closed(code: str) -> str:
+    why = f"There is no class {code} now. Its teacher has closed it, or four hours have passed."
+    if not classroom.offered():
+        why = "This server holds no classes: its host has switched them off."
+    on = '<p><a href="learn">Go on alone</a></p>'
+    return f'<div data-version="closed"><h1>No class</h1><p role="alert">{escape(why)}</p>{on}</div>'
+
+
+def _question(step: Step, code: str, phone: str, mine: float | None) -> str:
     at = step.slider.start
-    st.markdown(step.question.format(at=step.slider.words(at)))
-    mine = classroom.CLASSES.guess_of(code, _token(), step.name)
-    answers.ask(step, _send, "Send your guess", "Kept without a name until the class ends.", mine)
+    if isinstance(step.guess, Choice):
+        controls = "".join(
+            f'<button name="value" value="{place}"{" aria-pressed=true" * (mine == place)}>{words(label)}</button>'
+            for place, (label, _, _) in enumerate(step.guess.options)
+        )
+    else:
+        scale = step.guess
+        controls = (
+            f"<label>Your guess ({escape(scale.unit)}) "
+            f'<input type="number" name="value" min="{scale.low}" max="{scale.high}" step="1" required '
+            f'value="{scale.start if mine is None else mine:g}"></label><button>Send your guess</button>'
+        )
+    sent = ""
     if mine is not None:
-        st.success(f"Your guess is in: {step.guess.message(mine)}. You may change it.", icon=":material/check:")
+        sent = f"<p>Your guess is in: <b>{words(step.guess.message(mine))}</b>. You may change it.</p>"
+    return (
+        f"<p>{words(step.question.format(at=step.slider.words(at)))}</p>"
+        f'<form method="post" action="?class={quote(code)}"><input type="hidden" name="phone" value="{phone}">'
+        f'<input type="hidden" name="step" value="{step.name}">{controls}</form>'
+        f'{sent}<p class="quiet">Kept without a name until the class ends.</p>'
+    )
 
 
-def _answer(step: Step, code: str) -> None:
-    at = step.slider.start
-    found = answers.found(step, at)
-    if found is None:
-        return
-    measured = step.measured(found, at)
-    mine = classroom.CLASSES.guess_of(code, _token(), step.name)
+def _answer(step: Step, measured: Number, mine: float | None) -> str:
+    verdict = ""
     if mine is not None:
-        st.markdown(f"**{answers.verdict(step, mine, measured)}** Your guess: {step.guess.message(mine)}.")
-    st.markdown(f"Measured: **{step.answer_to(measured)}**.")
-    st.markdown(f"**So: {step.so}**")
+        guess = words(step.guess.message(mine))
+        verdict = f"<p><b>{answers.verdict(step, mine, measured)}</b> Your guess: {guess}.</p>"
+    return f"{verdict}<p>Measured: <b>{escape(step.answer_to(measured))}</b>.</p><p><b>So: {words(step.so)}</b></p>"
+
+
+@cache
+def _files() -> tuple[str, str, str]:
+    """Style and script of the page, and the policy that allows these two and nothing else."""
+    style = style_of(()) + (_ASSETS / "phone.css").read_text("utf-8")
+    script = (_ASSETS / "phone.js").read_text("utf-8")
+    allowed = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{allowed[0]}'; script-src 'sha256-{allowed[1]}'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'"
+    )
+    return style, script, policy
+
+
+def page(part: str, code: str) -> str:
+    """The whole page around a part."""
+    style, script, policy = _files()
+    again = f'<noscript><meta http-equiv="refresh" content="{AGAIN};url=?class={quote(code)}"></noscript>'
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="color-scheme" content="light dark"><title>Class · Private Bandit Lab</title>
+<style>{style}</style>{again}</head>
+<body><main aria-live="polite" data-code="{escape(code)}">{part}</main><script>{script}</script></body></html>
+"""

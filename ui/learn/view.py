@@ -8,7 +8,7 @@ import streamlit as st
 
 from bandit_core.simulation.results import Result
 from ui import page_fields, page_links, state, theme
-from ui.learn import answers, ending, phone, player, quiz
+from ui.learn import answers, ending, player, quiz
 from ui.learn.course import ADDRESSES, MINUTES, STEPS, title
 from ui.learn.step import Number, Step
 
@@ -50,8 +50,6 @@ def _back_up() -> None:
 
 def draw() -> None:
     """The whole page."""
-    if phone.draw():
-        return
     place = page_fields.choice("step", "1", (*ADDRESSES, END, QUIZ, player.NAME))
     _progress(place)
     if place == END:

@@ -15,10 +15,11 @@ from urllib.parse import urlsplit
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import charts, figures, lesson, sharing, state, theme
-from ui.learn import classroom, course, phone, pictures
+from ui import charts, figures, lesson, sharing, state, theme, words
+from ui.learn import classroom, course, pictures
 from ui.learn.step import Choice, Number, Scale, Step
 
+EVERY = 1.5  # seconds between looks at the class
 HEIGHT, ROW = 220, 11  # of the histogram in pixels; letters in a row of its names
 _SAID, _MINE = "class-said", "class-mine"
 
@@ -36,9 +37,19 @@ def room() -> Room | None:
     """The class of the address, where it carries the teacher's key; says so where it does not."""
     if _SAID in st.session_state:
         st.warning(st.session_state.pop(_SAID), icon=":material/groups:")
-    code, key = phone.asked(), state.page_field("key", "")
-    now = phone.moment(code) if code else None
+    code, key = state.page_field("class", "").strip().upper(), state.page_field("key", "")
+    if not code:
+        return None
+    if not classroom.offered():
+        st.warning("This server holds no classes: its host has switched them off.", icon=":material/groups:")
+        return None
+    now = classroom.CLASSES.now(code) if len(code) == classroom.LENGTH else None
     if now is None:
+        st.warning(
+            f"There is no class {words.plain(code[: 2 * classroom.LENGTH])} now. A class ends four hours after its "
+            "last action, or when its teacher closes it.",
+            icon=":material/groups:",
+        )
         return None
     if not classroom.CLASSES.is_teacher(code, key):
         st.warning("Only the address of its teacher leads this class.", icon=":material/groups:")
@@ -142,18 +153,25 @@ def join(room: Room) -> None:
         if command:
             st.caption("Phones do not reach this computer yet. Start the app with:")
             st.code(command, language=None, wrap_lines=True)
-        st.fragment(_count, run_every=phone.EVERY)(room.code)
+        _follow(room, counts=True)
         st.button(
             "Reveal", type="primary", key="project-reveal", on_click=reveal, args=(room,), width="stretch",
             help="Key R. Shows the answer here and on the phones. Later guesses do not count.",
         )  # fmt: skip
         _closer(room)
-    phone.follow(room.code, room.now)
 
 
-def _count(code: str) -> None:
-    now = classroom.CLASSES.now(code)
-    st.metric("Guesses", now.guesses if now else 0)
+def _follow(room: Room, counts: bool = False) -> None:
+    """Count the guesses, and draw the page again when another screen of the teacher has gone on."""
+
+    def look(code: str, drawn: tuple[str, bool]) -> None:
+        there = classroom.CLASSES.now(code)
+        if there is None or (there.step, there.revealed) != drawn:
+            st.rerun()
+        elif counts:
+            st.metric("Guesses", there.guesses)
+
+    st.fragment(look, run_every=EVERY)(room.code, (room.now.step, room.now.revealed))
 
 
 def _closer(room: Room) -> None:
@@ -180,7 +198,7 @@ def guessed(room: Room, step: Step, answer: Number | None) -> None:
         help="Deletes the guesses at this lesson and hides the answer.",
     )  # fmt: skip
     _closer(room)
-    phone.follow(room.code, room.now)
+    _follow(room)
 
 
 def counts(guess: Choice | Scale, guesses: tuple[float, ...]) -> list[int]:
