@@ -30,6 +30,7 @@ from ui.teach import board
 SCALE = next(step for step in STEPS if isinstance(step.guess, Scale))
 CHOICE = STEPS[STEPS.index(SCALE) - 1]
 STEP = CHOICE.name
+TOSS = next(step for step in LESSONS if step.coins)
 
 
 class Clock:
@@ -406,6 +407,36 @@ def test_every_possible_guess_has_its_bar(step: Any) -> None:
     assert np.sum(figure.data[0].y) == len(values)
     assert all(step.guess.message(value) in board.read_aloud(step.guess, values) for value in values)
     assert isinstance(step.guess, Choice | Scale)
+
+
+def test_a_toss_takes_one_bit_of_a_phone_and_shows_the_share(store: Classroom) -> None:
+    teacher, code, _ = opened(TOSS)
+    assert not charts(teacher) and TOSS.coins in teacher.subheader[0].value
+    for bit in (1, 1, 1, 0):
+        phone = Phone(code)
+        assert sorted(phone.values) == ["0", "1"] and TOSS.coins in phone.words
+        assert phone.send(2).alerts
+        phone.send(bit)
+        assert not phone.values and ("yes" if bit else "no") in re.findall("<b>(.*?)</b>", phone.main)
+        asyncio.run(asked(phone.query, f"phone={phone.cookie[-16:]}&step=toss&value={1 - bit}".encode()))
+    assert sorted(store.bits(code, "toss")) == [0, 1, 1, 1]  # the first ones
+    on.run(teacher)
+    assert teacher.metric[0].value == "4"
+    assert on.chart(teacher, "class-share").y("estimate")[-1] == pytest.approx(100)  # 1/2 + 2 (3/4 - 1/2)
+    teacher = press(teacher, "project-reveal")
+    assert "truth" not in on.chart(teacher, "class-share").names
+    teacher.number_input[0].set_value(3)
+    on.run(teacher)
+    assert set(on.chart(teacher, "class-share").y("truth")) == {75}
+    assert TOSS.so in on.words(teacher) and TOSS.so in phone.load().words and "100" in phone.words
+    teacher = press(teacher, "class-again")
+    assert store.bits(code, "toss") == () and len(phone.load().values) == 2
+
+
+def test_nobody_tossed(store: Classroom) -> None:
+    teacher, code, _ = opened(TOSS)
+    teacher = press(teacher, "project-reveal")
+    assert not charts(teacher) and TOSS.so in Phone(code).words
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.studies.tradeoff import blind_regret
 from ui import runner, state, words
-from ui.learn import coin, noises, outlier, own_noise, population, price, promise, quiz, view, whom, wild
+from ui.learn import coin, noises, outlier, own_noise, population, price, promise, quiz, toss, view, whom, wild
 from ui.learn.course import EXTRAS, PARTS, STEPS
 from ui.learn.step import Choice, Message, Number, Step
 
@@ -404,6 +404,28 @@ def test_the_sentences_about_answers_say_what_was_drawn(seed: int) -> None:
         assert str(bound) in message.text and bound.value == pytest.approx(found.lower_bound, rel=0.01)
         assert found.lower_bound <= real(promise.CLAIM)
         assert ("it is broken" in message.text) == (found.lower_bound > promise.CLAIM)
+
+
+def test_two_coins_are_the_mechanism_of_the_core() -> None:
+    heads = (False, True)
+    truth = np.mean([not (one and other) for one in heads for other in heads])  # in ui/assets/coins.js, tested there
+    assert float(CTB.mean(1.0, toss.EPSILON)) == pytest.approx(truth) and truth == 0.75
+    for at in toss.STOPS:
+        found, message, error = measured("toss", at, 1)
+        assert abs(error.value - math.sqrt(7500 / at)) < 4.5 * error.error
+        assert toss.error(int(at)) == pytest.approx(math.sqrt(7500 / at))
+        last = found.estimates()[-1]
+        assert last == pytest.approx(50 + 200 * (np.mean(found.bits) - 0.5)) and message.numbers["share"].value == last
+        assert str(message.numbers["share"]) in message.text
+        assert message.verdict == ("more" if last - 50 > 2 * toss.error(int(at)) else "unclear")
+    nobody, everybody = toss.Bits((0.0,) * 3), toss.Bits((1.0,) * 3)
+    assert (nobody.estimates()[-1], everybody.estimates()[-1]) == pytest.approx((-50, 150))  # without bias, and so said
+
+
+def test_alone_one_tosses_in_the_browser() -> None:
+    screen = on.visit("learn", step="toss")
+    [page] = [each.proto.body for each in screen.get("html") if "own-coins" in each.proto.body]
+    assert toss.SCRIPT in page and toss.QUESTION in page
 
 
 @EVERY_PART

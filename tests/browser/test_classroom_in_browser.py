@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
-from visitor import PHONE, Visitor
+from visitor import PHONE, Profiles, Visitor
 
+from ui.learn import toss
 from ui.learn.course import STEPS
 
 Visits = Callable[..., Visitor]
@@ -135,3 +136,31 @@ def test_a_guess_waits_for_the_network(visits: Visits) -> None:
     expect(phone.tab.locator("main button").first).to_have_attribute("aria-pressed", "true")
     expect(phone.tab.locator("main button").first).to_be_focused()
     expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text("1")
+
+
+@pytest.mark.parametrize("coins", [(0, 0), (0, 1), (1, 0), (1, 1)])
+@pytest.mark.parametrize("answer", [0, 1])
+def test_two_heads_alone_turn_the_answer_around(profiles: Profiles, coins: tuple[int, int], answer: int) -> None:
+    tab = profiles.take({}).tab
+    tab.evaluate(f"crypto.getRandomValues = bytes => (bytes.set({[254 + coin for coin in coins]}), bytes)")
+    found = tab.evaluate(f"() => {{ {toss.SCRIPT} return tossCoins({answer}); }}")
+    assert found["bit"] == (1 - answer if coins == (1, 1) else answer)
+    assert found["message"].count("heads") == sum(coins) and ("yes" if found["bit"] else "no") in found["message"]
+
+
+def test_a_phone_sends_the_bit_and_not_the_answer(visits: Visits) -> None:
+    teacher = visits("/teach", width=1280)
+    press(teacher, "class-open-toss")
+    asks(teacher)
+    phone = visits(f"/learn?class={teacher.address['class']}", **PHONE)
+    sent: list[str] = []
+    phone.tab.on("request", lambda request: sent.append(request.post_data or ""))
+    phone.tab.evaluate("crypto.getRandomValues = bytes => bytes.fill(1)")  # two heads
+    phone.tab.get_by_role("button", name="Yes").click()
+    button = phone.tab.get_by_role("button", name="Send")
+    expect(button).to_be_focused()
+    assert not any("value" in each for each in sent)
+    button.click()
+    expect(phone.tab.locator("main b", has_text="no")).to_be_visible()
+    assert [each for each in sent if "value=0" in each] and not [each for each in sent if "value=1" in each]
+    expect(teacher.element("class-share").locator(".main-svg").first).to_be_visible()  # nobody touched the board

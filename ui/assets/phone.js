@@ -7,7 +7,15 @@ const pause = seconds => new Promise(done => { wake = done; setTimeout(done, 100
 function show(html) {
   const pressed = document.activeElement.value;
   main.innerHTML = html;
+  begin();
   if (pressed) main.querySelector(`button[value="${CSS.escape(pressed)}"]`)?.focus();
+}
+
+function begin() {
+  for (const form of main.querySelectorAll("form[data-coins]")) {
+    form.querySelector(".by-hand").hidden = true;
+    form.querySelector(".by-script").hidden = false;
+  }
 }
 
 // Ask whether the class has moved on. The server answers when it has; after an error the phone waits longer each time.
@@ -44,11 +52,24 @@ async function send(fields) {
   main.removeAttribute("aria-busy");
 }
 
+// Where the phone tosses coins, the pressed answer stays here; what the coins make of it is sent by a second press.
+function toss(form, answer) {
+  const {bit, message} = tossCoins(answer);
+  form.querySelector("output").textContent = message;
+  form.querySelector(".by-script").hidden = true;
+  form.querySelectorAll("button").forEach(button => button.remove());
+  form.insertAdjacentHTML("beforeend", `<button name="value" value="${bit}">Send “${bit ? "yes" : "no"}”</button>`);
+  form.querySelector("button").focus();
+  delete form.dataset.coins;
+}
+
 addEventListener("submit", event => {
   event.preventDefault();
-  const fields = new FormData(event.target), pressed = event.submitter;
+  const form = event.target, fields = new FormData(form), pressed = event.submitter;
   if (pressed?.name) fields.set(pressed.name, pressed.value);
-  send(fields);
+  if ("coins" in form.dataset) toss(form, Number(pressed.value));
+  else send(fields);
 });
 addEventListener("visibilitychange", () => wake());
+begin();
 follow();

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from bandit_core import simulate
 from bandit_core.export.page import style_of
-from ui.learn import answers, classroom, course
+from ui.learn import answers, classroom, course, toss
 from ui.learn.step import Choice, Number, Step
 from ui.site.frame import words
 
@@ -44,8 +44,10 @@ def take(code: str, phone: str, name: str, text: str) -> str:
         value = float(text)
     except ValueError:
         value = float("nan")
-    if value not in step.guess.values():
+    if value not in ((0.0, 1.0) if step.coins else step.guess.values()):
         return f"{text[:20]} is none of the guesses. Yours was not counted."
+    if step.coins and classroom.CLASSES.guess_of(code, phone, step.name) is not None:
+        return ""  # the first bit stays: a second one would say more about its sender
     try:
         classroom.CLASSES.guess(code, phone, step.name, value)
     except classroom.Refused as refused:
@@ -59,7 +61,10 @@ def part(code: str, now: classroom.Moment | None, phone: str, measured: Number |
         return _closed(code)
     step = course.named(now.step)
     mine = classroom.CLASSES.guess_of(code, phone, step.name)
-    shown = _question(step, code, phone, mine) if measured is None else _answer(step, measured, mine)
+    if step.coins:
+        shown = _coins(step, code, phone, mine) if measured is None else _share(step, code)
+    else:
+        shown = _question(step, code, phone, mine) if measured is None else _answer(step, measured, mine)
     alert = f'<p role="alert">{escape(said)}</p>' if said else ""
     return f'<div data-version="{version(now)}"><h1>{escape(step.title)}</h1>{alert}{shown}</div>'
 
@@ -90,11 +95,42 @@ def _question(step: Step, code: str, phone: str, mine: float | None) -> str:
     if mine is not None:
         sent = f"<p>Your guess is in: <b>{words(step.guess.message(mine))}</b>. You may change it.</p>"
     return (
-        f"<p>{words(step.question.format(at=step.slider.words(at)))}</p>"
-        f'<form method="post" action="?class={quote(code)}"><input type="hidden" name="phone" value="{phone}">'
-        f'<input type="hidden" name="step" value="{step.name}">{controls}</form>'
+        f"<p>{words(step.question.format(at=step.slider.words(at)))}</p>{_form(step, code, phone, controls)}"
         f'{sent}<p class="quiet">Kept without a name until the class ends.</p>'
     )
+
+
+def _form(step: Step, code: str, phone: str, controls: str, more: str = "") -> str:
+    return (
+        f'<form method="post" action="?class={quote(code)}"{more}><input type="hidden" name="phone" value="{phone}">'
+        f'<input type="hidden" name="step" value="{step.name}">{controls}</form>'
+    )
+
+
+def _coins(step: Step, code: str, phone: str, mine: float | None) -> str:
+    """The question of a toss; with scripts the phone tosses, else its owner does."""
+    asked = f"<p><b>{words(step.coins)}</b> Or answer the question that your teacher asks.</p>"
+    if mine is not None:
+        return (
+            f"{asked}<p>Your phone sent: <b>{'yes' if mine else 'no'}</b>. Nothing else about your answer has left it. "
+            "The bit went with the code of the class, the name of the lesson and a random number of this phone. The "
+            'server keeps these until the class ends.</p><p class="quiet">Your true answer and your coins were not '
+            "sent.</p>"
+        )
+    controls = (
+        '<p class="by-hand">Toss two coins that only you see. Two heads: press the opposite of your answer. Otherwise: '
+        'press your answer.</p><p class="by-script" hidden>Press your true answer. It stays on this phone. Two coins '
+        'decide what is sent.</p><output></output><button name="value" value="1">Yes</button>'
+        '<button name="value" value="0">No</button>'
+    )
+    return asked + _form(step, code, phone, controls, " data-coins")
+
+
+def _share(step: Step, code: str) -> str:
+    """What the class sent."""
+    bits = toss.Bits(classroom.CLASSES.bits(code, step.name))
+    message = f"<p>{words(bits.message())}</p>" if bits.bits else "<p>No phone sent a bit.</p>"
+    return f"{message}<p><b>So: {words(step.so)}</b></p>"
 
 
 def _answer(step: Step, measured: Number, mine: float | None) -> str:
@@ -109,7 +145,7 @@ def _answer(step: Step, measured: Number, mine: float | None) -> str:
 def _files() -> tuple[str, str, str]:
     """Style and script of the page, and the policy that allows these two and nothing else."""
     style = style_of(()) + (_ASSETS / "phone.css").read_text("utf-8")
-    script = (_ASSETS / "phone.js").read_text("utf-8")
+    script = toss.SCRIPT + (_ASSETS / "phone.js").read_text("utf-8")
     allowed = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
     policy = (
         f"default-src 'none'; style-src 'sha256-{allowed[0]}'; script-src 'sha256-{allowed[1]}'; connect-src 'self'; "

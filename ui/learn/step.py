@@ -129,7 +129,8 @@ class Step:
     why, in one sentence that holds at every position. ``question`` and ``exercise`` may hold the blank ``{at}`` for
     the position. ``page`` and ``link`` say where the same experiment stands with all controls. ``scene`` draws
     what the idea is about, before the guess, on dark ground or not and so high; ``below`` draws more below the picture
-    of a finished run. ``second`` is a second part, with a guess of its own, folded away below.
+    of a finished run. ``second`` is a second part, with a guess of its own, folded away below. ``coins`` is a question
+    that phones answer with one bit behind two coins, in place of a guess.
     """
 
     name: str
@@ -156,6 +157,7 @@ class Step:
     below: Callable[[Result], None] | None = None
     more: tuple[str, ...] = field(default_factory=tuple)
     second: Step | None = None
+    coins: str = ""
 
     def fields(self, at: float) -> dict[str, str]:
         """The fields of the address that opens exactly what the step shows on its ``page``."""

@@ -8,7 +8,7 @@ import streamlit as st
 
 from bandit_core.simulation.results import Result
 from ui import page_fields, page_links, state, theme
-from ui.learn import answers, ending, player, quiz
+from ui.learn import answers, ending, player, quiz, toss
 from ui.learn.course import ADDRESSES, MINUTES, STEPS, title
 from ui.learn.step import Number, Step
 
@@ -99,6 +99,8 @@ def _lesson(step: Step) -> None:
                 _reveal(step, at)
             else:
                 answers.scene(step, HEIGHT)
+                if step.coins:
+                    toss.own_coins()
     if step.second is not None:
         _second(step.second)
     _folds(step, at, shown)

@@ -16,11 +16,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ui import charts, figures, lesson, sharing, state, theme, words
-from ui.learn import classroom, course, pictures
+from ui.learn import classroom, course, pictures, toss
 from ui.learn.step import Choice, Number, Scale, Step
 
 EVERY = 1.5  # seconds between looks at the class
-HEIGHT, ROW = 220, 11  # of the histogram in pixels; letters in a row of its names
+HEIGHT, SHARE, ROW = 220, 320, 11  # of histogram and estimate in pixels; letters in a row of a histogram's names
 _SAID, _MINE = "class-said", "class-mine"
 
 
@@ -169,7 +169,7 @@ def _follow(room: Room, counts: bool = False) -> None:
         if there is None or (there.step, there.revealed) != drawn:
             st.rerun()
         elif counts:
-            st.metric("Guesses", there.guesses)
+            st.metric("Bits" if course.named(there.step).coins else "Guesses", there.guesses)
 
     st.fragment(look, run_every=EVERY)(room.code, (room.now.step, room.now.revealed))
 
@@ -193,12 +193,47 @@ def guessed(room: Room, step: Step, answer: Number | None) -> None:
         st.markdown(f"**{fit} of {len(guesses)}** guesses fit. Measured: {step.answer_to(answer)}.")
     figure = histogram(step.guess, guesses, answer, theme.is_dark())
     st.plotly_chart(figure, config=dict(figures.QUIET), key="class-guesses", alt=read_aloud(step.guess, guesses))
+    _again_button(room)
+    _closer(room)
+    _follow(room)
+
+
+def _again_button(room: Room) -> None:
     st.button(
         "Ask again", icon=":material/replay:", key="class-again", on_click=_again, args=(room,), width="stretch",
         help="Deletes the guesses at this lesson and hides the answer.",
     )  # fmt: skip
-    _closer(room)
+
+
+@st.fragment(run_every=EVERY)
+def share_now(code: str, step: Step) -> None:
+    """The class's share of yes, estimated from the bits so far."""
+    _share(toss.Bits(classroom.CLASSES.bits(code, step.name)))
+
+
+def share(room: Room, step: Step) -> None:
+    """The same once all bits are in, beside a show of hands if the class wants one."""
+    picture, side = st.columns([3, 1])
+    bits = classroom.CLASSES.bits(room.code, step.name)
+    with side:
+        hands = st.number_input(
+            "Hands raised for yes", 0, max(1, len(bits)), None, key=f"class-hands-{len(bits)}",
+            help="Optional: the true answers, by a show of hands. The number is not kept.",
+        )  # fmt: skip
+        _again_button(room)
+        _closer(room)
+    with picture:
+        _share(toss.Bits(bits, None if hands is None or not bits else 100 * hands / len(bits)))
     _follow(room)
+
+
+def _share(found: toss.Bits) -> None:
+    if not found.bits:
+        st.caption("No phone has sent a bit yet.")
+        return
+    st.markdown(found.message())
+    figure = toss.draw(found, len(found.bits), theme.is_dark(), SHARE)
+    st.plotly_chart(figure, config=dict(figures.QUIET), key="class-share", alt=found.message())
 
 
 def counts(guess: Choice | Scale, guesses: tuple[float, ...]) -> list[int]:

@@ -107,9 +107,13 @@ def _way(step: Step, room: Room | None) -> None:
 def _question(step: Step, room: Room | None) -> None:
     asked, right = st.columns([3, 4], gap="large")
     with asked:
-        st.subheader(step.question.format(at=step.slider.words(step.slider.start)))
-        if isinstance(step.guess, Choice):
-            st.markdown("\n".join(f"- {label}" for label, _, _ in step.guess.options))
+        if room is not None and step.coins:
+            st.subheader(step.coins)
+            board.share_now(room.code, step)
+        else:
+            st.subheader(step.question.format(at=step.slider.words(step.slider.start)))
+            if isinstance(step.guess, Choice):
+                st.markdown("\n".join(f"- {label}" for label, _, _ in step.guess.options))
     with right:
         if room is not None:
             board.join(room)
@@ -124,6 +128,10 @@ def _question(step: Step, room: Room | None) -> None:
 
 
 def _answer(step: Step, room: Room | None) -> None:
+    if room is not None and step.coins:
+        board.share(room, step)
+        st.markdown(f"**So: {step.so}**")
+        return
     at = answers.position(step)
     place = st.container()
     left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
