@@ -76,6 +76,11 @@ _LEARN = """
 @media (min-width:641px){.st-key-learn-below{display:none!important}}
 """
 
+_TEACH = """
+[class*=st-key-teach-card-]{display:grid!important;grid-template-columns:1fr 1fr;gap:.5rem}
+[class*=st-key-teach-card-] :is([data-testid=stElementContainer],button,div){width:100%}
+"""
+
 # A lesson on a projector fills the window, and its letters grow with it.
 _PROJECT = """
 html:has(.st-key-project){font-size:clamp(12px,min(1.35vw,2.4vh),30px)!important}
@@ -90,7 +95,9 @@ html:has(.st-key-project){font-size:clamp(12px,min(1.35vw,2.4vh),30px)!important
 .blank .st-key-project-picture{visibility:hidden}
 """
 
-STYLE = (_FRAME + _CHARTS + _ROOM + _PAPER + _LEARN + _PROJECT).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+STYLE = (_FRAME + _CHARTS + _ROOM + _PAPER + _LEARN + _TEACH + _PROJECT).replace(
+    "INK", f"light-dark({INK[0]},{INK[1]})"
+)
 
 # The room of a sidebar, until it is there.
 ROOM_FOR_SIDEBAR = f"""

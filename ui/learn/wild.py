@@ -56,7 +56,8 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
     pictures.dots(figure, LEVELS, [free] * len(LEVELS), "open tips", pictures.colour("robust-ucb", dark))
     pictures.plain(figure, dark, height)
     figure.update_xaxes(title="level u: ← cut off more · cut off less →", type="log", tickvals=LEVELS)
-    figure.update_yaxes(title="tips lost", rangemode="tozero")
+    ends = [each.high for each in (*numbers, free) if np.isfinite(each.high)]
+    figure.update_yaxes(title="tips lost", range=[0, 1.05 * max(ends, default=1.0)])
     return figure
 
 

@@ -89,7 +89,7 @@ def _card(step: Step) -> None:
     drawn = PICTURES / f"{step.name}-{'dark' if theme.is_dark() else 'light'}.svg"
     st.image(drawn.read_text("utf-8"), width="stretch", alt=f"Small picture of: {step.title}")
     st.markdown(f"**{course.title(step)}**")
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+    with st.container(key=f"teach-card-{step.name}"):
         _project(step, f"open-project-{step.name}")
         _guess(step, "Guess", f"class-open-{step.name}")
         paper.sheet(step)
