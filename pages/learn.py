@@ -7,7 +7,7 @@ from ui import page_frame
 from ui.learn import view
 from ui.menu import Page
 
-PAGE = Page(title="Learn", icon="school", place=0.5, section="", fields="step at second")
+PAGE = Page(title="Learn", icon="school", place=0.5, section="", fields="step at eps second")
 page_frame.enter()
 
 view.draw()

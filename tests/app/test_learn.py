@@ -406,6 +406,29 @@ def test_the_sentences_about_answers_say_what_was_drawn(seed: int) -> None:
         assert ("it is broken" in message.text) == (found.lower_bound > promise.CLAIM)
 
 
+def test_a_second_slider_moves_the_noise_of_both_ways() -> None:
+    step = noises.STEP
+    assert step.other is not None
+    screen = guess(on.visit("learn", step=step.name), step)
+    before = on.chart(screen, "learn-picture")
+    on.own(screen, "select_slider", f"learn-{step.name}-eps").set_value(0.1)
+    on.run(screen)
+    assert on.address(screen) == {"step": step.name, "eps": "0.1"} and "ε = 0.1 " in on.words(screen)
+    after = on.chart(screen, "learn-picture")
+    for name in before.names:  # Laplace noise grows like 1/ε
+        np.testing.assert_allclose(after.y(name), 10 * before.y(name))
+    assert after.layout["yaxis"]["range"] == before.layout["yaxis"]["range"]
+    [link] = [link for link in screen.get("page_link") if link.proto.label == step.link_words]
+    assert "eps=0.1" in link.proto.query_string
+    for epsilon in step.other[0].stops:  # nothing leaves the frame
+        changed = step.other[1](epsilon)
+        figure = changed.draw(changed.found(1000.0, 0, simulate), 1000.0, False, 320)
+        low, high = figure.layout.yaxis.range
+        assert all(low <= np.log10(value) <= high for trace in figure.data for value in trace.y)
+    screen.button(key="learn-back-above").click()
+    assert on.address(on.run(screen)) == {"step": "end"}
+
+
 def test_two_coins_are_the_mechanism_of_the_core() -> None:
     heads = (False, True)
     truth = np.mean([not (one and other) for one in heads for other in heads])  # in ui/assets/coins.js, tested there

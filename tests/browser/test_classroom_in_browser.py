@@ -142,7 +142,7 @@ def test_a_guess_waits_for_the_network(visits: Visits) -> None:
 @pytest.mark.parametrize("answer", [0, 1])
 def test_two_heads_alone_turn_the_answer_around(profiles: Profiles, coins: tuple[int, int], answer: int) -> None:
     tab = profiles.take({}).tab
-    tab.evaluate(f"crypto.getRandomValues = bytes => (bytes.set({[254 + coin for coin in coins]}), bytes)")
+    tab.evaluate(f"() => {{ crypto.getRandomValues = bytes => (bytes.set({[254 + coin for coin in coins]}), bytes) }}")
     found = tab.evaluate(f"() => {{ {toss.SCRIPT} return tossCoins({answer}); }}")
     assert found["bit"] == (1 - answer if coins == (1, 1) else answer)
     assert found["message"].count("heads") == sum(coins) and ("yes" if found["bit"] else "no") in found["message"]
@@ -155,7 +155,7 @@ def test_a_phone_sends_the_bit_and_not_the_answer(visits: Visits) -> None:
     phone = visits(f"/learn?class={teacher.address['class']}", **PHONE)
     sent: list[str] = []
     phone.tab.on("request", lambda request: sent.append(request.post_data or ""))
-    phone.tab.evaluate("crypto.getRandomValues = bytes => bytes.fill(1)")  # two heads
+    phone.tab.evaluate("() => { crypto.getRandomValues = bytes => bytes.fill(1) }")  # two heads
     phone.tab.get_by_role("button", name="Yes").click()
     button = phone.tab.get_by_role("button", name="Send")
     expect(button).to_be_focused()

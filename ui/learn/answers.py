@@ -10,27 +10,40 @@ import streamlit as st
 
 from ui import charts, figures, page_fields, page_lock, runner, shared, state, theme
 from ui.learn.course import LESSONS
-from ui.learn.step import Choice, Number, Step
+from ui.learn.step import Choice, Number, Slider, Step
+
+OTHER = "eps"  # field of the address: where the second slider of a lesson stands
 
 
 def position(step: Step, field: str = "at") -> float:
     """The slider's position that a field of the address asks for."""
-    stops = {f"{stop:g}": stop for stop in step.slider.stops}
-    return stops[page_fields.choice(field, f"{step.slider.start:g}", stops)]
+    return _position(step.slider, field)
+
+
+def _position(slider: Slider, field: str) -> float:
+    stops = {f"{stop:g}": stop for stop in slider.stops}
+    return stops[page_fields.choice(field, f"{slider.start:g}", stops)]
 
 
 def slider(step: Step, at: float, field: str = "at") -> float:
     """The slider of a lesson; its position."""
+    return _slider(step.slider, at, field, f"learn-{step.name}")
+
+
+def _slider(slider: Slider, at: float, field: str, key: str) -> float:
     chosen: float = st.select_slider(
-        step.slider.label,
-        step.slider.stops,
-        at,
-        key=state.own_key(f"learn-{step.name}"),
-        format_func=step.slider.words,
-        help=step.slider.help,
+        slider.label, slider.stops, at, key=state.own_key(key), format_func=slider.words, help=slider.help
     )
-    state.keep_page_field(field, f"{chosen:g}", f"{step.slider.start:g}")
+    state.keep_page_field(field, f"{chosen:g}", f"{slider.start:g}")
     return chosen
+
+
+def other(step: Step) -> Step:
+    """The lesson as its second slider says, where it has one."""
+    if step.other is None:
+        return step
+    slider, changed = step.other
+    return changed(_slider(slider, _position(slider, OTHER), OTHER, f"learn-{step.name}-{OTHER}"))
 
 
 def ask(step: Step, take: Callable[[Step, float], None], label: str, kept: str, mine: float | None = None) -> None:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
 
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.spec.number_text import count
-from ui.learn import pictures
+from ui.learn import jokes, pictures
 from ui.learn.step import Choice, Message, Number, Slider, Step, spread
 
 STOPS = (1.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
-EPSILON, REPEATS = 1.0, 1000
+REPEATS = 1000
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Typical error of the counted number at every number of people."""
+    """Typical error of the counted number at every number of people, at ε = 1. Laplace noise scales with 1/ε."""
 
     many: tuple[Number, ...]
     one: tuple[Number, ...]
@@ -30,39 +31,44 @@ def _sample(at: float, seed: int) -> Counts:
     many, one = [], []
     for people in map(int, STOPS):
         yes = rng.integers(0, 2, people).astype(float)
-        noisy = CTL.release(np.tile(yes, (REPEATS, 1)), EPSILON, rng).sum(axis=1)
-        noise = CTL.release(np.zeros(REPEATS), EPSILON, rng)  # what a curator adds to a sum that one answer moves by 1
+        noisy = CTL.release(np.tile(yes, (REPEATS, 1)), 1.0, rng).sum(axis=1)
+        noise = CTL.release(np.zeros(REPEATS), 1.0, rng)  # what a curator adds to a sum that one answer moves by 1
         many.append(spread(noisy, float(yes.sum())))
         one.append(spread(yes.sum() + noise, float(yes.sum())))
     return Counts(tuple(many), tuple(one))
 
 
-def _at(counts: Counts, at: float) -> tuple[Number, Number, Number]:
+def _at(counts: Counts, at: float, epsilon: float = 1.0) -> tuple[Number, Number, Number]:
     """Both errors, and how many times as large the first is."""
     place = STOPS.index(at)
-    many, one = counts.many[place], counts.one[place]
+    many, one = _scaled(counts.many[place], epsilon), _scaled(counts.one[place], epsilon)
     times = many.value / one.value
     return many, one, Number(times, times * math.hypot(many.error / many.value, one.error / one.value))
 
 
-def _draw(counts: Counts, at: float, dark: bool, height: int) -> go.Figure:
+def _scaled(error: Number, epsilon: float) -> Number:
+    return Number(error.value / epsilon, error.error / epsilon)
+
+
+def _draw(counts: Counts, at: float, dark: bool, height: int, epsilon: float = 1.0) -> go.Figure:
     figure = go.Figure()
     for numbers, name, policy, symbol in (
         (counts.many, "noise on each answer", pictures.PRIVATE, "circle"),
         (counts.one, "one noise on the sum", pictures.CENTRAL, "square"),
     ):
-        pictures.dots(figure, STOPS, numbers, name, pictures.colour(policy, dark), at, symbol=symbol)
+        errors = [_scaled(each, epsilon) for each in numbers]
+        pictures.dots(figure, STOPS, errors, name, pictures.colour(policy, dark), at, symbol=symbol)
     pictures.plain(figure, dark, height)
     figure.update_xaxes(title="people who answer", type="log", dtick=1, exponentformat="B")
-    figure.update_yaxes(title="typical error (people)", type="log", tickvals=[1, 2, 5, 10, 20, 50], range=[-0.1, 1.9])
+    figure.update_yaxes(title="typical error (people)", type="log", tickvals=[0.1, 1, 10, 100], range=[-1, 2.8])
     return figure
 
 
-def _told(counts: Counts, at: float) -> Message:
-    many, one, times = _at(counts, at)
+def _told(counts: Counts, at: float, epsilon: float = 1.0) -> Message:
+    many, one, times = _at(counts, at, epsilon)
     numbers = {"many": many, "one": one}
-    people = _words(at)
-    head = f"With {people}, noise on each answer misses the true number by **{many}**, one noise by **{one}**"
+    head = f"At ε = {epsilon:g} with {_words(at)}, noise on each answer misses the true number by **{many}**, "
+    head += f"one noise by **{one}**"
     more = Number(times.value - 1, times.error)
     if more.verdict == "unclear":
         return Message(f"{head}: these repeats cannot tell the two apart.", numbers, "unclear")
@@ -72,6 +78,15 @@ def _told(counts: Counts, at: float) -> Message:
 
 def _words(at: float) -> str:
     return "1 person" if at == 1 else f"{count(int(at))} people"
+
+
+def _with_epsilon(epsilon: float) -> Step:
+    return replace(
+        STEP,
+        draw=partial(_draw, epsilon=epsilon),
+        conclude=partial(_told, epsilon=epsilon),
+        link=lambda at: {"mech": "ctl", "eps": f"{epsilon:g}"},
+    )
 
 
 STEP = Step(
@@ -89,6 +104,10 @@ STEP = Step(
         stops=STOPS,
         start=100.0,
         words=_words,
+    ),
+    other=(
+        jokes.slider("Privacy budget ε", "How much each answer, or the sum, may tell about one person."),
+        _with_epsilon,
     ),
     sample=_sample,
     draw=_draw,

@@ -130,7 +130,8 @@ class Step:
     the position. ``page`` and ``link`` say where the same experiment stands with all controls. ``scene`` draws
     what the idea is about, before the guess, on dark ground or not and so high; ``below`` draws more below the picture
     of a finished run. ``second`` is a second part, with a guess of its own, folded away below. ``coins`` is a question
-    that phones answer with one bit behind two coins, in place of a guess.
+    that phones answer with one bit behind two coins, in place of a guess. ``other`` is a second slider, and the step at
+    each of its positions.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Step:
     more: tuple[str, ...] = field(default_factory=tuple)
     second: Step | None = None
     coins: str = ""
+    other: tuple[Slider, Callable[[float], Step]] | None = None
 
     def fields(self, at: float) -> dict[str, str]:
         """The fields of the address that opens exactly what the step shows on its ``page``."""

@@ -36,7 +36,7 @@ def _guesses() -> dict[str, Guess]:
 
 def go(place: str) -> None:
     """Callback: another step, with its slider at the beginning."""
-    state.keep_page_fields({"step": None if place == "1" else place, "at": None, SECOND: None})
+    state.keep_page_fields({"step": None if place == "1" else place, "at": None, answers.OTHER: None, SECOND: None})
     st.session_state[_UP] = place
 
 
@@ -91,7 +91,7 @@ def _lesson(step: Step) -> None:
         with words:
             st.markdown(step.idea)
             if shown:
-                at = answers.slider(step, at)
+                at, step = answers.slider(step, at), answers.other(step)
             else:
                 _ask(step, at)
         with picture:

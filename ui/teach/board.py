@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ui import charts, figures, lesson, sharing, state, theme, words
-from ui.learn import classroom, course, pictures, toss
+from ui.learn import answers, classroom, course, pictures, toss
 from ui.learn.step import Choice, Number, Scale, Step
 
 EVERY = 1.5  # seconds between looks at the class
@@ -79,19 +79,19 @@ def open_class(step: Step) -> None:
 def full_window(code: str, key: str) -> None:
     """Callback: a class fills the window. A link to the page that one is on would lose its fields."""
     st.query_params["controls"] = "off"
-    state.keep_page_fields({"class": code, "key": key, "step": None, "at": None})
+    state.keep_page_fields({"class": code, "key": key, "step": None, "at": None, answers.OTHER: None})
 
 
 def lead(room: Room, step: Step) -> None:
     """Callback: the class goes on to another lesson."""
     classroom.CLASSES.go(room.code, room.key, step.name)
-    state.keep_page_fields({"at": None})
+    state.keep_page_fields({"at": None, answers.OTHER: None})
 
 
 def reveal(room: Room) -> None:
     """Callback: the answer is out; the slider begins where the question was asked."""
     classroom.CLASSES.reveal(room.code, room.key, room.now.step)
-    state.keep_page_fields({"at": None})
+    state.keep_page_fields({"at": None, answers.OTHER: None})
 
 
 def _again(room: Room) -> None:

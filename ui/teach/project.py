@@ -53,19 +53,19 @@ def _go(step: Step, room: Room | None) -> None:
     if room is not None:
         board.lead(room, step)
     else:
-        state.keep_page_fields({"step": course.address(step), "at": None})
+        state.keep_page_fields({"step": course.address(step), "at": None, answers.OTHER: None})
 
 
 def open_window(step: Step) -> None:
     """Callback: a lesson fills the window. A link to the page that one is on would lose its fields."""
     st.query_params["controls"] = "off"
-    state.keep_page_fields({"step": course.address(step), "at": None, "class": None, "key": None})
+    state.keep_page_fields({"step": course.address(step), "at": None, answers.OTHER: None, "class": None, "key": None})
 
 
 def _close(step: Step) -> None:
     """Callback: the page Teach again."""
     st.query_params.pop("controls", None)
-    state.keep_page_fields({"step": course.address(step), "at": None, "class": None, "key": None})
+    state.keep_page_fields({"step": course.address(step), "at": None, answers.OTHER: None, "class": None, "key": None})
 
 
 def draw() -> None:
@@ -136,7 +136,7 @@ def _answer(step: Step, room: Room | None) -> None:
     place = st.container()
     left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
     with left.container(key="project-slider"):
-        at = answers.slider(step, at)
+        at, step = answers.slider(step, at), answers.other(step)
     with place:
         picture, guesses = st.columns([3, 1]) if room is not None else (st.container(), None)
         with picture.container(key="project-picture"):
