@@ -5,9 +5,11 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, state, theme, watch, words
+from bandit_core.studies.trust_steps import levels
+from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, shared, state, theme, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
+from ui.trust import view as trust
 
 PAGE = Page(
     title="Users with features",
@@ -32,12 +34,12 @@ if own is None:
     experiment, store, name = state.experiment(), None, "contextual"
 else:
     experiment, store, name = own.experiment, own.store, data.RUN
-dark = theme.is_dark()
+dark, ladder = theme.is_dark(), len(levels(experiment)) > 2
 
 with opening:
     st.markdown(
-        "What suits a person depends on the person. Each phone keeps its user's features, choice and reward, and sends "
-        "**one noisy message**."
+        "What suits a person depends on the person's features. Who may see them: a trusted curator, a secure sum "
+        "of many people, or no one?"
     )
     if own is None:
         lab_parts.epsilon(experiment)
@@ -50,9 +52,13 @@ with opening:
             st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
     if result is not None:
         played = charts.without_bounds(result)
-        lab_parts.regret("contextual", "regret-chart", played, dark, with_axes=own is None)
+        message = shared.kept("trust-verdict", result, None, lambda: trust.verdict(result)) if ladder else ""
+        lab_parts.regret("contextual", "regret-chart", played, dark, own is None, message)
         st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
-lab_parts.fold("What leaves the phones", "contextual-messages", lambda: view.messages_panel(experiment))
+if result is not None and ladder:
+    lab_parts.fold("What each step of trust saves", "contextual-steps", lambda: trust.saved(played, dark))
+title = "What leaves the phones if you trust no one"
+lab_parts.fold(title, "contextual-messages", lambda: view.messages_panel(experiment))
 watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 if result is not None:
     lab_parts.fold("How many users get what is best for them?", "contextual-share", lambda: view.learned(played, dark))

@@ -21,9 +21,11 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("Whom must you trust, and what does it save?")
-st.markdown("Noise hides your reward. Who adds it, and who sees the reward without it?")
 experiment, dark, direct = state.experiment(), theme.is_dark(), not theme.is_phone()
-view.who_sees_what(dark)
+features = experiment.contexts is not None
+hidden, them = ("features and reward", "them") if features else ("reward", "the reward")
+st.markdown(f"Noise hides your {hidden}. Who adds it, and who sees {them} without it?")
+view.who_sees_what(dark, features)
 view.why(dark)
 view.slider(experiment)
 result = runner.result_of(experiment, "trust")
@@ -45,16 +47,9 @@ figures.show(picture, "trust-curves", tall=True)
 band = words.band(max(line.count for line in played.lines if line), experiment.view)
 st.caption(f"{words.sentence(band)}.")
 with st.expander("What each step of trust saves, and what each method guarantees", icon=":material/stairs:"):
-    picture = shared.picture(
-        "trust-steps",
-        played,
-        dark,
-        lambda: view.bars(played, dark),
-        lambda drawn: charts.read_aloud(drawn, "Lost rewards that each step of trust saves"),
-    )
-    figures.show(picture, "trust-bars")
-    st.caption(f"Error bars: 99.7% intervals over pairs of runs. {words.measures(experiment)}")
-    rows = shared.table("trust-table", played, None, lambda: view.table(played))
-    st.dataframe(rows, hide_index=True, key="trust-table")
-    st.page_link(page_links.to("theory"), label="Which guarantee implies which, and why", icon=":material/functions:")
-st.page_link(page_links.to("tradeoff"), label="More on Over ε", icon=":material/balance:")
+    view.saved(played, dark)
+if features:
+    st.page_link(page_links.to("contextual"), label="More on Users with features", icon=":material/groups:")
+else:
+    st.page_link(page_links.to("tradeoff"), label="More on Over ε", icon=":material/balance:")
+    st.page_link(page_links.to("contextual"), label="The same where users have features", icon=":material/groups:")

@@ -9,13 +9,21 @@ from textwrap import wrap
 import numpy as np
 
 from bandit_core.model import KEPT, PROMISES, Model, Privacy
+from bandit_core.model.promises import Party
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 
 # Of `who_sees_what` and `noises`, in pixels: two, or one, fit on a phone; ui/stylesheet.py keeps their room.
 WIDTH, HEIGHT, NOISE_WIDTH, NOISE_HEIGHT = 156, 262, 352, 164
-# The privacy levels where users have no features, least trust first.
+# The privacy levels, least trust first: where users have no features, and where they do.
 LEVELS: tuple[Privacy, ...] = (*(key for key in KEPT[1:] if key != "joint"), KEPT[0])
+WITH_FEATURES: tuple[Privacy, ...] = ("local", "distributed", "joint", "none")
+_SEEN_OF_FEATURES = {  # what parties see where users have features; their choices stay with them
+    "reward": "features and reward",
+    "sees every reward": "sees features and rewards",
+    "sees the choices": "sees the estimate",
+    "see noisy sums, choices": "see noisy sums",
+}
 USERS, TIMES, STEP = 100, 24, 2  # of `noises`: users who answer, how often all are asked, width of a column of dots
 
 
@@ -23,23 +31,28 @@ def _text(x: float, y: float, words: str, colour: str, size: int = 16) -> str:
     return f'<text x="{x}" y="{y}" text-anchor="middle" font-size="{size}" fill="{colour}">{words}</text>'
 
 
-def in_words(privacy: Privacy) -> str:
+def _sees(party: Party, features: bool) -> str:
+    return _SEEN_OF_FEATURES.get(party.sees, party.sees) if features else party.sees
+
+
+def in_words(privacy: Privacy, features: bool = False) -> str:
     """The drawing of `who_sees_what` for readers who cannot see it."""
     promise = PROMISES[privacy]
-    return f"{promise.short}: " + "; ".join(f"{party.name} {party.sees}" for party in promise.parties)
+    return f"{promise.short}: " + "; ".join(f"{party.name} {_sees(party, features)}" for party in promise.parties)
 
 
-def who_sees_what(privacy: Privacy, dark: bool) -> str:
+def who_sees_what(privacy: Privacy, dark: bool, features: bool = False) -> str:
     """SVG: the way of a reward from its user to the public, with the place where noise is added."""
     ink, quiet, _ = _inks(dark)
     shown, hue = PROMISES[privacy], theme.as_text(theme.LOOKS[privacy].colour, dark)
-    head = [f"{shown.sign} {shown.who}", f"({shown.name})" if shown.key != "none" else ""]
+    who = shown.who.removesuffix(" with features")  # which has no room, and stands around the drawing
+    head = [f"{shown.sign} {who}", f"({shown.name})" if shown.key != "none" else ""]
     parts, high, way = [_text(WIDTH / 2, 14 + 16 * row, words, hue, 13) for row, words in enumerate(head)], 54, 28
     for place, party in enumerate(shown.parties):
         top = 42 + place * (high + way)
         fill = theme.transparent(hue, 0.22) if party.private else "none"
         parts.append(f'<rect x="1" y="{top}" width="{WIDTH - 2}" height="{high}" rx="8" fill="{fill}" stroke="{hue}"/>')
-        rows = [(party.name, ink, 14), *((row, quiet, 12) for row in wrap(party.sees, 24))]
+        rows = [(party.name, ink, 14), *((row, quiet, 12) for row in wrap(_sees(party, features), 24))]
         first = top + high / 2 + 5 - 8 * (len(rows) - 1)
         parts += [_text(WIDTH / 2, first + 16 * row, *each) for row, each in enumerate(rows)]
         if place:

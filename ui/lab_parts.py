@@ -76,9 +76,9 @@ def axes() -> None:
         )
 
 
-def regret(name: str, key: str, result: Result, dark: bool, with_axes: bool = True) -> None:
-    """A page's first picture, below the sentence on what users lose."""
-    st.markdown(shared_drawings.kept("losses", result, None, lambda: losses(result)))
+def regret(name: str, key: str, result: Result, dark: bool, with_axes: bool = True, message: str = "") -> None:
+    """A page's first picture, below a ``message``, or the sentence on what users lose."""
+    st.markdown(message or shared_drawings.kept("losses", result, None, lambda: losses(result)))
     picture = shared_drawings.picture(
         name,
         result,

@@ -15,7 +15,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset, presets
 from bandit_core.spec.errors import Issue
-from bandit_core.studies.trust_steps import level_of
+from bandit_core.studies.trust_steps import levels
 from ui import menu, page_links, state, words
 from ui.contextual import setting as contextual
 from ui.heavy_tails import setting as heavy
@@ -72,8 +72,7 @@ def _spread(experiment: Experiment) -> str:
 
 
 def _trusted(experiment: Experiment) -> str:
-    few = len({level_of(experiment, line) for line in range(len(experiment.lines))}) < 3
-    return _without_arms(experiment) or ("policies at three privacy levels" if few else "")
+    return "" if len(levels(experiment)) > 2 else "policies at three privacy levels"
 
 
 KINDS = {
@@ -81,7 +80,7 @@ KINDS = {
     "usual": Kind(_usual, "default"),
     "priced": Kind(_priced, "default"),
     "robust": Kind(_robust, "wild-rewards", heavy.of_fields),
-    "features": Kind(_features, "users-with-features", contextual.of_fields),
+    "features": Kind(_features, "trust-with-features", contextual.of_fields),
     "trusted": Kind(_trusted, "trust-ladder"),
     "spread": Kind(_spread, "own-budgets"),
 }

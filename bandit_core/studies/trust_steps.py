@@ -67,6 +67,11 @@ def level_of(experiment: Experiment, line: int) -> Privacy:
     return best_by_trust.LEVELS[line] if at_home else experiment.lines[line].entry.privacy
 
 
+def levels(experiment: Experiment) -> set[Privacy]:
+    """The levels of trust that lines stand for."""
+    return {level_of(experiment, line) for line in range(len(experiment.lines))}
+
+
 def _trust(experiment: Experiment, line: int) -> int:
     """The larger, the more trust a line asks for."""
     return -len(PROMISES[level_of(experiment, line)].implied())

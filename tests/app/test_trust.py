@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import screen as on
 
+from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.model import PROMISES
 from bandit_core.simulation.engine import simulate
@@ -111,3 +112,30 @@ def test_what_is_not_clear_is_not_claimed() -> None:
     single = simulate(load_preset("trust").with_changes(horizon=200, trials=1), jobs=1)
     assert "**" not in view.verdict(single)
     assert np.isnan(steps(single)[0].stderr) and len(view.bars(single, True).data) == 2
+
+
+def test_with_features_the_ladder_is_that_of_its_lines_and_each_step_is_drawn_and_told() -> None:
+    preset = load_preset("trust-with-features")
+    assert {line.entry.guarantee(one).delta for line, one in zip(preset.lines, preset.setups, strict=True)} == {0, 1e-6}
+    experiment = preset.with_changes(horizon=2000, trials=6)
+    keys = [experiment.lines[line].entry.privacy for line in ladder(experiment)]
+    assert keys == list(diagrams.WITH_FEATURES)
+    result = simulate(experiment, jobs=1)
+    assert view.verdict(result).count("1e-6") == 1  # the one δ of all
+    for page, fold in (("trust", ""), ("contextual", "contextual-steps")):
+        screen = on.visit(page, preset="trust-with-features", T="2000", n="6")
+        if fold:
+            on.unfold(screen, fold)
+        assert view.verdict(result) in on.words(screen)
+        found = [float(on.numbers_in(trace["x"])[0]) for trace in on.chart(screen, "trust-bars").traces]
+        assert found == pytest.approx([step.saved for step in steps(result)])
+        assert all("features" in hidden for hidden in shown(screen)["hidden"][:-1])
+
+
+def test_where_less_trust_loses_less_the_page_says_so() -> None:
+    document = load_preset("trust-with-features").spec()
+    document["lines"][1]["params"] = {"shift": 100.0, "first": 1500}  # a curator who learns late
+    result = simulate(Experiment.model_validate(document).with_changes(horizon=2000, trials=8), jobs=1)
+    [step] = [step for step in steps(result) if step.same]
+    assert PROMISES["joint"].who in (told := view.verdict(result)) and step.saved == 0
+    assert result.experiment.lines[step.played[1]].entry.title in told

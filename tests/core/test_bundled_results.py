@@ -91,7 +91,7 @@ def test_blocks_come_back_bit_for_bit(shipped):
     assert shipped.get("nothing", experiment_of(), 0) is None
 
 
-@pytest.mark.parametrize("name", ["default", "wild-rewards", "users-with-features"])
+@pytest.mark.parametrize("name", ["default", "wild-rewards", "trust-with-features"])
 def test_what_pages_show_at_first_has_nothing_left_to_compute(name):
     """Where this fails, ``python -m benchmarks.first_pictures`` makes the file anew."""
     result = Simulation(with_companions(load_preset(name)), memory(bundled_results.open_shipped())).result()

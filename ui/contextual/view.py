@@ -403,9 +403,9 @@ def regimes_panel(result: Result) -> None:
     assert shown.contexts is not None
     st.markdown(
         "A learner most often chooses wrongly where two options are nearly equal for a user, and then it loses little. "
-        "The margin exponent β says how rare such close calls are. By the theorems of Han et al., the regret of the "
-        "greedy policies then grows at most like √T where they are common (β = 0), like T^((1−β)/2) between, and like "
-        "ln T where they are rare (β = 1). For the optimistic policies of Zheng et al. it is T^(3/4)."
+        "The margin exponent β says how rare such close calls are. By the theorems of Han et al., the regret of "
+        "LDP-OLS and LDP-SGD then grows at most like √T where they are common (β = 0), like T^((1−β)/2) between, and "
+        "like ln T where they are rare (β = 1). For the optimistic policies of Zheng et al. it is T^(3/4)."
     )
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     distribution = shown.contexts.law
@@ -456,9 +456,14 @@ def explanation(result: Result | None) -> None:
     with st.expander("What is private here, and how?"):
         st.markdown(
             "A user's phone holds a **context**: numbers that describe the user, or each option for this user. The "
-            "mean reward of an option is μ(x·θ), θ unknown to everyone. The phone receives the server's present "
-            "estimate of θ, plays what looks best, sees a reward, and sends back **one noisy message** that protects "
-            "context, choice and reward together (local differential privacy).\n\n"
+            "mean reward of an option is μ(x·θ), θ unknown to everyone. Who sees contexts, choices and rewards:\n\n"
+            "- **A curator** sees all of them and adds noise to the sums of x xᵀ and r x (JDP-Greedy, JDP-LinUCB). "
+            "Your own choice may depend on your features, but what all others get hides them (joint DP).\n"
+            "- **A secure sum** hides each phone's numbers: only their total can be read, and each phone adds a share "
+            "of the noise (LinUCB on secure sums).\n"
+            "- **No one**: each phone receives the server's present estimate of θ, plays what looks best, sees a "
+            "reward, and sends back **one noisy message** (local DP).\n\n"
+            "What such a message holds:\n\n"
             "- **LDP-OLS** sends x xᵀ and r x, with normal noise on every number, and the server solves for θ.\n"
             "- **LDP-SGD** sends one gradient, replaced by a random point of a sphere (l2-ball mechanism).\n"
             "- **LDP-LinUCB** and **LDP-GLOC** explore by optimism; they are made for contexts that an adversary "
@@ -468,7 +473,8 @@ def explanation(result: Result | None) -> None:
         st.latex(r"R_T=\sum_{t\le T}\Big(\max_a\mu(x_{t,a}^{\top}\theta)-\mu(x_{t,a_t}^{\top}\theta)\Big)")
         st.caption(
             "Han, Liang, Wang, Zhang 2021 (LDP-OLS, LDP-SGD, margin); Zheng, Cai, Huang, Li, Wang 2020 (LDP-LinUCB, "
-            "LDP-GLOC). The printed radius of the l2-ball mechanism is corrected here."
+            "LDP-GLOC); Shariff and Sheffet 2018 (sums of a curator). The printed radius of the l2-ball mechanism "
+            "is corrected here."
         )
         if result is not None:
             st.caption(shared.kept("verdict", result, None, lambda: words.verdict(result)))

@@ -15,14 +15,15 @@ from bandit_core import Experiment
 from bandit_core.model import MEASURES, PROMISES, Measure
 from bandit_core.simulation.results import Result
 from bandit_core.studies.trust_steps import CLEARLY, Step, kept, ladder, level_of, standing, steps
-from ui import charts, diagrams, lab_parts, theme, words
+from ui import charts, diagrams, figures, lab_parts, page_links, shared, theme, words
 
 
-def who_sees_what(dark: bool) -> None:
-    """A drawing for each of the five privacy levels."""
+def who_sees_what(dark: bool, features: bool) -> None:
+    """A drawing for each privacy level."""
     with st.container(key="trust-who", horizontal=True, gap="xsmall"):
-        for level in diagrams.LEVELS:
-            st.image(diagrams.who_sees_what(level, dark), width=diagrams.WIDTH, alt=diagrams.in_words(level))
+        for level in diagrams.WITH_FEATURES if features else diagrams.LEVELS:
+            drawn, alt = diagrams.who_sees_what(level, dark, features), diagrams.in_words(level, features)
+            st.image(drawn, width=diagrams.WIDTH, alt=alt)
 
 
 def why(dark: bool) -> None:
@@ -39,9 +40,13 @@ def why(dark: bool) -> None:
 
 def slider(experiment: Experiment) -> None:
     """The budget that the private methods share, as a control of the experiment."""
-    message = "How much may be learned about one user's reward, by whoever the level hides it from."
+    message = f"How much may be learned about one user's {_private(experiment)}, by whoever the level hides it from."
     if not lab_parts.epsilon(experiment, "trust-epsilon", message):
         st.caption("The private methods have different budgets, so levels differ in ε as well as in trust.")
+
+
+def _private(experiment: Experiment) -> str:
+    return "reward" if experiment.contexts is None else "features, choice and reward"
 
 
 def _rung(experiment: Experiment, line: int) -> str:
@@ -65,6 +70,12 @@ def verdict(result: Result) -> str:
         return "To see what trust saves, choose methods of at least two privacy levels in the sidebar."
     base = result.lines[stand[free]]
     assert base is not None
+    failures = {kept(experiment, line).failure for line in private}
+    common = failures.pop() if len(failures) == 1 else ""  # the one δ is said once
+
+    def rung(line: int) -> str:
+        return PROMISES[level_of(experiment, line)].who if common else _rung(experiment, line)
+
     message, parts = [], []
     for line in reversed(private):
         mine = result.lines[stand[line]]
@@ -72,9 +83,9 @@ def verdict(result: Result) -> str:
         low, high = mine.difference_interval(base, CLEARLY)
         ratio = f"{words.number(float(mine.mean[-1] / base.mean[-1]), 2)} ×" if base.mean[-1] > 0 else "more"
         clear = low > 0 or high < 0
-        message.append(f"{_rung(experiment, line)} {f'**{ratio}**' if clear else '(too close to call)'}")
+        message.append(f"{rung(line)} {f'**{ratio}**' if clear else '(too close to call)'}")
     for step in steps(result):
-        pair = " → ".join(_rung(experiment, line) for line in (step.stronger, step.weaker))
+        pair = " → ".join(rung(line) for line in (step.stronger, step.weaker))
         if step.same:
             title = words.plain(experiment.lines[step.played[1]].entry.title)
             parts.append(f" {words.sentence(pair)}: nothing saved, because {title} needs less trust and loses least.")
@@ -83,7 +94,24 @@ def verdict(result: Result) -> str:
     if len({kept(experiment, line).measure for line in private}) > 1:
         parts.append(" With a δ, the guarantee is weaker than at the same ε without.")
     reference, users = PROMISES[level_of(experiment, free)].who, words.count(experiment.horizon)
-    return f"Lost rewards after {users} users, compared with {reference}: {', '.join(message)}.{''.join(parts)}"
+    at = f" (all at {common})" if common else ""
+    return f"Lost rewards after {users} users{at}, compared with {reference}: {', '.join(message)}.{''.join(parts)}"
+
+
+def saved(played: Result, dark: bool) -> None:
+    """What each step of trust saves, as bars and as a table."""
+    picture = shared.picture(
+        "trust-steps",
+        played,
+        dark,
+        lambda: bars(played, dark),
+        lambda drawn: charts.read_aloud(drawn, "Lost rewards that each step of trust saves"),
+    )
+    figures.show(picture, "trust-bars")
+    st.caption(f"Error bars: 99.7% intervals over pairs of runs. {words.measures(played.experiment)}")
+    rows = shared.table("trust-table", played, None, lambda: table(played))
+    st.dataframe(rows, hide_index=True, key="trust-table")
+    st.page_link(page_links.to("theory"), label="Which guarantee implies which, and why", icon=":material/functions:")
 
 
 def bars(result: Result, dark: bool) -> go.Figure:
@@ -160,7 +188,7 @@ def table(result: Result) -> pd.DataFrame:
                 "lost rewards": "–" if played is None else words.with_error(played.mean[-1], played.stderr[-1]),
                 "saved by this step": "; ".join(saved) or "–",
                 "trusted": promise.trusted,
-                "hidden": promise.unit,
+                "hidden": promise.unit if promise.key == "none" else f"one user's {_private(experiment)}",
             }
         )
     return pd.DataFrame(rows)
