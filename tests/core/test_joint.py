@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 import reference_contextual as reference
 
-from bandit_core import Experiment, InputError
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.auditing.auditor import audit
 from bandit_core.kernels.noisy_sums import NoisySums
 from bandit_core.kernels.play import Stream
@@ -353,3 +353,21 @@ def test_contexts_and_rewards_beyond_the_bounds_are_shrunk_and_clipped(policy):
         found.append(registry()[policy].play(setup, streams(3, 0, 3), np.array([400]), Signal()))
     np.testing.assert_array_equal(found[0].pulls, found[1].pulls)
     np.testing.assert_allclose(found[0].error, found[1].error, rtol=1e-6)
+
+
+def test_more_trust_loses_no_more_on_random_users():
+    """No privacy, a curator, a secure sum, no one: nowhere clearly the other way round, and apart over 20 instances."""
+    rng, steps = np.random.default_rng(24), []
+    for seed in range(20):
+        d, arms, epsilon = int(rng.integers(2, 6)), int(rng.integers(3, 11)), float(rng.choice([0.5, 1.0]))
+        law = [{"kind": "sphere"}, {"kind": "margin"}, {"kind": "cube", "half_width": d**-0.5}][rng.integers(3)]
+        private = [("jdp-greedy", {}), ("dist-linucb", {"confidence": "off"}), ("ldp-ols", {"delta": 1e-6})]
+        budget = {"kind": "fixed", "value": epsilon}
+        lines = [{"policy": "linucb"}, *({"policy": p, "params": q, "epsilon": budget} for p, q in private)]
+        contexts = {"dimension": d, "arms": arms, "law": law, "noise": 0.1}
+        document = {"contexts": contexts, "lines": lines, "horizon": 4000, "trials": 10, "seed": seed}
+        played = simulate(Experiment.model_validate(document), jobs=1).lines
+        for less, more in pairwise(played):
+            assert more.difference_interval(less, 0.9999)[1] > 0, (seed, document)
+        steps.append(np.diff(np.log([line.mean[-1] for line in played])))
+    assert (np.mean(steps, axis=0) > 5 * np.std(steps, axis=0) / math.sqrt(len(steps))).all()
