@@ -3,6 +3,8 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
 from bandit_core.studies.trust_steps import levels
@@ -52,7 +54,7 @@ with opening:
             st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
     if result is not None:
         played = charts.without_bounds(result)
-        message = shared.kept("trust-verdict", result, None, lambda: trust.verdict(result)) if ladder else ""
+        message = shared.kept("trust-verdict", result, None, partial(trust.verdict, result)) if ladder else ""
         lab_parts.regret("contextual", "regret-chart", played, dark, own is None, message)
         st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
 if result is not None and ladder:

@@ -163,4 +163,4 @@ def test_a_phone_sends_the_bit_and_not_the_answer(visits: Visits) -> None:
     button.click()
     expect(phone.tab.locator("main b", has_text="no")).to_be_visible()
     assert [each for each in sent if "value=0" in each] and not [each for each in sent if "value=1" in each]
-    expect(teacher.element("class-share").locator(".main-svg").first).to_be_visible()  # nobody touched the board
+    expect(teacher.element("class-share").locator(".main-svg").first).to_be_visible()  # no one touched the board

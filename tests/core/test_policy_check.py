@@ -26,7 +26,7 @@ ACCOUNT = '    releases=rules.noisy_answers("the reward"),\n'
 
 @pytest.fixture
 def file(tmp_path):
-    """A function that writes a policy of the tutorial, some words of it replaced; afterwards nobody knows it."""
+    """A function that writes a policy of the tutorial, some words of it replaced; afterwards no one knows it."""
 
     def written(*changes, name="noisy_greedy"):
         text = FILES[name]

@@ -216,7 +216,7 @@ class Classroom:
                     database.execute("ROLLBACK")
 
     def _open_file(self) -> sqlite3.Connection:
-        """The open file; a new one where somebody has removed it."""
+        """The open file; a new one where someone has removed it."""
         if self._connection is not None and self._file not in (None, _identity(self._path)):
             self._drop()
         if self._connection is None:
@@ -224,7 +224,7 @@ class Classroom:
         return self._connection
 
     def _drop(self, error: sqlite3.Error | None = None) -> None:
-        """Open the file anew next time, unless somebody else is only writing; what is in memory alone stays."""
+        """Open the file anew next time, unless someone else is only writing; what is in memory alone stays."""
         busy = error is not None and _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         if self._connection is not None and self._file is not None and not busy:
             self._connection.close()
@@ -280,7 +280,7 @@ def _hash(key: str) -> str:
 
 
 def _make_room(database: sqlite3.Connection, before: float) -> None:
-    """Close the oldest class in which nobody has guessed for long: one person can open many, and not fill them."""
+    """Close the oldest class in which no one has guessed for long: one person can open many, and not fill them."""
     database.execute(
         "DELETE FROM classes WHERE code = (SELECT code FROM classes c WHERE changed <= ?"
         " AND NOT EXISTS (SELECT 1 FROM guesses g WHERE g.code = c.code) ORDER BY changed LIMIT 1)",

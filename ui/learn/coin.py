@@ -87,10 +87,10 @@ STEP = Step(
     so="The smaller ε is, the more often the coin lies, and the less one answer reveals.",
     exact="Randomised response: the true bit is sent with probability e^ε / (1 + e^ε), else its opposite. Any answer "
     "is at most e^ε times as likely for one truth as for the other, which is ε-local differential privacy. If both "
-    "truths were equally likely before, nobody who sees one answer is right more often than e^ε / (1 + e^ε): 73.1% "
+    "truths were equally likely before, no one who sees one answer is right more often than e^ε / (1 + e^ε): 73.1% "
     "at ε = 1. The coin, not a promise of the app, sees to that. Two answers of one person spend 2 ε.",
     notes="Play it with real coins: two tosses, truth unless both are heads (truth three times in four, ε = ln 3 = "
-    "1.1). Ask everybody a harmless question, and let one pupil bet on single answers. Stress that nobody has to "
+    "1.1). Ask everyone a harmless question, and let one pupil bet on single answers. Stress that no one has to "
     "trust the app. Then ask the class the same question five times over: the mean answer gives each person away. So "
     "a promise counts answers.",
     exercise="A phone tells the truth three times in four. How sure can an observer be who was 50% sure before?",

@@ -23,7 +23,7 @@ FIVE = (joke(0.8), joke(0.6, 2), joke(0.4, 2))
 
 
 def budget(epsilon: float) -> Document:
-    """The same budget for everybody."""
+    """The same budget for everyone."""
     return {"kind": "fixed", "value": epsilon}
 
 

@@ -119,7 +119,7 @@ STEP = Step(
     "4,000 repeats, ± one standard error.",
     notes="Move the cut-off from right to left. First the noise falls and only the huge tip is missing; then many "
     "normal tips are missing, too. Ask which mistake is better: one that is always the same, or one that is different "
-    "each time. Somebody has to choose the cut-off without looking at the tips.",
+    "each time. Someone has to choose the cut-off without looking at the tips.",
     exercise="Why must the curator choose the cut-off before it sees the tips?",
     answer="A cut-off that follows the tips tells about them. It would show how large the largest tip is.",
     page="heavy-tails",

@@ -64,7 +64,7 @@ STEP = Step(
     "Ou, Avella Medina and Cummings 2024); shown as (ε, δ) at δ = 10⁻⁶, with a trusted curator. As usual: b = c = 1. "
     "Wide enough: b and c so that the run keeps ε. Noisy sums: DP-KLUCB, pure ε. The proof is for normal draws; "
     "Thompson sampling with beta draws, the line without privacy, is not covered. Two arms (0.9 and 0.6).",
-    notes="Ask what a proof of a huge ε says: that nobody has shown the choices to hide more, not that they tell all. "
+    notes="Ask what a proof of a huge ε says: that no one has shown the choices to hide more, not that they tell all. "
     "Each later draw of a joke rests on your laugh again, so the leak adds up over all users, while a noisy sum is "
     "made once. Noise that is there is not yet noise that is enough: the number counts.",
     exercise="A company says: our learner draws lots, so it is private. What do you ask?",

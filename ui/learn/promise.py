@@ -106,7 +106,7 @@ STEP = Step(
     "never prove it.",
     notes="Ask what the class would do as the phone maker who knows that audits come, and what the auditor does then. "
     "With few samples the broken phone gets through: no finding is not the same as no fault. A wrong claim is found "
-    "by anybody who can run the phone, and a true one stays unproved however long one looks.",
+    "by anyone who can run the phone, and a true one stays unproved however long one looks.",
     exercise="An audit with few samples finds nothing. What do you know then?",
     answer="Only that this test did not see a fault. The fault may be too small for so few samples, or be elsewhere.",
     page="mechanisms",

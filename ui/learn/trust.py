@@ -57,6 +57,6 @@ STEP = Step(
     "questions apart: how much noise, and who sees what is below the noise.",
     exercise="Name one thing that can go wrong with a curator and cannot go wrong with coins on phones.",
     answer="The curator holds the true answers, so they can be stolen, sold or demanded by a court. With coins on "
-    "phones nobody holds them.",
+    "phones no one holds them.",
     second=own_noise.STEP,
 )

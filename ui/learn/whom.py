@@ -25,7 +25,7 @@ def _experiment(at: float) -> Experiment:
 
 
 def _words(at: float) -> str:
-    return "nobody who answers" if at == LEVELS[0] else f"everybody below ε = {at:g}"
+    return "no one who answers" if at == LEVELS[0] else f"everyone below ε = {at:g}"
 
 
 def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
@@ -52,9 +52,9 @@ def _told(result: Result, at: float) -> Message:
     place = LEVELS.index(at)
     keep, mine = lost(result, 0), lost(result, place)
     if not place:
-        return Message(f"Listening to everybody who answers lost **{keep}** laughs.", {"keep": keep}, "unclear")
+        return Message(f"Listening to everyone who answers lost **{keep}** laughs.", {"keep": keep}, "unclear")
     numbers = {"mine": mine, "keep": keep}
-    head = f"Ignoring {_words(at)} lost **{mine}** laughs; listening to everybody who answers lost **{keep}**"
+    head = f"Ignoring {_words(at)} lost **{mine}** laughs; listening to everyone who answers lost **{keep}**"
     saved = difference(result, 0, place)
     if saved.verdict == "unclear":
         return Message(f"{head}: this run cannot tell the two apart.", numbers, "unclear")
@@ -95,7 +95,7 @@ STEP = Step(
     "kept. An ε must not depend on what it is to hide, as it travels in the clear.",
     notes="Ask whether it is fair to ignore people who want much privacy. They lose nothing themselves, but jokes "
     "that they alone would like may never win. Then try the last position: who listens to too few learns slowly again.",
-    exercise="Why not ignore everybody but those with ε = 100?",
+    exercise="Why not ignore everyone but those with ε = 100?",
     answer="Their answers are nearly exact, but they are few. Slightly noisy answers of many others add more than "
     "their noise takes away.",
     link_words="The same users in Explore",

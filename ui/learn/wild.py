@@ -93,7 +93,7 @@ STEP = Step(
     unit="times",
     slider=Slider(
         label="Level u: ← cut off more · cut off less →",
-        help="How large tips are said to be before anybody looks at them. The cut-off and the noise follow from it.",
+        help="How large tips are said to be before anyone looks at them. The cut-off and the noise follow from it.",
         stops=LEVELS,
         start=4.0,
     ),
@@ -109,8 +109,8 @@ STEP = Step(
     "noise of scale 2 B/(R ε). A u below the true moment keeps the privacy and loses the proof of the regret. "
     "Choosing u by looking at the tips would tell of them.",
     notes="Ask for other wild numbers: incomes, views of a video, damages of a storm. One in a thousand outweighs the "
-    "rest. The best level is known here only because we played all of them. In real life somebody must name it "
+    "rest. The best level is known here only because we played all of them. In real life someone must name it "
     "before, and a wrong guess costs in either direction.",
     exercise="Why may the app not look at the largest tip and cut off just above it?",
-    answer="The cut-off would tell the largest tip, which one person gave. It must be fixed before anybody looks.",
+    answer="The cut-off would tell the largest tip, which one person gave. It must be fixed before anyone looks.",
 )

@@ -116,7 +116,7 @@ def own_address() -> str:
     """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         try:
-            asked.connect(("192.0.2.1", 9))  # an address for documents, which nobody has
+            asked.connect(("192.0.2.1", 9))  # an address for documents, which no one has
             return str(asked.getsockname()[0])
         except OSError:
             return ""

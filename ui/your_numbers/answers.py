@@ -63,7 +63,7 @@ class Reply:
         return " or ".join(map(words.plain, (self.decision.chosen(row.privacy).title, *others)))
 
     def needs_no_trust(self, row: Cost) -> bool:
-        """Whether the best method of a level that trusts somebody is one that trusts nobody."""
+        """Whether the best method of a level that trusts someone is one that trusts no one."""
         return row.privacy not in ("none", "local") and self.experiment.lines[row.line].entry.privacy == "local"
 
 
@@ -136,7 +136,7 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
     if 0 < answer.first < low:
         name = words.plain(answer.asked.names[0])
         message.append(
-            f"Keeping **{name}** for everybody would lose less ({words.number(answer.first)} {answer.amounts})."
+            f"Keeping **{name}** for everyone would lose less ({words.number(answer.first)} {answer.amounts})."
         )
     return message
 
@@ -163,7 +163,7 @@ def describe(answer: Reply) -> str:
         parts.append(f"{row.label} ({title}): {amount(row.lost, row.lost_stderr)} at the end.")
     parts.append(f"Choosing at random: {words.number(answer.blind)}.")
     if answer.first > 0:
-        parts.append(f"Keeping {answer.asked.names[0]} for everybody: {words.number(answer.first)}.")
+        parts.append(f"Keeping {answer.asked.names[0]} for everyone: {words.number(answer.first)}.")
     return " ".join(parts)
 
 

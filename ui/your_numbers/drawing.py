@@ -136,7 +136,7 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
         **still,
     )
     if answer.first > 0:
-        name = f"keep {charts.escape(answer.asked.names[0])} for everybody"
+        name = f"keep {charts.escape(answer.asked.names[0])} for everyone"
         dashes = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
         figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=dashes, **still)
     charts.style(figure, 440, dark)
@@ -363,14 +363,14 @@ def explanation(answer: Reply) -> None:
     with st.expander("How is this computed?"):
         st.markdown(
             "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
-            "noisy version of it. *Lost* is the difference to giving everybody the best option from the start. This is "
+            "noisy version of it. *Lost* is the difference to giving everyone the best option from the start. This is "
             f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
             "holds the middle 90% of the runs.\n\nFor each trust model every method of this lab that keeps at least "
             "the "
             "promise and takes these options is tried, and the best one is shown. So the cost of privacy compares the "
             "best method known here with privacy with the best one without; a better method may exist. "
-            "*Nobody is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
-            "trusted*: somebody sees the answers and publishes only private results (central DP). The same ε is a "
+            "*No one is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
+            "trusted*: someone sees the answers and publishes only private results (central DP). The same ε is a "
             "different promise in each.\n\n"
             + (
                 "The runs are spread evenly over draws of the means that are not known, so the ± covers those, too."

@@ -142,7 +142,7 @@ def chosen(seen: Observations, slot: str) -> tuple[float, float] | None:
         "your unit.",
     )
     st.caption(
-        "In a real system limits must be fixed before anybody looks at the data, because limits taken from the data "
+        "In a real system limits must be fixed before anyone looks at the data, because limits taken from the data "
         "tell something about it. Those offered here come from your file: use them for this estimate only."
     )
     if named != OWN_LIMITS:
@@ -200,7 +200,7 @@ def _misled(options: Sequence[Option], limits: tuple[float, float]) -> tuple[str
     return (
         f"**Limits of {_ends(limits)} change which option is best.** In uncut rewards that is "
         f"**{_named(options)}**, with {words.number(true.mean)} per user. In cut rewards {_looks(options, limits)} "
-        f"best, with {words.number(cut[seen[0]])}{against}. {given} to everybody, and lose up to "
+        f"best, with {words.number(cut[seen[0]])}{against}. {given} to everyone, and lose up to "
         f"{words.number(lost)} per user. Limits of {_ends(wide)} do not change it."
     ), wide
 

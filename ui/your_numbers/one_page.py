@@ -1,6 +1,6 @@
 """The page for a meeting: question, advice, one picture and one table on one sheet, from a `Price` alone.
 
-It is made when somebody asks for it, by a thread without a session: nothing here may ask the session for anything.
+It is made when someone asks for it, by a thread without a session: nothing here may ask the session for anything.
 """
 
 from __future__ import annotations

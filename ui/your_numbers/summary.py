@@ -1,6 +1,6 @@
 """The one-page summary of Your numbers: one HTML file that needs nothing else.
 
-It is made when somebody asks for it, by a thread without a session: nothing here may ask the session for anything.
+It is made when someone asks for it, by a thread without a session: nothing here may ask the session for anything.
 """
 
 from __future__ import annotations
