@@ -8,6 +8,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ["PYTHONPATH"] = str(ROOT)  # the notebooks run this checkout, too
 
+sys.path.insert(0, str(ROOT / "docs"))
+
+import site_pages  # noqa: E402
+
 from bandit_core.paths import project_version  # noqa: E402
 
 project = "Private Bandit Lab"
@@ -15,6 +19,7 @@ author = copyright = "Private Bandit Lab contributors"
 version = release = project_version()
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "requirements.txt"]
+site_pages.write()
 html_theme = "alabaster"  # asks no other host for fonts or scripts
 html_theme_options = {"page_width": "1200px", "body_max_width": "auto"}
 html_show_sourcelink = False

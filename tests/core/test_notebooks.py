@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 import bandit_core
+from bandit_core.mechanisms import registry as mechanisms
+from bandit_core.policies import registry as policies
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -85,6 +87,8 @@ def test_the_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path: Pa
     assert done.returncode == 0, done.stdout + done.stderr
     pages = sorted(tmp_path.rglob("*.html"))
     assert {f"{path.stem}.html" for path in FOLDER.glob("*.md")} <= {page.name for page in pages}
+    made = {page.stem for page in pages if "_made" in page.parts}
+    assert {*policies(), *mechanisms()} <= made
     # A link may lead elsewhere when it is clicked; what a browser loads by itself may not.
     loaded = r"<(?:script|img|iframe|source|video|audio)\b[^>]*\bsrc=\"([^\"]*)|<link\b[^>]*\bhref=\"([^\"]*)"
     for page in pages:
