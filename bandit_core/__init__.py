@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bandit_core.auditing.auditor import AuditResult, audit
     from bandit_core.auditing.subjects import subjects
     from bandit_core.data.lending import lending_document, read_lending, read_table, write_synthetic_csv
-    from bandit_core.data.observations import read_budgets, read_observations
+    from bandit_core.data.observations import read_budgets, read_observations, replay
     from bandit_core.experiments.curves import bounds
     from bandit_core.experiments.experiment import read as read_experiment
     from bandit_core.experiments.links import address
@@ -46,11 +46,13 @@ if TYPE_CHECKING:
     from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy, stopping
     from bandit_core.studies.best_method import Question, best_methods
     from bandit_core.studies.business_case import typed_arms
+    from bandit_core.studies.compared import compare
     from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
     from bandit_core.studies.policy_check import check_policy
     from bandit_core.studies.price import price
     from bandit_core.studies.production import build
+    from bandit_core.studies.several_tests import budget
     from bandit_core.studies.study import StudyResult, study
     from bandit_core.studies.sweep import SweepResult, sweep
     from bandit_core.studies.tradeoff import frontier
@@ -76,8 +78,10 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "benchmark": "studies.benchmark_scores",
     "best_methods": "studies.best_method",
     "bounds": "experiments.curves",
+    "budget": "studies.several_tests",
     "build": "studies.production",
     "check_policy": "studies.policy_check",
+    "compare": "studies.compared",
     "composed": "studies.accounts",
     "decide": "studies.decisions",
     "errata": "literature.errata",
@@ -99,6 +103,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "read_observations": "data.observations",
     "read_table": "data.lending",
     "releases": "studies.accounts",
+    "replay": "data.observations",
     "reproduce": "literature.reproductions",
     "sample_size": "theory.power",
     "simulate": "simulation.engine",
@@ -137,8 +142,10 @@ __all__ = [
     "benchmark",
     "best_methods",
     "bounds",
+    "budget",
     "build",
     "check_policy",
+    "compare",
     "composed",
     "decide",
     "errata",
@@ -160,6 +167,7 @@ __all__ = [
     "read_observations",
     "read_table",
     "releases",
+    "replay",
     "reproduce",
     "sample_size",
     "simulate",

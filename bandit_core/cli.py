@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core import paths
 from bandit_core.export import command_options, frames
+from bandit_core.export.command_options import BUDGET_NUMBERS
 from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
@@ -28,33 +29,9 @@ if TYPE_CHECKING:
     from bandit_core.experiments.experiment import Experiment
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
-_AUDIT_NUMBERS = {
-    "epsilon": ("1", "E", "the claimed epsilon"),
-    "samples": ("200000", "N", "samples for each of the two inputs"),
-    "seed": ("0", "S", "of the samples"),
-    "confidence": ("0.999", "C", "chance that the bound is right"),
-}
-_POWER_NUMBERS = {
-    "baseline": ("0.5", "P", "mean of the usual option, such as 0.04 or 4%%"),
-    "effect": ("0.1", "D", "smallest difference of means worth finding"),
-    "epsilon": ("1", "E", "budget of each user"),
-    "alpha": ("0.05", "A", "chance of a false alarm, two-sided"),
-    "power": ("0.8", "B", "chance of finding the effect"),
-    "options": ("2", "K", "options of the test; more than two are compared with the baseline by Dunnett's test"),
-}
-_STOPPING_NUMBERS = {
-    "delta": ("0.05", "D", "chance of a wrong recommendation that is allowed"),
-    "epsilon": ("auto", "E", "budget of each user; auto: 1, and 0.001 without means"),
-    "trials": ("1000", "N", "independent runs"),
-    "seed": ("0", "S", "of the streams"),
-    "cap": ("auto", "N", "users after which a run gives up; auto: 1e8, and 1e9 without means"),
-    "growth": ("1.02", "G", "factor by which users grow between two decisions; 1 decides for every user"),
-}
-_DECIDE_NUMBERS = {"delta": _STOPPING_NUMBERS["delta"]}
 _THINGS = ("policies", "arms", "epsilons", "presets", "audits")
 _RELEASES_HELP = "print what each private line releases, for an account of your own"
-_LIVE_HELP = "also let the reader's browser compute, without a network (needs the packages of the extra live)"
-_SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
+_SPEC_HELP = "a preset name, a .json or .toml file, a link of the app, or - for JSON on standard input"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -67,23 +44,23 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _document(spec: str) -> Any:
-    """What SPEC names: the experiment of a preset, or what a file says, not yet checked."""
-    from bandit_core.experiments.experiment import MAX_SPEC_BYTES, parse_document, read_document
-    from bandit_core.experiments.presets import load_preset, preset_names
+    """What SPEC names: an experiment, or a document that nobody has checked yet."""
+    from bandit_core.experiments.arguments import document_of
+    from bandit_core.experiments.experiment import MAX_SPEC_BYTES, parse_document
 
-    if spec == "-":
+    if spec != "-":
         try:
-            text = sys.stdin.read(MAX_SPEC_BYTES + 1)
-        except UnicodeDecodeError as error:
-            raise InputError([Issue("standard input", None, f"is not UTF-8 text: {error}")]) from None
-        return parse_document(text, "json", "standard input")
-    if spec not in preset_names() and (Path(spec).suffix or os.sep in spec):
-        return read_document(Path(spec))
+            return document_of(spec)
+        except InputError as error:
+            [issue, *others] = error.issues
+            if issue.path != "preset":
+                raise
+            raise InputError([Issue("spec", spec, f"{issue.allowed} A spec is {_SPEC_HELP}"), *others]) from None
     try:
-        return load_preset(spec)
-    except InputError as error:
-        words = f"{error.issues[0].allowed} A spec is {_SPEC_HELP}"
-        raise InputError([Issue("spec", spec, words)]) from None
+        text = sys.stdin.read(MAX_SPEC_BYTES + 1)
+    except UnicodeDecodeError as error:
+        raise InputError([Issue("standard input", None, f"is not UTF-8 text: {error}")]) from None
+    return parse_document(text, "json", "standard input")
 
 
 def _experiment(options: argparse.Namespace) -> Experiment:
@@ -149,6 +126,22 @@ def _sweep(options: argparse.Namespace) -> int:
         result.save(options.out)
     else:
         frames.write(result.curves, options.out)
+    return DONE
+
+
+def _compare(options: argparse.Namespace) -> int:
+    picture = frames.check(options.out, pictures=True)
+    from bandit_core.studies.compared import Comparison, names_of
+
+    experiments = [_experiment(argparse.Namespace(spec=spec)) for spec in options.specs]
+    found = finished(Comparison(names_of(options.specs), experiments), _jobs(options.jobs))
+    if found is None:
+        return INTERRUPTED
+    print("Differences:", found.differences.to_string(), sep="\n", file=sys.stderr)
+    if picture:
+        found.save(options.out)
+    else:
+        frames.write(found.tests if options.tests else found.final, options.out)
     return DONE
 
 
@@ -225,7 +218,9 @@ def _power(options: argparse.Namespace) -> int:
     frames.check(options.out)
     from bandit_core.theory.power import power_table
 
-    numbers: dict[str, Any] = {name: command_options.share(name, getattr(options, name)) for name in _POWER_NUMBERS}
+    numbers: dict[str, Any] = {
+        name: command_options.share(name, getattr(options, name)) for name in command_options.POWER_NUMBERS
+    }
     if options.lift is not None:
         numbers["effect"] = numbers["baseline"] * command_options.share("lift", options.lift)
     frames.write(power_table(**numbers), options.out)
@@ -248,27 +243,17 @@ def _price(options: argparse.Namespace) -> int:
 
 def _budget(options: argparse.Namespace) -> int:
     frames.check(options.out)
-    from bandit_core.studies.several_tests import parts, table
+    from bandit_core import budget
 
-    numbers: dict[str, Any] = {
-        name: notation.read_number(getattr(options, name)) for name in command_options.BUDGET_NUMBERS
-    }
-    frames.write(table(parts(**numbers)), options.out)
+    frames.write(budget(**{name: notation.read_number(getattr(options, name)) for name in BUDGET_NUMBERS}), options.out)
     return DONE
 
 
 def _replay(options: argparse.Namespace) -> int:
     frames.check(options.out)
-    from bandit_core.data.observations import NOT_REPLAYED, read_observations
-    from bandit_core.data.replay import table
+    from bandit_core import replay
 
-    try:
-        seen = read_observations(Path(options.file).read_bytes())
-    except OSError as error:
-        raise InputError([Issue("file", options.file, f"cannot be read: {error.strerror}")]) from None
-    if not seen.replay:
-        raise InputError([Issue("file", options.file, NOT_REPLAYED)])
-    frames.write(table(seen.replay), options.out)
+    frames.write(replay(options.file), options.out)
     return DONE
 
 
@@ -293,7 +278,7 @@ def _stopping(options: argparse.Namespace) -> int:
     jobs = _jobs(options.jobs)
     from bandit_core.studies.best_arm import StoppingStudy, asked, table
 
-    numbers = {name: notation.read_number(getattr(options, name)) for name in _STOPPING_NUMBERS}
+    numbers = {name: notation.read_number(getattr(options, name)) for name in command_options.STOPPING_NUMBERS}
     instances, specs = asked(options.means, options.policy, **numbers)
     results = finished(StoppingStudy(specs), jobs)
     if results is None:
@@ -308,7 +293,7 @@ def _audit(options: argparse.Namespace) -> int:
     from bandit_core.auditing.subjects import subject
 
     known = subject(options.name)
-    numbers = {name: notation.read_number(getattr(options, name)) for name in _AUDIT_NUMBERS}
+    numbers = {name: notation.read_number(getattr(options, name)) for name in command_options.AUDIT_NUMBERS}
     allowed = {
         "epsilon": (lambda x: 0 < x <= 100, "a number above 0, at most 100"),
         "samples": (lambda x: x == int(x) and 4 <= x <= MAX_SAMPLES, f"a whole number from 4 to {MAX_SAMPLES}"),
@@ -499,23 +484,29 @@ def _list(options: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     called = "bandit-lab" if Path(sys.argv[0]).stem == "bandit-lab" else "python -m bandit_core"
     parser = _Parser(prog=called, description=(__doc__ or "").partition("\n")[0], allow_abbrev=False)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter  # groups of commands, below
     parser.add_argument("--version", action="version", version=paths.project_version())
     parser.set_defaults(act=lambda _: print(parser.format_help(), end=""))
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(metavar="COMMAND", help="one of those below")
+    descriptions: dict[str, str] = {}
 
     def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> argparse.ArgumentParser:
-        options: argparse.ArgumentParser = commands.add_parser(name, help=words, description=words, allow_abbrev=False)
+        example = f"example: {called} {name} {command_options.EXAMPLES[name]}"
+        options: argparse.ArgumentParser = commands.add_parser(
+            name, description=words, epilog=example, allow_abbrev=False, formatter_class=parser.formatter_class
+        )
+        descriptions[name] = words
         options.set_defaults(act=act)
         if spec:
             options.add_argument("spec", metavar="SPEC", help=_SPEC_HELP)
-        if spec or name in ("export", "study", "benchmark", "list"):
+        if spec or name in ("compare", "export", "study", "benchmark", "list"):
             options.add_argument("--policy", metavar="FILE", action="append", help="run a Python file with a policy")
         if out:
             options.add_argument(
                 "--out",
                 metavar="FILE",
                 help=f"write {', '.join(frames.ENDINGS)} instead of printing CSV"
-                + (f"; or the curves: {', '.join(frames.PICTURES)}" if name in ("run", "sweep") else ""),
+                + (f"; or the curves: {', '.join(frames.PICTURES)}" if name in ("run", "sweep", "compare") else ""),
             )
         return options
 
@@ -524,64 +515,55 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="a list of objects")
     run = command("run", _run, "simulate, and print the regret curves", out=True)
     run.add_argument("--compare", action="store_true", help="print differences at the horizon: could they be luck?")
+    command_options.compare(
+        command("compare", _compare, "put two to six saved runs side by side", spec=False, out=True), _SPEC_HELP
+    )
     sweep = command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
     lesson = command("export", _export, "write lessons: a picture with a slider as one HTML file", spec=False)
-    lesson.add_argument("specs", metavar="SPEC", nargs="+", help=f"{_SPEC_HELP}; several make a course")
-    lesson.add_argument("--out", required=True, metavar="PLACE", help="a file that ends in .html, or a folder")
-    lesson.add_argument("--slider", default="epsilon", metavar="NAME", help="what it moves: epsilon or horizon")
-    lesson.add_argument("--at", metavar="A,B,C", help="positions of the slider, instead of the usual ones")
-    lesson.add_argument("--live", action="store_true", help=_LIVE_HELP)
-    lesson.add_argument("--base", default="", metavar="URL", help="address of the app, for links back to it")
+    command_options.export(lesson, _SPEC_HELP)
     for simulated in (run, sweep, lesson):
         for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
             simulated.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
         simulated.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    sweep.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
-    sweep.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
+    command_options.sweep(sweep)
     study = command("study", _study, "play every combination of what a file varies", spec=False, out=True)
     study.add_argument("file", metavar="FILE", help="a .toml or .json file: a spec, axes, and what to record")
     command("bounds", _printed("experiments.curves", "bounds"), "print the bounds of theory", out=True)
     command("releases", _printed("studies.accounts", "releases"), _RELEASES_HELP, out=True)
     command("build", _build, "print what each line would take where people use it, with programs that draw its noise")
     thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
-    thresholds.add_argument("--epsilon", required=True, metavar="JSON", help='spread: JSON, or "uniform(0,2)"')
-    thresholds.add_argument("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate")
+    command_options.thresholds(thresholds)
     audited = command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", False, True)
     audited.add_argument("name", metavar="NAME", help="what to audit; `list audits` says what there is")
     power = command("power", _power, "users that an A/B test needs, with and without privacy", False, True)
     power.add_argument("--lift", metavar="L", help="instead of the effect: a share of the baseline, such as 15%%")
     priced = command("price", _price, "what privacy costs with your numbers: losses, users and weeks", False)
     command_options.price(priced)
-    command_options.replay(
-        command("replay", _replay, "what everyone would have brought with each option of a log", False, True)
-    )
+    replay = command("replay", _replay, "what everyone would have brought with each option of a log", False, True)
+    command_options.replay(replay)
     ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
-    ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
-    ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
+    command_options.stopping(ends)
     decides = command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
     command_options.decide(decides)
     before = command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     for studied in (ends, decides, study, before, priced):
         studied.add_argument("--jobs", metavar="N", help="workers; never changes a number")
-    numbered = {
-        audited: _AUDIT_NUMBERS,
-        power: _POWER_NUMBERS,
-        ends: _STOPPING_NUMBERS,
-        decides: _DECIDE_NUMBERS,
+    for options, numbers in {
+        audited: command_options.AUDIT_NUMBERS,
+        power: command_options.POWER_NUMBERS,
+        ends: command_options.STOPPING_NUMBERS,
+        decides: command_options.DECIDE_NUMBERS,
         priced: command_options.PRICE_NUMBERS,
-        command("budget", _budget, "what a person in several tests may spend in each", False, True): (
-            command_options.BUDGET_NUMBERS
-        ),
-    }
-    for options, numbers in numbered.items():
+        command("budget", _budget, "what a person in several tests may spend in each", False, True): (BUDGET_NUMBERS),
+    }.items():
         for name, (default, metavar, words) in numbers.items():
             options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
     command_options.reproduce(reproduce)
-    command_options.benchmark(
-        command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True)
-    )
+    scores = command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True)
+    command_options.benchmark(scores)
     _other_commands(command)
+    parser.epilog = command_options.overview(descriptions)
     return parser
 
 
@@ -589,7 +571,8 @@ def _other_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     """Commands that compute nothing that is printed as a table."""
     app = command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
     app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
-    _site_options(command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False))
+    site = command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False)
+    command_options.site(site)
     command("check", _check, "print ok, or every error of a spec")
     checked = command("check-policy", _check_policy, "say what holds of the policies in a Python file", spec=False)
     checked.add_argument("files", metavar="FILE", nargs="+", help="a Python file that ends in POLICY = Policy(...)")
@@ -597,13 +580,6 @@ def _other_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
     errata = command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
     errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
-
-
-def _site_options(site: argparse.ArgumentParser) -> None:
-    site.add_argument("folder", metavar="FOLDER", help="where the files go; it is made")
-    site.add_argument("--base", default="", metavar="URL", help="address of the app, for links into it")
-    site.add_argument("--lessons", metavar="A,B", help="presets that become lessons with a slider")
-    site.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

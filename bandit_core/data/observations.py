@@ -11,16 +11,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bandit_core.data.replay import Replay, replayed
+from bandit_core.data.replay import table as replay_table
 from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_OPTIONS = 100
 MAX_DISTINCT = 1000  # more distinct values than that are replaced by as many means of equal weight
@@ -421,6 +426,20 @@ def _is_long(table: Sheet) -> tuple[str, str] | None:
         elif len(columns) == 2 or 2 * head.frame[name].nunique() <= len(numbers):
             spoken.append(name)
     return (spoken[0], counted[0]) if len(spoken) == len(counted) == 1 else None
+
+
+def replay(data: bytes) -> pd.DataFrame:
+    """What everyone would have brought with each option of a log: one row per option, columns of `data.replay.Replay`.
+
+    Raises
+    ------
+    InputError
+        As `read_observations`, and where the log has no propensities.
+    """
+    seen = read_observations(data)
+    if not seen.replay:
+        raise refusal("data", "a log", NOT_REPLAYED)
+    return replay_table(seen.replay)
 
 
 def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = False) -> Observations:

@@ -9,19 +9,22 @@ from __future__ import annotations
 import collections.abc
 import functools
 import inspect
+import os
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pydantic
 from pydantic import BeforeValidator, PlainValidator
 
-from bandit_core.experiments.experiment import Experiment, read
-from bandit_core.experiments.presets import load_preset
+from bandit_core.experiments import links
+from bandit_core.experiments.experiment import Experiment, read_document
+from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec.errors import InputError, Issue, issues_of
 from bandit_core.spec.field_types import Finite, Whole
 
@@ -30,24 +33,44 @@ T = TypeVar("T")
 _MANY = (collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection, list, tuple)
 
 
-def experiment_of(source: Any) -> Experiment:
-    """The experiment that ``source`` is, has (a result), names (a preset), describes (a document) or holds (a file).
+SOURCES = "an experiment, a preset's name, a link of the app, a document or a .json or .toml file"
+
+
+def document_of(source: Any, folder: Path = Path()) -> Any:
+    """An experiment, or a document that nobody has checked yet, which ``source`` is, has (a result), names (a preset),
+    opens (a link of the app) or holds (a file, from ``folder`` on).
 
     Raises
     ------
     InputError
-        Where it is none of these, or describes no valid experiment.
+        Where it is none of these.
     """
     own = getattr(source, "experiment", source)
-    if isinstance(own, Experiment):
+    if isinstance(own, Experiment | Mapping):
         return own
-    if isinstance(source, Mapping):
-        return Experiment.model_validate(source)
-    if isinstance(source, Path) or (isinstance(source, str) and source.endswith((".json", ".toml"))):
-        return read(Path(source))
+    if isinstance(source, str) and "?" in source:
+        experiment, issues = links.read(dict(parse_qsl(source.partition("?")[2], keep_blank_values=True)))
+        if issues:
+            raise InputError(issues)
+        return experiment
+    is_file = isinstance(source, str) and source not in preset_names() and (Path(source).suffix or os.sep in source)
+    if isinstance(source, Path) or is_file:
+        return read_document(folder / source)
     if isinstance(source, str):
         return load_preset(source)
-    raise InputError([Issue("", source, "must be an experiment, a preset's name, a document or a .json or .toml file")])
+    raise InputError([Issue("", source, f"must be {SOURCES}")])
+
+
+def experiment_of(source: Any) -> Experiment:
+    """The experiment that `document_of` finds.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or it is not valid.
+    """
+    found = document_of(source)
+    return found if isinstance(found, Experiment) else Experiment.model_validate(found)
 
 
 def _experiment_or_document(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,8 +69,9 @@ def parts(epsilon: float, tests: int, visits: int = 1, delta: float = 0.0) -> tu
     return Part("local", visits * answer, answer), Part("central", test, test / visits)
 
 
-def table(found: Sequence[Part]) -> pd.DataFrame:
-    """One row per level of trust, columns `COLUMNS`."""
+def budget(epsilon: float, tests: int, visits: int = 1, delta: float = 0.0) -> pd.DataFrame:
+    """`parts` as a table: one row per level of trust, columns `COLUMNS`."""
     import pandas as pd
 
+    found = parts(epsilon, tests, visits, delta)
     return pd.DataFrame([(part.privacy, part.test, part.answer) for part in found], columns=list(COLUMNS))

@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
+from bandit_core.experiments.arguments import document_of
 from bandit_core.experiments.experiment import MAX_ARMS, Experiment, read_document
-from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.policies import registry, unknown_policy
 from bandit_core.simulation.costs import estimated_seconds
@@ -99,16 +99,10 @@ def read_study(source: Path | Mapping[str, Any]) -> tuple[Study, Experiment]:
         When a file cannot be read, or says what is no study or no spec.
     """
     study: Study = validated(Study, read_document(source) if isinstance(source, Path) else source)
-    spec = study.spec
-    if isinstance(spec, str) and spec not in preset_names() and Path(spec).suffix:
-        spec = read_document((source.parent if isinstance(source, Path) else Path()) / spec)
-    elif isinstance(spec, str):
-        try:
-            spec = load_preset(spec)
-        except InputError as error:
-            raise InputError([replace(error.issues[0], path="spec")]) from None
-    elif not isinstance(spec, Mapping):
-        raise InputError([Issue("spec", spec, "a preset, a file that ends in .json or .toml, or a table with a spec")])
+    try:
+        spec = document_of(study.spec, source.parent if isinstance(source, Path) else Path())
+    except InputError as error:
+        raise InputError([replace(issue, path="spec") for issue in error.issues]) from None
     base = Experiment.model_validate(spec)
     return study, base if study.trials is None else base.with_changes(trials=study.trials)
 

@@ -42,6 +42,7 @@ def allowed(tmp_path):
         "bounds": {"experiment": SMALL},
         "build": {"experiment": SMALL},
         "check_policy": {"path": policy},
+        "compare": {"experiments": [SMALL, SMALL]},
         "composed": {"releases": ()},
         "decide": {"document": SPEC},
         "errata": {},

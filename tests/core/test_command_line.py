@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,12 +15,12 @@ import threading
 import pandas as pd
 import pytest
 
-from bandit_core import StoppingSpec, sample_size, stopping, stopping_policies
+from bandit_core import StoppingSpec, cli, sample_size, stopping, stopping_policies
 from bandit_core.auditing.auditor import audit
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.export import terminal
+from bandit_core.export import command_options, terminal
 from bandit_core.policies import registry
 from bandit_core.simulation import engine
 from bandit_core.simulation.results import CURVE_COLUMNS
@@ -367,8 +368,17 @@ def test_audits_are_listed(say):
     assert {each["kind"] for each in listed} == {"mechanism", "negative control", "run"}
 
 
+def test_help_lists_every_command_once_and_each_ends_with_an_example_that_is_taken(say):
+    listed = [row.split()[0] for row in say("--help").splitlines() if re.match(r"  [a-z][\w-]+ +[a-z]", row)]
+    assert sorted(listed) == sorted(command_options.EXAMPLES)
+    for name, example in command_options.EXAMPLES.items():
+        text = " ".join(say(name, "--help").replace("\n", " ").split())
+        assert text.endswith(f"{name} {example}")
+        options = cli._parser().parse_args([name, *shlex.split(example)])  # private: no command is run here
+        assert callable(options.act)
+
+
 def test_help_is_printed(say):
-    assert "thresholds" in say("--help")
     assert "--horizon" in say("run", "--help")
 
 
