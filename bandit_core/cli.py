@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core import paths
 from bandit_core.export import command_options, frames
-from bandit_core.export.command_options import BUDGET_NUMBERS
 from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
@@ -245,7 +244,7 @@ def _budget(options: argparse.Namespace) -> int:
     frames.check(options.out)
     from bandit_core import budget
 
-    frames.write(budget(**{name: notation.read_number(getattr(options, name)) for name in BUDGET_NUMBERS}), options.out)
+    frames.write(budget(**command_options.read(options, command_options.BUDGET_NUMBERS)), options.out)
     return DONE
 
 
@@ -278,7 +277,7 @@ def _stopping(options: argparse.Namespace) -> int:
     jobs = _jobs(options.jobs)
     from bandit_core.studies.best_arm import StoppingStudy, asked, table
 
-    numbers = {name: notation.read_number(getattr(options, name)) for name in command_options.STOPPING_NUMBERS}
+    numbers = command_options.read(options, command_options.STOPPING_NUMBERS)
     instances, specs = asked(options.means, options.policy, **numbers)
     results = finished(StoppingStudy(specs), jobs)
     if results is None:
@@ -293,7 +292,7 @@ def _audit(options: argparse.Namespace) -> int:
     from bandit_core.auditing.subjects import subject
 
     known = subject(options.name)
-    numbers = {name: notation.read_number(getattr(options, name)) for name in command_options.AUDIT_NUMBERS}
+    numbers = command_options.read(options, command_options.AUDIT_NUMBERS)
     allowed = {
         "epsilon": (lambda x: 0 < x <= 100, "a number above 0, at most 100"),
         "samples": (lambda x: x == int(x) and 4 <= x <= MAX_SAMPLES, f"a whole number from 4 to {MAX_SAMPLES}"),
@@ -548,16 +547,8 @@ def _parser() -> argparse.ArgumentParser:
     before = command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     for studied in (ends, decides, study, before, priced):
         studied.add_argument("--jobs", metavar="N", help="workers; never changes a number")
-    for options, numbers in {
-        audited: command_options.AUDIT_NUMBERS,
-        power: command_options.POWER_NUMBERS,
-        ends: command_options.STOPPING_NUMBERS,
-        decides: command_options.DECIDE_NUMBERS,
-        priced: command_options.PRICE_NUMBERS,
-        command("budget", _budget, "what a person in several tests may spend in each", False, True): (BUDGET_NUMBERS),
-    }.items():
-        for name, (default, metavar, words) in numbers.items():
-            options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
+    budget = command("budget", _budget, "what a person in several tests may spend in each", False, True)
+    command_options.numbers(audited, power, ends, decides, priced, budget)
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
     command_options.reproduce(reproduce)
     scores = command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True)

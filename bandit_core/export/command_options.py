@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from bandit_core.export import frames
 from bandit_core.policies import load_policy
@@ -105,6 +106,19 @@ BUDGET_NUMBERS = {
     "visits": ("1", "M", "answers of a person in each test"),
     "delta": ("0", "D", "delta of the whole; above 0, tight composition gives each test more"),
 }
+
+
+def numbers(*parsers: argparse.ArgumentParser) -> None:
+    """The plain numbers of ``audit``, ``power``, ``stopping``, ``decide``, ``price`` and ``budget``, in this order."""
+    every = (AUDIT_NUMBERS, POWER_NUMBERS, STOPPING_NUMBERS, DECIDE_NUMBERS, PRICE_NUMBERS, BUDGET_NUMBERS)
+    for parser, names in zip(parsers, every, strict=True):
+        for name, (default, metavar, words) in names.items():
+            parser.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
+
+
+def read(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+    """The plain numbers among the options of a command."""
+    return {name: notation.read_number(getattr(options, name)) for name in names}
 
 
 def sweep(parser: argparse.ArgumentParser) -> None:
