@@ -361,6 +361,21 @@ class Observations:
         """
         return _near(self.options)
 
+    def starting_with(self, name: str) -> Observations:
+        """The same with this option first, which tests compare the others with.
+
+        Raises
+        ------
+        InputError
+            Where no option has this name.
+        """
+        names = [option.name for option in self.options]
+        if name not in names:
+            raise InputError([Issue("first", name, f"one of {', '.join(names[:20])}")])
+        order = sorted(range(len(names)), key=lambda place: names[place] != name)
+        replay = tuple(self.replay[place] for place in order) if self.replay else ()
+        return replace(self, options=tuple(self.options[place] for place in order), replay=replay)
+
     def holding(self, share: float) -> tuple[float, float]:
         """Limits that at least this share of every option's rewards keeps; 0 is one where no reward is below it.
 

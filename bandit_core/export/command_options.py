@@ -161,6 +161,7 @@ def price(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts")
     parser.add_argument("--baseline", metavar="P", help="rate of the present option: 0.031 or 3.1%%")
     parser.add_argument("--lifts", metavar="A,B", help="percent that each new option adds: 5, a range 8-15, or ?")
+    parser.add_argument("--first", metavar="NAME", help="option of the file that the others are compared with")
     parser.add_argument("--purchase", metavar="M,SD", help="mean and spread of a purchase; the baseline is who buys")
     parser.add_argument("--limits", metavar="A,B", help="smallest and largest reward, where there are amounts")
     parser.add_argument("--epsilon", default="0.5,1,2,4", metavar="A,B", help="budgets of a person")

@@ -50,7 +50,7 @@ def question(options: argparse.Namespace) -> PriceQuestion:
             if len(pair) != 2 or any(isinstance(number, str) for number in pair):
                 raise InputError([Issue(name, text, "two numbers with a comma between them, such as 0,50")])
             numbers[name] = pair
-    return price_question(options.file, **numbers)
+    return price_question(options.file, first=options.first, **numbers)
 
 
 def write(found: Price, out: str | None) -> None:

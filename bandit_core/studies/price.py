@@ -425,6 +425,7 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     *,
     baseline: float | None = None,
     lifts: Sequence[float | tuple[float, float] | Literal["?"]] = (),
+    first: str | None = None,
     purchase: tuple[float, float] | None = None,
     limits: tuple[float, float] | None = None,
     weekly: int = 5000,
@@ -483,6 +484,7 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
             options, low, scale, clip = sold.options, sold.low, sold.high - sold.low, sold.clip
     else:
         seen = _read(Path(file), limits)
+        seen = seen if first is None else seen.starting_with(first)
         arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
         names, scale = tuple(option.name for option in seen.options), high - low
         arms = replayed_arms(arms, seen.replay, scale)
@@ -535,6 +537,8 @@ def price(
         Instead of a file: the rate of the present option as a share, and a lift in percent for each new one. A lift may
         be a range such as ``(8, 15)``, in which every value is equally likely, or ``"?"``: anything from -20 to 20.
         The means of a file are drawn from what its data allow.
+    first
+        Name of the option in a file that the others are compared with (default: the first one).
     purchase
         Instead of a rate of success: the baseline is the share of people who buy, and a purchase has this mean and
         standard deviation (lognormal). Lifts raise the share.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import logging
 import math
 import re
@@ -516,9 +517,12 @@ def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visi
     assert summary.plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
     found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", 5.0, 1.0, 7.0, 30.0)]}
     made = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
-    page = summary.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x/?a=1&b=2", made)
+    page = summary.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x.org/?a=1&b=2", made)
     assert "old &lt;b&gt;" in page and "<i>" not in page and "src=" not in page
-    assert 'href="http://x/?a=1&amp;b=2"' in page and "2031-05-06" in page
+    assert 'href="http://x.org/?a=1&amp;b=2"' in page and "2031-05-06" in page
+    here = summary.summary_page(answer, "", {}, "", "http://localhost:8501/?a=1", made)
+    spec = html.unescape(re.search(r"<pre[^>]*>(.*?)</pre>", here, re.DOTALL)[1])  # type: ignore[index]
+    assert json.loads(spec) == answer.experiment.spec() and "localhost" not in here
     meta = answer.result.metadata
     for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
         assert answer.experiment.lines[row.line].entry.title in page and guarantee["words"] in page
@@ -550,7 +554,8 @@ def test_the_summary_is_made_without_a_session(monkeypatch: pytest.MonkeyPatch, 
     assert log == [] and len(made) == 2
     for page in made:
         assert page.startswith("<!doctype html>") and "clicks" in page
-    assert "users=400" in made[1] and "base=20" in made[1]
+    settings_file = html.unescape(made[1])  # this address opens nowhere else
+    assert '"horizon": 400' in settings_file and '"mean": 0.2' in settings_file
     assert on.address(screen)["base"] == "20"
 
 
@@ -717,6 +722,26 @@ def test_a_log_with_propensities_is_replayed() -> None:
     assert cells["A"][3].startswith("0.33") and cells["B"][3].startswith("0.67")
     assert cells["A"][2].startswith("0.40 ") and cells["B"][2].startswith("0.80 ")
     assert "with **" in on.words(screen)
+
+
+def test_the_baseline_of_an_upload_can_be_chosen() -> None:
+    screen = upload(on.visit("your-numbers", **QUICK), CSV)
+    before = screen.session_state["own-limited"][1]
+    next(box for box in screen.selectbox if box.label == "Baseline").set_value("B")
+    on.run(screen)
+    after = screen.session_state["own-limited"][1]
+    assert (before.names, after.names) == (("A", "B"), ("B", "A"))
+    assert after.means.tolist() == before.means.tolist()[::-1]
+    assert _table(screen, "planned test")
+
+
+def test_sales_are_typed_and_their_limit_is_drawn() -> None:
+    screen = on.visit("your-numbers", **QUICK, **{"as": "sales", "base": "20", "sale": "30", "sd": "20", "most": "60"})
+    asked = price.price_question(baseline=0.2, lifts=[20, 50], purchase=(30, 20), limits=(0, 60), weekly=5000)
+    rows = price.rows_of(replace(asked, users=400))
+    whole = [weeks_words(row.test_users / 5000) for row in rows]
+    assert [row[3] for row in _table(screen, "planned test")] == whole and "**baseline** 6," in on.words(screen)
+    assert {shape["x0"] for shape in on.chart(screen, "amounts-chart").layout["shapes"]} == {0, 60}
 
 
 def test_visits_and_batches_leave_out_the_methods_that_cannot() -> None:

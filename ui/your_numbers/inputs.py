@@ -363,11 +363,18 @@ def _uploaded() -> Asked | None:
     st.caption(words.plain(" ".join((read, *seen.notes))))
     if not _accepted(seen.troubles, upload.file_id):
         return None
+    first = st.selectbox(
+        "Baseline",
+        [option.name for option in seen.options],
+        key=f"{upload.file_id}-first",
+        help="The present option. The others are compared with it.",
+    )
+    seen = seen.starting_with(first)
     limits = (0.0, 1.0) if seen.yes_or_no else reward_limits.chosen(seen, upload.file_id)
     if limits is None:
         return None
     try:
-        chosen = uploads.kept("own-limited", (upload.file_id, seen.used, limits), lambda: _limited(seen, limits))
+        chosen = uploads.kept("own-limited", (upload.file_id, seen.used, first, limits), lambda: _limited(seen, limits))
     except InputError as error:
         uploads.refuse(error)
         return None

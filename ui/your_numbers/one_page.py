@@ -8,15 +8,13 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from html import escape
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from bandit_core import paths
 from bandit_core.model import PROMISES
 from bandit_core.studies.price import MAX_WEEKS, Price, advise
 from ui import theme, words
 from ui.your_numbers.planned import correction, table
-from ui.your_numbers.summary import plain_html
+from ui.your_numbers.summary import plain_html, shareable
 
 TITLE = "What would privacy cost?"
 _STYLE = """
@@ -29,15 +27,6 @@ table{border-collapse:collapse;width:100%;font-size:.85rem}
 td,th{text-align:left;padding:.15rem .5rem .15rem 0;border-bottom:1px solid #d5dbe3;vertical-align:top}
 @media print{html,body{font-size:11px}body{margin:0;padding:0;max-width:none}}
 """
-
-
-def shareable(link: str | None) -> bool:
-    """Whether a link opens on other machines: not where it names this one, or a private network."""
-    host = urlsplit(link or "").hostname or ""
-    try:
-        return ip_address(host).is_global
-    except ValueError:
-        return "." in host and not host.endswith((".local", ".localhost", ".internal", ".lan"))
 
 
 def one_page(price: Price, title: str = "", link: str | None = None, made: datetime | None = None) -> str:

@@ -5,10 +5,13 @@ It is made when someone asks for it, by a thread without a session: nothing here
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from datetime import UTC, datetime
 from html import escape
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -54,6 +57,15 @@ def plain_html(markdown: str) -> str:
     """The few marks of a verdict as HTML: bold, and escapes taken away."""
     text = escape(re.sub(r"\\(.)", r"\1", markdown.replace("**", "\0")))
     return re.sub(r"\0(.*?)\0", r"<b>\1</b>", text).replace("\0", "")
+
+
+def shareable(link: str | None) -> bool:
+    """Whether a link opens on other machines: not where it names this one, or a private network."""
+    host = urlsplit(link or "").hostname or ""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith((".local", ".localhost", ".internal", ".lan"))
 
 
 def _bars(answer: Reply) -> str:
@@ -181,8 +193,11 @@ def summary_page(
         )
     again = (
         f'<p class="small">Open again: <a href="{escape(link)}">{escape(link)}</a></p>'
-        if link
+        if link and shareable(link)
         else '<p class="small">Computed from an uploaded file, which is not part of this page.</p>'
+        if answer.private
+        else "<details class='small'><summary>Settings file of the learners</summary><pre style='white-space:pre-wrap'>"
+        f"{escape(json.dumps(answer.experiment.spec(), indent=1))}</pre></details>"
     )
     ends = f"One user's reward: {asked.low:g} to {asked.high:g}. {escape(asked.cut)}"
     ends = "" if asked.unit == "%" else f"<p class='small'>{ends}</p>"
