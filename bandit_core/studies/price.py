@@ -481,7 +481,7 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         names = ("the baseline", *(f"option {place}" for place in range(1, len(options.arms))))
         if purchase is not None and limits is not None:
             sold = sales(names, options, *purchase, limits[1])
-            options, low, scale, clip = sold.options, sold.low, sold.high - sold.low, sold.clip
+            options, scale, clip = sold.options, sold.high, sold.clip
     else:
         seen = _read(Path(file), limits)
         seen = seen if first is None else seen.starting_with(first)

@@ -71,7 +71,8 @@ def sales(names: Sequence[str], rates: Options, mean: float, sd: float, limit: f
     middle = made(rates.arms)
     arms, low, high, clip = observed_arms(middle, (0.0, limit))
     draws = tuple(observed_arms(made(each), (0.0, limit))[0] for each in rates.draws)
-    return Sales(Options(arms, draws=draws), low, high, clip, middle)
+    ranges = tuple((least * mean / high, most * mean / high) for least, most in rates.ranges)
+    return Sales(Options(arms, ranges, draws), low, high, clip, middle)
 
 
 def _option(name: str, rate: float, amounts: np.ndarray) -> Option:

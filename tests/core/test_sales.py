@@ -35,6 +35,8 @@ def test_options_bring_their_rate_times_the_mean_and_limits_cut_the_large_amount
         assert option.outside(0, 100) / option.count == pytest.approx(
             rate.mean * np.mean(purchases(40, 60) > 100), rel=1e-3
         )
+    for (least, most), wanted in zip(found.options.ranges, rates.ranges, strict=True):
+        assert (found.high * least, found.high * most) == pytest.approx((40 * wanted[0], 40 * wanted[1]))
     assert found.clip == (0.0, 100 / found.high) and len(found.options.draws) == DRAWS
     assert sales("ab", typed_options(3, [0], True, (0, 100)), 40.0, 60.0, 1e6).clip is None
     assert sales("ab", typed_options(0, [50], False, (0, 100)), 40.0, 60.0, 100.0).amounts[0].mean == 0

@@ -269,12 +269,13 @@ def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit:
     except InputError as error:
         uploads.refuse(error)
         return None
-    cut = reward_limits.cut_words(sold.amounts, (0.0, limit))
+    cut = reward_limits.cut_words(sold.amounts, (0.0, limit), True)
     sure = "The numbers were typed. Purchases have a lognormal distribution."
     asked = Asked(
         sold.options.arms, names, sold.low, sold.high, None, sure, cut=cut, amounts=True,
         limits=None if sold.clip is None else (0.0, limit),
-        misled=reward_limits.misled_words(sold.amounts, (0.0, limit)), draws=sold.options.draws,
+        misled=reward_limits.misled_words(sold.amounts, (0.0, limit)), ranges=sold.options.ranges,
+        draws=sold.options.draws,
     )  # fmt: skip
     compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans(), strict=True))
     st.markdown(f"You compare, per user, {compared}. Best: {_best(asked)}.")

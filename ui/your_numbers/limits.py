@@ -28,7 +28,7 @@ def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[in
     return sum(option.outside(*limits) for option in options), sum(option.count for option in options)
 
 
-def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
+def cut_words(options: Sequence[Option], limits: tuple[float, float], typed: bool = False) -> str:
     """What the limits cut and how far that moves the means, in plain words; nothing where nothing is cut."""
     clipped = [option.clipped(*limits).mean for option in options]  # refuses limits that are none
     outside, count = _outside(options, limits)
@@ -36,16 +36,18 @@ def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
         return ""
     moved, mean = max(zip(options, clipped, strict=True), key=lambda pair: abs(pair[1] - pair[0].mean))
     before, after = words.number(moved.mean), words.number(mean)
+    share = percent(outside / count)
+    beyond = f"{share} of the users lie" if typed else f"{outside:,} of {count:,} ({share}) lie"
     return (
-        f"With privacy, rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} "
-        f"of {count:,} ({percent(outside / count)}) lie beyond. That moves the mean of {moved.name} from {before} to "
+        f"With privacy, rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {beyond} "
+        f"beyond. That moves the mean of {moved.name} from {before} to "
         f"{after}, and no other mean by more. What is lost counts uncut rewards."
     )
 
 
 def fold(options: Sequence[Option], limits: tuple[float, float], own: bool) -> None:
-    """What the limits cut, in words and drawn."""
-    if cut := cut_words(options, limits):
+    """What the limits cut, in words and drawn; whether the options are somebody's ``own`` file, or typed."""
+    if cut := cut_words(options, limits, not own):
         st.caption(words.plain(cut))
     with st.expander("Picture of the amounts and their limits"):
         dark = theme.is_dark()

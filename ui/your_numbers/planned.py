@@ -33,6 +33,10 @@ def section(asked: Asked, chosen: Setting, private: bool) -> None:
     question = question_of(asked, chosen)
     rows = rows_of(question)
     st.markdown(sentence(question, rows))
+    if asked.amounts:
+        st.caption(
+            "Tests count each amount as the smallest or the largest one, with the same mean: that takes longest."
+        )
     dark, key = theme.is_dark(), (question, chosen.budgets)
     drawn = shared.figure(
         "planned", (*key, dark), lambda: picture(question, chosen.budgets, dark),
