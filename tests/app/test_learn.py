@@ -452,6 +452,14 @@ def test_alone_one_tosses_in_the_browser() -> None:
 
 
 @EVERY_PART
+def test_the_maths_states_the_runs_that_are_played(step: Step) -> None:
+    stated = re.findall(r"([\d,]+) runs", step.exact)
+    for at in step.slider.stops:
+        if step.experiment is not None:
+            assert {int(each.replace(",", "")) for each in stated} <= {step.experiment(at).trials}
+
+
+@EVERY_PART
 def test_a_guess_fits_the_range_that_holds_the_number(step: Step) -> None:
     for seed in SEEDS:
         for at in step.slider.stops:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,15 @@ def test_all_lessons_are_one_small_file_that_asks_nobody() -> None:
     assert "default-src 'none'" in page
     for step in LESSONS:
         assert f'id="{step.name}"' in page and page.count(f'name="{step.name}"') >= 3
+
+
+def test_pictures_of_a_file_keep_their_letters() -> None:
+    page = offline.page((STEPS[1],))
+    drawn = [b64decode(each).decode() for each in re.findall(r'data:image/svg\+xml;base64,([^"]*)', page)]
+    assert len(drawn) >= 3
+    for picture in drawn:
+        scales = [float(each) for found in re.findall(r"scale\(([^)]*)\)", picture) for each in found.split()]
+        assert scales and all(scales)
 
 
 def test_slides_ask_and_answer_by_turns() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from visitor import PHONE, Visitor
+from visitor import PHONE, Profiles, Visitor
 
-from ui.learn.course import STEPS
+from ui.learn.course import EXTRAS, STEPS
+from ui.site import learn
+from ui.teach import offline
 
 Visits = Callable[..., Visitor]
 TOP_AND_BOTTOM = "plot => { const box = plot.getBoundingClientRect(); return [box.top, box.bottom] }"
@@ -79,3 +82,26 @@ def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str
                                     [title["x"] + 20, title["y"] + title["height"] / 2])  # fmt: skip
     assert covering  # nothing lies over the title
     assert visitor.tab.evaluate("getComputedStyle(document.documentElement).fontSize") == "18px"
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_lessons_open_from_a_disk_without_a_network(profiles: Profiles, tmp_path: Path, width: int) -> None:
+    lessons = (STEPS[1], EXTRAS[0])
+    file = tmp_path / "lessons.html"
+    file.write_text(offline.page(lessons))
+    tab = profiles.new({"offline": True, "viewport": {"width": width, "height": 844}}).tab
+    asked: list[str] = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(file.as_uri())
+    for step in lessons:
+        tab.get_by_role("link", name=step.title).click()
+        answer = tab.locator(f"details:has(> .stops input[name={step.name}])")
+        answer.locator("summary").first.click()
+        for stop in learn.shown(step, offline.MAX_STOPS):
+            answer.get_by_text(step.slider.words(stop), exact=True).click()
+            picture = answer.locator("figure:visible img")
+            expect(picture).to_have_count(1)
+            assert picture.evaluate("image => image.naturalWidth") > 0
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert {address.partition(":")[0] for address in asked} <= {"file", "data"}
+    tab.context.close()

@@ -81,7 +81,7 @@ STEP = Step(
     exact="A bandit with K = 5 Bernoulli arms of means 0.8, 0.6, 0.6, 0.4, 0.4. The (pseudo-)regret after T users is "
     "the sum over users of the gap between the best mean and the mean of the arm that was shown. Choosing an arm at "
     "random has expected regret T times the mean gap, here 0.24 T. The learner is Thompson sampling; numbers are "
-    "means over 30 runs, ± one standard error, and the shaded band holds the middle 90% of the runs.",
+    "means over 500 runs, ± one standard error, and the shaded band holds the middle 90% of the runs.",
     notes="Ask first what a good app would do with its first ten users. Some will say: try each joke once and keep "
     "the best one. Ask what happens if the best joke had bad luck. The point to reach: trying costs laughs, and not "
     "trying costs more of them later. The curve bends because the learner knows more and more.",

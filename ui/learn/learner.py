@@ -47,7 +47,7 @@ STEP = Step(
     below=_watch,
     so="Behind the coin the learner needs more tries, and each extra try of a worse joke costs laughs.",
     exact="Thompson sampling with open rewards against Thompson sampling on corrupted feedback (TS-CF), which gets "
-    "each reward by randomised response and is ε-locally private. Means over 30 runs of 10,000 users with common "
+    "each reward by randomised response and is ε-locally private. Means over 500 runs of 10,000 users with common "
     "random numbers, ± one standard error; differences and ratios take their error over pairs of runs. Two "
     "numbers count as different where the 95% interval of their difference leaves out 0. Both axes go up by "
     "factors of ten.",

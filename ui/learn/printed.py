@@ -94,7 +94,8 @@ _SLIDES = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{head}</title><style>
 html{{scroll-snap-type:y mandatory;font:min(3.4vh,2.4vw)/1.4 "Segoe UI",Helvetica,Arial,sans-serif}}
-body{{margin:0}} h2{{font-size:1.7em;margin:0}} li{{list-style:none}} ul{{padding:0}} img{{height:62vh;max-width:100%}}
+body{{margin:0}} h2{{font-size:1.7em;margin:0}} li{{list-style:none}} ul{{padding:0}}
+img{{display:block;height:62vh;max-width:100%;margin:auto}}
 section{{height:100vh;box-sizing:border-box;padding:5vh 6vw;scroll-snap-align:start;overflow:hidden;break-after:page}}
 @page{{size:297mm 167mm;margin:0}}
 </style></head><body>

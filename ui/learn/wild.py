@@ -104,7 +104,7 @@ STEP = Step(
     measured=_measured,
     so="Cut too much and the signal goes; cut too little and the noise drowns it.",
     exact="Five arms with Pareto rewards of shape 1.95 (the variance is infinite) and means 0.9, 0.7, 0.5, 0.3, 0.1; "
-    "10,000 users, 30 runs, ε = 1 with a trusted curator (DPRSE), and Robust-UCB without privacy. A public bound u on "
+    "10,000 users, 500 runs, ε = 1 with a trusted curator (DPRSE), and Robust-UCB without privacy. A public bound u on "
     "the moment of order 1 + v = 1.9 gives the cut-off B = (u R ε / L)^(1/(1+v)) of an epoch of R rewards and Laplace "
     "noise of scale 2 B/(R ε). A u below the true moment keeps the privacy and loses the proof of the regret. "
     "Choosing u by looking at the tips would tell of them.",

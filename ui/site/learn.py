@@ -46,7 +46,7 @@ def part(site: Site, step: Step, first: bool, most: int | None = None) -> str:
         f"<details><summary>Show the answer</summary>{_answers(site, step, first, most or MAX_STOPS)}</details>"
         f"<details><summary>Exercise</summary><p>{words(step.exercise)}</p>"
         f"<details><summary>Its answer</summary><p>{words(step.answer)}</p></details></details>"
-        f"<details><summary>Exactly</summary><p>{words(step.exact)}</p></details>"
+        f"<details><summary>The maths</summary><p>{words(step.exact)}</p></details>"
         f"{site.hosted(address, step.fields(at), step.link_words)}"
     )
 

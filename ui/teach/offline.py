@@ -24,7 +24,9 @@ class _OneFile(Site):
 
     def picture(self, place: str, figure: go.Figure, alt: str, first: bool = False) -> str:
         drawn = printing.file_of(figure, "svg", SIZE, "sans serif", SIZE.points).decode()
-        small = re.sub(r"\s+", " ", re.sub(r"(\d\.\d)\d+", r"\1", drawn))
+        # Letters have small scales, which must stay.
+        rounded = re.sub(r"scale\([^)]*\)|(\d\.\d)\d+", lambda found: found[1] or found[0], drawn)
+        small = re.sub(r"\s+", " ", rounded)
         message = escape(alt.replace("**", ""))
         return f'<img src="data:image/svg+xml;base64,{b64encode(small.encode()).decode()}" alt="{message}">'
 
