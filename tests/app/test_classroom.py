@@ -20,7 +20,7 @@ from phone import Phone, asked, nothing
 
 from bandit_core import simulate
 from ui import phones
-from ui.learn import classroom
+from ui.learn import classroom, toss
 from ui.learn.classroom import LIFETIME, MAX_A_SECOND, MAX_CLASSES, MAX_GUESSES, UNUSED, Classroom, Refused
 from ui.learn.course import LESSONS, STEPS
 from ui.learn.step import Choice, Scale
@@ -422,7 +422,7 @@ def test_a_toss_takes_one_bit_of_a_phone_and_shows_the_share(store: Classroom) -
     assert sorted(store.bits(code, "toss")) == [0, 1, 1, 1]  # the first ones
     on.run(teacher)
     assert teacher.metric[0].value == "4"
-    assert on.chart(teacher, "class-share").y("estimate")[-1] == pytest.approx(100)  # 1/2 + 2 (3/4 - 1/2)
+    assert on.chart(teacher, "class-share").y(toss.ESTIMATE)[-1] == pytest.approx(100)  # 1/2 + 2 (3/4 - 1/2)
     teacher = press(teacher, "project-reveal")
     assert "truth" not in on.chart(teacher, "class-share").names
     teacher.number_input[0].set_value(3)

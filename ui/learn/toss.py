@@ -21,6 +21,7 @@ EPSILON = math.log(3)  # of two coins: the truth unless both show heads
 SCRIPT = (Path(__file__).resolve().parent.parent / "assets" / "coins.js").read_text("utf-8")
 STOPS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 SHARE, REPEATS = 0.6, 1000
+ESTIMATE = "estimate (shaded: ± 2 standard errors)"
 
 
 @dataclass(frozen=True)
@@ -69,13 +70,11 @@ def draw(found: Bits, at: float, dark: bool, height: int) -> go.Figure:
     figure, shade = go.Figure(), pictures.colour(pictures.PRIVATE, dark)
     phones, values = np.arange(1, len(found.bits) + 1), found.estimates()
     room = 2 * error(phones)
+    band = {"x": phones, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    figure.add_scatter(y=values + room, **band)
+    figure.add_scatter(y=values - room, fill="tonexty", fillcolor=theme.transparent(shade, 0.2), **band)
     figure.add_scatter(
-        x=np.concatenate([phones, phones[::-1]]), y=np.concatenate([values + room, (values - room)[::-1]]),
-        mode="lines", fill="toself", name="± 2 standard errors", line={"width": 0, "color": shade}, opacity=0.3,
-        hoverinfo="skip",
-    )  # fmt: skip
-    figure.add_scatter(
-        x=phones, y=values, mode="lines", name="estimate", line={"color": shade, "width": 2.5},
+        x=phones, y=values, mode="lines", name=ESTIMATE, line={"color": shade, "width": 2.5},
         hovertemplate="%{y:.0f}%",
     )  # fmt: skip
     if found.truth is not None:
