@@ -15,7 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -326,22 +326,31 @@ def _fit(x: np.ndarray, y: np.ndarray, link: Literal["identity", "logistic"]) ->
 
 
 def contexts_of(
-    table: Table, prices: Sequence[float] | None = None, seed: int = 0, most_cells: int = MAX_CELLS // 2
+    table: Table,
+    prices: Sequence[float] | None = None,
+    seed: int = 0,
+    most_cells: int = MAX_CELLS // 2,
+    linear: bool = False,
 ) -> Contexts:
     """The table as contexts of an experiment, theta fitted to all of its rows.
 
     Numbers as actions (lending): one parameter, and the context of price p is (u, q u), with u the scaled features
     and q the price scaled to [0, 1]; with the constant among the features this spans the same models as the
     regressors [X, pX] of the paper, which are scaled one by one. Names as actions: a parameter for each of them. The
-    link is logistic where rewards are only 0 and 1. Contexts are scaled to the unit ball, and rewards of the
-    simulation are the fitted means. Tables with more than ``most_cells`` numbers are thinned after fitting.
+    link is logistic where rewards are only 0 and 1, unless the model shall be ``linear``: then it is the identity, and
+    where a reward exceeds 1 in size all are divided by the largest, as policies with least squares clip them. Contexts
+    are scaled to the unit ball, and rewards of the simulation are the fitted means. Tables with more than
+    ``most_cells`` numbers are thinned after fitting.
 
     Raises
     ------
     InputError
         When there are fewer rows than parameters to fit, or fewer than two actions.
     """
-    link: Literal["identity", "logistic"] = "logistic" if set(table.rewards.tolist()) <= {0.0, 1.0} else "identity"
+    coins = set(table.rewards.tolist()) <= {0.0, 1.0}
+    link: Literal["identity", "logistic"] = "logistic" if coins and not linear else "identity"
+    if linear:
+        table = replace(table, rewards=table.rewards / max(1.0, float(np.abs(table.rewards).max())))
     u = scaled(table.features)
     rows, width = u.shape
     keep = np.arange(rows)
@@ -390,19 +399,23 @@ def lending_document(
     epsilons: Sequence[float] = (0.5, 1.0),
     title: str = "Auto lending",
     prices: Sequence[float] | None = None,
+    lines: Sequence[dict[str, Any]] = (),
 ) -> dict[str, object]:
-    """A spec document at the paper's settings for auto lending: epsilon 0.5 and 1, delta 0.01, steps 1 / (t + 50)."""
-    lines: list[dict[str, object]] = []
+    """A spec document at the paper's settings for auto lending: epsilon 0.5 and 1, delta 0.01, steps 1 / (t + 50).
+
+    Other ``lines``, in place of those of the paper, play on a linear model.
+    """
+    papers: list[dict[str, Any]] = []
     for epsilon in epsilons:
         budget = {"kind": "fixed", "value": epsilon}
         sgd = {"gradient_bound": 1.0, "step": 1.0, "offset": 50.0}
-        lines.append({"policy": "ldp-sgd", "epsilon": budget, "params": sgd, "label": f"LDP-SGD, epsilon {epsilon:g}"})
-        lines.append({"policy": "ldp-gloc", "epsilon": budget, "label": f"LDP-GLOC, epsilon {epsilon:g}"})
+        papers.append({"policy": "ldp-sgd", "epsilon": budget, "params": sgd, "label": f"LDP-SGD, epsilon {epsilon:g}"})
+        papers.append({"policy": "ldp-gloc", "epsilon": budget, "label": f"LDP-GLOC, epsilon {epsilon:g}"})
     return {
         "version": 1,
         "title": f"{title}: {table.label}",
-        "contexts": contexts_of(table, prices).model_dump(mode="json"),
-        "lines": lines,
+        "contexts": contexts_of(table, prices, linear=bool(lines)).model_dump(mode="json"),
+        "lines": list(lines) or papers,
         "horizon": horizon,
         "trials": trials,
     }

@@ -10,6 +10,8 @@ from streamlit.testing.v1 import AppTest
 from bandit_core import Experiment
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
+from bandit_core.experiments.presets import load_preset
+from bandit_core.model import PROMISES
 from bandit_core.policies import registry
 from bandit_core.simulation import engine
 from ui import page_lock
@@ -160,7 +162,11 @@ def test_invented_loans_are_called_so() -> None:
     ]
     assert "**This is a synthetic stand-in, not real lending data.**" in screen.main.success[0].value
     assert "25 options" in screen.main.success[0].value
-    names = on.chart(screen).names
+    ladder = load_preset("trust-with-features")
+    assert all(line.label in " ".join(on.chart(screen).names) for line in ladder.lines)
+    assert PROMISES["distributed"].who in on.words(screen)  # the sentence on what trust saves
+    next(group for group in screen.button_group if group.label == "Compare").set_value("paper")
+    names = on.chart(on.run(screen)).names
     assert len(names) == 4 and any("LDP-GLOC, epsilon 0.5" in name for name in names)
     assert not screen.error and not screen.warning
 

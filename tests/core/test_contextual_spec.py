@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -242,6 +243,18 @@ def test_lending_becomes_an_experiment_at_the_papers_settings():
     assert users.largest_norm <= 1 + 1e-9
     result = simulate(experiment, jobs=1, store=Store(None, 0))
     assert result.complete and result.lines[0].regret[:, -1].min() > 0
+
+
+def test_lines_of_ones_own_play_on_a_linear_model_whose_rewards_are_not_clipped():
+    lines = load_preset("trust-with-features").spec()["lines"]
+    table = lending.synthetic(400)
+    large = replace(table, rewards=100 * table.rewards)
+    fitted = [lending.lending_document(each, horizon=500, trials=2, lines=lines) for each in (table, large)]
+    assert fitted[0]["contexts"]["link"] == "identity" and fitted[0]["contexts"] == fitted[1]["contexts"]
+    experiment = Experiment.model_validate(fitted[0])
+    assert [line.policy for line in experiment.lines] == [line["policy"] for line in lines]
+    assert simulate(experiment, jobs=1, store=Store(None, 0)).complete
+    assert Experiment.model_validate(lending.lending_document(table)).contexts.link == "logistic"
 
 
 def test_logistic_regression_finds_the_parameters():

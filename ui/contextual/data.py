@@ -16,6 +16,7 @@ from bandit_core import Experiment, InputError
 from bandit_core.data import lending
 from bandit_core.data.lending import Table
 from bandit_core.data.tables import MAX_BYTES, MAX_ROWS
+from bandit_core.experiments.presets import load_preset
 from bandit_core.simulation.store import Store
 from ui import uploads, words
 
@@ -25,6 +26,8 @@ SOURCES = {
     "lending": "the auto-lending set (CSV)",
     "any": "any CSV",
 }
+COMPARED = {"trust": "levels of trust", "paper": "the paper's policies"}
+WARM_UP = 100  # users for each option, where options have names and no one is trusted
 HORIZONS = (1000, 3000, 10_000, 30_000, 100_000)
 TRIALS = 10
 PRICES = 10  # candidate amounts of any table, equally spaced between the smallest and the largest
@@ -56,8 +59,17 @@ def panel() -> Own | None:
     if source == "none":
         uploads.forget(*SLOTS)
         return None
+    trust = st.segmented_control(
+        "Compare", list(COMPARED), default="trust", required=True, key="data-compared",
+        format_func=COMPARED.__getitem__,
+        help="Levels of trust: least squares on a linear model, at ε = 1 and δ = 1e-6; where a reward exceeds 1, "
+        "all are divided by the largest. The paper: local privacy at ε = 0.5 and 1; a logistic model for 0 and 1.",
+    ) == "trust"  # fmt: skip
     try:
-        made = uploads.kept("data-read", source, _invented) if source == "invented" else _uploaded(source)
+        if source == "invented":
+            made: _Made | None = uploads.kept("data-read", (source, trust), lambda: _made(lending.synthetic(), trust))
+        else:
+            made = _uploaded(source, trust)
         if made is None:
             return None
         horizon = st.select_slider(
@@ -90,19 +102,18 @@ class _Made:
     notes: tuple[str, ...]
 
 
-def _made(table: Table, title: str = "Auto lending") -> _Made:
+def _made(table: Table, trust: bool, title: str = "Auto lending") -> _Made:
     named = title == "Auto lending" or bool(table.action_names)
     prices = None if named else np.linspace(table.actions.min(), table.actions.max(), PRICES).tolist()
-    document = lending.lending_document(table, trials=TRIALS, title=title, prices=prices)
+    lines: list[dict[str, Any]] = load_preset("trust-with-features").spec()["lines"] if trust else []
+    if trust and table.action_names:
+        lines[-1]["params"]["warm_up"] = WARM_UP
+    document = lending.lending_document(table, trials=TRIALS, title=title, prices=prices, lines=lines)
     rows, features = table.features.shape
     return _Made(rows, features, table.label, table.synthetic, document, table.notes)
 
 
-def _invented() -> _Made:
-    return _made(lending.synthetic())
-
-
-def _uploaded(source: str) -> _Made | None:
+def _uploaded(source: str, trust: bool) -> _Made | None:
     if source == "lending":
         names = ", ".join(f"`{name}`" for name in (*lending.LENDING_COLUMNS, lending.CAR_TYPE))
         st.caption(f"Columns, in any order: {names}. Every value out of range is named with its row.")
@@ -120,7 +131,7 @@ def _uploaded(source: str) -> _Made | None:
         return None
     data = upload.getvalue()
     if source == "lending":
-        return uploads.kept("data-read", upload.file_id, lambda: _made(lending.read_lending(data)))
+        return uploads.kept("data-read", (upload.file_id, trust), lambda: _made(lending.read_lending(data), trust))
     columns = uploads.kept("data-columns", upload.file_id, lambda: lending.columns_of(data))
     left, middle, right = st.columns(3)
     reward = left.selectbox(
@@ -137,7 +148,9 @@ def _uploaded(source: str) -> _Made | None:
         "Features", offered, offered, key="data-features",
         help=f"Columns of numbers about a user, here scaled by their own extremes. {words.PUBLIC['scaling']}",
     )  # fmt: skip
-    key = (upload.file_id, reward, action, amount, tuple(features))
-    return uploads.kept(
-        "data-read", key, lambda: _made(lending.read_table(data, features, action, reward, amount), "Any table")
-    )
+    key = (upload.file_id, trust, reward, action, amount, tuple(features))
+
+    def read() -> _Made:
+        return _made(lending.read_table(data, features, action, reward, amount), trust, "Any table")
+
+    return uploads.kept("data-read", key, read)
