@@ -184,7 +184,14 @@ def test_a_link_carries_them_and_opens_without_what_cannot_be():
 def test_who_cannot_wait_is_refused_by_name():
     with refused("feedback", value="batch 5, delay 0") as issues:
         experiment_of(line_of("ctb-tt"), line_of("ucb"), line_of("top-two"), batch=5)
-    assert all(name in issues[0].allowed for name in ("ctb-tt", "top-two", "heldp-ucb-b"))
+    assert all(name in issues[0].allowed for name in ("ctb-tt", "top-two"))
+    with refused("feedback") as issues:
+        experiment_of(line_of("ctb-tt"), batch=5)
+    instead = issues[0].allowed.rpartition("instead: ")[2].split(", ")
+    assert 1 <= len(instead) <= 5
+    for name in instead:
+        policy = registry()[name]
+        assert (policy.privacy, policy.setting, bool(policy.late)) == ("local", "arms", True)
 
 
 @pytest.mark.parametrize(("field", "value", "path"), [
