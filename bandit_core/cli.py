@@ -136,7 +136,8 @@ def _compare(options: argparse.Namespace) -> int:
     found = finished(Comparison(names_of(options.specs), experiments), _jobs(options.jobs))
     if found is None:
         return INTERRUPTED
-    print("Differences:", found.differences.to_string(), sep="\n", file=sys.stderr)
+    for field, values in found.differences.iterrows():
+        print(f"{field}:", *(f"  {name}: {value}" for name, value in values.items()), sep="\n", file=sys.stderr)
     if picture:
         found.save(options.out)
     else:

@@ -17,6 +17,7 @@ from bandit_core.simulation.comparisons import holm, paired_test
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.together import Together
+from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
 
 if TYPE_CHECKING:
@@ -39,12 +40,12 @@ class Compared:
 
     @cached_property
     def differences(self) -> pd.DataFrame:
-        """One row per field of the settings that is not the same in all runs, one column per run."""
+        """One row per field that decides numbers and is not the same in all runs, one column per run."""
         import pandas as pd
 
-        documents = [result.experiment.spec() for result in self.results]
+        documents = [_document(result.experiment) for result in self.results]
         fields = dict.fromkeys(name for document in documents for name in document)
-        rows = {name: [document.get(name) for document in documents] for name in fields if name != "view"}
+        rows = {name: [document.get(name, "default") for document in documents] for name in fields}
         rows = {name: values for name, values in rows.items() if any(value != values[0] for value in values)}
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(self.names))
 
@@ -102,6 +103,14 @@ class Compared:
     def save(self, path: str | Path) -> None:
         """Write that picture: SVG, PDF or PNG, as the file's ending says."""
         paths.app_module("ui.printing").save(self.plot(), Path(path))
+
+
+def _document(experiment: Experiment) -> dict[str, Any]:
+    """What decides the numbers, arms and lines in the notation of links."""
+    document = experiment.spec() | {"lines": notation.write_lines(experiment.lines)}
+    if "arms" in document:
+        document["arms"] = notation.write_arms(experiment.arms)
+    return {name: value for name, value in document.items() if name not in ("title", "note", "view")}
 
 
 def _at(line: LineResult | None, times: np.ndarray, wanted: np.ndarray) -> LineResult | None:
