@@ -327,6 +327,7 @@ RUNS = {
     "wild": of_wild,
     "own-noise": of_own_noise,
     "yours": lambda result, at: between(result, 1, 0),
+    "features": lambda result, at: between(result, 2, 1),
 }
 WORDS = {  # what stands in a sentence of that verdict and in no other
     "choosing": {"more": "** fewer", "less": "** more", "unclear": "cannot tell"},
@@ -335,14 +336,14 @@ WORDS = {  # what stands in a sentence of that verdict and in no other
     "wild": {"more": "** fewer", "less": "** more", "unclear": ""},
     **{
         name: {"more": "** more", "less": "** fewer", "unclear": "cannot tell"}
-        for name in ("learner", "trust", "yours", "own-noise")
+        for name in ("learner", "trust", "yours", "own-noise", "features")
     },
 }
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_sentence_about_runs_says_what_was_measured(name: str) -> None:
-    step, seen = next(each for each in PARTS if each.name == name), set()
+    step, seen = next(each for each in PARTS + EXTRAS if each.name == name), set()
     for seed in SEEDS:
         for at in step.slider.stops:
             found, message, _ = measured(name, at, seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ui.learn import (
     choosing,
     coin,
+    features,
     learner,
     noises,
     outlier,
@@ -26,7 +27,7 @@ STEPS: tuple[Step, ...] = tuple(
 PARTS: tuple[Step, ...] = tuple(
     part for step in STEPS for part in (step, step.second) if part is not None
 )  # as they are printed
-EXTRAS: tuple[Step, ...] = (toss.STEP, noises.STEP, outlier.STEP)  # each on its own, after the course
+EXTRAS: tuple[Step, ...] = (toss.STEP, noises.STEP, outlier.STEP, features.STEP)  # each on its own, after the course
 LESSONS = STEPS + EXTRAS
 ADDRESSES = {str(STEPS.index(step) + 1) if step in STEPS else step.name: step for step in LESSONS}
 

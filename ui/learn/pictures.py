@@ -67,11 +67,11 @@ def colour(policy: str, dark: bool) -> str:
     return theme.policy_colour(policy, dark)
 
 
-def cost(result: Result, one: int, other: int, names: tuple[str, str]) -> Message:
+def cost(result: Result, one: int, other: int, names: tuple[str, str], unit: str = "laughs") -> Message:
     """What line ``one`` loses more than line ``other``, as far as the errors tell them apart."""
     mine, theirs, extra = lost(result, one), lost(result, other), difference(result, one, other)
     numbers = {"mine": mine, "theirs": theirs}
-    both = f"{names[0]} lost **{mine}** laughs and {names[1]} lost **{theirs}**"
+    both = f"{names[0]} lost **{mine}** {unit} and {names[1]} lost **{theirs}**"
     if extra.verdict == "unclear":
         return Message(f"{both}: this run cannot tell the two apart.", numbers, "unclear")
     numbers["extra"] = size(extra)
