@@ -120,7 +120,7 @@ def test_a_phone_without_scripts_follows_more_slowly(visits: Visits) -> None:
     phone = visits(f"/learn?class={teacher.address['class']}", new=True, java_script_enabled=False, **PHONE)
     phone.tab.locator("main button").nth(1).click()
     expect(phone.tab.locator("main button").nth(1)).to_have_attribute("aria-pressed", "true")
-    press(teacher, "project-reveal")
+    teacher.tab.keyboard.press("r")
     expect(phone.tab.locator("main")).to_contain_text(STEP.so)
 
 
