@@ -64,7 +64,7 @@ STEP = Step(
     ),
     unit="times",
     slider=Slider(
-        label="Privacy budget ε, of which the next dot has twice as much",
+        label="Privacy budget ε (the next dot has twice as much)",
         help="Moves the large dot. The curve stays.",
         stops=BUDGETS[:-1],
         start=0.5,
