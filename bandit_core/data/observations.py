@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandit_core.data.replay import Replay, replayed
+from bandit_core.data.replay import Replay, replayed_log
 from bandit_core.data.replay import table as replay_table
 from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
@@ -239,25 +239,6 @@ def _small_counts(counts: np.ndarray) -> np.ndarray:
     left = MAX_OBSERVED - int(whole.sum())
     whole[np.argsort(whole - exact, kind="stable")[:left]] += 1
     return whole
-
-
-def chances_of_being_best(options: Sequence[Option], draws: int = 20_000) -> np.ndarray:
-    """How likely each option has the largest true mean, given its observations; shape (options,).
-
-    Rates have a uniform prior; amounts are taken as normally distributed around the observed mean. Where an option
-    leaves its own error unknown (see `Option.interval`) nothing can be said: all NaN.
-    """
-    random = np.random.default_rng(0)
-    samples = np.empty((len(options), draws))
-    for place, option in enumerate(options):
-        if option.yes_or_no:
-            won = option.mean * option.count
-            samples[place] = random.beta(1 + won, 1 + option.count - won, draws)
-        elif option.interval is None:
-            return np.full(len(options), np.nan)
-        else:
-            samples[place] = random.normal(option.mean, option.sd / math.sqrt(option.count), draws)
-    return np.bincount(samples.argmax(axis=0), minlength=len(options)) / draws
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -496,27 +477,8 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
     return Observations(
         options, len(table.frame), layout, (*table.notes, *sorted(notes)), tuple(troubles), tuple(table.columns),
         pair or tuple(option.name for option in options), bool(pair), tuple(far),
-        () if chance is None else _replayed(table, chance, samples),
+        () if chance is None else replayed_log(table, chance, samples),
     )  # fmt: skip
-
-
-def _replayed(table: Sheet, column: str, samples: Sequence[_Sample]) -> tuple[Replay, ...]:
-    """The log replayed by the chances in a column.
-
-    Raises
-    ------
-    InputError
-        Where one of them is no chance above 0.
-    """
-    rows = np.concatenate([places for _, _, places in samples])
-    chances = table.numbers(column).values[rows]
-    wrong = rows[~((chances > 0) & (chances <= 1))]
-    if len(wrong):
-        value = table.cell(column, int(wrong[0]))
-        allowed = f"in row {table.row(int(wrong[0]))} the chance with which this option was shown: above 0, at most 1"
-        raise refusal(column_words(column), value, allowed)
-    chosen = np.repeat(np.arange(len(samples)), [len(places) for _, _, places in samples])
-    return replayed([name for name, _, _ in samples], chosen, np.concatenate([each[1] for each in samples]), chances)
 
 
 _Sample = tuple[str, np.ndarray, np.ndarray]  # an option, its rewards, and the places of their rows

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandit_core.data.tables import Sheet, column_words, refusal
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -76,3 +78,24 @@ def table(found: Sequence[Replay]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame([[getattr(each, name) for name in COLUMNS] for each in found], columns=list(COLUMNS))
+
+
+def replayed_log(
+    table: Sheet, column: str, samples: Sequence[tuple[str, np.ndarray, np.ndarray]]
+) -> tuple[Replay, ...]:
+    """The log replayed by the chances in a column; ``samples``: name, rewards and rows of each option.
+
+    Raises
+    ------
+    InputError
+        Where one of them is no chance above 0.
+    """
+    rows = np.concatenate([places for _, _, places in samples])
+    chances = table.numbers(column).values[rows]
+    wrong = rows[~((chances > 0) & (chances <= 1))]
+    if len(wrong):
+        value = table.cell(column, int(wrong[0]))
+        allowed = f"in row {table.row(int(wrong[0]))} the chance with which this option was shown: above 0, at most 1"
+        raise refusal(column_words(column), value, allowed)
+    chosen = np.repeat(np.arange(len(samples)), [len(places) for _, _, places in samples])
+    return replayed([name for name, _, _ in samples], chosen, np.concatenate([each[1] for each in samples]), chances)

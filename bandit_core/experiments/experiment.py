@@ -35,7 +35,6 @@ from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
 
 MAX_ARMS = 10_000
-MAX_ALTERNATIVES = 5  # that a refusal names
 MAX_LINES = 24
 MAX_SPEC_BYTES = 16 * 2**20  # of a text that is read as a spec; pages allow less
 GROUP_FIELD = "group"  # of a preset's file: where the gallery shows it; no part of the spec
@@ -444,7 +443,7 @@ def _coming_problems(experiment: Experiment) -> list[Issue]:
         alike = [policy.name for policy in able if (policy.privacy, policy.setting) in kinds]
         why = "; ".join(f"{name} {policies[name].cannot_wait}" for name in stuck)
         allowed = f"batch 1 and delay 0 with {', '.join(stuck)}: {why}"
-        allowed += f"; instead: {', '.join(alike[:MAX_ALTERNATIVES])}" if alike else ""
+        allowed += f"; instead: {', '.join(alike[:5])}" if alike else ""
         issues.append(Issue("feedback", f"batch {feedback.batch}, delay {feedback.delay}", allowed))
     lost = [line.policy for line in experiment.lines if experiment.visits > 1 and _delta_is_lost(line, experiment)]
     if lost:

@@ -198,3 +198,22 @@ def unknown_share(values: np.ndarray, trials: np.ndarray, draws: int) -> float:
     means = np.array([mine.mean() for mine in groups])
     between = max(0.0, float(means.var(ddof=1)) - within / float(np.mean([len(mine) for mine in groups])))
     return between / (between + within) if between + within > 0 else 0.0
+
+
+def chances_of_being_best(options: Sequence[Option], draws: int = 20_000) -> np.ndarray:
+    """How likely each option has the largest true mean, given its observations; shape (options,).
+
+    Rates have a uniform prior; amounts are taken as normally distributed around the observed mean. Where an option
+    leaves its own error unknown (see `Option.interval`) nothing can be said: all NaN.
+    """
+    random = np.random.default_rng(0)
+    samples = np.empty((len(options), draws))
+    for place, option in enumerate(options):
+        if option.yes_or_no:
+            won = option.mean * option.count
+            samples[place] = random.beta(1 + won, 1 + option.count - won, draws)
+        elif option.interval is None:
+            return np.full(len(options), np.nan)
+        else:
+            samples[place] = random.normal(option.mean, option.sd / math.sqrt(option.count), draws)
+    return np.bincount(samples.argmax(axis=0), minlength=len(options)) / draws

@@ -7,7 +7,7 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,6 @@ from bandit_core import InputError
 from bandit_core.data.observations import (
     Observations,
     Option,
-    chances_of_being_best,
     read_budgets,
     read_observations,
 )
@@ -29,17 +28,24 @@ from bandit_core.data.tables import MAX_BYTES, MAX_ROWS, Trouble, read_sheet
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
-from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import UNKNOWN, observed_arms, read_lifts
-from bandit_core.studies.draws import Options, observed_draws, replayed_arms, shares, typed_options
-from bandit_core.studies.price import EPSILONS, PriceQuestion, read_epsilons
+from bandit_core.studies.draws import (
+    Options,
+    chances_of_being_best,
+    observed_draws,
+    replayed_arms,
+    shares,
+    typed_options,
+)
+from bandit_core.studies.price import PriceQuestion, read_epsilons
 from bandit_core.studies.roll_out import TRIALS
 from bandit_core.studies.sales import sales
 from ui import epsilon_grid, real_world_budgets, uploads, words
 from ui.your_numbers import limits as reward_limits
 from ui.your_numbers.address import MAX_USERS, RANGES, first_value, key_of, number_at_first, remember, write_address
 from ui.your_numbers.limits import percent
+from ui.your_numbers.question import Asked, Setting
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
@@ -65,84 +71,6 @@ _OF_UPLOADS = (
     "own-budgets-read",
     *_FOUND,
 )
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit.
-
-    ``ranges`` and ``draws`` as in `PriceQuestion`.
-
-    ``observed`` are the uploaded rewards as they are; methods with privacy see them cut to ``limits``. ``amounts`` says
-    whether more than 0 and 1 is left of them then.
-    """
-
-    arms: tuple[Arm, ...]
-    names: tuple[str, ...]
-    low: float
-    high: float
-    observed: tuple[Option, ...] | None  # None where the numbers were typed
-    sure: str  # how sure one can be which option is best
-    unit: str = ""  # of typed means: "%" where they are rates
-    cut: str = ""  # which rewards the limits cut, and what that moves
-    limits: tuple[float, float] | None = None  # in the visitor's unit; None where they cut nothing
-    amounts: bool = False
-    misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
-    ranges: tuple[tuple[float, float], ...] = ()
-    draws: tuple[tuple[Arm, ...], ...] = ()
-
-    @property
-    def clip(self) -> tuple[float, float] | None:
-        """The limits in units of the arms."""
-        return None if self.limits is None else _shares(self.limits, self.low, self.high)
-
-    @property
-    def scale(self) -> float:
-        """What a reward of 1 in the simulation is worth."""
-        return self.high - self.low
-
-    @property
-    def means(self) -> np.ndarray:
-        """Mean reward of each option before any cut, in the visitor's unit."""
-        return np.array([self.low + self.scale * arm.expected for arm in self.arms])
-
-    def spans(self, worth: float = 1.0, unit: str = "") -> list[str]:
-        """Mean of each option in words, or its range; multiplied by ``worth``."""
-        ends = self.ranges or [(arm.expected, arm.expected) for arm in self.arms]
-        shown = [[words.number(worth * (self.low + self.scale * end)) + unit for end in pair] for pair in ends]
-        return [" to ".join(dict.fromkeys(pair)) for pair in shown]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How many users, how they come, what the reward is called, what privacy they want, and what tests may get wrong.
-
-    ``budgets`` are compared; ``slider`` is the budget of tests where users have budgets of their own. ``zone`` is in
-    percent of the first option.
-    """
-
-    users: int
-    unit: str
-    epsilon: float | Epsilon
-    weekly: int = 5000
-    visits: int = 1
-    batch: int = 1
-    delta: float = 0.05
-    power: float = 0.8
-    rule: Rule = "proved"
-    zone: float = 0.0
-    budgets: tuple[float, ...] = EPSILONS
-    slider: float = 2.0
-
-    @property
-    def tested(self) -> float:
-        """The budget of tests."""
-        return self.epsilon if isinstance(self.epsilon, float) else self.slider
-
-    @property
-    def budget(self) -> str:
-        """The budget in a few words, safe inside markdown."""
-        return f"ε = {self.epsilon:g}" if isinstance(self.epsilon, float) else "your users' own ε"
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -242,7 +170,7 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     asked = Asked(typed.arms, names, *worth, None, sure, unit, ranges=typed.ranges, draws=typed.draws)
     spans = zip(names, asked.spans(100 if unit else 1, unit), strict=True)
     compared = ", ".join(f"**{name}** {span}" for name, span in spans)
-    st.markdown(f"You compare {compared}. Best: {_best(asked)}. {sure}")
+    st.markdown(f"You compare {compared}. Best: {asked.best}. {sure}")
     return asked
 
 
@@ -278,19 +206,9 @@ def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit:
         draws=sold.options.draws,
     )  # fmt: skip
     compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans(), strict=True))
-    st.markdown(f"You compare, per user, {compared}. Best: {_best(asked)}.")
+    st.markdown(f"You compare, per user, {compared}. Best: {asked.best}.")
     reward_limits.fold(sold.amounts, (0.0, limit), False)
     return asked
-
-
-def _best(asked: Asked) -> str:
-    """Which option is best, and in what share of the draws, safe inside markdown."""
-    means = np.array([[arm.expected for arm in arms] for arms in asked.draws or (asked.arms,)])
-    shares_ = np.mean(means == means.max(axis=1, keepdims=True), axis=0)
-    if not asked.draws:
-        return f"**{' and '.join(np.array(asked.names)[shares_ == 1])}**"
-    first = int(np.argmax(shares_))
-    return f"**{asked.names[first]}**, in {percent(float(shares_[first]))} of the cases"
 
 
 def _parsed(upload: Any, name: str, read: Any, *how: Any) -> Any:
@@ -436,12 +354,6 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
         misled=reward_limits.misled_words(options, limits),
         draws=observed_draws(options, arms, high - low, seen.replay),
     )
-
-
-def _shares(limits: tuple[float, float], low: float, high: float) -> tuple[float, float]:
-    """Limits where ``low`` becomes 0 and ``high`` 1."""
-    first, last = ((limit - low) / (high - low) for limit in limits)
-    return first, last
 
 
 COLUMN_WAYS = {"found": "as found", "wide": "a column per option", "long": "two columns: option, reward"}

@@ -1,0 +1,109 @@
+"""What a visitor of Your numbers asks: the options, and the setting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bandit_core.data.observations import Option
+from bandit_core.policies.stopping import Rule
+from bandit_core.spec.budgets import Epsilon
+from bandit_core.spec.rewards import Arm
+from bandit_core.studies.price import EPSILONS
+from ui import words
+from ui.your_numbers.limits import percent
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit.
+
+    ``ranges`` and ``draws`` as in `PriceQuestion`.
+
+    ``observed`` are the uploaded rewards as they are; methods with privacy see them cut to ``limits``. ``amounts`` says
+    whether more than 0 and 1 is left of them then.
+    """
+
+    arms: tuple[Arm, ...]
+    names: tuple[str, ...]
+    low: float
+    high: float
+    observed: tuple[Option, ...] | None  # None where the numbers were typed
+    sure: str  # how sure one can be which option is best
+    unit: str = ""  # of typed means: "%" where they are rates
+    cut: str = ""  # which rewards the limits cut, and what that moves
+    limits: tuple[float, float] | None = None  # in the visitor's unit; None where they cut nothing
+    amounts: bool = False
+    misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
+    ranges: tuple[tuple[float, float], ...] = ()
+    draws: tuple[tuple[Arm, ...], ...] = ()
+
+    @property
+    def clip(self) -> tuple[float, float] | None:
+        """The limits in units of the arms."""
+        return None if self.limits is None else _shares(self.limits, self.low, self.high)
+
+    @property
+    def scale(self) -> float:
+        """What a reward of 1 in the simulation is worth."""
+        return self.high - self.low
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean reward of each option before any cut, in the visitor's unit."""
+        return np.array([self.low + self.scale * arm.expected for arm in self.arms])
+
+    def spans(self, worth: float = 1.0, unit: str = "") -> list[str]:
+        """Mean of each option in words, or its range; multiplied by ``worth``."""
+        ends = self.ranges or [(arm.expected, arm.expected) for arm in self.arms]
+        shown = [[words.number(worth * (self.low + self.scale * end)) + unit for end in pair] for pair in ends]
+        return [" to ".join(dict.fromkeys(pair)) for pair in shown]
+
+    @property
+    def best(self) -> str:
+        """Which option is best, and in what share of the draws, safe inside markdown."""
+        means = np.array([[arm.expected for arm in arms] for arms in self.draws or (self.arms,)])
+        shares = np.mean(means == means.max(axis=1, keepdims=True), axis=0)
+        if not self.draws:
+            return f"**{' and '.join(np.array(self.names)[shares == 1])}**"
+        first = int(np.argmax(shares))
+        return f"**{self.names[first]}**, in {percent(float(shares[first]))} of the cases"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How many users, how they come, what the reward is called, what privacy they want, and what tests may get wrong.
+
+    ``budgets`` are compared; ``slider`` is the budget of tests where users have budgets of their own. ``zone`` is in
+    percent of the first option.
+    """
+
+    users: int
+    unit: str
+    epsilon: float | Epsilon
+    weekly: int = 5000
+    visits: int = 1
+    batch: int = 1
+    delta: float = 0.05
+    power: float = 0.8
+    rule: Rule = "proved"
+    zone: float = 0.0
+    budgets: tuple[float, ...] = EPSILONS
+    slider: float = 2.0
+
+    @property
+    def tested(self) -> float:
+        """The budget of tests."""
+        return self.epsilon if isinstance(self.epsilon, float) else self.slider
+
+    @property
+    def budget(self) -> str:
+        """The budget in a few words, safe inside markdown."""
+        return f"ε = {self.epsilon:g}" if isinstance(self.epsilon, float) else "your users' own ε"
+
+
+def _shares(limits: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+    """Limits where ``low`` becomes 0 and ``high`` 1."""
+    first, last = ((limit - low) / (high - low) for limit in limits)
+    return first, last
