@@ -385,8 +385,9 @@ def test_a_log_with_dates_is_read_by_its_options_and_amounts(day):
 
 
 @pytest.mark.parametrize("more", ["", ",propensity"])
-def test_a_log_says_that_it_is_drawn_again_and_not_replayed(more):
+def test_a_log_says_that_it_is_drawn_again_unless_it_has_propensities(more):
     rows = "".join(f"{'ab'[number % 2]},{number % 3 % 2}{',0.5' if more else ''}\n" for number in range(40))
     log = read_observations(f"arm,reward{more}\n{rows}".encode())
-    assert observations.NOT_REPLAYED in log.notes and [option.count for option in log.options] == [20, 20]
+    assert (observations.NOT_REPLAYED in log.notes) == (not more) == (not log.replay)
+    assert [option.count for option in log.options] == [20, 20]
     assert observations.NOT_REPLAYED not in read_observations(b"a,b\n1,0\n0,1\n").notes
