@@ -36,6 +36,8 @@ def section(asked: Asked, chosen: Setting, private: bool) -> None:
     if asked.amounts:
         st.caption(
             "Tests count each amount as the smallest or the largest one, with the same mean: that takes longest."
+            + " The limits make the largest amount smaller, so a private test can seem quicker than an open one."
+            * (asked.limits is not None)
         )
     dark, key = theme.is_dark(), (question, chosen.budgets)
     drawn = shared.figure(
