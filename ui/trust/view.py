@@ -81,7 +81,7 @@ def verdict(result: Result) -> str:
         mine = result.lines[stand[line]]
         assert mine is not None
         low, high = mine.difference_interval(base, CLEARLY)
-        ratio = f"{words.number(float(mine.mean[-1] / base.mean[-1]), 2)} ×" if base.mean[-1] > 0 else "more"
+        ratio = f"{words.number(float(mine.mean[-1] / base.mean[-1]), 2)} times" if base.mean[-1] > 0 else "more"
         clear = low > 0 or high < 0
         message.append(f"{rung(line)} {f'**{ratio}**' if clear else '(too close to call)'}")
     for step in steps(result):
