@@ -49,7 +49,7 @@ def experiment_of(line: dict, arms: list[dict], horizon: int, trials: int = 1) -
 @pytest.fixture
 def jumping(monkeypatch):
     """Jump at every horizon."""
-    monkeypatch.setattr(index_family, "LONG", 1)
+    monkeypatch.setattr(index_family, "JUMP_USERS", 1)
 
 
 def played(line: dict, arms: list[dict], horizon: int, seed: int, trials: int = TRIALS):
@@ -86,7 +86,7 @@ CASES = [
 def test_the_law_is_that_of_the_step_kernels(monkeypatch, policy, arms, epsilon, horizon, params):
     line = line_of(policy, epsilon, **params)
     steps = played(line, arms, horizon, seed=1)
-    monkeypatch.setattr(index_family, "LONG", 1)
+    monkeypatch.setattr(index_family, "JUMP_USERS", 1)
     jumps = played(line, arms, horizon, seed=2)
     np.testing.assert_array_equal(jumps.pulls.sum(axis=1), horizon)
     assert (np.diff(jumps.regret, axis=1) >= -1e-9).all()
@@ -104,7 +104,7 @@ def test_the_law_is_that_of_the_step_kernels(monkeypatch, policy, arms, epsilon,
 )
 def test_the_comparison_notices_a_slightly_different_policy(monkeypatch, right, wrong):
     steps = played(wrong, APART, 50_000, seed=1)
-    monkeypatch.setattr(index_family, "LONG", 1)
+    monkeypatch.setattr(index_family, "JUMP_USERS", 1)
     assert least_p(played(right, APART, 50_000, seed=2), steps) < SIZE
 
 
@@ -180,7 +180,7 @@ def test_the_sampler_is_told_and_separates_stored_blocks(monkeypatch):
     store = Store(None, 2**24)
     before = simulate(experiment, store=store)
     [key] = keys_of(experiment)
-    monkeypatch.setattr(index_family, "LONG", 1)
+    monkeypatch.setattr(index_family, "JUMP_USERS", 1)
     after = simulate(experiment, store=store)
     assert keys_of(experiment) != [key]
     assert after.metadata["samplers"] == ["jump"]

@@ -136,10 +136,10 @@ print(json.dumps([known, sorted(name for name in papers.played() if reproduction
 def test_the_app_of_the_wheel_finds_its_pages_and_files(installed: Path, tmp_path: Path) -> None:
     code = """
 from streamlit.testing.v1 import AppTest
-from bandit_core import places
-assert not places.IS_CHECKOUT
+from bandit_core import paths
+assert not paths.IS_CHECKOUT
 for page in ("papers", "glossary"):  # neither simulates anything
-    screen = AppTest.from_file(str(places.ROOT / "app.py"), default_timeout=300)
+    screen = AppTest.from_file(str(paths.ROOT / "app.py"), default_timeout=300)
     screen.switch_page(f"pages/{page}.py").run()
     assert not screen.exception, screen.exception
     print(page, len(screen.title))
@@ -174,9 +174,9 @@ def test_the_wheel_says_which_version_it_is_and_what_it_needs(installed: Path, t
     code = """
 import json
 from importlib import metadata
-from bandit_core import places
+from bandit_core import paths
 told = metadata.metadata("private-bandit-lab")
-print(json.dumps([told["Version"], places.project_version(), told.get_all("Requires-Dist")]))
+print(json.dumps([told["Version"], paths.project_version(), told.get_all("Requires-Dist")]))
 """
     version, own, needed = json.loads(python(installed, tmp_path, code))
     assert version == own == PROJECT["version"]

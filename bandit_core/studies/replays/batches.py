@@ -197,7 +197,7 @@ class HeavyEpochs(Epochs):
 
 
 class Lazy(Batches):
-    """`kernels.release_schedules`: an arm's mean is released after so many of its pulls, the arm chosen every time."""
+    """`kernels.lazy_updates`: an arm's mean is released after so many of its pulls, the arm chosen every time."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -228,7 +228,7 @@ class Lazy(Batches):
 
 
 class LazyIndex(Lazy):
-    """`kernels.release_schedules.by_index`."""
+    """`kernels.lazy_updates.by_index`."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -13,7 +13,7 @@ from bandit_core.studies.replays.batches import OfRule
 
 
 class Ladder(OfRule):
-    """The rules of `policies.ladder_family`, whose batches are drawn when they are complete.
+    """The rules of `policies.elimination_by_trust`, whose batches are drawn when they are complete.
 
     What users of a secure sum send is uniform modulo m on its own, and no run draws it.
     """
