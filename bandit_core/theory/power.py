@@ -211,7 +211,7 @@ def assured_size(
     ``baselines`` and ``effects`` (cases,) are as in `sample_size`, and so is the rest; for one case so is the answer.
 
     >>> assured_size([0.04], [0.004]).users_per_option, assured_size([0.04, 0.04], [0.003, 0.005]).users_per_option
-    (39473, 42858)
+    (39473, 46802)
     """
     from scipy.optimize import brentq  # heavy imports
     from scipy.special import ndtr
