@@ -43,6 +43,6 @@ def test_the_tutorial_is_followed_to_the_letter(tmp_path: Path) -> None:
     assert "Noisy greedy" in (tmp_path / "final.tex").read_text(encoding="utf-8")
     rank = pd.read_csv(tmp_path / "rank.csv")
     mine = rank[rank["policy"] == "noisy-greedy"]
-    assert len(mine) >= 1 and (mine["score"] > 1).all() and rank["policy"].nunique() > 5
+    assert len(mine) >= 1 and (mine["factor"] > 1).all() and rank["policy"].nunique() > 5
     study = pd.read_csv(tmp_path / "study.csv")
     assert len(study[study["policy"] == "noisy-greedy"]) == 3 * 2 * 2 * 2
