@@ -137,10 +137,15 @@ def _checked_options(options: int) -> None:
         raise InputError([Issue("options", options, f"a whole number from 2 to {MAX_OPTIONS}")])
 
 
+def _spread(baseline: Any, effect: Any, privacy: Privacy, epsilon: float | None) -> tuple[Any, float]:
+    """What (*) divides by n and by n squared: both variances of one user, and the noise of a curator."""
+    noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
+    return variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon), noise
+
+
 def _needed(baseline: Any, effect: Any, factor: float, privacy: Privacy, epsilon: float | None) -> Any:
     """The n of (*), not rounded; ``factor`` is the square of the sum of quantiles. Numbers or arrays."""
-    spread = variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon)
-    noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
+    spread, noise = _spread(baseline, effect, privacy, epsilon)
     half = factor * spread / (2 * effect**2)
     return half + np.sqrt(half**2 + factor * noise / effect**2)
 
@@ -223,8 +228,7 @@ def assured_size(
     low, gap, critical = np.array(baselines), np.array(effects), critical_value(alpha, options)
 
     def needed(trust: Privacy) -> float:
-        spread = variance(low, trust, epsilon) + variance(low + gap, trust, epsilon)
-        noise = 4 / epsilon**2 if trust == "central" and epsilon is not None else 0.0
+        spread, noise = _spread(low, gap, trust, epsilon)
 
         def beyond(log_users: float) -> float:
             users = math.exp(log_users)
@@ -288,8 +292,7 @@ def achieved_power(
         {"baseline": baseline, "effect": effect, "alpha": alpha, "power": 1.0 - 1e-12, "epsilon": epsilon}, privacy
     )
     _checked_options(options)
-    spread = variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon)
-    noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
+    spread, noise = _spread(baseline, effect, privacy, epsilon)
     error = math.sqrt(spread / users_per_option + noise / users_per_option**2)
     return float(ndtr(effect / error - critical_value(alpha, options)))
 
