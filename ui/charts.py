@@ -56,6 +56,7 @@ def _template(dark: bool) -> go.layout.Template:
         "gridcolor": grid,
         "linecolor": grid,
         "tickfont": {"color": ink},
+        "ticklabeloverflow": "allow",  # there is room for them; looking whether there is takes a browser long
         "ticks": "",
         "exponentformat": "none",
         "title": {"font": {"color": ink, "size": SIZE}, "standoff": 15},
@@ -105,11 +106,11 @@ def _shown(values: np.ndarray, log: bool) -> np.ndarray:
 
 def marked(privacy: Privacy, colour: str, points: int) -> dict[str, Any]:
     """Line and markers of a policy's curve: now and then the sign of its trust model, for eyes that see no hue."""
-    sizes = np.where(np.arange(points) % 40 == 20, 8, 0)
+    few = max(3, points // 40)
     return {
         "mode": "lines+markers",
         "line": {"width": 2.5, "color": colour},
-        "marker": {"symbol": theme.MARKERS[privacy], "size": sizes, "color": colour},
+        "marker": {"symbol": theme.MARKERS[privacy], "size": 8, "maxdisplayed": few, "color": colour},
     }
 
 

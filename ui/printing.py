@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import math
 import re
 import threading
 import warnings
@@ -126,6 +127,7 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
             dotted = "markers" in trace.mode
             stated = trace.marker.size if trace.marker.size is not None else 6  # what Plotly draws
             sizes = np.broadcast_to(np.asarray(stated if dotted else 0, float), len(x))
+            step = math.ceil(len(x) / (trace.marker.maxdisplayed or len(x)))
             axes.plot(
                 x, y,
                 label=name or f"_{place}",
@@ -135,7 +137,7 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
                 linestyle=_DASHES.get(line.dash, "solid"),
                 marker=_MARKERS.get(trace.marker.symbol, "o") if dotted else None,
                 markersize=max(8, float(sizes.max(initial=0))) * unit,
-                markevery=np.flatnonzero(sizes).tolist(),
+                markevery=np.flatnonzero(sizes)[step // 2 :: step].tolist(),
                 drawstyle="steps-post" if line.shape == "hv" else "default",
                 zorder=2 + (line.width or 5) / 10,
             )  # fmt: skip
