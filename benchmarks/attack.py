@@ -33,7 +33,9 @@ from urllib.request import urlopen
 import numpy as np
 
 from benchmarks.measuring import machine, print_table
-from benchmarks.visitors import ROOT, Server, Visitor, opened, put_file, running_server, visiting
+from benchmarks.visitors import ROOT, Server, Visitor, opened, phone_asks, put_file, running_server, visiting
+from ui.learn.classroom import LENGTH, LETTERS, Classroom
+from ui.learn.course import LESSONS
 
 LIMITS = {
     "LAB_JOBS": "2", "LAB_MAX_STEPS": "2e10", "LAB_MAX_SECONDS": "900", "LAB_MAX_RESULT_MB": "128", "LAB_MAX_RUNS": "2",
@@ -94,6 +96,10 @@ EXPECTED = {  # what every try of an attack reaches: a pattern of what the page 
     "JSON with 60,000 bad fields": "no valid settings",
     "TOML with a deep key": "no valid settings",
     "30 files of 20 MB in one tab": "^[012] kept, (28|29|30) refused$",  # those of closed tabs count for a while
+    "800 phones that wait for a class": "^800 of 800: nothing new$",
+    "1,000 wrong codes of classes": "^1000 of 1000: no class$",
+    "10,000 guesses of one phone": "^1 guess counted$",
+    "40 guesses of 20 MB": "^40 of 40: too large$",
     "24 files of 20 MB in 8 tabs": r"^\d+ kept, (1[4-9]|2\d) refused$",
 }
 LONG_RUN = ("explore", "arms=beta(2,1)x2&lines=kl-ucb&T=1e9&n=15")
@@ -203,6 +209,50 @@ async def many_files(server: Server, tabs: int, files: int) -> str:
     return f"{kept} kept, {refused} refused"
 
 
+async def phones(count: int, at_once: int, one: Callable[[int], Coroutine[Any, Any, bool]], wanted: str) -> str:
+    """So many requests as phones send them, some at once; how many got the answer that is ``wanted``."""
+    places = asyncio.Semaphore(at_once)
+
+    async def ask(number: int) -> bool:
+        async with places:
+            return await one(number)
+
+    right = sum(await asyncio.gather(*(ask(number) for number in range(count))))
+    return f"{right} of {count}: {wanted}"
+
+
+async def waits(server: Server) -> bool:
+    """A phone waits for a class that is not there."""
+    return (await phone_asks(server, "class=AAAAAA&since=closed"))[0] == 204
+
+
+async def wrong_code(server: Server, seed: int, number: int) -> bool:
+    """A phone tries a code."""
+    code = "".join(random.Random(f"{seed} {number}").choices(LETTERS, k=LENGTH))
+    status, page = await phone_asks(server, f"class={code}", accept="text/html")
+    return status == 200 and "There is no class" in page
+
+
+async def too_large(server: Server) -> bool:
+    """A phone sends a guess of 20 MB."""
+    return (await phone_asks(server, "class=AAAAAA", b"value=" + b"1" * MAX_BYTES))[0] == 413
+
+
+async def one_guesses(server: Server) -> str:
+    """One phone sends 10,000 guesses; how many the class has."""
+    room, step = Classroom(lambda: server.folder), LESSONS[0].name
+    code, key = room.open(step)
+    form = f"phone={'0' * 16}&step={step}&value=1".encode()
+
+    async def guesses(number: int) -> bool:
+        return (await phone_asks(server, f"class={code}", form))[0] == 200
+
+    await phones(10_000, 50, guesses, "answered")
+    counted = len(room.guesses(code, step))
+    room.close(code, key)
+    return f"{counted} guess counted"
+
+
 def bytes_uploaded(server: Server) -> int:
     """Bytes of uploads in memory, as Streamlit counts them."""
     with urlopen(f"http://127.0.0.1:{server.port}/_stcore/metrics", timeout=60) as answer:
@@ -232,6 +282,14 @@ def scenes() -> dict[str, Attack]:
         found[name] = lambda server, _seed, content=content: table(server, content())
     for name, (form, text) in SPECS.items():
         found[name] = lambda server, _seed, form=form, text=text: spec(server, text().encode(), form)
+    found["800 phones that wait for a class"] = lambda server, _seed: phones(
+        800, 800, lambda _number: waits(server), "nothing new"
+    )
+    found["1,000 wrong codes of classes"] = lambda server, seed: phones(
+        1000, 50, lambda number: wrong_code(server, seed, number), "no class"
+    )
+    found["10,000 guesses of one phone"] = lambda server, _seed: one_guesses(server)
+    found["40 guesses of 20 MB"] = lambda server, _seed: phones(40, 8, lambda _number: too_large(server), "too large")
     found["30 files of 20 MB in one tab"] = lambda server, _seed: many_files(server, 1, 30)
     found["24 files of 20 MB in 8 tabs"] = lambda server, _seed: many_files(server, 8, 3)  # last: no one else can then
     return found

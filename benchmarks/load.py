@@ -14,7 +14,7 @@ Then 400 tabs of page Learn are open at once, on a server of its own that starts
 of shells and units. ``python -m benchmarks.load --tabs 400`` does only that.
 
 ``python -m benchmarks.load --phones 100`` lets so many phones join a class at once. Each guesses, and the teacher
-reveals: no guess may be lost.
+reveals: no guess may be lost. ``--classes 100 --phones 10`` does so with a hundred classes of ten phones each.
 
 ``python -m benchmarks.load --soak 30`` lets visitors come, do random things and go for that many minutes, and prints
 memory and disk as they go; the caches are kept small, so that their limits are reached. It ends with exit code 1 if
@@ -45,8 +45,9 @@ from bandit_core import simulate
 from bandit_core.experiments import links
 from bandit_core.simulation.store import Store
 from benchmarks.measuring import machine, print_table
-from benchmarks.visitors import Server, Visitor, curves_of, opened, running_server, visiting
+from benchmarks.visitors import Server, Visitor, curves_of, opened, phone_asks, running_server, visiting
 from ui import charts
+from ui.learn.classroom import Classroom
 from ui.learn.course import LESSONS
 
 Check = Callable[[], bool]
@@ -58,6 +59,7 @@ GROWTH_MB, WARM = 40, 600
 MANY_TABS = 400
 STEP = LESSONS[0]  # which the class guesses at
 GUESSING = 20.0  # seconds within which the phones of a class guess
+PHONES = 10  # of each class, where there are many
 ALONE = 50  # guesses of one phone before the others come
 MAX_LOG = 10_000  # bytes that a server may write while many tabs are open
 USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless someone says otherwise
@@ -261,17 +263,11 @@ async def _timed(visitor: Visitor, label: str | None = None) -> float:
 
 
 async def _request(server: Server, query: str, form: dict[str, str] | None = None, accept: str = "*/*") -> str:
-    """What the server answers to a phone; each request has a connection of its own."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    body = "" if form is None else urlencode(form)
-    head = f"{'GET' if form is None else 'POST'} /learn?{query} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
-    head += f"Accept: {accept}\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
-    writer.write(f"{head}{body}".encode())
-    answer = (await reader.read()).decode()
-    writer.close()
-    if not re.match("HTTP/1.1 20[04]", answer):
-        raise RuntimeError(answer[:500])
-    return answer.partition("\r\n\r\n")[2]
+    """The page that a phone gets, or nothing where nothing is new."""
+    status, answer = await phone_asks(server, query, None if form is None else urlencode(form).encode(), accept)
+    if status not in (200, 204):
+        raise RuntimeError(f"{status}: {answer[:500]}")
+    return answer
 
 
 @dataclass
@@ -359,6 +355,35 @@ async def school_class(server: Server, phones: int) -> bool:
     return counted == str(phones) and bars == [len(range(first, phones, 3)) for first in range(3)]
 
 
+async def many_classes(server: Server, classes: int, phones: int) -> bool:
+    """Print the table of many classes at once, led from another process; whether all guesses were counted."""
+    times: dict[str, list[float]] = defaultdict(list)
+    room = Classroom(lambda: server.folder)  # processes of a server share this file
+    opened_by = dict(room.open(STEP.name) for _ in range(classes))
+    going = [
+        asyncio.create_task(_plays(Phone(server, code, times), number % 3))
+        for code in opened_by
+        for number in range(phones)
+    ]
+    while len(times["guess"]) < classes * phones:
+        await asyncio.sleep(0.5)
+        for each in going:
+            if each.done():
+                each.result()  # raises what went wrong
+    wanted = tuple(sorted(float(number % 3) for number in range(phones)))
+    right = sum(room.guesses(code, STEP.name) == wanted for code in opened_by)
+    revealed_at = time.perf_counter()
+    for code, key in opened_by.items():
+        room.reveal(code, key, STEP.name)
+    times["answer on the phones"] = [at - revealed_at for at in await asyncio.gather(*going)]
+    print_table(["scene", "median, s", "p95, s"], [[name, *spread(found)] for name, found in times.items()])
+    print(
+        f"{right} of {classes} classes have the guesses of their {phones} phones and no others; load of the machine "
+        f"{os.getloadavg()[0]:.1f}; {server.megabytes('VmHWM'):.0f} MiB at the highest"
+    )
+    return right == classes
+
+
 async def wander(server: Server, seed: int, until: float, counts: dict[str, int]) -> None:
     """Come, do random things, and go, again and again."""
     chance = random.Random(seed)
@@ -428,11 +453,15 @@ def main() -> int:
     )
     parser.add_argument("--tabs", type=int, metavar="N", help="so many tabs of page Learn instead of the load test")
     parser.add_argument("--phones", type=int, metavar="N", help="a class of so many phones instead of the load test")
+    parser.add_argument("--classes", type=int, metavar="N", help="so many classes at once, each with so many phones")
     options = parser.parse_args()
     print(machine(), end="\n\n")
     limits = {"LAB_JOBS": "2", "LAB_MAX_RUNS": "4"}
     if options.soak:
         return 0 if played(lambda server: soak(server, options.soak), **limits, LAB_CACHE_MB="16") else 1
+    if options.classes:
+        phones = options.phones or PHONES
+        return 0 if played(lambda server: many_classes(server, options.classes, phones), **limits) else 1
     if options.phones:
         return 0 if played(lambda server: school_class(server, options.phones), **limits) else 1
     good = options.tabs is not None or played(load, **limits)

@@ -111,6 +111,21 @@ def running_server(
             process.wait()
 
 
+async def phone_asks(server: Server, query: str, body: bytes | None = None, accept: str = "*/*") -> tuple[int, str]:
+    """Status and text that the server answers to a phone of a class; each request has a connection of its own."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    head = f"{'GET' if body is None else 'POST'} /learn?{query} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
+    head += f"Accept: {accept}\r\nConnection: close\r\nContent-Length: {len(body or b'')}\r\n\r\n"
+    writer.write(head.encode() + (body or b""))
+    answer = b""
+    with contextlib.suppress(ConnectionError):  # a body that is refused is not read to its end
+        while part := await reader.read(65_536):
+            answer += part
+    writer.close()
+    start, _, text = answer.decode().partition("\r\n\r\n")
+    return int(start.split()[1]), text
+
+
 _FRAGMENT = ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY
 
 

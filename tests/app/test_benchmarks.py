@@ -15,9 +15,9 @@ from benchmarks import attack, load
 
 HELPERS = {"__init__", "measuring", "visitors", "peer_workers"}
 SMALL = {  # arguments with which each is played here, in seconds on a quiet machine
-    "attack": [["--small", "800 equal headings", "30 files of 20 MB in one tab"]],
+    "attack": [["--small", "800 equal headings", "30 files of 20 MB in one tab", "40 guesses of 20 MB"]],
     "bench_registry": [["ucb", "linucb"]],
-    "load": [["--tabs", "3"], ["--phones", "3"]],
+    "load": [["--tabs", "3"], ["--phones", "3"], ["--classes", "2", "--phones", "3"]],
 }
 HELP = {  # they play for minutes, or write what ships: only their arguments are read
     "bench_pages", "benchmark_check", "best_by_trust", "coverage", "frozen", "processes", "stopping_check",
