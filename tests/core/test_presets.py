@@ -143,5 +143,9 @@ def test_presets_of_later_papers_have_the_settings_that_are_known():
     assert lazy == [0.1, 0.25, 0.5, 1, 500]
     np.testing.assert_allclose(load_preset("sajed-1").means, [0.75, 0.625, 0.5, 0.375, 0.25])
     assert {line.policy for line in load_preset("zheng-1").lines} == {"linucb", "ldp-linucb"}
+    for letter, epsilon in (("a", 0.2), ("b", 1.0), ("c", 10.0)):
+        features = load_preset(f"chowdhury-zhou-1{letter}")
+        assert (features.contexts.dimension, features.contexts.arms, features.horizon) == (5, 100, 20_000)
+        assert {line.epsilon.fixed for line in features.lines if line.epsilon} == {epsilon}
     groups = {preset.name: preset.group for preset in presets()}
     assert all(groups[name] != "Lessons" for name in ("gajane-1", "hu-1", "sajed-1", "zheng-1"))

@@ -147,7 +147,7 @@ def test_nearly_everything_is_played_again(shipped, played_again):
     lines = {(name, number) for name in NAMES for number in range(len(shipped[name].lines))}
     left = lines - {(file.name, number) for file, number, _, _ in played_again}
     # These know the horizon and cost every pull of it, or invert large matrices.
-    expensive = {"ldp-linucb", "ldp-gloc", "dp-robust-ucb", "private-ucb", "ldp-ols"}
+    expensive = {"ldp-linucb", "ldp-gloc", "dp-robust-ucb", "private-ucb", "ldp-ols", "jdp-linucb", "dist-linucb"}
     assert {shipped[name].experiment.lines[number].policy for name, number in left} <= expensive
     assert {file.name for file, *_ in played_again} >= set(NAMES) & set(preset_names())
 
