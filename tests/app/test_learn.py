@@ -26,7 +26,7 @@ from bandit_core.studies.tradeoff import blind_regret
 from ui import runner, state, words
 from ui.learn import coin, noises, outlier, own_noise, population, price, promise, quiz, toss, view, whom, wild
 from ui.learn.course import EXTRAS, PARTS, STEPS
-from ui.learn.step import Choice, Message, Number, Step
+from ui.learn.step import Choice, Message, Number, Scale, Step
 
 SEEDS = (1, 2, 3, 4, 5)
 EVERY = pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
@@ -474,6 +474,14 @@ def test_a_guess_fits_the_range_that_holds_the_number(step: Step) -> None:
                     assert step.guess.fits(place, number)
             else:
                 assert step.guess.fits(number.value, number) and not step.guess.fits(number.value + 30, number)
+
+
+def test_a_guess_far_outside_the_error_that_is_shown_is_not_right() -> None:
+    """The 95% interval of a skewed number may reach further than the ± beside it: 2.5 ± 0.2 is not below 1.5."""
+    guess, number = Choice((("below 1.5", -math.inf, 1.5), ("above", 1.5, math.inf))), Number(2.5, 0.2, (0.7, 2.9))
+    assert [guess.fits(place, number) for place in guess.values()] == [False, True]
+    scale = Scale(low=0, high=10, start=5, unit="", near=0.5)
+    assert [value for value in scale.values() if scale.fits(value, number)] == [2, 3]
 
 
 def test_no_guess_is_right_at_every_position() -> None:

@@ -34,14 +34,19 @@ class Number:
         return with_error(self.value, self.error)
 
     @property
+    def room(self) -> float:
+        """Some standard errors, as they are shown; the ``ends`` of skewed numbers may be far wider."""
+        return ROOM * self.error
+
+    @property
     def low(self) -> float:
         """Lower end of its interval; minus infinity where its error is unknown."""
-        return self.value - ROOM * self.error if self.ends is None else self.ends[0]
+        return self.value - self.room if self.ends is None else self.ends[0]
 
     @property
     def high(self) -> float:
         """Upper end of its interval; infinity where its error is unknown."""
-        return self.value + ROOM * self.error if self.ends is None else self.ends[1]
+        return self.value + self.room if self.ends is None else self.ends[1]
 
     @property
     def verdict(self) -> Verdict:
@@ -77,9 +82,9 @@ class Choice:
         return self.options[int(guess)][0]
 
     def fits(self, guess: float, measured: Number) -> bool:
-        """Whether the option holds the number, or one within its interval."""
+        """Whether the option holds the number, give or take the error that is shown with it."""
         _, low, high = self.options[int(guess)]
-        return low <= measured.high and measured.low < high
+        return low <= measured.value + measured.room and measured.value - measured.room < high
 
 
 @dataclass(frozen=True)
@@ -101,8 +106,8 @@ class Scale:
         return with_unit(f"{guess:g}", self.unit)
 
     def fits(self, guess: float, measured: Number) -> bool:
-        """Whether it is near the number, or one within its interval."""
-        return measured.low - self.near <= guess <= measured.high + self.near
+        """Whether it is near the number, give or take the error that is shown with it."""
+        return abs(guess - measured.value) <= self.near + measured.room
 
 
 def with_unit(number: object, unit: str) -> str:

@@ -68,7 +68,9 @@ def _progress(place: str) -> None:
     """How far one is, and the way on."""
     number = WAY.index(place) + 1 if place in WAY else len(WAY)
     left = max(1, round(MINUTES * (len(STEPS) + 1 - number) / len(STEPS)))
-    message = f"Step {number} of {len(STEPS)} · about {left} minutes to go" if number <= len(STEPS) else "The end"
+    message = f"Step {number} of {len(STEPS)} · about {left} minutes to go"
+    if number > len(STEPS):
+        message = "The end" if place == END else "After the course"
     line, way = st.columns([3, 2], vertical_alignment="bottom")
     line.progress(min(1.0, number / len(STEPS)), message)
     with way:
