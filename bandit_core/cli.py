@@ -43,7 +43,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _document(spec: str) -> Any:
-    """What SPEC names: an experiment, or a document that nobody has checked yet."""
+    """What SPEC names: an experiment, or a document that no one has checked yet."""
     from bandit_core.experiments.arguments import document_of
     from bandit_core.experiments.experiment import MAX_SPEC_BYTES, parse_document
 

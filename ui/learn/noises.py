@@ -59,7 +59,7 @@ def _draw(counts: Counts, at: float, dark: bool, height: int, epsilon: float = 1
         errors = [_scaled(each, epsilon) for each in numbers]
         pictures.dots(figure, STOPS, errors, name, pictures.colour(policy, dark), at, symbol=symbol)
     pictures.plain(figure, dark, height)
-    figure.update_xaxes(title="people who answer", type="log", dtick=1, exponentformat="B")
+    figure.update_xaxes(title="people who answer", type="log", dtick=1)
     figure.update_yaxes(title="typical error (people)", type="log", tickvals=[0.1, 1, 10, 100], range=[-1, 2.8])
     return figure
 

@@ -71,7 +71,7 @@ def _draw(found: Tips, at: float, dark: bool, height: int) -> go.Figure:
             hovertemplate="%{y:,.3~g}",
         )
     pictures.plain(figure, dark, height)
-    figure.update_xaxes(title="tips, the largest first", type="log", dtick=1, range=[-0.1, 3.05], exponentformat="B")
+    figure.update_xaxes(title="tips, the largest first", type="log", dtick=1, range=[-0.1, 3.05])
     figure.update_yaxes(title="size", type="log", tickvals=[0.1, 1, 10, 100, 1000], range=[-1.3, 3.5])
     return figure
 

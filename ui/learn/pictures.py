@@ -34,6 +34,8 @@ def plain(figure: go.Figure, dark: bool, height: int) -> go.Figure:
     """The look of all charts, with the legend's room below."""
     charts.style(figure, height, dark)
     figure.update_layout(hovermode="closest")
+    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+        axis.tickformat = charts.NUMBERS
     return figure
 
 

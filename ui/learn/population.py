@@ -51,7 +51,7 @@ def _draw(crowd: Crowd, at: float, dark: bool, height: int) -> go.Figure:
     ):
         pictures.dots(figure, STOPS, numbers, name, pictures.colour(policy, dark), at, symbol=symbol)
     pictures.plain(figure, dark, height)
-    figure.update_xaxes(title="users who answered", type="log", dtick=1, exponentformat="B")
+    figure.update_xaxes(title="users who answered", type="log", dtick=1)
     figure.update_yaxes(
         title="typical error (points)", type="log", tickvals=[0.5, 1, 2, 5, 10, 20, 50], range=[-0.5, 1.75]
     )

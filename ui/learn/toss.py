@@ -83,7 +83,7 @@ def draw(found: Bits, at: float, dark: bool, height: int) -> go.Figure:
             line={"color": theme.ink(dark), "width": 2, "dash": "dash"},
         )  # fmt: skip
     pictures.plain(figure, dark, height)
-    figure.update_xaxes(title="phones that sent a bit", type="log", dtick=1, exponentformat="B", range=[0, 3])
+    figure.update_xaxes(title="phones that sent a bit", type="log", dtick=1, range=[0, 3])
     figure.update_yaxes(title="estimated share of yes (%)", tickvals=[0, 25, 50, 75, 100], range=[-50, 150])
     return figure
 

@@ -34,7 +34,7 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
     for place, level in enumerate(LEVELS):
         number = lost(result, place)
         figure.add_bar(
-            x=[f"ε < {level:g}" if place else "nobody"],
+            x=[f"ε < {level:g}" if place else "no one"],
             y=[number.value],
             name=f"ignoring {_words(level)}",
             marker={"color": shade, "opacity": 1.0 if level == at else 0.45},

@@ -50,7 +50,7 @@ function leaves(run, i, felt, sent) {
   if (!run.believed) return ["–", "left out here"];
   if (Number.isNaN(sent)) {
     if (run.undrawn) return ["–", "left out here"];
-    return ["nothing", run.budgets ? "too small an ε" : "nobody asks any more"];
+    return ["nothing", run.budgets ? "too small an ε" : "no one asks any more"];
   }
   if (run.privacy === "central") return [number(sent), "the reward, to the curator"];
   if (run.privacy === "none") return [number(sent), "the reward as it is"];

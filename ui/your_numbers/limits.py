@@ -46,7 +46,7 @@ def cut_words(options: Sequence[Option], limits: tuple[float, float], typed: boo
 
 
 def fold(options: Sequence[Option], limits: tuple[float, float], own: bool) -> None:
-    """What the limits cut, in words and drawn; whether the options are somebody's ``own`` file, or typed."""
+    """What the limits cut, in words and drawn; whether the options are someone's ``own`` file, or typed."""
     if cut := cut_words(options, limits, not own):
         st.caption(words.plain(cut))
     with st.expander("Picture of the amounts and their limits"):
