@@ -6,7 +6,8 @@ lab refuses runs that are too long (`bandit_core.simulation.costs.trial_seconds`
 batch at once need less than the bare loop.
 
 Without a policy's name it also times, end to end, what Home plays when its slider moves. ``--rules`` times something
-else: policies whose rule (`bandit_core.kernels.play`) has an accelerator, by both, in the sizes of `SIZES`.
+else: policies with an accelerator, with it and without, in the sizes of `SIZES`: another loop than that of all rules
+(`bandit_core.kernels.play`), or sums of batches that are drawn at once.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from numba import njit
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import next_uniform, streams
-from bandit_core.model import Policy, Signal, run_kernel
+from bandit_core.model import KernelCall, Policy, RunSetup, Signal, run_kernel
 from bandit_core.policies import registry
 from bandit_core.simulation.costs import trial_seconds
 from bandit_core.simulation.prepared import prepared_lines
@@ -126,19 +127,30 @@ def row_of(policy: Policy) -> list[Any]:
     return [policy.name, kinds[0], *(cell for column in columns for cell in column)]
 
 
+def accelerated(policy: Policy, setup: RunSetup) -> tuple[str, KernelCall, KernelCall] | None:
+    """The accelerator's name, the call without it and the call with it; None where there is none."""
+    fast = policy.prepare(setup)
+    if len(fast.arguments) > 1 and fast.arguments[1] is True:
+        rewards, _, *rest = fast.arguments
+        return "sums of batches", replace(fast, arguments=(rewards, False, *rest)), fast
+    late = policy.prepare(replace(setup, feedback=Feedback(delay=1)))
+    if late.rule is None or fast.kernel is late.rule.at_once:
+        return None
+    return fast.kernel.__name__, replace(late, kernel=late.rule.at_once), fast
+
+
 def gains(policy: Policy) -> Iterator[list[Any]]:
-    """A row for each size: nanoseconds a pull of the rule in the plain loop, of the accelerator, and their ratio."""
+    """A row for each size: nanoseconds a pull without the accelerator and with it, and their ratio."""
     for arms, horizon, trials in SIZES:
         setup, times = experiment_of(policy, horizon, arms)[1].setups[0], checkpoints(horizon)
-        late = policy.prepare(replace(setup, feedback=Feedback(delay=1)))
-        fast = policy.prepare(setup)
-        if late.rule is None or fast.kernel is late.rule.at_once:
+        found = accelerated(policy, setup)
+        if found is None:
             return
-        plain, rows = replace(late, kernel=late.rule.at_once), streams(0, 0, trials)
-        steps = 1e-9 * horizon * trials
-        works = [(partial(run_kernel, call, rows, times, Signal()), steps) for call in (plain, fast)]
+        name, *calls = found
+        rows, steps = streams(0, 0, trials), 1e-9 * horizon * trials
+        works = [(partial(run_kernel, call, rows, times, Signal()), steps) for call in calls]
         slow, quick = fastest(works, REPEATS)
-        yield [policy.name, fast.kernel.__name__, arms, f"{horizon:,}", slow, quick, slow / quick]
+        yield [policy.name, name, arms, f"{horizon:,}", slow, quick, slow / quick]
 
 
 def home() -> None:

@@ -210,7 +210,10 @@ def explanation(result: Result) -> None:
     """How the picture is computed: plain words, pseudo-code, sources."""
     experiment = result.experiment
     best = "playing the best arm" if experiment.contexts is None else "playing the arm that is best for each user"
-    with st.expander("How is this computed?"):
+    fold = st.expander("How is this computed?", key="explanation", on_change="rerun")
+    if not fold.open:  # a browser fetches 1.5 MB to show pseudo-code
+        return
+    with fold:
         st.markdown(
             "Users arrive one after the other. For each user the policy picks an arm, the arm pays a reward, and the "
             "policy learns from what the privacy mechanism shows it. **Regret** is the loss compared with always "
