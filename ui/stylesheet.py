@@ -88,6 +88,7 @@ html:has(.st-key-project){font-size:clamp(12px,min(1.35vw,2.4vh),30px)!important
 .st-key-project h1{font-size:1.7rem!important;padding:0}
 [data-testid=stMainBlockContainer]:has(.st-key-project){padding-bottom:0!important}
 .st-key-project-picture{height:56vh!important;flex:none!important}
+html:has(.st-key-project) :is(.js-plotly-plot,#js-plotly-tester) text{font-size:max(18px,1rem)!important}
 .st-key-project [data-testid=stSlider] div:has(>div>input[type=range]){width:1.8rem;height:1.8rem}
 .st-key-project [data-testid=stSlider] label{margin-bottom:.9rem}
 [data-testid=stApp]:has(.st-key-project) [data-testid=stHeader]{display:none}
