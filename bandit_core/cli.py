@@ -86,7 +86,7 @@ def _jobs(text: str | None) -> int | None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    picture = frames.check(options.out, pictures=not options.compare)
+    frames.check(options.out, () if options.compare else frames.PICTURES)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
     from bandit_core.simulation.engine import Simulation
@@ -96,17 +96,14 @@ def _run(options: argparse.Namespace) -> int:
         return INTERRUPTED
     if options.compare:
         frames.write(result.comparisons, options.out)
-    elif picture:
-        result.save(options.out)
     else:  # of two hundred checkpoints a table to read has the last one
-        curves = result.curves.copy()
-        curves.attrs["made"] = result.metadata  # Parquet keeps it
-        frames.write(curves, options.out, {".tex": result.to_latex, ".md": result.to_markdown})
+        table = result.final if options.out is None and sys.stdout.isatty() else result.curves
+        frames.write(table, options.out, {".tex": result.to_latex, ".md": result.to_markdown}, result.save)
     return DONE
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    picture = frames.check(options.out, pictures=True)
+    frames.check(options.out, frames.PICTURES)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
     from bandit_core.studies.sweep import Sweep
@@ -121,15 +118,12 @@ def _sweep(options: argparse.Namespace) -> int:
     result = finished(Sweep(experiment, epsilons, second), jobs)
     if result is None:
         return INTERRUPTED
-    if picture:
-        result.save(options.out)
-    else:
-        frames.write(result.curves, options.out)
+    frames.write(result.curves, options.out, picture=result.save)
     return DONE
 
 
 def _compare(options: argparse.Namespace) -> int:
-    picture = frames.check(options.out, pictures=True)
+    frames.check(options.out, () if options.tests else frames.PICTURES)
     from bandit_core.studies.compared import Comparison, names_of
 
     experiments = [_experiment(argparse.Namespace(spec=spec)) for spec in options.specs]
@@ -138,22 +132,28 @@ def _compare(options: argparse.Namespace) -> int:
         return INTERRUPTED
     for field, values in found.differences.iterrows():
         print(f"{field}:", *(f"  {name}: {value}" for name, value in values.items()), sep="\n", file=sys.stderr)
-    if picture:
-        found.save(options.out)
-    else:
-        frames.write(found.tests if options.tests else found.final, options.out)
+    frames.write(found.tests if options.tests else found.final, options.out, picture=found.save)
     return DONE
 
 
 def _study(options: argparse.Namespace) -> int:
-    frames.check(options.out)
+    frames.check(options.out, () if options.compare else frames.PICTURES)
     jobs = _jobs(options.jobs)
-    from bandit_core.studies.study import StudyRun, read_study
+    from bandit_core.studies.study import StudyRun, place_of_picture, read_study
 
-    result = finished(StudyRun(*read_study(Path(options.file))), jobs)
+    run = StudyRun(*read_study(Path(options.file)))
+    pairs = [each.partition("=") for each in options.at.split(",")] if options.at else []
+    at = {name.strip(): notation.read_number(text) for name, _, text in pairs}
+    if Path(options.out or "").suffix.lower() in frames.PICTURES:
+        place_of_picture(run.study.axes.named(), options.along, at)  # refuses before anything is computed
+    result = finished(run, jobs)
     if result is None:
         return INTERRUPTED
-    frames.write(result.rows, options.out)
+    if options.compare:
+        frames.write(result.comparisons, options.out)
+    else:
+        save = partial(result.save, along=options.along, at=at)
+        frames.write(result.rows, options.out, {".tex": result.to_latex, ".md": result.to_markdown}, save)
     print(*result.summary, sep="\n", file=sys.stderr)
     return DONE
 
@@ -232,7 +232,7 @@ def _price(options: argparse.Namespace) -> int:
     from bandit_core.export import price_command
     from bandit_core.studies.price import PriceStudy
 
-    price_command.check(options.out)
+    frames.check(options.out, (".html",))
     found = finished(PriceStudy(price_command.question(options)), jobs)
     if found is None:
         return INTERRUPTED
@@ -489,6 +489,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(act=lambda _: print(parser.format_help(), end=""))
     commands = parser.add_subparsers(metavar="COMMAND", help="one of those below")
     descriptions: dict[str, str] = {}
+    drawn = ("run", "sweep", "compare", "study")
 
     def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> argparse.ArgumentParser:
         example = f"example: {called} {name} {command_options.EXAMPLES[name]}"
@@ -506,7 +507,7 @@ def _parser() -> argparse.ArgumentParser:
                 "--out",
                 metavar="FILE",
                 help=f"write {', '.join(frames.ENDINGS)} instead of printing CSV"
-                + (f"; or the curves: {', '.join(frames.PICTURES)}" if name in ("run", "sweep", "compare") else ""),
+                + (f"; or the curves: {', '.join(frames.PICTURES)}" if name in drawn else ""),
             )
         return options
 
@@ -527,7 +528,7 @@ def _parser() -> argparse.ArgumentParser:
         simulated.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
     command_options.sweep(sweep)
     study = command("study", _study, "play every combination of what a file varies", spec=False, out=True)
-    study.add_argument("file", metavar="FILE", help="a .toml or .json file: a spec, axes, and what to record")
+    command_options.study(study)
     command("bounds", _printed("experiments.curves", "bounds"), "print the bounds of theory", out=True)
     command("releases", _printed("studies.accounts", "releases"), _RELEASES_HELP, out=True)
     command("build", _build, "print what each line would take where people use it, with programs that draw its noise")

@@ -20,7 +20,6 @@ from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.studies.accounts import releases
-from bandit_core.studies.sweep import SweepResult
 from ui import charts, figures, shared, stylesheet, theme, words
 
 
@@ -118,13 +117,6 @@ def made(result: Result) -> dict[str, Any]:
         if row.against is not None and math.isfinite(row.price)
     ]
     return {**result.metadata, "prices": prices}
-
-
-def made_of_sweep(result: SweepResult) -> dict[str, Any]:
-    """How the numbers of all budgets were made; the spec is that of the page, at the budget of its sidebar."""
-    made_at_one = result.results[0].metadata
-    kept = {name: made_at_one[name] for name in ("seed", "kernels", "versions", "samplers")}
-    return {"spec": result.experiment.spec(), "epsilons": list(result.epsilons), **kept}
 
 
 def telling(draw: Callable[[], go.Figure], report: Callable[[], dict[str, Any]], own: bool) -> Callable[[], go.Figure]:

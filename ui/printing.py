@@ -91,19 +91,22 @@ def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) 
 
 
 def save(figure: go.Figure, path: Path) -> None:
-    """Write the curves as a file for a page of a paper; its ending is one of `KINDS`.
+    """Write the curves as a file for a page of a paper, by its ending one of `KINDS`, or as a page of HTML.
 
     Raises
     ------
     InputError
         For another ending, or where the file cannot be written.
     """
-    kind = path.suffix.lower().lstrip(".")
-    if kind not in KINDS:
-        raise InputError([Issue("path", str(path), f"a file that ends in {', '.join(f'.{each}' for each in KINDS)}")])
+    kind, kinds = path.suffix.lower().lstrip("."), (*KINDS, "html")
+    if kind not in kinds:
+        raise InputError([Issue("path", str(path), f"a file that ends in {', '.join(f'.{each}' for each in kinds)}")])
     size = SIZES["page of a paper"]
     try:
-        path.write_bytes(file_of(figure, kind, size, "sans serif", size.points))
+        if kind == "html":
+            path.write_text(figure.to_html(config=charts.CONFIG), encoding="utf-8")
+        else:
+            path.write_bytes(file_of(figure, kind, size, "sans serif", size.points))
     except OSError as error:
         raise InputError([Issue("path", str(path), f"cannot be written: {error.strerror}")]) from None
 
@@ -115,8 +118,8 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
         if trace.type == "bar":
             _draw_bars(axes, trace)
             continue
-        x, y = (np.asarray(values, float) for values in (trace.x, trace.y))
-        line = trace.line
+        x, y, line = np.asarray(trace.x), np.asarray(trace.y, float), trace.line
+        x = x if x.dtype.kind == "U" else x.astype(float)  # names, or numbers
         if trace.fill == "tonexty" and before is not None:
             colour, opacity = _colour(trace.fillcolor)
             edge = np.asarray(before.y, float)
@@ -141,6 +144,9 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
                 drawstyle="steps-post" if line.shape == "hv" else "default",
                 zorder=2 + (line.width or 5) / 10,
             )  # fmt: skip
+            if trace.error_y.array is not None:
+                errors = np.asarray(trace.error_y.array, float)
+                axes.errorbar(x, y, errors, fmt="none", ecolor=colour, elinewidth=unit, capsize=2 * unit)
         before = trace
 
 

@@ -76,7 +76,7 @@ def chart(lines: dict[str, Any], axis: str, dark: bool) -> go.Figure:
     """Mean regret along an axis of a study, a curve for each line; level ones for those that the axis leaves alone."""
     figure, known = go.Figure(), registry()
     ends = [rows[axis].dropna().tolist() for rows in lines.values()]
-    places = sorted({place for each in ends for place in each})
+    places = sorted({place for each in ends for place in each}, key=lambda place: (isinstance(place, str), place))
     for label, rows in lines.items():
         policy = str(rows["policy"].iloc[0])
         colour = theme.policy_colour(policy, dark) if policy in known else theme.quiet(dark)

@@ -488,9 +488,7 @@ def more(result: SweepResult, message: str) -> None:
     who_wins_view.fold(result)
     tables(result)
     experiment = result.experiment
-    drawn = exports.telling(
-        lambda: chart(result, False), lambda: exports.made_of_sweep(result), shared.is_own(experiment)
-    )
+    drawn = exports.telling(lambda: chart(result, False), lambda: result.metadata, shared.is_own(experiment))
     figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
     with st.expander("Download as an offline lesson"):
         export_panel.draw(experiment, "tradeoff", result.epsilons, export_panel.as_html(message))
@@ -514,7 +512,7 @@ def tables(result: SweepResult) -> None:
         )
         st.download_button(
             "How it was made",
-            data=lambda: json.dumps(exports.made_of_sweep(result), indent=2),
+            data=lambda: json.dumps(result.metadata, indent=2),
             file_name="sweep-metadata.json",
             mime="application/json",
             on_click="ignore",

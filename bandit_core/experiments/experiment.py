@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
+from html import escape
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -198,9 +199,7 @@ class Experiment(Document):
         issues: list[Issue] = []
         try:
             # Names that are none are left to `unknown`: pydantic would take a second for thousands of them.
-            known = {
-                name: value for name, value in obj.items() if name in cls.model_fields or not isinstance(name, str)
-            }
+            known = {name: obj[name] for name in obj if name in cls.model_fields or not isinstance(name, str)}
             valid = Document.model_validate(known, **options)
             experiment = cls.model_construct(**{name: getattr(valid, name) for name in valid.model_fields_set})
         except pydantic.ValidationError as error:
@@ -220,6 +219,10 @@ class Experiment(Document):
     def __repr__(self) -> str:
         names = ", ".join(line.policy for line in self.lines)
         return f"<Experiment: {self.arm_count} arms; {names}; {self.horizon:,} users, {self.trials:,} trials>"
+
+    def _repr_html_(self) -> str:
+        labels = "".join(f"<li>{escape(self.label(number))}</li>" for number in range(len(self.lines)))
+        return f"<p>{escape(repr(self))}</p><ul>{labels}</ul>"
 
     def __eq__(self, other: object) -> bool:
         # Pydantic's own comparison trips over the cached arrays below.
@@ -269,9 +272,8 @@ class Experiment(Document):
             return chosen.written_label
         if chosen.epsilon is None or sum(other.policy == chosen.policy for other in self.lines) == 1:
             return chosen.entry.title
-        budget = write_epsilon(chosen.epsilon)
-        if len(budget) > MAX_BUDGET_LETTERS:
-            budget = f"{chosen.epsilon.kind}(…)"
+        written = write_epsilon(chosen.epsilon)
+        budget = written if len(written) <= MAX_BUDGET_LETTERS else f"{chosen.epsilon.kind}(…)"
         extra = "".join(f", {name} {write_value(value)}" for name, value in chosen.params.items())
         return f"{chosen.entry.title}, ε {budget}{extra}"
 
@@ -341,8 +343,7 @@ def _setting_problems(document: Mapping[str, Any]) -> list[Issue]:
     if not given and "arms" not in document:  # else the field says itself what is wrong with it
         return [Issue("arms", None, "this field is required (or contexts, for users with features)")]
     if len(given) == 2:
-        words = "an experiment has either arms or contexts (users with features); leave one of them out"
-        return [Issue("contexts", "both are given", words)]
+        return [Issue("contexts", "both are given", "either arms or contexts (users with features); leave one out")]
     return []
 
 
@@ -535,8 +536,7 @@ def read_json(text: str, name: str = "document") -> Any:
 def _read_toml(text: str, name: str) -> dict[str, Any]:
     _check_size(len(text), name)
     if long := _LONG_NAME.search(text):
-        allowed = f"at most {MAX_NAME_PARTS} names with points between them"
-        raise InputError([Issue(name, long[1][:40], allowed)])
+        raise InputError([Issue(name, long[1][:40], f"at most {MAX_NAME_PARTS} names with points between them")])
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:

@@ -127,6 +127,16 @@ def sweep(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
 
 
+def study(parser: argparse.ArgumentParser) -> None:
+    """The options of ``study``."""
+    parser.add_argument("file", metavar="FILE", help="a .toml or .json file: a spec, axes, and what to record")
+    parser.add_argument("--compare", action="store_true", help="print paired tests of all lines at every point")
+    parser.add_argument("--along", default="", metavar="AXIS", help="axis of the picture (default: epsilon)")
+    parser.add_argument(
+        "--at", metavar="AXIS=V,...", help="values of the other axes in the picture (default: the last)"
+    )
+
+
 def thresholds(parser: argparse.ArgumentParser) -> None:
     """The options of ``thresholds``."""
     parser.add_argument("--epsilon", required=True, metavar="JSON", help='spread: JSON, or "uniform(0,2)"')

@@ -15,22 +15,6 @@ from bandit_core.studies.business_case import read_lifts
 from bandit_core.studies.price import Price, PriceQuestion, price_question, read_epsilons
 
 
-def _is_page(out: str | None) -> bool:
-    return (out or "").endswith(".html")
-
-
-def check(out: str | None) -> None:
-    """Refuse an ending that cannot be written.
-
-    Raises
-    ------
-    InputError
-        Where it is neither that of a table nor .html.
-    """
-    if not _is_page(out):
-        frames.check(out)
-
-
 def question(options: argparse.Namespace) -> PriceQuestion:
     """What the options ask.
 
@@ -61,11 +45,9 @@ def write(found: Price, out: str | None) -> None:
     InputError
         Where the file cannot be written.
     """
-    if out is None or not _is_page(out):
-        frames.write(found.table, out)
-        return
-    html = paths.app_module("ui.your_numbers.one_page").one_page(found)
-    try:
-        Path(out).write_text(html, encoding="utf-8")
-    except OSError as error:
-        raise InputError([Issue("out", out, f"cannot be written: {error.strerror}")]) from None
+
+    def page(path: str) -> None:
+        html = paths.app_module("ui.your_numbers.one_page").one_page(found)
+        Path(path).write_text(html, encoding="utf-8")
+
+    frames.write(found.table, out, picture=page)

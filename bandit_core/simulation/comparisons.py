@@ -153,12 +153,16 @@ class Difference:
         return self.p_corrected <= LEVEL
 
 
+def least_p(pairs: int) -> float:
+    """The smallest p-value that so many pairs can give: that of a sign test whose pairs all agree; NaN below two."""
+    return 2.0 ** (1 - pairs) if pairs > 1 else math.nan
+
+
 def paired_test(first: LineResult, second: LineResult) -> tuple[int, float, float, float, float]:
     """Test of the difference of two lines over the trials that both have, by `interval` and `p_value`.
 
-    The p-value is never below 2^(1 - pairs), that of a sign test whose pairs all agree: where few regrets are possible,
-    some pairs may differ by nearly the same amount by chance, and then there is no spread to measure luck by.
-    So fewer than six pairs are never clear at 0.05.
+    The p-value is never below `least_p`: where few regrets are possible, some pairs may differ by nearly the same
+    amount by chance, and then there is no spread to measure luck by. So fewer than six pairs are never clear at 0.05.
 
     Returns
     -------
@@ -171,7 +175,7 @@ def paired_test(first: LineResult, second: LineResult) -> tuple[int, float, floa
     if pairs < 2:
         return pairs, difference, math.nan, math.nan, math.nan
     size = max(abs(float(first.mean[-1])), abs(float(second.mean[-1])))
-    least = 2.0 ** (1 - pairs)
+    least = least_p(pairs)
     if error <= 1e-12 * size:  # all pairs alike, but for rounding
         return pairs, difference, math.nan, math.nan, least if abs(difference) > 1e-12 * size else 1.0
     low, high = interval(apart)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,10 +16,11 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Band, Experiment
-from bandit_core.simulation.comparisons import CONFIDENCE, Interval, differences, interval
+from bandit_core.simulation.comparisons import CONFIDENCE, LEVEL, Interval, differences, interval, least_p
 from bandit_core.simulation.prepared import prepared_lines
-from bandit_core.simulation.tables import latex, markdown
+from bandit_core.simulation.tables import Bold, Shown, latex, markdown
 from bandit_core.spec.number_text import count, with_error
+from bandit_core.spec.number_text import number as written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +29,16 @@ CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05",
 FINAL_COLUMNS = ("line", "label", "policy", "guarantee", "trials", "regret", "stderr", "low", "high")
 COMPARISON_COLUMNS = (
     "first", "second", "first_label", "second_label", "pairs", "difference", "low", "high", "p_value", "p_corrected",
+    "p_floor",
 )  # fmt: skip
+BOLD = "lowest regret of each guarantee that several lines keep, and what a paired test does not tell from it"
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Of this project and of what its numbers come from."""
+    found = {name: version(name) for name in ("numpy", "numba")}
+    return found | {"python": platform.python_version(), "private-bandit-lab": paths.project_version()}
 
 
 def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
@@ -202,8 +213,8 @@ class LineResult:
         return ratio + float(low / base.mean()), ratio + float(high / base.mean())
 
 
-@dataclass(frozen=True)
-class Result:
+@dataclass(frozen=True, repr=False)
+class Result(Shown):
     """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done.
 
     ``along`` holds lines that the experiment lacks and that were run for comparison (`companions`).
@@ -259,7 +270,12 @@ class Result:
                     }
                 )
             )
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
+        return self._told(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS)))
+
+    def _told(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with its `metadata`, which Parquet keeps."""
+        frame.attrs["made"] = self.metadata
+        return frame
 
     @cached_property
     def final(self) -> pd.DataFrame:
@@ -277,19 +293,20 @@ class Result:
             entry, (low, high) = self.experiment.lines[number].entry, band(line, "interval-95")
             named = (number, self.experiment.label(number), entry.name, entry.guarantee(setup).words)
             rows.append((*named, line.count, line.mean[-1], line.stderr[-1], low[-1], high[-1]))
-        return pd.DataFrame(rows, columns=list(FINAL_COLUMNS))
+        return self._told(pd.DataFrame(rows, columns=list(FINAL_COLUMNS)))
 
     def to_latex(self, comment: bool = True) -> str:
-        """The `final` numbers as a LaTeX table (package booktabs).
+        """The `final` numbers as a LaTeX table (package booktabs), with 95% intervals and prices of privacy.
 
-        ``comment`` says above it how it was made: the `metadata` as JSON. Leave it out where the spec holds data that
-        must not be published.
+        Bold is the lowest regret of each guarantee that several lines keep, with what a paired test does not tell from
+        it. ``comment`` says above the table how it was made: the `metadata` as JSON. Leave it out where the spec holds
+        data that must not be published.
         """
-        return latex(*self._final_text(), self.metadata if comment else None)
+        return latex(*self._final_text(), self.metadata | {"bold": BOLD} if comment else None)
 
     def to_markdown(self, comment: bool = True) -> str:
         """The same as a table of Markdown, with the comment below it."""
-        return markdown(*self._final_text(), self.metadata if comment else None)
+        return markdown(*self._final_text(), self.metadata | {"bold": BOLD} if comment else None)
 
     def plot(self, dark: bool = False, height: int = 520) -> Any:
         """The chart of page Explore, by the experiment's ``view``: a Plotly figure, with `metadata` in ``layout.meta``.
@@ -305,7 +322,7 @@ class Result:
         return figure
 
     def save(self, path: str | Path) -> None:
-        """Write the chart for print: SVG, PDF or PNG, as the file's ending says. The file carries `metadata`.
+        """Write the chart: SVG, PDF or PNG for print, or HTML, as the file's ending says. It carries `metadata`.
 
         Raises
         ------
@@ -314,21 +331,46 @@ class Result:
         """
         paths.app_module("ui.printing").save(self.plot(), Path(path))
 
-    def __repr__(self) -> str:
+    def _words(self) -> str:
         done = min((line.count if line else 0 for line in self.lines), default=0)
-        return f"<Result of {self.experiment!r}: {done:,} of {self.experiment.trials:,} trials done>"
+        return f"of {self.experiment!r}: {done:,} of {self.experiment.trials:,} trials done"
 
-    def _repr_html_(self) -> str:
-        shown = self.final[["label", "guarantee", "trials", "regret", "stderr"]]
-        return str(shown.to_html(index=False, float_format="{:.4g}".format))
+    def _shown(self) -> pd.DataFrame:
+        return self.final[["label", "guarantee", "trials", "regret", "stderr"]]
+
+    @property
+    def best(self) -> frozenset[int]:
+        """The numbers of the lines that tables show in bold: `BOLD`."""
+        groups: dict[tuple[Any, ...], list[int]] = {}
+        means = {number: float(line.mean[-1]) for number, line in enumerate(self.lines) if line is not None}
+        for number in means:
+            line = self.experiment.lines[number]
+            kept = line.entry.guarantee(self.experiment.setups[number])
+            users = line.epsilon if kept.epsilon is None else None  # a budget of each user's own
+            groups.setdefault((kept.model, kept.epsilon, kept.delta, users), []).append(number)
+        found = set[int]()
+        tests = [(each.first, each.second) for each in differences(self.lines) if each.p_corrected > LEVEL]
+        for group in (each for each in groups.values() if len(each) > 1):
+            first = min(group, key=means.__getitem__)
+            found |= {first, *(n for n in group if (first, n) in tests or (n, first) in tests)}
+        return frozenset(found)
 
     def _final_text(self) -> tuple[list[str], list[list[str]]]:
+        summaries = import_module("bandit_core.simulation.summaries").summaries  # which builds on this module
         message = f"lost rewards in {count(int(self.times[-1]))} users (mean ± standard error)"
-        rows = [
-            [row.label, row.guarantee, count(row.trials), with_error(row.regret, row.stderr)]
-            for row in self.final.itertuples()
-        ]
-        return ["policy", "privacy", "runs", message], rows
+        best, prices = self.best, summaries(self)
+        against = dict.fromkeys(each.against.label for each in prices if each.against is not None)
+        rows = []
+        for row, each in zip(self.final.itertuples(), prices, strict=True):
+            title = self.experiment.lines[each.line].entry.title
+            lost = with_error(row.regret, row.stderr)
+            cells = [
+                row.label if title in row.label else f"{row.label} ({title})", row.guarantee, count(row.trials),
+                Bold(lost) if each.line in best else lost, f"{written(row.low)} to {written(row.high)}",
+            ]  # fmt: skip
+            rows.append([*cells, *([with_error(each.price, each.price_stderr)] if against else [])])
+        columns = ["policy", "privacy", "runs", message, "95% interval"]
+        return [*columns, *([f"regret relative to {', '.join(against)}"] if against else [])], rows
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -337,16 +379,20 @@ class Result:
         ``difference`` is the first line's mean regret at the horizon minus the second's, in reward units, over pairs of
         trials with the same random numbers, ``low`` and ``high`` its 95% interval. ``p_value`` is two-sided, of the
         paired test that this interval inverts; ``p_corrected`` is the same corrected for all pairs of lines (Holm).
-        Above 0.05 the difference could be luck, which does not prove the lines equal. NaN with fewer than two trials.
+        ``p_floor`` is the smallest p-value that so many pairs can give. Above 0.05 the difference could be luck, which
+        does not prove the lines equal. NaN with fewer than two trials.
         """
         import pandas as pd
 
         labels = [self.experiment.label(number) for number in range(len(self.lines))]
         rows = [
-            {**vars(each), "first_label": labels[each.first], "second_label": labels[each.second]}
+            {
+                **vars(each), "first_label": labels[each.first], "second_label": labels[each.second],
+                "p_floor": least_p(each.pairs),
+            }
             for each in differences(self.lines)
-        ]
-        return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
+        ]  # fmt: skip
+        return self._told(pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS)))
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
@@ -368,8 +414,7 @@ class Result:
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,
             "kernels": {line.kernel: line.version for line in prepared_lines(self.experiment)},
-            "versions": {name: version(name) for name in ("numpy", "numba")}
-            | {"python": platform.python_version(), "private-bandit-lab": paths.project_version()},
+            "versions": dict(versions()),
             "samplers": samplers,
             "guarantees": guarantees,
             **({"bundled_results": self.bundled_results} if self.bundled_results else {}),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LATEX = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -14,6 +17,32 @@ _LATEX = {
     "∞": r"$\infty$", "≤": r"$\le$", "≥": r"$\ge$", "·": r"$\cdot$", "×": r"$\times$", "⁻": r"$^{-}$",
 }  # fmt: skip
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~#&$])")
+
+
+class Bold(str):
+    """A cell that is shown in bold."""
+
+
+class Shown:
+    """One line for a prompt, ``<Kind ...>``, and for a notebook a table of a few columns."""
+
+    def _words(self) -> str:
+        """What it is of."""
+        raise NotImplementedError
+
+    def _shown(self) -> pd.DataFrame:
+        """What a notebook shows."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._words()}>"
+
+    def _repr_html_(self) -> str:
+        return str(self._shown().to_html(index=False, float_format="{:.4g}".format, na_rep="–"))
+
+
+def _cell(text: str, plain: Callable[[str], str], bold: str) -> str:
+    return bold % plain(text) if isinstance(text, Bold) else plain(text)
 
 
 def latex_text(text: str) -> str:
@@ -36,7 +65,7 @@ def markdown_text(text: str) -> str:
 
 def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
     """A ``tabular`` with the rules of booktabs; ``made`` stands above it as JSON in a comment."""
-    message = [" & ".join(map(latex_text, row)) + r" \\" for row in (columns, *rows)]
+    message = [" & ".join(_cell(text, latex_text, r"\textbf{%s}") for text in row) + r" \\" for row in (columns, *rows)]
     begin = rf"\begin{{tabular}}{{{'l' * len(columns)}}}"
     lines = [begin, r"\toprule", message[0], r"\midrule", *message[1:], r"\bottomrule", r"\end{tabular}"]
     comment = [] if made is None else [f"% {json.dumps(made)}"]
@@ -45,7 +74,7 @@ def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[s
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
     """A table of Markdown with pipes; ``made`` stands below it as JSON in a comment."""
-    texts = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in (columns, *rows)]
+    texts = ["| " + " | ".join(_cell(text, markdown_text, "**%s**") for text in row) + " |" for row in (columns, *rows)]
     lines = [texts[0], "|" + " --- |" * len(columns), *texts[1:]]
     # Two dashes could end the comment; the JSON is the same without them.
     message = "" if made is None else "\n<!-- " + json.dumps(made).replace("--", "-\\u002d") + " -->\n"

@@ -59,6 +59,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
+def p_value(value: float) -> str:
+    """``0.031``, ``< 0.001``; a dash where there is none."""
+    return "< 0.001" if value < 1e-3 else number(value, 2)
+
+
 def with_error(value: float, error: float, whole: bool = False) -> str:
     """``9,880 ± 120``, without the digits that the error makes meaningless; ``whole`` where there is no error."""
     if not math.isfinite(value) or not math.isfinite(error) or error <= max(1e-300, 1e-9 * abs(value)):

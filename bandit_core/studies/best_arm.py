@@ -26,6 +26,7 @@ from bandit_core.simulation import scheduler
 from bandit_core.simulation.costs import Cost, block_trials, most_runs, refuse, worker_count
 from bandit_core.simulation.engine import MIDDLE_RUN_SECONDS, SHORT_RUN_SECONDS, lower_priority
 from bandit_core.simulation.store import default_store
+from bandit_core.simulation.tables import Shown
 from bandit_core.spec import notation
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST
@@ -137,8 +138,8 @@ def share_limits(count: int, trials: int, confidence: float = CONFIDENCE) -> tup
     return low, float(betaincinv(count + 1, trials - count, 1 - tail)) if count < trials else 1.0
 
 
-@dataclass(frozen=True, eq=False)
-class StoppingResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class StoppingResult(Shown):
     """Runs that are done, one entry (row) per trial; ``trials`` are their numbers.
 
     ``users`` (trials,) is the stopping time, or the cap where a run did not stop; ``stopped`` (trials,) says which;
@@ -236,6 +237,14 @@ class StoppingResult:
             self.wrong_share, low, high, float(self.regret.mean()), error(self.regret), self.at_least,
         )  # fmt: skip
         return dict(zip(COLUMNS, values, strict=True))
+
+    def _words(self) -> str:
+        return f"of {self.spec.policy}: {self.mean_users:,.0f} users on average in {self.count:,} runs"
+
+    def _shown(self) -> pd.DataFrame:
+        import pandas as pd
+
+        return pd.DataFrame([self.row])
 
 
 def play(spec: StoppingSpec, rows: np.ndarray, signal: Signal, noiseless: bool = False) -> Outcome | None:

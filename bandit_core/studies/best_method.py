@@ -36,6 +36,7 @@ from bandit_core.simulation.costs import most_steps, trial_seconds
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.tables import Shown
 from bandit_core.simulation.together import Mixture
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
@@ -165,11 +166,8 @@ def keeps(promise: Privacy, level: Privacy) -> bool:
 def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str = "") -> Experiment:
     line: dict[str, Any] = {"policy": policy.name, "label": label or PROMISES[privacy].who}
     if policy.epsilon != "none":
-        line["epsilon"] = (
-            {"kind": "fixed", "value": float(question.epsilon)}  # type: ignore[arg-type]
-            if question.one_budget
-            else question.epsilon
-        )
+        fixed = {"kind": "fixed", "value": question.epsilon}
+        line["epsilon"] = fixed if question.one_budget else question.epsilon
     if "eps_min" in policy.parameters.model_fields and not question.one_budget:
         # Automatic thresholds are remembered by the process; budgets that someone uploaded must not be.
         line["params"] = {"eps_min": recommended.__wrapped__(question.epsilon, "v_b")}
@@ -186,8 +184,7 @@ def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str 
         "view": {"bounds": False},
     }
     candidate = Experiment.model_validate(document)
-    blind = known_beforehand(policy, candidate)
-    if not blind:
+    if not (blind := known_beforehand(policy, candidate)):
         return candidate
     return Experiment.model_validate({**document, "lines": [{**line, "params": {**line.get("params", {}), **blind}}]})
 
@@ -244,8 +241,8 @@ class Tried:
         return not self.chosen and (self.behind_low > 0 or self.behind_high < 0)
 
 
-@dataclass(frozen=True)
-class Decision:
+@dataclass(frozen=True, repr=False)
+class Decision(Shown):
     """The chosen method of each trust model, one line each (`result`), and every candidate, best first."""
 
     result: Result
@@ -254,6 +251,12 @@ class Decision:
     def of(self, privacy: Privacy) -> tuple[Tried, ...]:
         """The candidates of one trust model: the chosen one first, then by loss."""
         return tuple(each for each in self.tried if each.privacy == privacy)
+
+    def _words(self) -> str:
+        return "; ".join(f"{level}: {self.chosen(level).title}" for level in self.levels)
+
+    def _shown(self) -> Any:
+        return self.result.final[["label", "guarantee", "trials", "regret", "stderr"]]
 
     def policies(self, privacy: Privacy) -> int:
         """How many policies of a trust model were tried, each at one budget or more."""

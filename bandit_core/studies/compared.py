@@ -13,9 +13,11 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.simulation.comparisons import holm, paired_test
+from bandit_core.simulation.comparisons import holm, least_p, paired_test
+from bandit_core.simulation.costs import cost, refuse
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.tables import Shown
 from bandit_core.simulation.together import Together
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
@@ -27,12 +29,12 @@ MAX_RUNS = 6
 STREAMS = ("arms", "contexts", "clip", "horizon", "seed", "feedback", "visits", "visits_delta")  # the same: paired
 TEST_COLUMNS = (
     "first_run", "first_label", "second_run", "second_label", "pairs", "difference", "low", "high", "p_value",
-    "p_corrected",
+    "p_corrected", "p_floor",
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Compared:
+@dataclass(frozen=True, repr=False)
+class Compared(Shown):
     """The results of several experiments, by name."""
 
     names: tuple[str, ...]
@@ -56,7 +58,7 @@ class Compared:
 
         frames = [result.final.assign(run=name) for name, result in zip(self.names, self.results, strict=True)]
         found = pd.concat(frames, ignore_index=True)
-        return found[["run", *(name for name in found.columns if name != "run")]]
+        return self._told(found[["run", *(name for name in found.columns if name != "run")]])
 
     @cached_property
     def tests(self) -> pd.DataFrame:
@@ -78,7 +80,18 @@ class Compared:
                         labels = mine.experiment.label(here), theirs.experiment.label(there)
                         rows.append((first, labels[0], second, labels[1], *paired_test(line, other)))
         corrected = holm([row[-1] for row in rows])
-        return pd.DataFrame([(*row, p) for row, p in zip(rows, corrected, strict=True)], columns=list(TEST_COLUMNS))
+        found = [(*row, p, least_p(row[4])) for row, p in zip(rows, corrected, strict=True)]
+        return self._told(pd.DataFrame(found, columns=list(TEST_COLUMNS)))
+
+    def _told(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The frame with its `metadata`, which Parquet keeps."""
+        frame.attrs["made"] = self.metadata
+        return frame
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What is needed to get the numbers of every run again."""
+        return {name: run.metadata for name, run in zip(self.names, self.results, strict=True)}
 
     @cached_property
     def together(self) -> Result:
@@ -98,11 +111,20 @@ class Compared:
 
     def plot(self, dark: bool = False, height: int = 520) -> Any:
         """The curves of all runs in one Plotly figure; a run for fewer users ends earlier."""
-        return self.together.plot(dark, height)
+        figure = self.together.plot(dark, height)
+        figure.layout.meta = self.metadata
+        return figure
 
     def save(self, path: str | Path) -> None:
-        """Write that picture: SVG, PDF or PNG, as the file's ending says."""
+        """Write that picture: SVG, PDF or PNG for print, or HTML, as the file's ending says."""
         paths.app_module("ui.printing").save(self.plot(), Path(path))
+
+    def _words(self) -> str:
+        runs = zip(self.names, self.results, strict=True)
+        return "of " + ", ".join(f"{name}: {run.experiment!r}" for name, run in runs)
+
+    def _shown(self) -> pd.DataFrame:
+        return self.final[["run", "label", "guarantee", "trials", "regret", "stderr"]]
 
 
 def _document(experiment: Experiment) -> dict[str, Any]:
@@ -127,13 +149,16 @@ class Comparison(Together[Compared]):
     Raises
     ------
     InputError
-        For fewer than two or more than `MAX_RUNS` experiments.
+        For fewer than two or more than `MAX_RUNS` experiments, or where they take more than is allowed here.
     """
 
     def __init__(self, names: Sequence[str], experiments: Sequence[Experiment], store: Store | None = None) -> None:
         if not 2 <= len(experiments) <= MAX_RUNS:
             raise InputError([Issue("experiments", len(experiments), f"from 2 to {MAX_RUNS} experiments")])
-        self.names = tuple(names)
+        self.names, costs = tuple(names), [*map(cost, experiments)]
+        whole = sum(costs[1:], costs[0])
+        refuse(whole, "experiments", "horizon x trials x lines x experiments", "experiments, ")
+        self.steps = whole.steps
         super().__init__(experiments, store)
 
     def result(self) -> Compared:
@@ -144,7 +169,8 @@ class Comparison(Together[Compared]):
 def names_of(sources: Sequence[str]) -> list[str]:
     """Short names of presets, files and links: the name of the file where no other has it, else A, B, ..."""
     stems = ["" if "?" in source else Path(source).stem for source in sources]
-    return [stem if stem and stems.count(stem) == 1 else chr(65 + place) for place, stem in enumerate(stems)]
+    named = [len(stem) > 1 and stems.count(stem) == 1 for stem in stems]
+    return [stem if known else chr(65 + place) for place, (stem, known) in enumerate(zip(stems, named, strict=True))]
 
 
 def compare(

@@ -20,6 +20,7 @@ from bandit_core.model import PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.sentences import surest
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.tables import Shown
 from bandit_core.simulation.together import Parts
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
@@ -307,8 +308,8 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
 # The study
 
 
-@dataclass(frozen=True, eq=False)
-class Price:
+@dataclass(frozen=True, eq=False, repr=False)
+class Price(Shown):
     """The answer: a row for no privacy, then one for each level of trust and budget."""
 
     question: PriceQuestion
@@ -338,6 +339,12 @@ class Price:
             for row in self.rows
         ]  # fmt: skip
         return pd.DataFrame(cells, columns=list(COLUMNS))
+
+    def _words(self) -> str:
+        return f"of {len(self.rows)} answers: {self.advice.words.replace('*', '')}"
+
+    def _shown(self) -> pd.DataFrame:
+        return self.table
 
 
 def _affordable(study: Any, *args: Any, **options: Any) -> Any:

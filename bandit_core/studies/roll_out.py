@@ -238,7 +238,7 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()), error
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixedTimes(StoppingResult):
     """Runs on several draws of the options, one after the other; ``spec`` is that of the first draw."""
 

@@ -21,25 +21,31 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
+from bandit_core import paths
 from bandit_core.experiments.arguments import document_of
-from bandit_core.experiments.experiment import MAX_ARMS, Experiment, read_document
+from bandit_core.experiments.experiment import MAX_ARMS, Experiment, Line, read_document
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.policies import registry, unknown_policy
+from bandit_core.simulation.comparisons import LEVEL, holm
 from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.simulation.engine import Simulation
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, Result, versions
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.tables import Bold, Shown, latex, markdown
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.notation import write_value
+from bandit_core.spec.number_text import with_error
+from bandit_core.studies.study_table import COLUMNS, StudyTable, table_of
 from bandit_core.studies.sweep import at_budget
 from bandit_core.studies.who_wins import first_of, weaker
 
@@ -47,10 +53,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_POINTS = 10_000
-COLUMNS = (
-    "line", "label", "policy", "trust", "guarantee_epsilon", "guarantee_delta",
-    "t", "mean", "std", "stderr", "q05", "median", "q95", "trials",
-)  # fmt: skip
 T = TypeVar("T")
 Several = Annotated[tuple[T, ...], Field(min_length=1)]
 
@@ -198,12 +200,129 @@ def _experiment(base: Experiment, at: dict[str, Any]) -> Experiment:
     return experiment.with_changes(lines=lines)
 
 
-@dataclass(frozen=True)
-class StudyResult:
-    """What a study found: tidy ``rows``, and who has lost least how often, in words."""
+@dataclass(frozen=True, repr=False)
+class StudyResult(Shown):
+    """What a study found: tidy ``rows``, who has lost least how often, in words, and paired tests.
+
+    ``comparisons`` has one row for every pair of lines at every point: the point, then the columns of
+    `Result.comparisons`. ``p_corrected`` is corrected for all rows (Holm). Both frames carry the `metadata`.
+    """
 
     rows: pd.DataFrame
     summary: tuple[str, ...]
+    comparisons: pd.DataFrame
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What is needed to get these numbers again; `study` takes ``metadata["study"]``."""
+        made: dict[str, Any] = self.rows.attrs["made"]
+        return made
+
+    @cached_property
+    def table(self) -> StudyTable:
+        """The rows at the last checkpoint of each point, and the values of every axis."""
+        return table_of(self.rows)
+
+    def plot(self, along: str = "", at: Mapping[str, Any] | None = None, dark: bool = False) -> Any:
+        """Mean regret along one axis as a Plotly figure: ε where it varies, else the axis with most values.
+
+        The other axes are held ``at`` their last values, unless it says otherwise.
+
+        Raises
+        ------
+        InputError
+            For an axis or a value that the study does not have, where nothing varies, or without the app's packages.
+        """
+        along, held = place_of_picture(self.table.axes, along, at or {})
+        figure = paths.app_module("ui.study_view").chart(self.table.along(along, held), along, dark)
+        where = ", ".join(f"{name} = {write_value(value)}" for name, value in held.items())
+        figure.update_xaxes(title=f"{along} ({where})" if where else along)
+        figure.layout.meta = self.metadata | {"along": along, "at": held}
+        return figure
+
+    def save(self, path: str | Path, along: str = "", at: Mapping[str, Any] | None = None) -> None:
+        """Write that picture: SVG, PDF or PNG for print, or HTML, as the file's ending says."""
+        paths.app_module("ui.printing").save(self.plot(along, at), Path(path))
+
+    def to_latex(self, comment: bool = True) -> str:
+        """Mean regret ± standard error as a LaTeX table (booktabs): a row for each point, a column for each line.
+
+        Bold is, at each point, the lowest regret of each guarantee that several lines keep, with what a paired test
+        does not tell from it. ``comment`` says above the table how it was made.
+        """
+        return latex(*self._text(), self._comment if comment else None)
+
+    def to_markdown(self, comment: bool = True) -> str:
+        """The same as a table of Markdown, with the comment below it."""
+        return markdown(*self._text(), self._comment if comment else None)
+
+    @property
+    def _comment(self) -> dict[str, Any]:
+        return self.metadata | {"cells": "mean regret ± standard error", "bold": BOLD}
+
+    def _text(self) -> tuple[list[str], list[list[str]]]:
+        rows, axes = self.table.rows, self.table.axes
+        labels = list(dict.fromkeys(rows["label"]))
+        cells = []
+        for values in itertools.product(*axes.values()):
+            at = dict(zip(axes, values, strict=True))
+            here = at_point(rows, at)
+            lost = {row.label: with_error(row.mean, row.stderr) for row in here.itertuples()}
+            lost |= {label: Bold(lost[label]) for label in _best(here, at_point(self.comparisons, at))}
+            cells.append([*map(write_value, values), *(lost.get(label, "–") for label in labels)])
+        titles = {row.label: registry()[row.policy].title for row in rows.itertuples()}
+        names = [label if titles[label] in label else f"{label} ({titles[label]})" for label in labels]
+        return [*axes, *names], cells
+
+    def _words(self) -> str:
+        axes = [f"{len(values)} values of {name}" for name, values in self.table.axes.items()]
+        return ", ".join([f"of {self.rows['label'].nunique()} lines", *self.summary[:1], *axes])
+
+    def _shown(self) -> pd.DataFrame:
+        return self.table.rows[[*self.table.axes, "label", "trials", "mean", "stderr"]]
+
+
+def place_of_picture(
+    axes: Mapping[str, Sequence[Any]], along: str, at: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """The axis of a study's picture, and the values at which the others are held (see `StudyResult.plot`).
+
+    Raises
+    ------
+    InputError
+        For an axis or a value that the study does not have, or where nothing varies.
+    """
+    axes = {name: values for name, values in axes.items() if len(values) > 1}
+    along = along or ("epsilon" if "epsilon" in axes else max(axes, key=lambda name: len(axes[name]), default=""))
+    if along not in axes:
+        raise InputError([Issue("along", along, f"must be what varies: {', '.join(axes) or 'nothing does'}")])
+    issues = [
+        Issue(f"at.{name}", value, f"must be one of {', '.join(map(str, axes.get(name, ()))) or ', '.join(axes)}")
+        for name, value in at.items()
+        if value not in axes.get(name, ())
+    ]
+    if issues:
+        raise InputError(issues)
+    return along, {name: at.get(name, values[-1]) for name, values in axes.items() if name != along}
+
+
+def at_point(frame: pd.DataFrame, at: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows at one point of a study, and those to which an axis means nothing, whose cell is empty there."""
+    for name, value in at.items():
+        frame = frame[(frame[name] == value) | frame[name].isna()]
+    return frame
+
+
+def _best(here: pd.DataFrame, tests: pd.DataFrame) -> set[str]:
+    """Labels with the `BOLD` numbers of one point."""
+    even = tests[tests["p_corrected"] > LEVEL]
+    equal = {*zip(even["first_label"], even["second_label"], strict=True)}
+    best = set[str]()
+    for _, group in here.groupby(["trust", "guarantee_epsilon", "guarantee_delta"], dropna=False):
+        if len(group) > 1:
+            first = group.loc[group["mean"].idxmin(), "label"]
+            best |= {first, *(each for each in group["label"] if {(first, each), (each, first)} & equal)}
+    return best
 
 
 class StudyRun:
@@ -213,12 +332,14 @@ class StudyRun:
     """
 
     def __init__(self, study: Study, base: Experiment, store: Store | None = None) -> None:
-        self.study, self.points, self.store = study, points(study, base), store
+        self.study, self.base, self.points, self.store = study, base, points(study, base), store
         self.stopped, self.kept = False, True
         self.notices: list[str] = []
         self._seconds = [estimated_seconds(point.experiment, 1) for point in self.points]
         self._current: Simulation | None = None
         self._frames: list[pd.DataFrame] = []
+        self._tests: list[pd.DataFrame] = []
+        self._kernels: dict[str, str] = {}
         self._won: Counter[tuple[str, str]] = Counter()
 
     @property
@@ -249,6 +370,8 @@ class StudyRun:
             self.notices = list(dict.fromkeys([*self.notices, *simulation.notices]))
             if not simulation.stopped:
                 self._frames.append(_rows(point, result, self.study.record))
+                self._tests.append(_tests(point, result))
+                self._kernels |= result.metadata["kernels"]
                 self._won.update(_winners(result))
         return self.result()
 
@@ -257,11 +380,20 @@ class StudyRun:
         import pandas as pd
 
         names = [*self.study.axes.named()]
-        if not self._frames:
-            return StudyResult(pd.DataFrame(columns=[*names, *COLUMNS]), ())
-        rows = pd.concat(self._frames, ignore_index=True)
-        rows = rows.drop_duplicates([*names, "line", "t"], ignore_index=True)  # what knows no ε, or no parameter, once
-        return StudyResult(rows, tuple(_told(self._won, len(self._frames))))
+
+        def whole(frames: Sequence[pd.DataFrame], columns: Sequence[str], *once: str) -> pd.DataFrame:
+            if not frames:
+                return pd.DataFrame(columns=[*names, *columns])
+            every = pd.concat(frames, ignore_index=True)  # what knows no ε, or no parameter, stands once
+            return every.drop_duplicates([*names, *once], ignore_index=True)
+
+        rows = whole(self._frames, COLUMNS, "line", "t")
+        tests = whole(self._tests, COMPARISON_COLUMNS, "first", "second")
+        tests["p_corrected"] = holm(tests["p_value"].to_list())
+        asked = self.study.model_dump(mode="json", exclude_defaults=True) | {"spec": self.base.spec()}
+        for frame in (rows, tests):
+            frame.attrs["made"] = {"study": asked, "kernels": self._kernels, "versions": dict(versions())}
+        return StudyResult(rows, tuple(_told(self._won, len(self._frames))) if self._frames else (), tests)
 
 
 def _rows(point: Point, result: Result, record: str) -> pd.DataFrame:
@@ -279,13 +411,22 @@ def _rows(point: Point, result: Result, record: str) -> pd.DataFrame:
     frame.insert(4, "guarantee_epsilon", budgets)
     frame.insert(5, "guarantee_delta", [guarantees[number].delta for number in frame["line"]])
     for place, (name, value) in enumerate(point.at.items()):
-        field = name.removeprefix("params.")
-        known = [
-            line.epsilon is not None
-            if name == "epsilon"
-            else (field in line.entry.parameters.model_fields or field == name)
-            for line in lines
-        ]
+        frame.insert(place, name, [value if _knows(line, name) else None for line in lines])
+    return frame
+
+
+def _knows(line: Line, axis: str) -> bool:
+    """Whether an axis means something to a line."""
+    field = axis.removeprefix("params.")
+    return line.epsilon is not None if axis == "epsilon" else field in (axis, *line.entry.parameters.model_fields)
+
+
+def _tests(point: Point, result: Result) -> pd.DataFrame:
+    """The paired tests of one point; an axis that neither line knows anything of is empty."""
+    frame, lines = result.comparisons.copy(), point.experiment.lines
+    pairs = [*zip(frame["first"], frame["second"], strict=True)]
+    for place, (name, value) in enumerate(point.at.items()):
+        known = [_knows(lines[first], name) or _knows(lines[second], name) for first, second in pairs]
         frame.insert(place, name, [value if each else None for each in known])
     return frame
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies.study import COLUMNS
 
 if TYPE_CHECKING:
     import pandas as pd
 
+COLUMNS = (
+    "line", "label", "policy", "trust", "guarantee_epsilon", "guarantee_delta",
+    "t", "mean", "std", "stderr", "q05", "median", "q95", "trials",
+)  # fmt: skip
 MAX_BYTES = 20 * 2**20
 MAX_ROWS = 100_000
 _NUMBERS = ("t", "mean", "stderr", "trials")
@@ -37,7 +40,9 @@ class StudyTable:
         rows = self.rows
         for name, value in at.items():
             rows = rows[(rows[name] == value) | rows[name].isna()]
-        return {str(label): part.sort_values(axis) for label, part in rows.groupby("label", sort=False)}
+        place = {value: number for number, value in enumerate(self.axes[axis])}
+        lines = rows.groupby("label", sort=False)
+        return {str(label): part.sort_values(axis, key=lambda cells: cells.map(place)) for label, part in lines}
 
 
 def read_study_table(content: bytes) -> StudyTable:
@@ -65,8 +70,16 @@ def read_study_table(content: bytes) -> StudyTable:
     wrong = [name for name in _NUMBERS if not pd.api.types.is_numeric_dtype(rows[name]) or rows[name].isna().all()]
     if wrong:
         raise InputError([Issue(f"columns.{wrong[0]}", None, "numbers in every row")])
+    return table_of(rows.assign(label=rows["label"].astype(str), policy=rows["policy"].astype(str)))
+
+
+def table_of(rows: pd.DataFrame) -> StudyTable:
+    """The rows of a study."""
     names = [str(name) for name in rows.columns[: list(rows.columns).index("line")]]
-    rows = rows.assign(label=rows["label"].astype(str), policy=rows["policy"].astype(str))
     last = rows.groupby([*names, "line", "label"], dropna=False)["t"].transform("max") if names else rows["t"].max()
     rows = rows[rows["t"] == last].reset_index(drop=True)
-    return StudyTable(rows, {name: sorted(rows[name].dropna().unique().tolist()) for name in names})
+    return StudyTable(rows, {name: sorted(rows[name].dropna().unique().tolist(), key=_order) for name in names})
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    return isinstance(value, str), value  # words, such as auto, after all numbers

@@ -15,6 +15,7 @@ from bandit_core.simulation.costs import cost, refuse
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split
+from bandit_core.simulation.tables import Shown
 from bandit_core.simulation.together import Together
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
@@ -115,8 +116,8 @@ def budgets(values: Iterable[Any]) -> tuple[float, ...]:
     return tuple(sorted(grid))
 
 
-@dataclass(frozen=True)
-class SweepResult:
+@dataclass(frozen=True, repr=False)
+class SweepResult(Shown):
     """The results of a sweep, one per point of the grid: budgets, and values of the second parameter if any."""
 
     experiment: Experiment
@@ -132,7 +133,7 @@ class SweepResult:
         return replace(self, experiment=experiment, results=tuple(map(split, self.results, own)))
 
     def save(self, path: str | Path) -> None:
-        """Write regret against the budget for print: SVG, PDF or PNG, as the file's ending says.
+        """Write regret against the budget: SVG, PDF or PNG for print, or HTML, as the file's ending says.
 
         Raises
         ------
@@ -140,16 +141,24 @@ class SweepResult:
             For another ending, a file that cannot be written, or where the packages of the app are not installed.
         """
         figure = paths.app_module("ui.tradeoff_view").chart(self, dark=False)
+        figure.layout.meta = self.metadata
         paths.app_module("ui.printing").save(figure, Path(path))
 
-    def __repr__(self) -> str:
-        at = ", ".join(f"{epsilon:g}" for epsilon in self.epsilons)
-        return f"<SweepResult of {self.experiment!r} at ε = {at}>"
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What is needed to get these numbers again."""
+        made = self.results[0].metadata
+        kept = {name: made[name] for name in ("seed", "kernels", "versions", "samplers")}
+        second = {self.second_name: list(self.seconds)} if self.second_name else {}
+        return {"spec": self.experiment.spec(), "epsilons": list(self.epsilons), **second, **kept}
 
-    def _repr_html_(self) -> str:
-        last = self.curves.groupby(["line", "epsilon"], sort=False).tail(1)
-        shown = last[["label", "epsilon", "trials", "mean", "stderr"]]
-        return str(shown.to_html(index=False, float_format="{:.4g}".format))
+    def _words(self) -> str:
+        return f"of {self.experiment!r} at ε = {', '.join(f'{epsilon:g}' for epsilon in self.epsilons)}"
+
+    def _shown(self) -> pd.DataFrame:
+        name = [self.second_name] if self.second_name else []
+        last = self.curves.groupby(["line", "epsilon", *name], sort=False, dropna=False).tail(1)
+        return last[["label", "epsilon", *name, "trials", "mean", "stderr"]]
 
     @property
     def begun(self) -> bool:
@@ -184,7 +193,9 @@ class SweepResult:
             frames.append(frame)
         everything = pd.concat(frames, ignore_index=True)
         same = ["line", "epsilon", "t", *([name] if name else [])]  # what knows neither budget nor parameter, once
-        return everything.drop_duplicates(same, ignore_index=True)
+        everything = everything.drop_duplicates(same, ignore_index=True)
+        everything.attrs["made"] = self.metadata  # Parquet keeps it
+        return everything
 
 
 class Sweep(Together[SweepResult]):

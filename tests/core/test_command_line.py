@@ -293,6 +293,7 @@ def test_link(say, spec):
         (["run", "default", "--jobs", "x"], "jobs"),
         (["run", "default", "--out", "a.txt"], "out"),
         (["run", "default", "--out", ""], "out"),
+        (["run", "default", "--out", "/no/such/folder/a.csv"], "out"),
         (["bounds", "default", "--out", "/no/such/folder/a.csv"], "out"),
         (["bounds", "default", "--out", "/no/such/folder/a.json"], "out"),
         (["bounds", "default", "--out", "/no/such/folder/a.parquet"], "out"),
@@ -493,13 +494,27 @@ def test_a_percentage_and_a_relative_lift_are_the_same_test(capsys):
     assert capsys.readouterr().err.startswith("baseline: '4x'")
 
 
-@pytest.mark.parametrize("ending", ["pdf", "svg", "png"])
+def test_a_terminal_shows_the_final_table_and_a_file_is_named(tmp_path, spec, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(["run", spec]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert "guarantee" in head and len(rows) == len(SPEC["lines"])
+    assert all(len(digits) <= 8 for row in rows for digits in re.findall(r"\d+\.\d+", row))
+    assert main(["run", spec, "--trials", "40", "--horizon", "2000", "--compare"]) == 0
+    assert "< 0.001" in capsys.readouterr().out
+    assert main(["bounds", spec, "--out", str(tmp_path / "bounds.parquet")]) == 0
+    assert str(tmp_path / "bounds.parquet") in capsys.readouterr().err
+    made = pd.read_parquet(tmp_path / "bounds.parquet").attrs["made"]
+    assert set(made) == {"command", "versions"}
+
+
+@pytest.mark.parametrize("ending", ["pdf", "svg", "png", "html"])
 def test_curves_are_written_for_print(tmp_path, ending, capsys):
     small = ["two-treatments", "--horizon", "200", "--trials", "3", "--out", str(tmp_path / f"curves.{ending}")]
     for command in (["run", *small], ["sweep", *small, "--epsilon", "0.5,1"]):
         assert main(command) == 0
         begin = (tmp_path / f"curves.{ending}").read_bytes()[:400]
-        assert {"pdf": b"%PDF", "svg": b"<svg", "png": b"\x89PNG"}[ending] in begin
+        assert {"pdf": b"%PDF", "svg": b"<svg", "png": b"\x89PNG", "html": b"<html"}[ending] in begin
     capsys.readouterr()
     assert main(["run", *small[:-1], str(tmp_path / "absent" / "curves.pdf")]) == 2
     assert "cannot be written" in capsys.readouterr().err

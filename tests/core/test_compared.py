@@ -35,7 +35,7 @@ def test_lines_of_runs_with_the_same_users_are_tested_in_pairs():
     row = tests[(tests["first_label"] == "UCB") & (tests["second_label"] == "Thompson sampling")].iloc[0]
     first, second = found.results[0].lines[0], found.results[1].lines[1]
     assert row["difference"] == pytest.approx((first.regret[:20, -1] - second.regret[:, -1]).mean())
-    assert row["p_corrected"] >= row["p_value"] >= 2.0**-19
+    assert row["p_corrected"] >= row["p_value"] >= row["p_floor"] == 2.0**-19
 
 
 def test_all_curves_are_in_one_picture_and_a_shorter_run_ends_earlier():
@@ -47,7 +47,10 @@ def test_all_curves_are_in_one_picture_and_a_shorter_run_ends_earlier():
     assert ends[2:] == [line.mean[-1] for line in found.results[1].lines]
     at = whole.times.tolist().index(200) if 200 in whole.times else np.searchsorted(whole.times, 200) - 1
     assert whole.lines[0].mean[at] <= found.results[0].lines[0].mean[-1] + 1e-9
-    named = [trace.name for trace in found.plot().data if trace.name]
+    figure = found.plot()
+    assert {name: Experiment(**made["spec"]) for name, made in figure.layout.meta.items()} == {"A": BASE, "B": LONGER}
+    assert "B: <Experiment" in repr(found) and found._repr_html_().count("<tr") == 1 + 4  # private: a notebook's
+    named = [trace.name for trace in figure.data if trace.name]
     assert sum("A: " in name for name in named) == sum("B: " in name for name in named) == 2
 
 

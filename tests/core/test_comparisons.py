@@ -189,6 +189,7 @@ def test_a_result_tells_clear_differences_and_its_table_is_that_of_the_command(t
     assert tuple(frame.columns) == COMPARISON_COLUMNS
     assert len(frame) == lines * (lines - 1) // 2 and (frame.pairs == 20).all()
     assert (frame.p_corrected >= frame.p_value).all() and (frame.p_corrected <= LEVEL).any()
+    assert (frame.p_value >= frame.p_floor).all() and (frame.p_floor == 2.0 ** (1 - frame.pairs)).all()
     out = tmp_path / "compared.parquet"
     assert main(["run", "trust", "--horizon", "500", "--trials", "20", "--compare", "--out", str(out)]) == 0
     pd.testing.assert_frame_equal(pd.read_parquet(out), frame)

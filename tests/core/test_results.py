@@ -132,16 +132,33 @@ def test_the_final_table_says_the_same_in_every_form_and_carries_how_it_was_made
         assert (row.low, row.high) == tuple(interval(line.regret[:, -1]))
     comment, begin, *rows = result.to_latex().splitlines()
     assert Experiment.model_validate(json.loads(comment.removeprefix("% "))["spec"]) == spec
-    assert begin == r"\begin{tabular}{llll}" and rows[-1] == r"\end{tabular}" and len(rows) == 4 + 3
+    assert begin == r"\begin{tabular}{llllll}" and rows[-1] == r"\end{tabular}" and len(rows) == 4 + 3
     assert r"50\% \$x\_1\$ \& \{a|b\} \textbackslash{} \# \textasciitilde{}\textasciicircum{}" in rows[3]
-    assert [len(re.findall(r"(?<!\\)&", row)) for row in rows if "&" in row] == [3, 3, 3]
+    assert r"\~\^ --> end (UCB)".replace(r"\~\^", r"\textasciitilde{}\textasciicircum{}") in rows[3]
+    assert [len(re.findall(r"(?<!\\)&", row)) for row in rows if "&" in row] == [5, 5, 5]
     assert result.to_latex(comment=False).splitlines() == [begin, *rows]
     assert result.to_markdown().startswith(result.to_markdown(comment=False) + "\n<!-- ")
     table, comment = result.to_markdown().split("\n\n")
-    assert [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()] == [5] * 4
+    assert [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()] == [7] * 4
     assert comment.count("--") == 2 and comment.endswith(" -->\n")
     made = json.loads(comment.removeprefix("<!-- ").removesuffix(" -->\n"))
     assert Experiment.model_validate(made["spec"]) == spec and made["versions"]["private-bandit-lab"]
+
+
+def test_the_best_of_a_guarantee_is_bold_with_what_a_test_does_not_tell_from_it():
+    budget = {"epsilon": {"kind": "fixed", "value": 1.0}}
+    names = ("ucb", "dp-ucb", "dp-se", "adap-ucb", "heldp-ucb-b")
+    lines = [{"policy": name, **({} if name == "ucb" else budget), "label": name} for name in names]
+    low, even, high = ([[20.0 + 10 * (trial % 2) + more] for trial in range(12)] for more in (0, 0, 40))
+    even[0][0] += 3  # above the first by luck only
+    runs = [line_of(each) for each in (low, high, even, low, low)]
+    result = Result(EXPERIMENT.with_changes(lines=lines, trials=12), np.array([3]), tuple(runs))
+    assert result.best == {2, 3}  # alone with their guarantee are the first and the last
+    table = result.to_markdown(comment=False).splitlines()
+    assert [row.count("**") for row in table] == [0, 0, 0, 0, 2, 2, 0]
+    prices = [row.split(" | ")[-1] for row in table[2:]]
+    assert prices[0].startswith("–") and prices[3].startswith("1 ") and "UCB" not in prices[3]
+    assert r"\textbf{" in result.to_latex()
 
 
 def test_bands_are_quantiles_intervals_or_shares_of_a_standard_deviation():
@@ -163,6 +180,7 @@ def test_an_experiment_and_its_result_are_short_in_a_notebook():
     assert len(repr(small)) < 120 and "ucb" in repr(small) and "2 of 2 trials" in repr(result)
     shown = result._repr_html_()  # private: what a notebook asks for
     assert f"<td>{result.final['regret'][0]:.4g}</td>" in shown
+    assert "<li>UCB</li>" in small._repr_html_()  # private, too
 
 
 SHORT = {"arms": [{"kind": "bernoulli", "mean": m} for m in (0.9, 0.1)], "lines": [{"policy": "ucb"}], "trials": 2}

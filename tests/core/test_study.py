@@ -14,12 +14,12 @@ from helpers import memory, refused
 
 from bandit_core import Experiment, simulate
 from bandit_core.cli import main
-from bandit_core.simulation.comparisons import interval
+from bandit_core.simulation.comparisons import holm, interval
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import PreparedLine
 from bandit_core.spec.errors import validated
 from bandit_core.studies import study as module
-from bandit_core.studies.study import Study, StudyRun, points, read_study
+from bandit_core.studies.study import Study, StudyRun, at_point, points, read_study
 from bandit_core.studies.sweep import at_budget, sweep
 from bandit_core.studies.who_wins import left_out, rows_of, who_wins
 
@@ -153,6 +153,76 @@ def test_the_command_writes_the_table_and_says_who_lost_least(tmp_path, capsys):
     assert len(pd.read_csv(io.StringIO(capsys.readouterr().out))) == len(expected.rows)
     assert main(["study", str(tmp_path / "none.toml")]) == 2
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_every_pair_of_lines_is_tested_at_every_point(tmp_path):
+    asked, base = read_study(written(tmp_path))
+    found = StudyRun(asked, base, memory()).run(1)
+    tests = found.comparisons
+    assert len(tests) == 4 * 2 * 3 and not tests.duplicated(["seed", "arms", "epsilon", "first", "second"]).any()
+    point = points(asked, base)[5]
+    alone = simulate(point.experiment, 1, store=memory()).comparisons
+    here = at_point(tests, point.at)
+    assert here["difference"].tolist() == alone["difference"].tolist()
+    assert here["p_value"].tolist() == alone["p_value"].tolist()
+    np.testing.assert_allclose(tests["p_corrected"], holm(tests["p_value"]))
+    assert (here["p_corrected"].to_numpy() >= alone["p_corrected"].to_numpy()).all()  # of all points, no longer of one
+
+
+def test_a_table_for_a_paper_has_a_row_for_each_point(tmp_path):
+    found = StudyRun(study(axes={"epsilon": [0.5, 2], "horizon": [100, 300]}), BASE, memory()).run(1)
+    comment, begin, *rows = found.to_latex().splitlines()
+    made = json.loads(comment.removeprefix("% "))
+    pd.testing.assert_frame_equal(StudyRun(*read_study(made["study"]), memory()).run(1).rows, found.rows)
+    assert begin == r"\begin{tabular}{lllll}" and len(rows) == 2 + 1 + 4 + 2
+    assert all(row.count("&") == 4 and r"\pm" in row for row in rows[3:7])
+    assert r"\textbf" not in found.to_latex()  # each guarantee is kept by one line only
+    twins = [*BASE.spec()["lines"], {**BASE.spec()["lines"][1], "policy": "heldp-ucb-b"}]
+    found = StudyRun(study(spec={**BASE.spec(), "lines": twins}, axes={"epsilon": [0.5, 2]}), BASE, memory())
+    assert len(found.points) == 2
+    shown = found.run(1).to_markdown(comment=False).splitlines()
+    assert len(shown) == 4 and all(row.count("**") in (0, 2, 4) for row in shown)
+
+
+def test_the_picture_of_a_study_says_where_it_is_taken(tmp_path):
+    found = StudyRun(study(axes={"epsilon": [0.5, 2], "horizon": [100, 300], "seed": [0, 1]}), BASE, memory()).run(1)
+    figure = found.plot(at={"horizon": 100})
+    words = figure.layout.xaxis.title.text
+    assert "horizon = 100" in words and "seed = 1" in words and words.startswith("epsilon")
+    here = at_point(found.table.rows, {"horizon": 100, "seed": 1})
+    assert sorted(trace.y[0] for trace in figure.data) == sorted(here[here["epsilon"] != 2]["mean"])
+    for along, at, path in (("arms", {}, "along"), ("", {"horizon": 7}, "at.horizon"), ("", {"gap": 1}, "at.gap")):
+        with refused(path):
+            found.plot(along, at)
+    with refused("along"):
+        StudyRun(study(), BASE, memory()).run(1).save(tmp_path / "one.pdf")
+    for ending, begin in (("pdf", b"%PDF"), ("html", b"<!doctype html>")):
+        found.save(tmp_path / f"figure.{ending}")
+        assert (tmp_path / f"figure.{ending}").read_bytes().startswith(begin)
+    assert len(repr(found)) < 120 and "3 lines" in repr(found)
+    assert found._repr_html_().count("<tr") == 1 + len(found.rows)  # private: what a notebook asks for
+
+
+def test_words_and_numbers_on_one_axis_are_drawn_as_names(tmp_path):
+    found = StudyRun(study(axes={"params": {"eps_min": [0.5, "auto"]}}), BASE, memory()).run(1)
+    found.save(tmp_path / "figure.svg")
+    assert "auto" in (tmp_path / "figure.svg").read_text(encoding="utf-8")
+
+
+def test_the_command_tests_draws_and_keeps_how_it_was_made(tmp_path, capsys):
+    path, out = written(tmp_path), tmp_path / "found"
+    expected = StudyRun(*read_study(path)).run(1)
+    assert main(["study", str(path), "--compare", "--out", f"{out}.parquet"]) == 0
+    frame = pd.read_parquet(f"{out}.parquet")
+    pd.testing.assert_frame_equal(frame, expected.comparisons)
+    again = StudyRun(*read_study(frame.attrs["made"]["study"])).run(1)
+    pd.testing.assert_frame_equal(again.rows, expected.rows)
+    assert main(["study", str(path), "--along", "arms", "--at", "epsilon=2", "--out", f"{out}.svg"]) == 0
+    assert main(["study", str(path), "--out", f"{out}.tex"]) == 0
+    assert Path(f"{out}.tex").read_text(encoding="utf-8") == expected.to_latex()
+    capsys.readouterr()
+    assert main(["study", str(path), "--at", "epsilon=7", "--out", f"{out}.svg"]) == 2
+    assert capsys.readouterr().err.startswith("at.epsilon: 7")  # before anything is computed
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -453,6 +453,10 @@ def test_the_command_varies_a_second_parameter_and_writes_files(spec: str, tmp_p
     out = tmp_path / "sweep.parquet"
     assert main(["sweep", spec, "--epsilon", "1,2", "--vary", "eps_min=0.5,1", "--out", str(out)]) == 0
     frame = pd.read_parquet(out)
+    made = frame.attrs["made"]
+    again = sweep(Experiment(**made["spec"]), made["epsilons"], ("eps_min", made["eps_min"]))
+    pd.testing.assert_frame_equal(again.curves, frame)
+    assert "eps_min" in again._repr_html_() and len(repr(again)) < 160  # private: what a notebook asks for
     assert list(frame.columns) == [*SWEEP_COLUMNS, "eps_min"]
     assert set(itertools.product([1.0, 2.0], [0.5, 1.0])) == set(
         frame.loc[frame["line"] == 1, ["epsilon", "eps_min"]].itertuples(index=False, name=None)
