@@ -14,6 +14,7 @@ from ui import (
     budget_section,
     build_view,
     charts,
+    compare_view,
     decision_times,
     export_panel,
     exports,
@@ -139,4 +140,5 @@ with builders:
             if code.open:
                 st.caption("Run this where the project is installed; it prints the numbers of this picture.")
                 st.code(exports.snippet(experiment), language="python")
+compare_view.fold(experiment)
 panels.explanation(result)

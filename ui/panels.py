@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import status_words
-from bandit_core.simulation.comparisons import LEVEL, differences
+from bandit_core.simulation.comparisons import LEVEL, Difference, differences
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Summary, summaries
 from bandit_core.spec.number_text import write_number
@@ -130,7 +131,15 @@ def comparisons(result: Result) -> None:
     if not pairs:
         return
     st.markdown("**Could a difference be luck?**")
-    rows = shared.table("comparisons", result, None, lambda: defused_frame(_comparison_rows(result)))
+    label = result.experiment.label
+    rows = shared.table(
+        "comparisons",
+        result,
+        None,
+        lambda: defused_frame(
+            luck_rows((label(each.first), label(each.second), each) for each in differences(result.lines))
+        ),
+    )
     st.dataframe(rows, hide_index=True, width="stretch", alt="Differences of the lines at the horizon")
     counted = "one pair" if pairs == 1 else f"{pairs} pairs"
     st.caption(
@@ -143,17 +152,17 @@ def comparisons(result: Result) -> None:
     )
 
 
-def _comparison_rows(result: Result) -> pd.DataFrame:
-    """A row per pair of lines, first the line that lost more."""
+def luck_rows(pairs: Iterable[tuple[str, str, Difference]]) -> pd.DataFrame:
+    """A row per pair of lines, by their names, first the line that lost more."""
     rows = []
-    for found in differences(result.lines):
-        more, less = (found.first, found.second) if found.difference >= 0 else (found.second, found.first)
+    for first, second, found in pairs:
+        more, less = (first, second) if found.difference >= 0 else (second, first)
         low, high = (found.low, found.high) if found.difference >= 0 else (-found.high, -found.low)
         rows.append(
             {
                 "verdict": words.luck(found),
-                "lost more": result.experiment.label(more),
-                "than": result.experiment.label(less),
+                "lost more": more,
+                "than": less,
                 "by": words.number(abs(found.difference)),
                 "95% interval": words.interval(low, high),
                 "p": words.chance(found.p_value),

@@ -6,14 +6,14 @@ import json
 import re
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment, InputError
-from bandit_core.experiments.experiment import View, parse
+from bandit_core.experiments.experiment import View
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
 from bandit_core.simulation.summaries import QUANTITY_WORDS
@@ -32,6 +32,7 @@ from ui import (
     problems,
     state,
     theme,
+    uploads,
     words,
 )
 
@@ -43,7 +44,6 @@ TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 BATCHES = (*(base * 10**power for power in range(5) for base in (1, 2, 5)), 100_000)
 VISITS = (*range(1, 11), 20, 50, 100)
 VISITS_DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3)  # 0: basic composition
-SPEC_MEGABYTES = 1
 
 
 def _preset_section(page: menu.Page) -> None:
@@ -399,7 +399,7 @@ def _foot(page: menu.Page) -> DeltaGenerator:
         type=["json", "toml"],
         key=state.key("upload"),
         help="A file saved here before (JSON or TOML). It replaces what is shown.",
-        max_upload_size=SPEC_MEGABYTES,
+        max_upload_size=uploads.SPEC_MEGABYTES,
     )
     if upload is not None:
         try:
@@ -424,12 +424,8 @@ def _spec_of(upload: UploadedFile) -> Experiment:
     if known is not None and known[0] == upload.file_id:
         raise known[1]
     try:
-        if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
-            message = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
-            raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", message)])
-        form: Literal["json", "toml"] = "toml" if upload.name.lower().endswith(".toml") else "json"
         with page_lock.computing():
-            return parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
+            return uploads.read_spec(upload)
     except InputError as error:
         st.session_state["spec-refused"] = (upload.file_id, error)
         raise

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import streamlit as st
 
-from bandit_core import InputError
+from bandit_core import Experiment, InputError
+from bandit_core.experiments.experiment import parse
 from bandit_core.simulation.store import Store
+from bandit_core.spec.errors import Issue
 from ui import page_lock, words
+
+if TYPE_CHECKING:
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 Read = TypeVar("Read")
 
 STORE_BYTES = 64 * 2**20
+SPEC_MEGABYTES = 1
 _reading = threading.Lock()  # one file of one visitor at a time: a large one takes hundreds of megabytes meanwhile
 PRIVATE_WORDS = (
     "**Your file stays in this session.** It is read into memory for this browser tab only. It is never written to "
@@ -50,6 +56,21 @@ def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
     if isinstance(found, InputError):
         raise InputError(found.issues)
     return found
+
+
+def read_spec(upload: UploadedFile) -> Experiment:
+    """The experiment of a settings file.
+
+    Raises
+    ------
+    InputError
+        Where it is too large, or has no valid settings.
+    """
+    if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
+        message = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
+        raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", message)])
+    form: Literal["json", "toml"] = "toml" if upload.name.lower().endswith(".toml") else "json"
+    return parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
 
 
 def store(slot: str) -> Store:

@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar
-from urllib.parse import parse_qsl
 
 import numpy as np
 import pydantic
@@ -49,10 +48,7 @@ def document_of(source: Any, folder: Path = Path()) -> Any:
     if isinstance(own, Experiment | Mapping):
         return own
     if isinstance(source, str) and "?" in source:
-        experiment, issues = links.read(dict(parse_qsl(source.partition("?")[2], keep_blank_values=True)))
-        if issues:
-            raise InputError(issues)
-        return experiment
+        return links.opened(source)
     is_file = isinstance(source, str) and source not in preset_names() and (Path(source).suffix or os.sep in source)
     if isinstance(source, Path) or is_file:
         return read_document(folder / source)

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, lru_cache
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import parse_qsl, quote_plus
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
@@ -215,6 +215,23 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
             issues += error.issues
     experiment = _fit(base, fields, issues)
     return experiment, issues
+
+
+def opened(address: str, ignored: Collection[str] = ()) -> Experiment:
+    """The experiment of a whole address; see `read`.
+
+    Raises
+    ------
+    InputError
+        Where it is no link of the app, or a part of it cannot be read.
+    """
+    _, mark, query = address.partition("?")
+    if not mark:
+        raise InputError([Issue("link", address, "a link of the app, such as .../explore?preset=trust")])
+    experiment, issues = read(dict(parse_qsl(query, keep_blank_values=True)), ignored)
+    if issues:
+        raise InputError(issues)
+    return experiment
 
 
 def _fit(base: Experiment, fields: dict[str, Any], issues: list[Issue]) -> Experiment:
