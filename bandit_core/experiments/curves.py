@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
-from bandit_core.model import RunSetup
+from bandit_core.model import Policy, RunSetup
 from bandit_core.model.bound import TRIVIAL, Bound, Curve
 from bandit_core.spec.contexts import Table
 from bandit_core.theory import classic, contextual, theorems
@@ -22,10 +22,9 @@ COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 
 
 @lru_cache(maxsize=128)
-def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
+def _line_bounds(experiment: Experiment, line: int, policy: Policy) -> tuple[Bound, ...]:
     setup = experiment.setups[line]
     cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
-    policy = experiment.lines[line].entry
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
     kept = policy.guarantee(replace(setup, visits=1))  # by every answer, whose epsilon the bounds speak of
     found = [_as_people_come(bound.judged(kept), setup) for bound in (*policy.bounds(setup), *own_files)]
@@ -76,13 +75,14 @@ def _once(curve: Curve) -> Curve:
 
 def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
     """Every bound of one line (counted from 0), also those that do not apply, with the reason in ``hidden``."""
+    policy = experiment.lines[line].entry  # a file may be loaded again, with other bounds
     if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
-        return list(_line_bounds.__wrapped__(experiment, line))  # data of one's own outlive no session
+        return list(_line_bounds.__wrapped__(experiment, line, policy))  # data of one's own outlive no session
     # Bounds know nothing of these fields: whoever draws another seed finds them here.
     same = experiment.model_copy(
         update={"view": type(experiment.view)(), "title": "", "note": "", "seed": 0, "trials": 1}
     )
-    return list(_line_bounds(same, line))
+    return list(_line_bounds(same, line, policy))
 
 
 def may_be_drawn(bound: Bound, shapes: bool, worst_case: bool) -> bool:

@@ -71,6 +71,12 @@ def linear_only(setup: RunSetup) -> str | None:
     return f"its least squares need the identity link, not {link}; use ldp-sgd or ldp-gloc"
 
 
+def one_model(setup: RunSetup) -> str | None:
+    """Words of refusal where each arm has a parameter of its own, and what moves would tell the arm."""
+    many = contexts_of(setup).models > 1
+    return "it sends one message, which must not tell the arm; use the structure single" if many else None
+
+
 def local_guarantee(setup: RunSetup, delta: float, epsilon: float) -> Guarantee:
     """(epsilon, delta)-local privacy of context, choice and reward of every user; ``epsilon`` is what the run has."""
     kind = f"({epsilon:.4g}, {delta:g})-locally" if delta else f"{epsilon:g}-locally"
