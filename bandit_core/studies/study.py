@@ -40,7 +40,7 @@ from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, Result, versions
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Bold, Shown, latex, markdown
-from bandit_core.spec.budgets import LARGEST
+from bandit_core.spec.budgets import LARGEST, BudgetDistribution
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.notation import write_value
@@ -105,6 +105,8 @@ def read_study(source: Path | Mapping[str, Any]) -> tuple[Study, Experiment]:
         spec = document_of(study.spec, source.parent if isinstance(source, Path) else Path())
     except InputError as error:
         raise InputError([replace(issue, path="spec") for issue in error.issues]) from None
+    if study.policies and isinstance(spec, Mapping) and "lines" not in spec:  # the policies make them
+        spec = {**spec, "lines": _lines(study, None)}
     base = Experiment.model_validate(spec)
     return study, base if study.trials is None else base.with_changes(trials=study.trials)
 
@@ -135,21 +137,20 @@ def points(study: Study, base: Experiment) -> list[Point]:
 
 
 def _with_policies(study: Study, base: Experiment) -> Experiment:
-    if not study.policies:
-        return base
-    known, issues = registry(), []
-    for place, name in enumerate(study.policies):
-        if name not in known:
-            issues.append(Issue(f"policies[{place}]", name, unknown_policy(name)))
-    if issues:
-        raise InputError(issues)
-    budget = shared_budget(base)
+    return base.with_changes(lines=_lines(study, shared_budget(base))) if study.policies else base
+
+
+def _lines(study: Study, budget: BudgetDistribution | None) -> list[dict[str, Any]]:
+    """A line for each of the study's policies."""
+    known = registry()
+    unknown = [(place, name) for place, name in enumerate(study.policies) if name not in known]
+    if unknown:
+        raise InputError([Issue(f"policies[{place}]", name, unknown_policy(name)) for place, name in unknown])
     asked = (study.axes.epsilon or (1.0,))[0] if budget is None or budget.fixed is None else budget.fixed
     epsilon = {"kind": "fixed", "value": asked}
-    lines = [
+    return [
         {"policy": name} | ({} if known[name].epsilon == "none" else {"epsilon": epsilon}) for name in study.policies
     ]
-    return base.with_changes(lines=lines)
 
 
 def _check(axes: Axes, base: Experiment) -> None:
@@ -226,7 +227,7 @@ class StudyResult(Shown):
     def plot(self, along: str = "", at: Mapping[str, Any] | None = None, dark: bool = False) -> Any:
         """Mean regret along one axis as a Plotly figure: ε where it varies, else the axis with most values.
 
-        The other axes are held ``at`` their last values, unless it says otherwise.
+        Bars are two standard errors. The other axes are held ``at`` their last values, unless it says otherwise.
 
         Raises
         ------

@@ -136,6 +136,19 @@ def test_what_is_no_study_is_refused_at_its_field(fields, path):
     assert path in [issue.path for issue in refusal.value.issues]
 
 
+def test_policies_stand_in_for_the_lines_of_a_spec_without_any():
+    spec = {name: value for name, value in BASE.spec().items() if name != "lines"}
+    asked, base = read_study({"spec": spec, "policies": ["ucb", "dp-se"], "axes": {"epsilon": [0.5]}})
+    [point] = points(asked, base)
+    assert [(line.policy, line.epsilon and line.epsilon.fixed) for line in point.experiment.lines] == [
+        ("ucb", None),
+        ("dp-se", 0.5),
+    ]
+    for policies, path in (["nobody"], "policies[0]"), ([], "lines"):
+        with refused(path):
+            read_study({"spec": spec, "policies": policies})
+
+
 @pytest.mark.parametrize(("text", "path"), [("spec = 3", "spec"), ('spec = "nothing"', "spec"), ("axes = {}", "spec")])
 def test_a_study_needs_a_spec(tmp_path, text, path):
     with refused(path):
