@@ -36,10 +36,14 @@ def test_the_tutorial_is_followed_to_the_letter(tmp_path: Path) -> None:
         done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{words}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
         printed[code or command] = done.stdout
-    assert len(printed) == 10
+    assert len(printed) == 13
     checked = [text for command, text in printed.items() if "check-policy" in command]
     assert len(checked) == 3 and all("does not hold" not in text and ": holds" in text for text in checked)
-    assert (tmp_path / "curves.pdf").read_bytes().startswith(b"%PDF")
+    for picture in ("curves.pdf", "study.pdf"):
+        assert (tmp_path / picture).read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "study.tex").read_text(encoding="utf-8").count(r"\pm") >= 3 * 2 * 2 * 2
+    [tests] = [text for command, text in printed.items() if "study.toml" in command and "--compare" in command]
+    assert "p_corrected" in tests and "Noisy greedy" in tests
     assert "Noisy greedy" in (tmp_path / "final.tex").read_text(encoding="utf-8")
     rank = pd.read_csv(tmp_path / "rank.csv")
     mine = rank[rank["policy"] == "noisy-greedy"]
