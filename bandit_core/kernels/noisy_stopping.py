@@ -30,6 +30,9 @@ The recommendation is wrong with probability delta at most. Proof. Let * be a be
    J_B + J_* >= c. A union over the K - 1 worse arms gives (K - 1) (1 + c) e^-c = delta. The order in which arms are
    asked does not enter.
 
+Indifference zone: the second term is R_h(n_h - Y_a; 1 - x - zone). B is wrong only where mu_B < mu_* - zone, so step 4
+holds for x = mu_B: R_h(n_h - Y_*; 1 - mu_B - zone) is at most R_h(n_h - Y_*; 1 - mu_*).
+
 HEURISTIC: the right side is ln(1/delta) + ln(1 + ln n) + ln(1 + ln m), as for bits, never more than that of the proof.
 
 Privacy: a user's reward enters one released sum, and changes it by 1 at most; actions, end and recommendation are
@@ -147,7 +150,7 @@ def _odds(total: float, count: float) -> float:
 
 
 @device_function
-def evidence(
+def evidence(  # noqa: PLR0913 (both arms' numbers)
     total: float,
     count: float,
     releases: float,
@@ -156,25 +159,31 @@ def evidence(
     other_releases: float,
     epsilon: float,
     enough: float,
+    zone: float,
 ) -> float:
     """Z of an arm against another one with a smaller mean, in nats; 0 where it has none. Where Z is below ``enough``,
     some number below ``enough``.
     """  # fmt: skip
-    if total / count <= other / other_count:
+    if total / count + zone <= other / other_count:
         return 0.0
     if epsilon == np.inf:
-        return transport(total, count, other, other_count)
-    low, high = _odds(other, other_count), _odds(total, count)
+        return transport(total, count, other, other_count, zone)
+    low, high = _odds(other - zone * other_count, other_count), min(_odds(total, count), _odds(1.0 - zone, 1.0))
     least = np.inf
     for _ in range(_OUTER):
         odds = 0.5 * (low + high)
+        x = _chance(odds)
+        y, beyond, weight = x, odds, 1.0
+        if zone > 0.0:
+            y = min(x + zone, 1.0 - 1e-15)
+            beyond, weight = _odds(y, 1.0), x * (1.0 - x) / (y * (1.0 - y))
         mine, chance = rate(total, count, releases, odds, epsilon)
-        theirs, missing = rate(other_count - other, other_count, other_releases, -odds, epsilon)
+        theirs, missing = rate(other_count - other, other_count, other_releases, -beyond, epsilon)
         least = min(least, mine + theirs)
         if least < enough:
             return least
-        x = _chance(odds)
-        if count * (x - chance) + other_count * (x - (1.0 - missing)) > 0.0:  # the sum of both rises with x
+        # The sum of both is convex in x; does it rise?
+        if count * (x - chance) + weight * other_count * (y - (1.0 - missing)) > 0.0:
             high = odds
         else:
             low = odds
@@ -183,7 +192,14 @@ def evidence(
 
 @device_function
 def is_sure(
-    leader: int, totals: np.ndarray, lengths: np.ndarray, releases: np.ndarray, rule: int, delta: float, epsilon: float
+    leader: int,
+    totals: np.ndarray,
+    lengths: np.ndarray,
+    releases: np.ndarray,
+    rule: int,
+    delta: float,
+    epsilon: float,
+    zone: float,
 ) -> bool:
     """Whether the arm with the largest noisy mean may be recommended."""
     arms = totals.shape[0]
@@ -194,7 +210,7 @@ def is_sure(
             )  # fmt: skip
             found = evidence(
                 totals[leader], lengths[leader], releases[leader],
-                totals[arm], lengths[arm], releases[arm], epsilon, enough,
+                totals[arm], lengths[arm], releases[arm], epsilon, enough, zone,
             )  # fmt: skip
             if found < enough:
                 return False
@@ -203,7 +219,13 @@ def is_sure(
 
 @device_function
 def find_challenger(
-    leader: int, totals: np.ndarray, lengths: np.ndarray, releases: np.ndarray, counts: np.ndarray, epsilon: float
+    leader: int,
+    totals: np.ndarray,
+    lengths: np.ndarray,
+    releases: np.ndarray,
+    counts: np.ndarray,
+    epsilon: float,
+    zone: float,
 ) -> int:
     """The arm that is hardest to tell from the leader: the smallest z^2/2 + ln(users), z the distance of the two means
     in standard deviations of sampling and noise.
@@ -217,7 +239,7 @@ def find_challenger(
         x = min(1.0 - edge, max(edge, (totals[leader] + totals[arm]) / both))
         spread = x * (1.0 - x) * (1.0 / counts[leader] + 1.0 / counts[arm])
         noise = releases[leader] / lengths[leader] ** 2 + releases[arm] / lengths[arm] ** 2
-        apart = totals[leader] / lengths[leader] - totals[arm] / lengths[arm]
+        apart = totals[leader] / lengths[leader] - totals[arm] / lengths[arm] + zone
         cost = 0.5 * apart * apart / (spread + 2.0 * noise / (epsilon * epsilon)) + math.log(counts[arm])
         if cost < least:
             least, challenger = cost, arm
@@ -254,7 +276,7 @@ def dp_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -
     """Play one trial per row of ``state``: every arm's first batch, then leader and challenger in turns until one of
     them has its next release. ``search.growth`` is not used: batches are those of `total_after`.
     """
-    chances, delta, rule, _, cap = search
+    chances, delta, rule, _, cap, zone = search
     arms = chances.shape[0]
     order = np.empty(arms, np.int64)
     here = np.empty(arms)
@@ -277,10 +299,10 @@ def dp_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -
             if outcome.signal[0] != 0:
                 return
             leader = largest(means)
-            sure = releases.min() > 0.0 and is_sure(leader, totals, lengths, releases, rule, delta, epsilon)
+            sure = releases.min() > 0.0 and is_sure(leader, totals, lengths, releases, rule, delta, epsilon, zone)
             if sure or t >= cap:
                 break
-            challenger = find_challenger(leader, totals, lengths, releases, counts, epsilon)
+            challenger = find_challenger(leader, totals, lengths, releases, counts, epsilon, zone)
             mine, theirs = total_after(lengths[leader], epsilon), total_after(lengths[challenger], epsilon)
             missing = min(mine - counts[leader], theirs - counts[challenger])
             size = int(min(2.0 * missing, float(cap - t)))

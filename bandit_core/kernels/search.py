@@ -90,14 +90,14 @@ def decide(known: State, rule: Rule, t: int, state: np.ndarray, trial: int) -> t
     counts, means, pair = known.counts, known.means, known.pair
     pair[0] = largest(means)
     if rule.epsilon == 0.0:
-        pair[1], sure = compare(known.ones, counts, pair[0], rule.rule, rule.delta)
+        pair[1], sure = compare(known.ones, counts, pair[0], rule.rule, rule.delta, 0.0)
     else:
-        sure = sure_of(pair[0], means, known.lengths, known.phases, rule.rule, rule.delta, rule.epsilon)
+        sure = sure_of(pair[0], means, known.lengths, known.phases, rule.rule, rule.delta, rule.epsilon, 0.0)
     if sure:
         return 0, 0
     size = until_next(t, rule.growth, _NEVER)
     if rule.epsilon > 0.0:
-        find_pair(means, known.lengths, counts, t, rule.epsilon, pair)
+        find_pair(means, known.lengths, counts, t, rule.epsilon, 0.0, pair)
         for place in range(2):  # no arm goes beyond the end of its phase
             size = min(size, 2 * int(counts[pair[place]] - 2.0 * known.fresh[pair[place]]))
     return size, first_half(size, state, trial)

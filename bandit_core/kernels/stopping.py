@@ -36,6 +36,14 @@ Stopping rules (K arms, B the arm with the largest mean, n and m the numbers of 
   all pairs of phases sum to delta/(K-1).
 * noisy means of phases, HEURISTIC, by which the public code of that paper stops: the right side of PAPER is
   ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) + (1/n + 1/m) ln^2(1/delta) / epsilon^2: no union over arms or phases.
+
+Indifference zone: a recommendation is wrong only where it is worse than the best arm by more than ``zone``. On bits Z_a
+is then min over x of n kl(m_B, x) + m kl(m_a, x + zone), on noisy means ``zone`` is added to M_B - M_a. The proofs stay
+as they are: where mu_B < mu_* - zone, that minimum is at most n kl(m_B, mu_B) + m kl(m_*, mu_*), and M_B - M_* + zone
+exceeds its right side only where the noise does. Elimination also ends once its margin is at most ``zone``: the best
+arm is still there, and no arm that is left can be better than the leader by more than the margin. Top-Two also chooses
+its challenger by these distances, as EB-TC with a slack does (Jourdan, Degenne and Kaufmann 2023, An epsilon-best-arm
+identification algorithm for fixed-confidence and beyond).
 """
 
 from __future__ import annotations
@@ -55,16 +63,21 @@ from bandit_core.mechanisms.laplace import laplace_noise
 PROVED, HEURISTIC, PAPER = range(3)
 _ZETA_2 = math.pi**2 / 6
 _LN_2 = math.log(2.0)
+_STEPS = 60  # of a search; Newton's take about five
 
 
 class Search(NamedTuple):
-    """What is looked for, and how long: ``chances`` (arms,) of the bits, who may err with chance ``delta``."""
+    """What is looked for, and how long: ``chances`` (arms,) of the bits, who may err with chance ``delta``.
+
+    ``zone`` is the indifference zone, in the units in which the kernel compares means.
+    """
 
     chances: np.ndarray
     delta: float
     rule: int
     growth: float
     cap: int
+    zone: float
 
 
 class Outcome(NamedTuple):
@@ -86,13 +99,45 @@ def _xlog(x: float, share: float, whole: float) -> float:
 
 
 @device_function
-def transport(ones: float, count: float, other_ones: float, other_count: float) -> float:
-    """n kl(m, x) + n' kl(m', x) for two arms with so many ones among their bits, x the mean of all; in nats."""
+def shared_mean(mean: float, count: float, other: float, other_count: float, zone: float) -> float:
+    """The x with the smallest n kl(m, x) + n' kl(m', x + zone), where m is at least m': a root of a cubic."""
+    low = max(0.0, other - zone)
+    high = min(mean, 1.0 - zone)
+    x = min(high, max(low, (count * mean + other_count * (other - zone)) / (count + other_count)))
+    for _ in range(_STEPS):
+        y = x + zone
+        slope = count * (x - mean) * y * (1.0 - y) + other_count * (y - other) * x * (1.0 - x)
+        if slope > 0.0:
+            high = x
+        else:
+            low = x
+        bend = count * (y * (1.0 - y) + (x - mean) * (1.0 - 2.0 * y))
+        bend += other_count * (x * (1.0 - x) + (y - other) * (1.0 - 2.0 * x))
+        following = x - slope / bend if bend > 0.0 else low
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if abs(following - x) <= 1e-12 * (y * (1.0 - y)):
+            break
+        x = following
+    return x
+
+
+@device_function
+def transport(ones: float, count: float, other_ones: float, other_count: float, zone: float) -> float:
+    """The least n kl(m, x) + n' kl(m', x + zone) for two arms with so many ones among their bits; in nats.
+
+    Without a ``zone`` x is the mean of all.
+    """
     both = (ones + other_ones) / (count + other_count)
     mean = ones / count
     other = other_ones / other_count
+    beyond = both
+    if zone > 0.0:
+        both = shared_mean(mean, count, other, other_count, zone)
+        beyond = min(both + zone, 1.0 - 1e-16)
     apart = _xlog(ones, mean, both) + _xlog(count - ones, 1.0 - mean, 1.0 - both)
-    return max(0.0, apart + _xlog(other_ones, other, both) + _xlog(other_count - other_ones, 1.0 - other, 1.0 - both))
+    apart += _xlog(other_ones, other, beyond)
+    return max(0.0, apart + _xlog(other_count - other_ones, 1.0 - other, 1.0 - beyond))
 
 
 @device_function
@@ -161,7 +206,9 @@ def largest(values: np.ndarray) -> int:
 
 
 @device_function
-def compare(ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta: float) -> tuple[int, bool]:
+def compare(
+    ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta: float, zone: float
+) -> tuple[int, bool]:
     """(challenger, whether the leader may be recommended) of a Top-Two policy on bits."""
     arms = counts.shape[0]
     challenger = -1
@@ -170,7 +217,7 @@ def compare(ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta:
     for arm in range(arms):
         if arm == leader:
             continue
-        cost = transport(ones[leader], counts[leader], ones[arm], counts[arm])
+        cost = transport(ones[leader], counts[leader], ones[arm], counts[arm], zone)
         sure &= cost >= bits_threshold(rule, arms, delta, counts[leader], counts[arm])
         if cost + math.log(counts[arm]) < least:
             least = cost + math.log(counts[arm])
@@ -184,7 +231,7 @@ def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
 
     The leader is the arm with the largest mean, its challenger the one with the smallest `transport` + ln(bits).
     """
-    chances, delta, rule, growth, cap = search
+    chances, delta, rule, growth, cap, zone = search
     arms = chances.shape[0]
     order = np.empty(arms, np.int64)
     here = np.empty(arms)
@@ -203,7 +250,7 @@ def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
             if outcome.signal[0] != 0:
                 return
             leader = largest(means)
-            challenger, sure = compare(ones, counts, leader, rule, delta)
+            challenger, sure = compare(ones, counts, leader, rule, delta, zone)
             if sure or t >= cap:
                 break
             size = until_next(t, growth, cap)
@@ -220,21 +267,28 @@ def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
 
 @device_function
 def sure_of(
-    best: int, means: np.ndarray, lengths: np.ndarray, phases: np.ndarray, rule: int, delta: float, epsilon: float
+    best: int,
+    means: np.ndarray,
+    lengths: np.ndarray,
+    phases: np.ndarray,
+    rule: int,
+    delta: float,
+    epsilon: float,
+    zone: float,
 ) -> bool:
     """Whether the arm with the largest noisy mean may be recommended."""
     arms = means.shape[0]
     for arm in range(arms):
         if arm != best:
             margin = phase_margin(rule, arms, delta, epsilon, lengths[best], lengths[arm], phases[best], phases[arm])
-            if means[best] - means[arm] < margin:
+            if means[best] - means[arm] + zone < margin:
                 return False
     return True
 
 
 @device_function
 def find_pair(
-    means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, epsilon: float, pair: np.ndarray
+    means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, epsilon: float, zone: float, pair: np.ndarray
 ) -> None:
     """Fill ``pair`` with the leader and the challenger of AdaP-TT at user ``t``."""
     level = math.log(t)
@@ -248,7 +302,7 @@ def find_pair(
     least = np.inf
     for arm in range(means.shape[0]):
         if arm != leader:
-            apart = means[leader] - means[arm] + 1.0 / (1.0 + math.sqrt(t))
+            apart = means[leader] - means[arm] + zone + 1.0 / (1.0 + math.sqrt(t))
             value = apart / math.sqrt(1.0 / counts[leader] + 1.0 / counts[arm])
             if value < least:
                 least = value
@@ -281,7 +335,7 @@ def adap_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome)
 
     An arm's mean is that of its last phase, released once with noise; a phase is as long as all before it together.
     """
-    chances, delta, rule, growth, cap = search
+    chances, delta, rule, growth, cap, zone = search
     arms = chances.shape[0]
     order = np.empty(arms, np.int64)
     here = np.empty(arms)
@@ -307,11 +361,11 @@ def adap_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome)
                 return
             if news:
                 best = largest(means)
-                sure = sure_of(best, means, lengths, phases, rule, delta, epsilon)
+                sure = sure_of(best, means, lengths, phases, rule, delta, epsilon, zone)
                 news = False
             if sure or t >= cap:
                 break
-            find_pair(means, lengths, counts, t, epsilon, pair)
+            find_pair(means, lengths, counts, t, epsilon, zone, pair)
             size = until_next(t, growth, cap)
             for place in range(2):  # no arm goes beyond the end of its phase
                 arm = pair[place]
@@ -353,13 +407,13 @@ def epoch(epochs: Epochs, size: int, number: int, delta: float) -> tuple[float, 
 
 @kernel
 def elimination(state: np.ndarray, search: Search, epochs: Epochs, outcome: Outcome) -> None:
-    """Successive elimination in epochs, until one arm is left; one trial per row of ``state``.
+    """Successive elimination in epochs, until one arm is left or all are close; one trial per row of ``state``.
 
     The epochs of `kernels.batched.elimination` (DP-SE), with beta = delta and an end; without a curator's noise the
     same with radii for sampling alone: pulls = [8 width^2 ln(4 |S| e^2/delta) / D^2] + 1 with D = 2^-e. In each epoch
     each of |S| means leaves its radius with probability at most delta/(2 |S| e^2), over all epochs pi^2/12 delta.
     """
-    chances, delta, _, _, cap = search
+    chances, delta, _, _, cap, zone = search
     arms = chances.shape[0]
     order = np.empty(arms, np.int64)
     here = np.empty(arms)
@@ -376,7 +430,8 @@ def elimination(state: np.ndarray, search: Search, epochs: Epochs, outcome: Outc
         number = 0
         best = 0
         t = 0
-        while size > 1:
+        near = False
+        while size > 1 and not near:
             if outcome.signal[0] != 0:
                 return
             number += 1
@@ -398,4 +453,5 @@ def elimination(state: np.ndarray, search: Search, epochs: Epochs, outcome: Outc
                 if means[arm] > means[best]:
                     best = arm
             size = survivors(members, size, means, margin)
-        _note(outcome, trial, order, t, size == 1, best, counts)
+            near = margin <= zone
+        _note(outcome, trial, order, t, size == 1 or near, best, counts)

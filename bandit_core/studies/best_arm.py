@@ -52,8 +52,9 @@ class StoppingSpec(Frozen):
     """A question to one policy that stops: which arm is the best, wrong with probability ``delta`` at most.
 
     ``rule`` is the threshold to stop by, ``cap`` the users after which a run gives up, ``growth`` the factor by which
-    users grow from one decision to the next (1: a decision for every user). ``truth`` are the mean rewards of single
-    arms that loss and error are counted by, where ``arms`` are what the policy sees of cut rewards (None: of ``arms``).
+    users grow from one decision to the next (1: a decision for every user). A recommendation is wrong where it is worse
+    than the best arm by more than ``zone``. ``truth`` are the mean rewards of single arms that loss and error are
+    counted by, where ``arms`` are what the policy sees of cut rewards (None: of ``arms``).
     """
 
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
@@ -66,6 +67,7 @@ class StoppingSpec(Frozen):
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
     cap: Annotated[Whole, Field(ge=2, le=MAX_USERS)] = 10**8
     growth: Annotated[Number, Field(ge=1, le=2)] = 1.02
+    zone: Annotated[Number, Field(ge=0)] = 0.0
 
     @classmethod
     def of(cls, **fields: Any) -> StoppingSpec:
@@ -112,7 +114,7 @@ class StoppingSpec(Frozen):
     def setup(self) -> StoppingSetup:
         """What the kernel is played on."""
         means = np.array([arm.expected for arm in distributions.expand(self.arms)])
-        return StoppingSetup(means, self.delta, self.epsilon, self.rule, self.growth, self.cap)
+        return StoppingSetup(means, self.delta, self.epsilon, self.rule, self.growth, self.cap, min(self.zone, 1.0))
 
     @property
     def decisions(self) -> float:
@@ -168,8 +170,8 @@ class StoppingResult(Shown):
 
     @property
     def wrong(self) -> np.ndarray:
-        """Runs that stopped with an arm that is not the best, shape (trials,)."""
-        wrong: np.ndarray = self.stopped & (self.gaps[self.recommended] > 0)
+        """Runs that stopped with an arm that is worse than the best by more than the zone, shape (trials,)."""
+        wrong: np.ndarray = self.stopped & (self.gaps[self.recommended] > self.spec.zone * (1 + 1e-9))
         return wrong
 
     @property
@@ -219,6 +221,8 @@ class StoppingResult(Shown):
     def at_least(self) -> float:
         """Mean users of every policy of this trust and error: the largest bound of theory that applies, else NaN."""
         spec = self.spec
+        if spec.zone > 0:
+            return math.nan  # the bounds are for the single best arm
         pure = spec.entry.guarantee(spec.setup).measure == "pure"
         bounds = time_bounds(spec.arms, spec.delta, spec.entry.privacy, spec.epsilon, pure=pure)
         return max((bound.users for bound in bounds if bound.not_applicable is None), default=math.nan)

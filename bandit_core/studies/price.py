@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -136,8 +136,7 @@ class PriceQuestion:
     def undecided(self) -> bool:
         """Whether no test names a single best option at some level of trust."""
         asked = self.roll_out()
-        both = (asked, replace(asked, zone=0.0))
-        return any(each.effect(privacy) <= 1e-12 for each in both for privacy in ("none", *PRIVATE))
+        return any(asked.effect(privacy) <= 1e-12 for privacy in ("none", *PRIVATE))
 
     def contest(self, epsilon: float) -> Question:
         """The question which learner loses least."""

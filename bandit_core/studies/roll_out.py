@@ -48,9 +48,9 @@ class RollOutQuestion:
     With privacy rewards are seen cut to ``clip`` (None: to 0 and 1); what is lost, and whether a recommendation is
     wrong, is counted in uncut rewards.
     ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test (Dunnett's for more
-    than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by. The
-    test treats options that are worse than the best by ``zone`` at most as equally good; 0: none are. Where the options
-    are not known exactly, all is over ``draws`` of them, and the test finds the difference with ``power`` on average.
+    than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by.
+    Options that are worse than the best by ``zone`` at most count as equally good; 0: none are. Where the options are
+    not known exactly, all is over ``draws`` of them, and the test finds the difference with ``power`` on average.
     """
 
     arms: tuple[Arm, ...]
@@ -92,9 +92,23 @@ class RollOutQuestion:
         """The options as the bits that a trust model sees."""
         return tuple(Bernoulli(mean=mean) for mean in self.seen(privacy))
 
+    def _limits(self, privacy: Privacy) -> tuple[float, float]:
+        """The rewards that a trust model sees as 0 and as 1."""
+        return (0.0, 1.0) if privacy == "none" or self.clip is None else self.clip
+
+    def _width(self, privacy: Privacy) -> float:
+        """What a reward of 1, as a trust model sees it, stands for."""
+        low, high = self._limits(privacy)
+        return high - low
+
     def _zone(self, privacy: Privacy) -> float:
         """The zone in the units in which a trust model sees the rewards."""
-        return self.zone if privacy == "none" or self.clip is None else self.zone / (self.clip[1] - self.clip[0])
+        return self.zone / self._width(privacy)
+
+    def _truth(self, privacy: Privacy) -> tuple[float, ...]:
+        """Mean reward of each option before any cut, in the units in which a trust model sees the rewards."""
+        low, width = self._limits(privacy)[0], self._width(privacy)
+        return tuple((mean - low) / width for mean in self.means)
 
     def effect(self, privacy: Privacy) -> float:
         """Best mean minus the next one outside the zone, as a trust model sees them: 0 where no test decides.
@@ -154,7 +168,13 @@ class RollOutQuestion:
         shared = {"delta": self.delta, "trials": self.trials, "seed": self.seed, "cap": max(cap, len(self.means))}
         return [
             StoppingSpec.of(
-                policy=policy.name, rule=rule, epsilon=epsilon, arms=self.bits(privacy), truth=self.means, **shared
+                policy=policy.name,
+                rule=rule,
+                epsilon=epsilon,
+                arms=self.bits(privacy),
+                truth=self._truth(privacy),
+                zone=self._zone(privacy),
+                **shared,
             )
             for privacy, policy, epsilon in self._played
             for rule in ([self.rule] if self.rule in policy.rules else ["proved"])
@@ -209,8 +229,8 @@ class RollOut:
     less trust), and what both lose by the last user (trials,). All is over the draws of the question.
 
     Losses are in reward units; ``bound`` is the largest lower bound on the mean time of every policy of this trust and
-    error (None: none applies, or there are draws). ``noiseless`` (trials,) is when the same policy stops with an
-    infinite budget, in users, at most the cap (None without privacy): these users are the method's, the rest is
+    error (None: none applies, or there are draws or a zone). ``noiseless`` (trials,) is when the same policy stops with
+    an infinite budget, in users, at most the cap (None without privacy): these users are the method's, the rest is
     privacy's.
     """
 
@@ -369,8 +389,8 @@ class RollOutStudy(Parts):
         question, (privacy, epsilon) = self.question, self.question.trusts[place]
         draws, quickest, end = len(question.each), self._quickest(privacy), max(question.users, len(question.means))
         capped = self._times(self._capped, quickest)
-        bits = question.bits(privacy)  # bounds are for options that are known
-        bounds = () if question.draws else time_bounds(bits, question.delta, privacy, epsilon, self._remember)
+        asked = question.bits(privacy), question.delta, privacy, epsilon, self._remember
+        bounds = () if question.draws or question.zone else time_bounds(*asked)  # for options that are known
         applicable = [bound for bound in bounds if bound.not_applicable is None]
         assert self._noiseless is not None
         plain = self._noiseless.result()[(place - 1) * draws : place * draws] if place else ()  # no privacy comes first
@@ -382,7 +402,8 @@ class RollOutStudy(Parts):
             times=self._times(self._specs, quickest),
             bound=max(applicable, key=lambda bound: bound.users, default=None),
             lost_by_test=np.concatenate([line.regret[:, -1] for line in tests]),  # type: ignore[union-attr]
-            lost_by_search=np.concatenate([part.regret_at(end) for part in getattr(capped, "parts", (capped,))]),
+            lost_by_search=question._width(privacy)
+            * np.concatenate([part.regret_at(end) for part in getattr(capped, "parts", (capped,))]),
             noiseless=np.concatenate([part.users for part in plain]) if plain else None,  # type: ignore[union-attr]
         )
 

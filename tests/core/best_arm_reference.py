@@ -59,10 +59,20 @@ def in_turns(leader: int, challenger: int, own: int, other: int) -> list[int]:
     return [second if place % 2 else first for place in range(own + other)]
 
 
-def transport(n: int, mean: float, m: int, other: float) -> float:
-    """n kl(mean, x) + m kl(other, x) for x the mean of all."""
-    both = (n * mean + m * other) / (n + m)
-    return n * divergence(mean, both) + m * divergence(other, both)
+def transport(n: int, mean: float, m: int, other: float, zone: float = 0.0) -> float:
+    """n kl(mean, x) + m kl(other, x + zone) for x the mean of all or, with a zone, for the best x, by trisection."""
+    if zone == 0:
+        both = (n * mean + m * other) / (n + m)
+        return n * divergence(mean, both) + m * divergence(other, both)
+
+    def value(x: float) -> float:
+        return n * divergence(mean, x) + m * divergence(other, min(1.0, x + zone))
+
+    low, high = max(0.0, other - zone), min(mean, 1 - zone)
+    for _ in range(150):
+        left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+        low, high = (left, high) if value(left) > value(right) else (low, right)
+    return value((low + high) / 2)
 
 
 def bits_threshold(rule: str, arms: int, delta: float, n: int, m: int) -> float:
@@ -97,7 +107,8 @@ def top_two(bits: Bits, spec) -> tuple[bool, int]:
     while True:
         mean = [s[a] / n[a] for a in range(k)]
         leader = mean.index(max(mean))
-        z = {a: transport(n[leader], mean[leader], n[a], mean[a]) for a in range(k) if a != leader}
+        zone = spec.zone * (math.tanh(spec.epsilon / 2) if spec.entry.privacy == "local" else 1.0)
+        z = {a: transport(n[leader], mean[leader], n[a], mean[a], zone) for a in range(k) if a != leader}
         if all(z[a] >= bits_threshold(spec.rule, k, spec.delta, n[leader], n[a]) for a in z):
             return True, leader
         if t >= spec.cap:
@@ -121,7 +132,7 @@ def adap_tt(bits: Bits, spec) -> tuple[bool, int]:
     while True:
         best = mean.index(max(mean))
         if all(
-            far_enough(spec, k, mean[best] - mean[a], (length[best], length[a]), (phase[best], phase[a]))
+            far_enough(spec, k, mean[best] - mean[a] + spec.zone, (length[best], length[a]), (phase[best], phase[a]))
             for a in range(k)
             if a != best
         ):
@@ -134,7 +145,8 @@ def adap_tt(bits: Bits, spec) -> tuple[bool, int]:
         leader = index.index(max(index))
         bits.leaders.append(leader)
         cost = {
-            a: (mean[leader] - mean[a] + 1 / (1 + math.sqrt(t))) / math.sqrt(1 / pulls[leader] + 1 / pulls[a])
+            a: (mean[leader] - mean[a] + spec.zone + 1 / (1 + math.sqrt(t)))
+            / math.sqrt(1 / pulls[leader] + 1 / pulls[a])
             for a in range(k)
             if a != leader
         }
@@ -179,6 +191,8 @@ def elimination(bits: Bits, spec) -> tuple[bool, int]:
             mean[a] = 0.5 + w * (share - 0.5)
         best = max(left, key=lambda a: (mean[a], -a))
         left = [a for a in left if max(mean.values()) - mean[a] <= margin]
+        if margin <= spec.zone:
+            break
     return True, best
 
 
@@ -202,17 +216,19 @@ def noisy_rate(y: float, n: int, j: int, x: float, epsilon: float) -> float:
     return max(0.0, value(low))
 
 
-def noisy_evidence(best: tuple[float, int, int], other: tuple[float, int, int], epsilon: float) -> float:
-    """The least of both rates over the chance x that two arms may share; (noisy sum, users, releases) of each."""
+def noisy_evidence(
+    best: tuple[float, int, int], other: tuple[float, int, int], epsilon: float, zone: float = 0.0
+) -> float:
+    """The least of both rates over the chances x and x + zone of two arms; (noisy sum, users, releases) of each."""
     (y, n, j), (z, m, h) = best, other
-    if y / n <= z / m:
+    if y / n + zone <= z / m:
         return 0.0
 
     def value(odds: float) -> float:
         x = 1 / (1 + math.exp(-odds))
-        return noisy_rate(y, n, j, x, epsilon) + noisy_rate(m - z, m, h, 1 - x, epsilon)
+        return noisy_rate(y, n, j, x, epsilon) + noisy_rate(m - z, m, h, max(1e-16, 1 - x - zone), epsilon)
 
-    low, high = -36.0, 36.0
+    low, high = -36.0, 36.0 if zone == 0 else math.log((1 - zone) / zone)
     for _ in range(90):
         left, right = (2 * low + high) / 3, (low + 2 * high) / 3
         low, high = (left, high) if value(left) > value(right) else (low, right)
@@ -250,7 +266,7 @@ def dp_tt(bits: Bits, spec) -> tuple[bool, int]:
         leader = max(range(k), key=lambda a: (y[a] / n[a] if n[a] else -math.inf, -a))
         rest = [a for a in range(k) if a != leader]
         if all(n) and all(
-            noisy_evidence((y[leader], n[leader], j[leader]), (y[a], n[a], j[a]), epsilon)
+            noisy_evidence((y[leader], n[leader], j[leader]), (y[a], n[a], j[a]), epsilon, spec.zone)
             >= sums_threshold(spec, k, (n[leader], n[a]), (j[leader], j[a]))
             for a in rest
         ):
@@ -263,7 +279,7 @@ def dp_tt(bits: Bits, spec) -> tuple[bool, int]:
             x = min(1 - 1 / both, max(1 / both, (y[leader] + y[a]) / both))
             variance = x * (1 - x) * (1 / asked[leader] + 1 / asked[a])
             variance += 2 * (j[leader] / n[leader] ** 2 + j[a] / n[a] ** 2) / epsilon**2
-            cost[a] = (y[leader] / n[leader] - y[a] / n[a]) ** 2 / (2 * variance) + math.log(asked[a])
+            cost[a] = (y[leader] / n[leader] - y[a] / n[a] + spec.zone) ** 2 / (2 * variance) + math.log(asked[a])
         challenger = min(cost, key=lambda a: cost[a])
         size = min(*(2 * (batch_end(n[a], epsilon) - asked[a]) for a in (leader, challenger)), spec.cap - t)
         shares = halves(size, bits.stream)

@@ -58,9 +58,12 @@ def result_of(name, arms=FAR, epsilon=1.0, **fields) -> StoppingResult:
 
 @KIND
 @pytest.mark.parametrize("arms", [FAR, CLOSE, SURE], ids=["far", "close", "sure"])
-@pytest.mark.parametrize(("growth", "cap", "epsilon"), [(1.0, 700, 2.0), (1.02, 9000, 0.5), (1.5, 60_000, 5.0)])
-def test_the_runs_of_the_reference(name, rule, arms, growth, cap, epsilon):
-    spec = spec_of(name, arms, epsilon, rule=rule, growth=growth, cap=cap, delta=0.2)
+@pytest.mark.parametrize(
+    ("growth", "cap", "epsilon", "zone"),
+    [(1.0, 700, 2.0, 0.0), (1.02, 9000, 0.5, 0.0), (1.5, 60_000, 5.0, 0.0), (1.5, 60_000, 5.0, 0.07)],
+)
+def test_the_runs_of_the_reference(name, rule, arms, growth, cap, epsilon, zone):
+    spec = spec_of(name, arms, epsilon, rule=rule, growth=growth, cap=cap, delta=0.2, zone=zone)
     rows = streams(11, 0, 2)
     outcome = play(spec, rows, Signal())
     for trial, words in enumerate(rows):
@@ -438,18 +441,58 @@ def test_rewards_that_are_no_bits_count_by_their_means():
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 30.0])
-def test_the_evidence_of_noisy_sums_is_that_of_a_slow_search(epsilon):
+@pytest.mark.parametrize("zone", [0.0, 0.001, 0.2])
+def test_the_evidence_of_noisy_sums_is_that_of_a_slow_search(epsilon, zone):
     rng = np.random.default_rng(1)
     for _ in range(20):
         n, m = (int(10 ** rng.uniform(1.5, 5)) for _ in range(2))
         j, h = (int(rng.integers(1, 20)) for _ in range(2))
         p, q = sorted(rng.uniform(0, 1, 2))[::-1]
         y, z = p * n + rng.laplace(0, 2 / epsilon), q * m + rng.laplace(0, 2 / epsilon)
-        mine = noisy.evidence(y, n, j, z, m, h, epsilon, -1.0)
-        slow = best_arm_reference.noisy_evidence((y, n, j), (z, m, h), epsilon)
+        mine = noisy.evidence(y, n, j, z, m, h, epsilon, -1.0, zone)
+        slow = best_arm_reference.noisy_evidence((y, n, j), (z, m, h), epsilon, zone)
         assert mine == pytest.approx(slow, rel=1e-6, abs=1e-6)
         if 0 <= y <= n and 0 <= z <= m and y / n > z / m:
-            assert mine <= kernels.transport(y, n, z, m) * (1 + 1e-9)  # noise only takes evidence away
+            assert mine <= kernels.transport(y, n, z, m, zone) * (1 + 1e-9)  # noise only takes evidence away
+
+
+@pytest.mark.parametrize("zone", [0.0, 1e-6, 0.05, 0.9])
+def test_the_evidence_of_bits_is_that_of_a_slow_search(zone):
+    rng = np.random.default_rng(1)
+    for n, m in 10 ** rng.integers(1, 7, (60, 2)):
+        other, best = np.sort(rng.choice([0, rng.uniform(0, 0.01), rng.uniform(), 1], 2))
+        y, z = round(best * n), round(other * m)
+        if y / n >= z / m:
+            slow = best_arm_reference.transport(int(n), y / n, int(m), z / m, zone)
+            assert kernels.transport(y, n, z, m, zone) == pytest.approx(slow, rel=1e-9, abs=1e-9)
+
+
+OUTSIDE = {  # the second arm is just outside the zone, or all but the best are
+    "two": (coins(0.5, 0.4 - 1e-6), 0.1),
+    "rare": (coins(0.03, 0.02 - 1e-7), 0.01),
+    "four": (coins(0.9, *[0.8 - 1e-6] * 3), 0.1),
+}
+
+
+@pytest.mark.parametrize("near", OUTSIDE)
+@pytest.mark.parametrize("name", POLICIES)
+def test_arms_outside_the_zone_are_recommended_with_probability_delta_at_most(name, near):
+    arms, zone = OUTSIDE[near]
+    for rule in POLICIES[name].rules:
+        result = result_of(name, arms, 1.0, rule=rule, trials=2000, cap=10**7, delta=0.2, seed=3, zone=zone)
+        if rule in ("proved", "paper"):
+            assert result.wrong_limits(1 - 2e-4)[0] <= 0.2
+        inside = result_of(name, arms, 1.0, rule=rule, trials=20, cap=10**7, zone=1.001 * zone)
+        assert not inside.wrong.any()
+
+
+@EVERY
+def test_a_zone_ends_a_search_sooner_and_one_between_equal_arms(name):
+    exact, near = (result_of(name, CLOSE, cap=10**8, trials=300, zone=zone) for zone in (0.0, 0.07))
+    assert near.mean_users < 0.7 * exact.mean_users and near.stopped.all()
+    assert (near.gaps[near.recommended[~near.wrong]] <= 0.07).all() and near.wrong_share <= 0.05
+    same = result_of(name, coins(0.3, 0.3, 0.3), cap=10**8, trials=50, zone=0.05)
+    assert same.stopped.all() and not same.wrong.any() and math.isnan(same.at_least)
 
 
 @pytest.mark.parametrize(("chance", "epsilon"), [(0.03, 1.0), (0.5, 0.1), (0.9, 5.0)])
@@ -478,7 +521,7 @@ NEAR = {"tie": (0.5, 0.5 - 1e-7), "rare": (0.03, 0.03 - 1e-8), "four": (0.5, *[0
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
-@pytest.mark.parametrize("near", NEAR)
+@pytest.mark.parametrize("near", OUTSIDE)
 def test_noisy_sums_err_with_probability_delta_at_most(near, epsilon):
     """1,500 runs at delta = 0.05 and at 0.3; exact binomial limit of level 1e-4."""
     for delta in (0.05, 0.3):

@@ -9,7 +9,7 @@ from bandit_core import InputError, Simulation, sample_size, stopping, stopping_
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.simulation.store import Store
-from bandit_core.spec.rewards import Bernoulli
+from bandit_core.spec.rewards import Bernoulli, TwoPoint
 from bandit_core.studies.best_arm import StoppingSpec
 from bandit_core.studies.roll_out import CAP, RollOutQuestion, RollOutStudy, mean_and_error, roll_outs
 from bandit_core.theory import best_arm
@@ -123,6 +123,18 @@ def test_options_that_are_equally_good_are_seen_beforehand():
         assert question().effect(privacy) == pytest.approx(0.15)
     zero = question(arms=(Bernoulli(mean=0.0), Bernoulli(mean=1.0)), users=10, trials=3)
     assert all(size.users_per_option >= 1 for size in zero.sizes)
+
+
+def test_a_zone_is_the_same_for_a_test_of_cut_rewards():
+    """Cut to the lower half, bits pay twice as often, and so far apart two options count as equal, too."""
+    halves = tuple(TwoPoint(low=0.0, high=0.5, p_high=mean) for mean in MEANS)
+    whole, cut = (roll_outs(question(arms=arms, clip=clip, zone=zone), store=Store(None, 2**24))
+                  for arms, clip, zone in ((ARMS, None, 0.2), (halves, (0.0, 0.5), 0.1)))  # fmt: skip
+    for mine, theirs in zip(whole[1:], cut[1:], strict=True):
+        np.testing.assert_array_equal(mine.times.users, theirs.times.users)
+        np.testing.assert_array_equal(mine.times.wrong, theirs.times.wrong)
+        np.testing.assert_allclose(mine.lost_by_search, 2 * theirs.lost_by_search)
+        assert mine.test_users == theirs.test_users and mine.bound is None
 
 
 def test_progress_rises_and_a_stop_is_heard():

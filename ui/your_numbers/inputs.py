@@ -522,7 +522,7 @@ def _details(weekly: int) -> dict[str, Any] | None:
             format="%g",
             key=key_of("delta"),
             help="Planned test: the level α, two-sided, for all comparisons. Test that stops by itself: δ, the "
-            "chance that it names an option that is not the best.",
+            "chance that it names a wrong option.",
         )
         power = second.number_input(
             "Power of the planned test",
@@ -540,8 +540,7 @@ def _details(weekly: int) -> dict[str, Any] | None:
             step=1.0,
             format="%g",
             key=key_of("zone"),
-            help="In percent of the first option. Options that close to the best count as equally good in the planned "
-            "test. The test that stops by itself always looks for the single best one.",
+            help="In percent of the first option. Options that close to the best count as equally good in both tests.",
         )
         left, right = st.columns(2, vertical_alignment="bottom")
         rule: Any = left.segmented_control(

@@ -20,7 +20,7 @@ from bandit_core.model import PROMISES
 from bandit_core.studies.goal_search import Found
 from ui import theme, words
 from ui.your_numbers.answers import Reply, amount, found_words
-from ui.your_numbers.until import LEAST, Until, bits_words, loss_rows, promises, sentence, times_rows
+from ui.your_numbers.until import Until, bits_words, least_known, loss_rows, promises, sentence, times_rows
 
 _STYLE = """
 :root{color-scheme:light dark;LIGHT}
@@ -156,7 +156,7 @@ def _table(rows: list[dict[str, str]]) -> str:
 def _until(until: Until, answer: Reply) -> str:
     """Users until a decision, and what is lost on the way."""
     unit, users = escape(answer.chosen.unit), words.count(until.question.users)
-    notes = escape(" ".join(filter(None, (promises(until), LEAST, bits_words(until)))))
+    notes = escape(" ".join(filter(None, (promises(until), least_known(until), bits_words(until)))))
     return (
         f"<h2>A test that stops by itself</h2><p>{plain_html(sentence(until))}</p>{_table(times_rows(until))}"
         f"<p class='small'>{notes} Rule to stop by: {until.question.rule}. {until.question.trials} runs with seed "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -76,18 +76,16 @@ def until_when(asked: Asked, chosen: Setting, store: Store | None) -> Until | No
             shared.of_controls("until-table", key, lambda: shared.as_sent(pd.DataFrame(times_rows(until))), private),
             hide_index=True, width="stretch", alt="When the test that stops by itself ends, for each level of trust",
         )  # fmt: skip
-        st.caption(" ".join(filter(None, (*map(method_words, rows[1:]), promises(until), LEAST, bits_words(until)))))
+        told = *map(method_words, rows[1:]), promises(until), least_known(until), bits_words(until)
+        st.caption(" ".join(filter(None, told)))
     return until
 
 
 def undecided(question: RollOutQuestion) -> str:
     """Why no number of users decides, in words; empty where it does at every level of trust."""
-    exact = replace(question, zone=0.0)
-    if exact.effect("none") == 0:
+    if question.effect("none") == 0:
         return NOTHING_TO_FIND
-    if any(exact.effect(privacy) < SAME for privacy, _ in question.epsilons):
-        return CUT_TO_THE_SAME
-    return NOTHING_TO_FIND if any(question.effect(privacy) == 0 for privacy, _ in question.trusts) else ""
+    return CUT_TO_THE_SAME if any(question.effect(privacy) < SAME for privacy, _ in question.epsilons) else ""
 
 
 def _found(question: RollOutQuestion, store: Store | None) -> tuple[RollOut, ...] | None:
@@ -153,6 +151,11 @@ def method_words(row: RollOut) -> str:
     return f"{message}: privacy adds nothing that these runs can show."
 
 
+def least_known(until: Until) -> str:
+    """What the lower bound says; empty where none applies."""
+    return LEAST if any(row.bound is not None for row in until.rows) else ""
+
+
 def least_words(row: RollOut) -> str:
     """The lower bound on the mean time and its status."""
     return "–" if row.bound is None else f"{words.number(row.bound.users)} ({row.bound.status})"
@@ -165,7 +168,7 @@ def decided_share(row: RollOut, users: int) -> float:
 
 def times_rows(until: Until) -> list[dict[str, str]]:
     """Users until a decision, a row for each trust model."""
-    rows = []
+    rows, bounded = [], least_known(until)
     for row in until.rows:
         low, high = (users_words(row.times.quantile(share)) for share in (0.05, 0.95))
         wrong = " to ".join(f"{words.number(100 * limit, 2)}%" for limit in row.times.wrong_limits())
@@ -177,7 +180,7 @@ def times_rows(until: Until) -> list[dict[str, str]]:
                 "users, median": users_words(row.times.quantile(0.5)),
                 "users, mean": users_words(row.times.mean_users if row.times.stopped.all() else math.inf),
                 "middle 90%": f"{low} to {high}",
-                "at least, on average": least_words(row),
+                **({"at least, on average": least_words(row)} if bounded else {}),
                 decided: f"{100 * decided_share(row, until.question.users):.3g}%",
                 "wrong (95% limits)": wrong,
                 "which method": row.times.spec.entry.title,
@@ -218,6 +221,8 @@ def promises(until: Until) -> str:
     promise = f"errs in at most {until.error} of the cases, whatever the options are"
     if until.question.rule != "proved":
         promise = f"aims at an error in {until.error} of the cases, without a proof"
+    if until.question.zone:
+        promise += " (to name an option within the ignored difference is no error)"
     missed = words.number(100 * (1 - until.question.power))
     return (
         f"α = {until.error} and power are not the same promise as δ: the test takes a number of users that is fixed "
@@ -312,6 +317,7 @@ def describe(until: Until) -> str:
         low, middle, high = (users_words(row.times.quantile(share)) for share in (0.05, 0.5, 0.95))
         parts.append(
             f"{who(row)}: half of the runs stop by {middle} users, the middle 90% from {low} to {high}; "
-            f"an A/B test takes {words.count(row.test_users)}; at least on average: {least_words(row)}."
+            f"an A/B test takes {words.count(row.test_users)}"
+            + ("." if row.bound is None else f"; at least on average: {least_words(row)}.")
         )
     return " ".join(parts)

@@ -27,7 +27,8 @@ _CODES: dict[Rule, int] = {"proved": stopping.PROVED, "heuristic": stopping.HEUR
 class StoppingSetup:
     """One question ready to be played: mean rewards (arms,), the chance of error that is allowed, and how to stop.
 
-    ``growth``: after t users the next decision comes (growth - 1) t users later; ``cap``: users at most.
+    ``growth``: after t users the next decision comes (growth - 1) t users later; ``cap``: users at most. Arms that are
+    worse than the best by ``zone`` at most may be recommended.
     """
 
     means: np.ndarray
@@ -36,6 +37,7 @@ class StoppingSetup:
     rule: Rule
     growth: float
     cap: int
+    zone: float = 0.0
 
     @property
     def gaps(self) -> np.ndarray:
@@ -50,16 +52,24 @@ class StoppingSetup:
         singly = min(float(self.cap), 1 / step if step > 0 else math.inf)
         return singly + (math.log(self.cap / singly) / math.log(self.growth) if self.cap > singly else 0.0)
 
-    def search(self, chances: np.ndarray | None = None) -> Search:
-        """What a kernel of `bandit_core.kernels.stopping` is called with; ``chances`` of the bits, if not the means."""
-        bits = self.means if chances is None else chances
-        return Search(np.ascontiguousarray(bits, float), self.delta, _CODES[self.rule], self.growth, self.cap)
+    def search(self, chances: np.ndarray | None = None, contrast: float = 1.0) -> Search:
+        """What a kernel of `bandit_core.kernels.stopping` is called with; ``chances`` of the bits, if not the means.
+
+        ``contrast`` is what is left of a difference of two means where the kernel compares them.
+        """
+        bits = np.ascontiguousarray(self.means if chances is None else chances, float)
+        return Search(bits, self.delta, _CODES[self.rule], self.growth, self.cap, contrast * self.zone)
+
+    @property
+    def contrast(self) -> float:
+        """What is left of a difference of two means between the users' randomised bits."""
+        assert self.epsilon is not None
+        return float(divergences.contrast(self.epsilon))
 
     @property
     def randomised(self) -> np.ndarray:
         """Chances that the users' randomised bits are 1, shape (arms,)."""
-        assert self.epsilon is not None
-        chances: np.ndarray = 0.5 + divergences.contrast(self.epsilon) * (self.means - 0.5)
+        chances: np.ndarray = 0.5 + self.contrast * (self.means - 0.5)
         return chances
 
 
