@@ -1,9 +1,11 @@
 """How many users until one option may be rolled out, and what is lost on the way: by an A/B test and by a policy that
 stops, in every trust model, on the same options.
 
-Rewards in [0, 1] count as bits that are 1 with this chance, as both do under local privacy; without it that is the
-most varied case, which takes longest. The test is planned for the difference of the two best options, which one would
-have to guess. Both then give their winner to everyone else; who has not decided by the last user rolls out nothing.
+The test is planned with the variance of the amounts, and for the difference of the two best options, which one would
+have to guess. To the policy rewards in [0, 1] count as bits that are 1 with this chance: the most varied case, which
+takes longest. With privacy both see cut rewards; without it they may cut them, too, where that is quicker and the best
+option stays the best. Both then give their winner to everyone else; who has not decided by the last user rolls out
+nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.together import Parts
 from bandit_core.spec import rewards as distributions
+from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.rewards import Arm, Bernoulli, TwoPoint
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy
@@ -80,13 +83,34 @@ class RollOutQuestion:
         return tuple(float(arm.expected) for arm in distributions.expand(self.arms))
 
     @cached_property
+    def _cut(self) -> tuple[distributions.RewardDistribution, ...]:
+        return distributions.seen(distributions.expand(self.arms), self.clip)
+
+    @cached_property
     def _means_of_cut(self) -> tuple[float, ...]:
-        cut = distributions.seen(distributions.expand(self.arms), self.clip)
-        return tuple(float(arm.expected) for arm in cut)
+        return tuple(float(arm.expected) for arm in self._cut)
 
     def seen(self, privacy: Privacy) -> tuple[float, ...]:
         """Mean reward of each option as a trust model sees it: cut, and in units of the limits, if it is private."""
         return self.means if privacy == "none" else self._means_of_cut
+
+    @property
+    def amounts(self) -> bool:
+        """Whether a reward may be another than 0 and 1."""
+        return not all(isinstance(arm, Bernoulli) for arm in (self.draws or (self.arms,))[0])
+
+    def variances(self, privacy: Privacy) -> np.ndarray | None:
+        """Variance of a reward of each option as a trust model sees it, shape (options,); None of successes."""
+        if not self.amounts:
+            return None
+        arms = distributions.expand(self.arms) if privacy == "none" else self._cut
+        return np.array([arm.expect(lambda reward, mean=arm.expected: (reward - mean) ** 2) for arm in arms])
+
+    def views(self, privacy: Privacy) -> tuple[Privacy, ...]:
+        """The trust models as which a tester may see the rewards: itself, and without privacy also cut ones."""
+        cut = self._means_of_cut
+        kept = max(self.means) - self.means[cut.index(max(cut))] <= self.zone + 1e-12
+        return ("none", "central") if privacy == "none" and self.clip is not None and kept else (privacy,)
 
     def bits(self, privacy: Privacy) -> tuple[Bernoulli, ...]:
         """The options as the bits that a trust model sees."""
@@ -96,18 +120,18 @@ class RollOutQuestion:
         """The rewards that a trust model sees as 0 and as 1."""
         return (0.0, 1.0) if privacy == "none" or self.clip is None else self.clip
 
-    def _width(self, privacy: Privacy) -> float:
+    def width(self, privacy: Privacy) -> float:
         """What a reward of 1, as a trust model sees it, stands for."""
         low, high = self._limits(privacy)
         return high - low
 
     def _zone(self, privacy: Privacy) -> float:
         """The zone in the units in which a trust model sees the rewards."""
-        return self.zone / self._width(privacy)
+        return self.zone / self.width(privacy)
 
     def _truth(self, privacy: Privacy) -> tuple[float, ...]:
         """Mean reward of each option before any cut, in the units in which a trust model sees the rewards."""
-        low, width = self._limits(privacy)[0], self._width(privacy)
+        low, width = self._limits(privacy)[0], self.width(privacy)
         return tuple((mean - low) / width for mean in self.means)
 
     def effect(self, privacy: Privacy) -> float:
@@ -138,89 +162,117 @@ class RollOutQuestion:
         """Every trust model with its budget, no privacy first."""
         return (("none", None), *self.epsilons)
 
+    @cached_property
+    def planned(self) -> tuple[tuple[TestSize, Privacy], ...]:
+        """The test that names the best option with the least users, by trust model, and as which it sees rewards."""
+        found = []
+        for privacy, epsilon in self.trusts:
+            gaps = {view: [each.effect(view) for each in self.each] for view in self.views(privacy)}
+            usable = [view for view in gaps if any(gaps[view])] or [privacy]
+            tests = [(self._size(privacy, epsilon, view, gaps[view]), view) for view in usable]
+            found.append(min(tests, key=lambda test: test[0].users_per_option))
+        return tuple(found)
+
     @property
     def sizes(self) -> tuple[TestSize, ...]:
         """Users of a test that names the best option, by trust model."""
-        return tuple(self._size(*trust, [each.effect(trust[0]) for each in self.each]) for trust in self.trusts)
+        return tuple(size for size, _ in self.planned)
 
     @property
     def lift_sizes(self) -> tuple[TestSize | None, ...]:
         """Users of a test that shows that the best option beats the first; None where it is no better."""
-        lifts = {privacy: [each.lift(privacy) for each in self.each] for privacy, _ in self.trusts}
-        return tuple(self._size(*trust, lifts[trust[0]]) if any(lifts[trust[0]]) else None for trust in self.trusts)
+        found = []
+        for privacy, epsilon in self.trusts:
+            lifts = {view: [each.lift(view) for each in self.each] for view in self.views(privacy)}
+            tests = [self._size(privacy, epsilon, view, lifts[view]) for view in lifts if any(lifts[view])]
+            found.append(min(tests, key=lambda size: size.users_per_option, default=None))
+        return tuple(found)
 
-    def _size(self, privacy: Privacy, epsilon: float | None, effects: Sequence[float]) -> TestSize:
+    def _size(self, privacy: Privacy, epsilon: float | None, view: Privacy, gaps: Sequence[float]) -> TestSize:
         """Users of a test for these differences of the draws; those without one are left out, unless all are."""
-        cases = []
-        for each, effect in zip(self.each, effects, strict=True):
-            if effect or not any(effects):
-                low = max(_LEAST, max(each.seen(privacy)) - effect)
-                cases.append((low, min(max(effect, _LEAST), 1 - low)))
+        cases, amounts = [], []
+        for each, gap in zip(self.each, gaps, strict=True):
+            if gap or not any(gaps):
+                means, variances = np.array(each.seen(view)), each.variances(view)
+                low = max(_LEAST, float(means.max()) - gap)
+                cases.append((low, min(max(gap, _LEAST), 1 - low)))
+                best, rival = means.argmax(), np.abs(means.max() - gap - means).argmin()
+                amounts.append(None if variances is None else max(_LEAST, float(variances[best] + variances[rival])))
         asked: Any = (self.delta, self.power, privacy, epsilon, len(self.means))
         if not self.draws:
-            return sample_size(*cases[0], *asked)
-        return assured_size([low for low, _ in cases], [gap for _, gap in cases], *asked)
+            return sample_size(*cases[0], *asked, amounts[0])
+        known = amounts if self.amounts else None
+        return assured_size([low for low, _ in cases], [gap for _, gap in cases], *asked, known)  # type: ignore[arg-type]
 
-    def specs(self, cap: int) -> list[StoppingSpec]:
+    def specs(self, cap: int, drawn: RollOutQuestion | None = None) -> list[StoppingSpec]:
         """Every policy that stops and keeps at least the promise, in every trust model (`levels` has these in the same
         order), by the rule, or by the proved one where it has no other; they give up after ``cap`` users.
+
+        ``drawn`` has the options of a draw.
         """
-        shared = {"delta": self.delta, "trials": self.trials, "seed": self.seed, "cap": max(cap, len(self.means))}
+        each = drawn or self
+        shared = {"delta": self.delta, "trials": each.trials, "seed": each.seed, "cap": max(cap, len(self.means))}
         return [
             StoppingSpec.of(
                 policy=policy.name,
                 rule=rule,
                 epsilon=epsilon,
-                arms=self.bits(privacy),
-                truth=self._truth(privacy),
-                zone=self._zone(privacy),
+                arms=each.bits(view),
+                truth=each._truth(view),
+                zone=self._zone(view),
                 **shared,
             )
-            for privacy, policy, epsilon in self._played
+            for _, view, policy, epsilon in self._played
             for rule in ([self.rule] if self.rule in policy.rules else ["proved"])
         ]
 
     @property
-    def _played(self) -> list[tuple[Privacy, StoppingPolicy, float | None]]:
-        """Every trust model with each policy that it may use, and its budget."""
-        return [
-            (privacy, policy, epsilon)
+    def _played(self) -> list[tuple[Privacy, Privacy, StoppingPolicy, float | None]]:
+        """Every trust model, as which it sees the rewards, each policy that it may use, and its budget.
+
+        Without privacy that is also DP-TT without noise: with many users its rule is quicker than that of Top-Two.
+        """
+        known = stopping_policies()
+        usable = {
+            privacy: [(policy, epsilon) for policy in known.values() if keeps(policy.privacy, privacy)]
             for privacy, epsilon in self.trusts
-            for policy in stopping_policies().values()
-            if keeps(policy.privacy, privacy)
+        }
+        usable["none"].append((known["dp-tt"], LARGEST))
+        return [
+            (privacy, view, policy, epsilon)
+            for privacy, _ in self.trusts
+            for view in self.views(privacy)
+            for policy, epsilon in usable[privacy]
         ]
 
     @property
     def levels(self) -> list[Privacy]:
         """The trust model that each of `specs` plays for."""
-        return [privacy for privacy, _, _ in self._played]
+        return [privacy for privacy, *_ in self._played]
 
     @property
     def tests(self) -> tuple[Experiment, ...]:
-        """The test of each trust model, followed by its winner, as an experiment over ``users``; draw by draw."""
-        return tuple(each._test(size) for each in self.each for size in self.sizes)
+        """The test of each trust model, followed by its winner, as an experiment over ``users``; draw by draw.
 
-    def _test(self, size: TestSize) -> Experiment:
+        Rewards are as the test sees them: two amounts with their mean and variance.
+        """
+        return tuple(each._test(*planned) for each in self.each for planned in self.planned)
+
+    def _test(self, size: TestSize, view: Privacy) -> Experiment:
         budget = {} if size.epsilon is None else {"epsilon": {"kind": "fixed", "value": size.epsilon}}
         line = {"policy": TESTS[size.privacy], "params": {"users": size.total(len(self.means))}, **budget}
         numbers = {"horizon": self.users, "trials": self.trials, "seed": self.seed}
-        if self.clip is None or size.privacy == "none":
-            return Experiment.model_validate({"arms": self.bits(size.privacy), "lines": [line], **numbers})
-        seen = zip(self.means, self.seen(size.privacy), strict=True)
-        arms = tuple(two_amounts(mean, bit, self.clip) for mean, bit in seen)
-        return Experiment.model_validate({"arms": arms, "clip": self.clip, "lines": [line], **numbers})
+        variances = self.variances(view)
+        arms = self.bits(view) if variances is None else tuple(map(two_amounts, self.seen(view), variances.tolist()))
+        return Experiment.model_validate({"arms": arms, "lines": [line], **numbers})
 
 
-def two_amounts(mean: float, bit: float, clip: tuple[float, float]) -> Arm:
-    """Rewards of two amounts with this mean that are, cut to ``clip``, a bit that is 1 with chance ``bit``."""
-    low, high = clip
-    beyond = mean - (low + (high - low) * bit)  # what the cut takes away
-    if beyond >= 0:
-        high += beyond / bit if bit > 0 else 0.0
-    else:
-        low += beyond / (1 - bit) if bit < 1 else 0.0
-    low, high = (0.0 if abs(amount) < SMALLEST else amount for amount in (low, high))  # what rounding leaves of 0
-    return TwoPoint(low=low, high=high, p_high=bit)
+def two_amounts(mean: float, variance: float) -> Arm:
+    """Rewards of 0 or one amount, at most 1, with the mean and the variance of rewards in [0, 1]."""
+    if mean == 0 or variance >= mean * (1 - mean) * (1 - 1e-9):
+        return Bernoulli(mean=mean)
+    high = mean + variance / mean
+    return TwoPoint(low=0.0, high=high, p_high=min(1.0, mean / high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,9 +281,9 @@ class RollOut:
     less trust), and what both lose by the last user (trials,). All is over the draws of the question.
 
     Losses are in reward units; ``bound`` is the largest lower bound on the mean time of every policy of this trust and
-    error (None: none applies, or there are draws or a zone). ``noiseless`` (trials,) is when the same policy stops with
-    an infinite budget, in users, at most the cap (None without privacy): these users are the method's, the rest is
-    privacy's.
+    error (None: none applies, or there are draws, a zone or amounts). ``noiseless`` (trials,) is when the same policy
+    stops with an infinite budget, in users, at most the cap (None without privacy): these users are the method's, the
+    rest is privacy's.
     """
 
     privacy: Privacy
@@ -293,8 +345,8 @@ class RollOutStudy(Parts):
     def __init__(self, question: RollOutQuestion, store: Store | None = None) -> None:
         self.question = question
         self._remember = store is None  # else something was uploaded
-        self._specs = [each.specs(CAP) for each in question.each]
-        self._capped = [each.specs(question.users) for each in question.each]
+        self._specs = [question.specs(CAP, each) for each in question.each]
+        self._capped = [question.specs(question.users, each) for each in question.each]
         every = itertools.chain(*self._specs, *self._capped)
         self._played = list(dict.fromkeys(every))  # a policy may play for two trust models
         self._search = StoppingStudy(self._played)
@@ -389,8 +441,11 @@ class RollOutStudy(Parts):
         question, (privacy, epsilon) = self.question, self.question.trusts[place]
         draws, quickest, end = len(question.each), self._quickest(privacy), max(question.users, len(question.means))
         capped = self._times(self._capped, quickest)
-        asked = question.bits(privacy), question.delta, privacy, epsilon, self._remember
-        bounds = () if question.draws or question.zone else time_bounds(*asked)  # for options that are known
+        gaps = [max(each.means) - np.array(each.means) for each in question.each]
+        width = question.width(question._played[quickest][1])
+        # Bounds are for successes whose chances are known, and for the single best option.
+        exact = not question.draws and not question.zone and question.clip is None and not question.amounts
+        bounds = time_bounds(question.arms, question.delta, privacy, epsilon, self._remember) if exact else []
         applicable = [bound for bound in bounds if bound.not_applicable is None]
         assert self._noiseless is not None
         plain = self._noiseless.result()[(place - 1) * draws : place * draws] if place else ()  # no privacy comes first
@@ -401,8 +456,8 @@ class RollOutStudy(Parts):
             test_users=question.sizes[place].total(len(question.means)),
             times=self._times(self._specs, quickest),
             bound=max(applicable, key=lambda bound: bound.users, default=None),
-            lost_by_test=np.concatenate([line.regret[:, -1] for line in tests]),  # type: ignore[union-attr]
-            lost_by_search=question._width(privacy)
+            lost_by_test=np.concatenate([line.pulls @ gap for line, gap in zip(tests, gaps, strict=True)]),  # type: ignore[union-attr]
+            lost_by_search=width
             * np.concatenate([part.regret_at(end) for part in getattr(capped, "parts", (capped,))]),
             noiseless=np.concatenate([part.users for part in plain]) if plain else None,  # type: ignore[union-attr]
         )

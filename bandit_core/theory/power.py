@@ -2,11 +2,12 @@ r"""How many users an A/B test needs: a two-sided test of proportions, with and 
 
 Options of means p and p + D are to be told apart at level alpha with the given power. Each of n users per option adds
 
-* without privacy the reward itself, of variance p (1 - p);
+* without privacy the reward itself, of variance p (1 - p) or, where amounts are known, theirs;
 * under local privacy one randomised bit, read as g = 1/2 + coth(epsilon/2) (bit - 1/2), which has mean p and variance
   coth(epsilon/2)^2 / 4 - (p - 1/2)^2;
 * with a trusted curator the reward, to a sum that is released once with Laplace(1/epsilon) noise, so that the mean
-  has variance p (1 - p) / n + 2 / (epsilon n)^2.
+  has variance p (1 - p) / n + 2 / (epsilon n)^2, for amounts their own in place of p (1 - p). A randomised bit of an
+  amount in [0, 1] has the variance above, whatever the amounts are.
 
 With s_1^2, s_2^2 the two variances of one user and z the normal quantiles, the means differ by D with the standard
 deviation that the test needs when
@@ -137,15 +138,24 @@ def _checked_options(options: int) -> None:
         raise InputError([Issue("options", options, f"a whole number from 2 to {MAX_OPTIONS}")])
 
 
-def _spread(baseline: Any, effect: Any, privacy: Privacy, epsilon: float | None) -> tuple[Any, float]:
-    """What (*) divides by n and by n squared: both variances of one user, and the noise of a curator."""
+def _spread(
+    baseline: Any, effect: Any, privacy: Privacy, epsilon: float | None, amounts: Any = None
+) -> tuple[Any, float]:
+    """What (*) divides by n and by n squared: both variances of one user, and the noise of a curator.
+
+    ``amounts`` is the sum of both variances where rewards are amounts.
+    """
     noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
+    if amounts is not None and privacy != "local":
+        return amounts, noise
     return variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon), noise
 
 
-def _needed(baseline: Any, effect: Any, factor: float, privacy: Privacy, epsilon: float | None) -> Any:
+def _needed(
+    baseline: Any, effect: Any, factor: float, privacy: Privacy, epsilon: float | None, amounts: Any = None
+) -> Any:
     """The n of (*), not rounded; ``factor`` is the square of the sum of quantiles. Numbers or arrays."""
-    spread, noise = _spread(baseline, effect, privacy, epsilon)
+    spread, noise = _spread(baseline, effect, privacy, epsilon, amounts)
     half = factor * spread / (2 * effect**2)
     return half + np.sqrt(half**2 + factor * noise / effect**2)
 
@@ -158,6 +168,7 @@ def sample_size(
     privacy: Privacy = "none",
     epsilon: float | None = None,
     options: int = 2,
+    amounts: float | None = None,
 ) -> TestSize:
     """Users per option of a two-sided test of ``baseline`` against ``baseline + effect``.
 
@@ -171,6 +182,9 @@ def sample_size(
         Who is trusted, and the budget of each user (nats; ignored without privacy).
     options
         How many there are, the baseline included: more than two are compared with it by Dunnett's test.
+    amounts
+        Sum of the variances of one user's reward with each of both options, where rewards are amounts in [0, 1]; left
+        out, they are successes.
 
     Returns
     -------
@@ -190,7 +204,7 @@ def sample_size(
     _checked(numbers, privacy)
     _checked_options(options)
     factor = (critical_value(alpha, options) + _z(power)) ** 2
-    plain, mine = (float(_needed(baseline, effect, factor, each, epsilon)) for each in ("none", privacy))
+    plain, mine = (float(_needed(baseline, effect, factor, each, epsilon, amounts)) for each in ("none", privacy))
     seen = effect * math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else effect
     budget = None if privacy == "none" else epsilon
     return TestSize(privacy, budget, _whole(mine), mine / plain, seen)
@@ -209,11 +223,13 @@ def assured_size(
     privacy: Privacy = "none",
     epsilon: float | None = None,
     options: int = 2,
+    amounts: Sequence[float] | None = None,
 ) -> TestSize:
     """Users per option of a test that finds the effect with chance ``power`` on average over several cases.
 
     That average is the assurance of a test (O'Hagan, Stevens and Campbell 2005, Assurance in clinical trial design).
-    ``baselines`` and ``effects`` (cases,) are as in `sample_size`, and so is the rest; for one case so is the answer.
+    ``baselines``, ``effects`` and ``amounts`` (cases,) are as in `sample_size`, and so is the rest; for one case so is
+    the answer.
 
     >>> assured_size([0.04], [0.004]).users_per_option, assured_size([0.04, 0.04], [0.003, 0.005]).users_per_option
     (39473, 46802)
@@ -226,9 +242,10 @@ def assured_size(
         _checked(numbers, privacy)
     _checked_options(options)
     low, gap, critical = np.array(baselines), np.array(effects), critical_value(alpha, options)
+    both = None if amounts is None else np.array(amounts)
 
     def needed(trust: Privacy) -> float:
-        spread, noise = _spread(low, gap, trust, epsilon)
+        spread, noise = _spread(low, gap, trust, epsilon, both)
 
         def beyond(log_users: float) -> float:
             users = math.exp(log_users)
@@ -240,7 +257,7 @@ def assured_size(
         return 1.0 if beyond(0.0) >= 0 else math.exp(brentq(beyond, 0.0, most, xtol=1e-13))
 
     plain, mine = (needed(each) for each in ("none", privacy))
-    single = _needed(low, gap, (critical + _z(power)) ** 2, privacy, epsilon)
+    single = _needed(low, gap, (critical + _z(power)) ** 2, privacy, epsilon, both)
     ends = np.quantile(single, [0.1, 0.9], method="inverted_cdf").tolist()
     seen = math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else 1.0
     budget = None if privacy == "none" else epsilon
@@ -305,10 +322,12 @@ def smallest_effect(
     privacy: Privacy = "none",
     epsilon: float | None = None,
     options: int = 2,
+    amounts: float | None = None,
 ) -> float:
     """The smallest difference above ``baseline`` that a test of so many users finds: (*) solved for D.
 
-    Both variances are quadratic in the mean, so (*) is a quadratic equation. NaN where the test finds nothing.
+    Both variances are quadratic in the mean, so (*) is a quadratic equation; ``amounts`` as in `sample_size`. NaN where
+    the test finds nothing.
 
     >>> round(smallest_effect(39_473, 0.04), 6)
     0.004
@@ -317,8 +336,11 @@ def smallest_effect(
     _checked_options(options)
     factor = (critical_value(alpha, options) + _z(power)) ** 2
     share, lean = factor / users_per_option, 1 - 2 * baseline
-    noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
-    still = 2 * share * variance(baseline, privacy, epsilon) + share * noise / users_per_option
-    root = math.sqrt((share * lean) ** 2 + 4 * (1 + share) * still)
-    effect = (share * lean + root) / (2 * (1 + share))
+    spread, noise = _spread(baseline, 0.0, privacy, epsilon, amounts)
+    still = share * spread + share * noise / users_per_option
+    if amounts is not None and privacy != "local":
+        effect = math.sqrt(still)
+    else:
+        root = math.sqrt((share * lean) ** 2 + 4 * (1 + share) * still)
+        effect = (share * lean + root) / (2 * (1 + share))
     return effect if effect <= 1 - baseline else math.nan

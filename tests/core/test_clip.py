@@ -12,7 +12,7 @@ from helpers import experiment_of, fixed, memory, numbers, refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import Experiment, simulate
+from bandit_core import Experiment, sample_size, simulate
 from bandit_core.data.observations import MAX_DISTINCT, Option, best_of, cut_misleads, harmless_limits
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import line_bounds
@@ -224,10 +224,18 @@ def test_a_roll_out_plans_with_cut_rewards_and_loses_uncut_ones():
     arms, users = (OFTEN, RARELY), 4000
     question = RollOutQuestion(arms, users, (("local", 2.0), ("central", 2.0)), trials=40, clip=CLIP)
     plain, local, central = RollOutStudy(question, memory()).run(1)
-    seen = RollOutQuestion((Bernoulli(mean=CUT_MEANS[0]), Bernoulli(mean=CUT_MEANS[1])), users, question.epsilons)
-    alone = RollOutQuestion((Bernoulli(mean=MEANS[0]), Bernoulli(mean=MEANS[1])), users, ())
+    whole, seen = (
+        sum(np.var(np.clip(arm.values, *limits)) / limits[1] ** 2 for arm in arms) for limits in ((0, 1), CLIP)
+    )
     sizes = [size.users_per_option for size in question.sizes]
-    assert sizes == [alone.sizes[0].users_per_option, *(size.users_per_option for size in seen.sizes[1:])]
+    assert sizes == [
+        sample_size(MEANS[0], 0.08, amounts=whole).users_per_option,
+        *(
+            sample_size(CUT_MEANS[1], 0.2, privacy=privacy, epsilon=2.0, amounts=seen).users_per_option
+            for privacy in ("local", "central")
+        ),
+    ]
+    assert all(row.bound is None for row in (plain, local, central))  # of amounts, or of cut ones, none is known
     assert plain.times.wrong_share <= 0.1 and local.times.wrong_share >= 0.9 <= central.times.wrong_share
     for row in (local, central):  # the test finds the wrong one, too, and shows it to everyone
         assert row.test_users < users and row.lost_by_test.mean() > 0.9 * 0.08 * (users - row.test_users)
@@ -235,14 +243,14 @@ def test_a_roll_out_plans_with_cut_rewards_and_loses_uncut_ones():
     assert plain.lost_by_search.mean() < local.lost_by_search.mean()
 
 
-@given(st.floats(0, 1), st.floats(0.01, 0.99), st.integers(0, 500), st.floats(0.05, 0.5))
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 @settings(max_examples=60, deadline=None)
-def test_two_amounts_have_the_mean_and_the_bit_that_were_asked_for(mean, bit, low, width):
-    low /= 1000
-    arm = two_amounts(mean, bit, (low, low + width))
-    assert arm.expected == pytest.approx(mean, abs=1e-6)
-    seen = cut(arm, low, low + width)
-    assert seen.expected == pytest.approx(bit, abs=1e-9) and (seen == Bernoulli(mean=seen.expected) or seen is arm)
+def test_two_amounts_have_the_mean_and_the_variance_that_were_asked_for(values):
+    mean = float(np.mean(values))
+    if mean == 0 or mean > 1e-4:
+        arm = two_amounts(mean, float(np.var(values)))
+        assert arm.inside(0, 1) and arm.expected == pytest.approx(mean, rel=1e-6)
+        assert arm.expect(lambda reward: (reward - mean) ** 2) == pytest.approx(np.var(values), abs=1e-8)
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from bandit_core import InputError, Simulation, sample_size, stopping, stopping_
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.simulation.store import Store
+from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.rewards import Bernoulli, TwoPoint
 from bandit_core.studies.best_arm import StoppingSpec
 from bandit_core.studies.roll_out import CAP, RollOutQuestion, RollOutStudy, mean_and_error, roll_outs
@@ -40,7 +41,8 @@ def test_times_are_those_of_the_quickest_policy_that_stops(rows):
     for row in rows:
         names = [name for name, policy in stopping_policies().items() if policy.privacy == row.privacy]
         asked = {"arms": ARMS, "epsilon": row.epsilon, "trials": 120}
-        every = stopping([StoppingSpec.of(policy=name, cap=CAP, **asked) for name in names])
+        budgets = [(name, row.epsilon) for name in names] + [("dp-tt", LARGEST)] * (row.privacy == "none")
+        every = stopping([StoppingSpec.of(policy=name, cap=CAP, **{**asked, "epsilon": at}) for name, at in budgets])
         best = min(every, key=lambda result: result.mean_users)
         assert row.times.spec.policy == best.spec.policy and len(names) > 1
         np.testing.assert_array_equal(row.times.users, best.users)
@@ -123,6 +125,14 @@ def test_options_that_are_equally_good_are_seen_beforehand():
         assert question().effect(privacy) == pytest.approx(0.15)
     zero = question(arms=(Bernoulli(mean=0.0), Bernoulli(mean=1.0)), users=10, trials=3)
     assert all(size.users_per_option >= 1 for size in zero.sizes)
+
+
+def test_with_many_users_no_privacy_is_as_quick_as_a_curator():
+    arms = (Bernoulli(mean=0.031), Bernoulli(mean=0.03131))
+    plain, central = roll_outs(question(arms=arms, epsilons=(("central", 4.0),)), store=Store(None, 2**24))
+    assert plain.times.spec.policy == "dp-tt" and plain.times.mean_users < 1.05 * central.times.mean_users
+    (alone,) = stopping([StoppingSpec.of(arms=arms, policy="top-two", trials=120, cap=CAP)])
+    assert alone.mean_users > central.times.mean_users
 
 
 def test_a_zone_is_the_same_for_a_test_of_cut_rewards():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers import refused
@@ -9,8 +11,10 @@ from scipy import integrate, stats
 
 from bandit_core import read_observations
 from bandit_core.data.observations import cut_misleads
+from bandit_core.simulation.store import Store
 from bandit_core.studies.draws import DRAWS, typed_options
 from bandit_core.studies.price import price_question, rows_of
+from bandit_core.studies.roll_out import RollOutStudy
 from bandit_core.studies.sales import PARTS, purchases, sales
 
 
@@ -24,6 +28,44 @@ def test_the_amounts_are_means_of_equal_parts_of_a_lognormal_distribution(mean, 
         part = integrate.quad(lambda amount: amount * law.pdf(amount), ends[place], ends[place + 1])[0] * PARTS
         assert purchases(mean, sd)[place] == pytest.approx(part, rel=1e-4)
     assert purchases(mean, sd).mean() == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+@pytest.mark.parametrize(("sd", "limit"), [(60.0, 1000.0), (60.0, 100.0), (400.0, 100.0), (400.0, 60.0)])
+def test_whoever_is_trusted_more_needs_no_longer_test_wherever_the_limit_is(sd, limit, epsilon):
+    asked = price_question(baseline=0.03, lifts=[20], purchase=(40, sd), limits=(0, limit), epsilon=[epsilon])
+    plain, local, central = rows_of(asked)
+    assert plain.test_users < central.test_users < local.test_users
+    assert plain.lift_users == plain.test_users
+    stops = RollOutStudy(replace(asked, trials=40).roll_out(epsilon), Store(None, 2**26)).run()
+    times = [row.times.quantile(0.5) for row in stops]
+    assert times[0] < 1.1 * times[2] < times[1]  # the rule of DP-TT may be a little quicker than that of Top-Two
+
+
+def test_a_planned_test_of_purchases_has_its_power_when_it_is_played():
+    """Amounts are drawn anew, of the lognormal distribution; cut, and noised as each level of trust does."""
+    limit, epsilon, played, draw = 100.0, 2.0, 2000, np.random.default_rng(0)
+    asked = price_question(baseline=0.1, lifts=[30], purchase=(40, 60), limits=(0, limit), epsilon=[epsilon])
+    sigma = np.sqrt(np.log1p(1.5**2))
+    for row in rows_of(asked):
+        each, means, variances = row.test_users // 2, [], []
+        for rate, mean in zip((0.1, 0.13), asked.roll_out().seen("local"), strict=True):
+            sums, squares = np.zeros(played), np.zeros(played)
+            for place, bought in enumerate(draw.binomial(each, rate, played)):
+                amounts = np.minimum(draw.lognormal(np.log(40) - sigma**2 / 2, sigma, bought), limit) / limit
+                sums[place], squares[place] = amounts.sum(), (amounts**2).sum()
+            if row.privacy == "local":
+                keep = 1 / np.tanh(epsilon / 2)
+                bits = draw.binomial(each, 0.5 + (mean - 0.5) / keep, played)
+                sums = each * (0.5 + keep * (bits / each - 0.5))
+                variances.append(((keep / 2) ** 2 - np.mean(sums / each - 0.5) ** 2) / each)
+            else:
+                noise = draw.laplace(0, 1 / epsilon, played) if row.privacy == "central" else 0.0
+                variances.append(np.mean(squares / each - (sums / each) ** 2) / each)
+                sums = sums + noise
+            means.append(sums / each)
+        found = np.mean(means[1] - means[0] > 1.96 * np.sqrt(sum(variances)))
+        assert found == pytest.approx(0.8, abs=0.035)
 
 
 def test_options_bring_their_rate_times_the_mean_and_limits_cut_the_large_amounts():

@@ -33,12 +33,6 @@ def section(asked: Asked, chosen: Setting, private: bool) -> None:
     question = question_of(asked, chosen)
     rows = rows_of(question)
     st.markdown(sentence(question, rows))
-    if asked.amounts:
-        st.caption(
-            "Tests count each amount as the smallest or the largest one, with the same mean: that takes longest."
-            + " The limits make the largest amount smaller, so a private test can seem quicker than an open one."
-            * (asked.limits is not None)
-        )
     dark, key = theme.is_dark(), (question, chosen.budgets)
     drawn = shared.figure(
         "planned", (*key, dark), lambda: picture(question, chosen.budgets, dark),
@@ -130,6 +124,8 @@ def assumed(question: PriceQuestion) -> str:
         "Every option gets the same number of users, and each person counts once. The number of users is fixed "
         "beforehand, for the difference that you expect. The test misses a difference of that size in "
         f"{words.number(100 * (1 - question.power))}% of cases."
+        + " Without privacy amounts may be cut at the same limits, where that is quicker."
+        * (question.clip is not None)
     )
 
 
@@ -182,14 +178,17 @@ def smallest_lift(
     asked: Asked, question: PriceQuestion, privacy: Privacy, epsilon: float | None, weeks: float
 ) -> float:
     """The smallest lift over the first option that a test of so many weeks finds, in percent; NaN: none."""
-    means = question.roll_out().seen(privacy)
-    each = weeks * question.weekly / len(means)
-    width = asked.scale
-    if privacy != "none" and asked.clip is not None:
-        width *= asked.clip[1] - asked.clip[0]
-    base = min(max(means[0], SMALLEST), 1 - SMALLEST)
-    effect = smallest_effect(each, base, question.delta, question.power, privacy, epsilon, len(means))
-    return 100 * effect * width / abs(asked.means[0]) if asked.means[0] else math.nan
+    rewards, found = question.roll_out(), []
+    for view in rewards.views(privacy):
+        means, variances = rewards.seen(view), rewards.variances(view)
+        base = min(max(means[0], SMALLEST), 1 - SMALLEST)
+        effect = smallest_effect(
+            weeks * question.weekly / len(means), base, question.delta, question.power, privacy, epsilon, len(means),
+            None if variances is None else 2 * float(variances[0]),
+        )  # fmt: skip
+        found.append(effect * rewards.width(view))
+    least = min(filter(math.isfinite, found), default=math.nan)
+    return 100 * least * asked.scale / abs(asked.means[0]) if asked.means[0] else math.nan
 
 
 def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:
