@@ -81,10 +81,13 @@ def release_cost(releases: float) -> float:
 @device_function
 def confidence_cost(arms: int, delta: float) -> float:
     """c with (arms - 1) (1 + c) e^-c = delta, in nats, found from below; 0 where no c > 0 is needed."""
-    cost = 0.0
+    cost, level = 0.0, math.log((arms - 1) / delta)
     for _ in range(200):
-        cost = math.log((arms - 1) / delta) + math.log1p(max(0.0, cost))
-    return max(0.0, cost) + 1e-9
+        following = level + math.log1p(max(0.0, cost))
+        if following <= cost:
+            break
+        cost = following
+    return cost + 1e-9
 
 
 @device_function

@@ -334,7 +334,7 @@ def _mixed(parts: Sequence[StoppingResult]) -> StoppingResult:
 class RollOutStudy(Parts):
     """The searches and the tests being played, once; polled and stopped like a `Simulation`.
 
-    The quickest search of each private trust model is then played without noise, too, on the same streams.
+    The quickest search of each trust model is then played up to the last user, for what it loses, and without noise.
 
     Raises
     ------
@@ -347,11 +347,10 @@ class RollOutStudy(Parts):
         self._remember = store is None  # else something was uploaded
         self._specs = [question.specs(CAP, each) for each in question.each]
         self._capped = [question.specs(question.users, each) for each in question.each]
-        every = itertools.chain(*self._specs, *self._capped)
-        self._played = list(dict.fromkeys(every))  # a policy may play for two trust models
-        self._search = StoppingStudy(self._played)
+        # A policy may play for two trust models.
+        self._search = StoppingStudy(list(dict.fromkeys(itertools.chain(*self._specs))))
         self._tests = tuple(Simulation(test, store) for test in question.tests)
-        self._noiseless: StoppingStudy | None = None  # known once the searches are done
+        self._last: tuple[StoppingStudy, ...] = ()  # to the last user, and without noise; once the searches are done
         self._rows: tuple[RollOut, ...] | None = None
 
     @property
@@ -361,8 +360,7 @@ class RollOutStudy(Parts):
 
     @property
     def _parts(self) -> tuple[StoppingStudy | Simulation, ...]:
-        last = () if self._noiseless is None else (self._noiseless,)
-        return (self._search, *self._tests, *last)
+        return (self._search, *self._tests, *self._last)
 
     def _of_trust(self, privacy: Privacy) -> list[int]:
         """Places of the searches of one trust model."""
@@ -374,25 +372,26 @@ class RollOutStudy(Parts):
 
     def _times(self, specs: Sequence[Sequence[StoppingSpec]], place: int) -> StoppingResult:
         """Over all draws, the runs of the policy at this place."""
-        found = dict(zip(self._played, self._search.result(), strict=True))
+        study = self._search if specs is self._specs else self._last[0]
+        found = dict(zip(study.specs, study.result(), strict=True))
         return _mixed([found[each[place]] for each in specs])  # type: ignore[misc]
 
     @property
     def missing_seconds(self) -> float:
         """Rough time, on one core, of what is not done, at most."""
         later = 0.0
-        if self._noiseless is None:
-            places = [self._of_trust(privacy) for privacy, _ in self.question.epsilons]
-            seconds = [[spec.trials * spec.trial_seconds for spec in specs] for specs in self._specs]
+        if not self._last:
+            places = [self._of_trust(privacy) for privacy, _ in self.question.trusts]
+            seconds = [[spec.trials * spec.trial_seconds for spec in specs] for specs in (*self._specs, *self._capped)]
             later = sum(max(each[place] for place in mine) for mine in places for each in seconds)
         return later + super().missing_seconds
 
     @property
     def fraction(self) -> float:
-        """Share of the work that is done; tests and runs without noise take a tenth of it each, about."""
-        last = self._noiseless.fraction if self._noiseless is not None else 0.0
+        """Share of the work that is done; tests take a tenth of it, about, and the last runs a fifth."""
+        last = sum(study.fraction for study in self._last)
         tests = [test.fraction for test in self._tests]
-        return 0.8 * self._search.fraction + 0.1 * sum(tests) / len(tests) + 0.1 * last
+        return 0.7 * self._search.fraction + 0.1 * sum(tests) / len(tests) + 0.1 * last
 
     @property
     def finished(self) -> bool:
@@ -400,8 +399,8 @@ class RollOutStudy(Parts):
         return (
             self._search.finished
             and all(test.missing_seconds == 0 for test in self._tests)
-            and self._noiseless is not None
-            and self._noiseless.finished
+            and bool(self._last)
+            and all(study.finished for study in self._last)
         )
 
     @property
@@ -424,11 +423,14 @@ class RollOutStudy(Parts):
             if not self.stopped:
                 test.run(jobs, message)
         if not self.stopped and self._search.finished:
-            if self._noiseless is None:
-                quickest = [self._quickest(privacy) for privacy, _ in self.question.epsilons]
-                specs = [each[place] for place in quickest for each in self._specs]
-                self._noiseless = StoppingStudy(specs, noiseless=True)
-            self._noiseless.run(jobs, message)
+            if not self._last:
+                quickest = [self._quickest(privacy) for privacy, _ in self.question.trusts]
+                capped = dict.fromkeys(each[place] for place in quickest for each in self._capped)
+                private = [each[place] for place in quickest[1:] for each in self._specs]
+                self._last = StoppingStudy(list(capped)), StoppingStudy(private, noiseless=True)
+            for study in self._last:
+                if not self.stopped:
+                    study.run(jobs, message)
         return self.result()
 
     def result(self) -> tuple[RollOut, ...] | None:
@@ -447,8 +449,7 @@ class RollOutStudy(Parts):
         exact = not question.draws and not question.zone and question.clip is None and not question.amounts
         bounds = time_bounds(question.arms, question.delta, privacy, epsilon, self._remember) if exact else []
         applicable = [bound for bound in bounds if bound.not_applicable is None]
-        assert self._noiseless is not None
-        plain = self._noiseless.result()[(place - 1) * draws : place * draws] if place else ()  # no privacy comes first
+        plain = self._last[1].result()[(place - 1) * draws : place * draws] if place else ()  # no privacy comes first
         tests = [test.result().lines[0] for test in self._tests[place :: len(question.trusts)]]
         return RollOut(
             privacy=privacy,

@@ -521,7 +521,7 @@ NEAR = {"tie": (0.5, 0.5 - 1e-7), "rare": (0.03, 0.03 - 1e-8), "four": (0.5, *[0
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
-@pytest.mark.parametrize("near", OUTSIDE)
+@pytest.mark.parametrize("near", NEAR)
 def test_noisy_sums_err_with_probability_delta_at_most(near, epsilon):
     """1,500 runs at delta = 0.05 and at 0.3; exact binomial limit of level 1e-4."""
     for delta in (0.05, 0.3):

@@ -11,7 +11,15 @@ from __future__ import annotations
 import math
 
 from bandit_core.kernels.noisy_stopping import dp_tt
-from bandit_core.policies.stopping.base import StoppingPolicy, central_privacy, noisy_mean
+from bandit_core.policies.stopping.base import StoppingPolicy, StoppingSetup, central_privacy, noisy_mean
+from bandit_core.spec.budgets import LARGEST
+
+
+def _budget(setup: StoppingSetup) -> float:
+    """The budget; infinite where no double can hold the noise, which is far quicker to play."""
+    assert setup.epsilon is not None
+    return math.inf if setup.epsilon >= LARGEST else setup.epsilon
+
 
 POLICY = StoppingPolicy(
     name="dp-tt",
@@ -25,7 +33,7 @@ POLICY = StoppingPolicy(
         "(K-1) (1+c) e^-c = delta",
         "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
     },
-    prepare=lambda setup: (dp_tt, (setup.search(), setup.epsilon)),
+    prepare=lambda setup: (dp_tt, (setup.search(), _budget(setup))),
     guarantee=central_privacy,
     releases=noisy_mean("a batch"),
     decisions=False,
