@@ -42,6 +42,7 @@ TESTS: dict[Privacy, str] = {
 CAP = 10**10  # users after which a search gives up; more than there are people
 TRIALS = 1000
 _LEAST = SMALLEST  # a chance of 0 as the power calculation takes it
+_NEVER = 1e-15  # a variance of 0
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ class RollOutQuestion:
         if not self.amounts:
             return None
         arms = distributions.expand(self.arms) if privacy == "none" else self._cut
-        return np.array([arm.expect(lambda reward, mean=arm.expected: (reward - mean) ** 2) for arm in arms])
+        return np.array([arm.expect(np.square) - arm.expected**2 for arm in arms])
 
     def views(self, privacy: Privacy) -> tuple[Privacy, ...]:
         """The trust models as which a tester may see the rewards: itself, and without privacy also cut ones."""
@@ -197,12 +198,13 @@ class RollOutQuestion:
                 low = max(_LEAST, float(means.max()) - gap)
                 cases.append((low, min(max(gap, _LEAST), 1 - low)))
                 best, rival = means.argmax(), np.abs(means.max() - gap - means).argmin()
-                amounts.append(None if variances is None else max(_LEAST, float(variances[best] + variances[rival])))
-        asked: Any = (self.delta, self.power, privacy, epsilon, len(self.means))
+                amounts.append(None if variances is None else max(_NEVER, float(variances[best] + variances[rival])))
+        asked: dict[str, Any] = {"alpha": self.delta, "power": self.power, "privacy": privacy, "epsilon": epsilon}
+        asked["options"] = len(self.means)
         if not self.draws:
-            return sample_size(*cases[0], *asked, amounts[0])
+            return sample_size(*cases[0], **asked, amounts=amounts[0])
         known = amounts if self.amounts else None
-        return assured_size([low for low, _ in cases], [gap for _, gap in cases], *asked, known)  # type: ignore[arg-type]
+        return assured_size([low for low, _ in cases], [gap for _, gap in cases], **asked, amounts=known)  # type: ignore[arg-type]
 
     def specs(self, cap: int, drawn: RollOutQuestion | None = None) -> list[StoppingSpec]:
         """Every policy that stops and keeps at least the promise, in every trust model (`levels` has these in the same

@@ -306,7 +306,8 @@ def _uploaded() -> Asked | None:
     if any(option.summarised for option in seen.options):
         st.caption(
             "Where an option has more than 1,000 different rewards, they are put into about 1,000 equally large groups "
-            "of neighbours, and each group is simulated by its mean; that keeps the mean of the option."
+            "of neighbours, and each group counts by its mean. That keeps the mean of the option and loses "
+            "a little of its spread."
         )
     return chosen
 

@@ -128,10 +128,10 @@ def _picture(price: Price) -> str:
         x = place(10.0**power)
         parts.append(f"<path d='M{x:.1f} 8V{bottom}' stroke='#d5dbe3'/>")
         parts.append(f"<text x='{x:.1f}' y='{bottom + 16}' text-anchor='middle'>{words.number(10.0**power)}</text>")
-    for value, name in ((price.question.weeks, "your weeks"), (MAX_WEEKS, "two years")):
-        x = place(value)
+    for level, (value, name) in enumerate(((price.question.weeks, "your weeks"), (MAX_WEEKS, "two years"))):
+        x, below = place(value), bottom + 34 + 16 * level
         parts.append(f"<path d='M{x:.1f} 8V{bottom}' stroke='#4a5563' stroke-dasharray='4 3'/>")
-        parts.append(f"<text x='{x:.1f}' y='{bottom + 34}' text-anchor='middle'>{name}</text>")
+        parts.append(f"<text x='{x:.1f}' y='{below}' text-anchor='middle'>{name}</text>")
     for line, (row, value) in enumerate(zip(price.rows, weeks, strict=True)):
         y = STEP * line + 24
         name = PROMISES[row.privacy].who + ("" if row.epsilon is None else f", ε = {row.epsilon:g}")
@@ -140,7 +140,7 @@ def _picture(price: Price) -> str:
             colour = theme.TRUST_COLOURS[row.privacy]
             parts.append(f"<circle cx='{place(value):.1f}' cy='{y}' r='6' fill='{colour}'/>")
     return (
-        f"<svg viewBox='0 0 {WIDTH} {bottom + 40}' font-size='14' fill='#1c2430' role='img' "
+        f"<svg viewBox='0 0 {WIDTH} {bottom + 56}' font-size='14' fill='#1c2430' role='img' "
         f"aria-label='Weeks of a planned A/B test for each level of trust and budget' "
         f"xmlns='http://www.w3.org/2000/svg'>{''.join(parts)}</svg>"
     )
