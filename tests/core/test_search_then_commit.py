@@ -41,7 +41,7 @@ def plain(name, setup, words) -> list[int]:
     chosen, horizon = setup.parameters, setup.horizon
     asked = SimpleNamespace(
         policy=name, entry=stopping_policies()[name], setup=setup, delta=chosen.delta, rule=chosen.rule,
-        growth=chosen.growth, epsilon=setup.epsilon and setup.epsilon.value, cap=4 * horizon,
+        growth=chosen.growth, epsilon=setup.epsilon and setup.epsilon.value, cap=4 * horizon, zone=0.0,
     )  # fmt: skip
     _, _, recommended, _, bits = best_arm_reference.play(asked, words)
     order = best_arm_reference.Stream(words).labels(len(setup.arms))
