@@ -130,7 +130,7 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
             dotted = "markers" in trace.mode
             stated = trace.marker.size if trace.marker.size is not None else 6  # what Plotly draws
             sizes = np.broadcast_to(np.asarray(stated if dotted else 0, float), len(x))
-            step = math.ceil(len(x) / (trace.marker.maxdisplayed or len(x)))
+            step = max(1, math.ceil(len(x) / (trace.marker.maxdisplayed or len(x) or 1)))
             axes.plot(
                 x, y,
                 label=name or f"_{place}",

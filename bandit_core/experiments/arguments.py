@@ -86,6 +86,7 @@ def _bytes(value: Any) -> Any:
         raise InputError([Issue("", str(value), f"a file that can be read: {error}")]) from None
 
 
+_KINDS: dict[type, str] = {Path: "a file's name", collections.abc.Mapping: "a document"}  # of what people hand over
 _READERS: dict[Any, Callable[[Any], Any]] = {Path: _path, bytes: _bytes}
 _PLAIN: dict[Any, Any] = {
     int: Whole,
@@ -107,7 +108,7 @@ def _list_of(value: Any) -> Any:
 def _instance(kind: type) -> Any:
     def check(value: Any) -> Any:
         if not isinstance(value, kind):
-            raise ValueError(f"must be of the type {kind.__name__}")
+            raise ValueError(_KINDS.get(kind, f"must be of the type {kind.__name__}"))
         return value
 
     return Annotated[Any, PlainValidator(check)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import reprlib
@@ -14,7 +15,11 @@ import pydantic
 MAX_TOLD = 20  # problems of one input in a text; the others are counted
 _PLAIN_NAME = re.compile(r"[\w-]+")
 _SUBJECT = re.compile(r"^(Input|String|Tuple|List|Dictionary) should")
-_SHORTER = {"greater than or equal to": "at least", "less than or equal to": "at most"}
+_SHORTER = {
+    "greater than or equal to": "at least", "less than or equal to": "at most", "be a valid string": "be text",
+    "valid integer, got a number with a fractional part": "whole number",
+}  # fmt: skip
+_NAMED_FIELDS = "must be an object with named fields"
 
 
 class _Excerpt(reprlib.Repr):
@@ -96,12 +101,14 @@ def _location(item: Any, document: Any) -> list[str | int]:
 
 
 def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Issue]:
-    """A problem for each field of a document that has no such name."""
-    return [
-        Issue(path_of((name,)), _Null() if value is None else value, "no such field")
-        for name, value in document.items()
-        if isinstance(name, str) and name not in names
-    ]
+    """A problem for each field of a document that has no such name, with the nearest name where one is near."""
+    found = []
+    for name, value in document.items():
+        if isinstance(name, str) and name not in names:
+            near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.7)
+            words = "no such field" + (f"; did you mean {near[0]}?" if near else "")
+            found.append(Issue(path_of((name,)), _Null() if value is None else value, words))
+    return found
 
 
 def issues_of(
@@ -129,15 +136,23 @@ def issues_of(
             value = value.get("kind") if isinstance(value, Mapping) else value
             words = f"allowed: {item['ctx']['expected_tags']}"
         elif kind in ("model_type", "model_attributes_type", "dict_type"):
-            words = "must be an object with named fields"
+            words = _NAMED_FIELDS
+        elif kind == "too_short":
+            least = item["ctx"]["min_length"]
+            words = f"must have at least {least} item{'s' if least > 1 else ''}"
         elif kind in ("value_error", "assertion_error"):
             words = words.partition(", ")[2] or words
         words = _SUBJECT.sub("must", words)
         for long, short in _SHORTER.items():
             words = words.replace(long, short)
         path = path_of((*prefix, *location))
-        if path in found and words != found[path].allowed:
-            words = f"{found[path].allowed}, or {words}"
+        before = found[path].allowed if path in found else words
+        if before == _NAMED_FIELDS:  # whoever wrote a number meant one
+            before = words
+        if words not in (before, _NAMED_FIELDS):
+            words = f"{before}, or {words}"
+        elif path in found:
+            words = before
         found[path] = Issue(path, value, words)
     return list(found.values())
 

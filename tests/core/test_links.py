@@ -171,7 +171,7 @@ def test_what_no_link_can_hold_is_told_where_links_are_written(key, made, counts
         ({"T": "abc"}, "T", "must be a whole number"),
         ({"T": "0"}, "T", "at least 1"),
         ({"T": "1e10"}, "T", "at most 1000000000"),
-        ({"T": "10.5"}, "T", "fraction"),
+        ({"T": "10.5"}, "T", "whole number"),
         ({"T": "nan"}, "T", "must be a whole number"),
         ({"n": ""}, "n", "must be a whole number"),
         ({"seed": "-1"}, "seed", "at least 0"),

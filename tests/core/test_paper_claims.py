@@ -414,7 +414,7 @@ def test_numbers_of_one_figure_stand_at_one_horizon():
 
 def test_papers_stand_in_order_and_figures_are_told_apart():
     places = [paper.place for paper in papers.papers()]
-    assert places == sorted(set(places)) and len(papers.papers()) == 13
+    assert places == sorted(set(places)) and len(papers.papers()) == 14
     names = [figure.name for paper in papers.papers() for figure in paper.figures]
     assert len(names) == len(set(names)) and papers.paper_of("tossou-2b").year == 2016
 

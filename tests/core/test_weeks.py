@@ -76,10 +76,13 @@ def test_differences_that_do_not_matter_make_the_test_as_short_as_that_against_t
     exact, ignored = (rows_of(price_question(**SIGNUPS, epsilon=[1], zone=zone)) for zone in (0, 8))
     for before, after in zip(exact, ignored, strict=True):
         assert after.test_users == before.lift_users == after.lift_users < before.test_users
-    near = PriceStudy(replace(price_question(**SIGNUPS, epsilon=[1], zone=8), trials=60), Store(None, 2**26))
-    outs = {at: study.run() for at, study in near._searches.items()}
-    alone = RollOutStudy(replace(price_question(**SIGNUPS, epsilon=[1]), trials=60).roll_out(1.0), Store(None, 2**26))
-    for mine, before in zip(outs[1.0], alone.run(), strict=True):
+    near, alone = (
+        RollOutStudy(
+            replace(price_question(**SIGNUPS, epsilon=[1], zone=zone), trials=60).roll_out(1.0), Store(None, 2**26)
+        )
+        for zone in (8, 0)
+    )
+    for mine, before in zip(near.run(), alone.run(), strict=True):
         assert mine.times.quantile(0.5) < 0.5 * before.times.quantile(0.5)
         assert mine.bound is None and before.bound is not None and mine.times.wrong_limits()[0] <= 0.05
     everything = rows_of(price_question(**SIGNUPS, epsilon=[1], zone=20))
