@@ -318,6 +318,15 @@ async def _plays(phone: Phone, value: int) -> float:
     return await following
 
 
+async def _guessed(guesses: list[float], wanted: int, going: list[asyncio.Task[float]]) -> None:
+    """Wait until so many guesses are in, or something went wrong with a phone."""
+    while len(guesses) < wanted:
+        await asyncio.sleep(0.5)
+        for each in going:
+            if each.done():
+                each.result()  # raises what went wrong
+
+
 async def school_class(server: Server, phones: int) -> bool:
     """Print the table of a class; whether all guesses were counted, each where it belongs."""
     times: dict[str, list[float]] = defaultdict(list)
@@ -332,11 +341,7 @@ async def school_class(server: Server, phones: int) -> bool:
         others = [Phone(server, code, times) for _ in range(phones - 1)]
         going = [asyncio.create_task(_plays(phone, n % 3)) for n, phone in enumerate(others, 1)]
         await first.guess(0)
-        while len(times["guess"]) < phones:
-            await asyncio.sleep(0.5)
-            for each in going:
-                if each.done():
-                    each.result()  # raises what went wrong
+        await _guessed(times["guess"], phones, going)
         looked = await _timed(teacher)
         counted = teacher.metrics["Guesses"]
         revealed_at = time.perf_counter()
@@ -365,11 +370,7 @@ async def many_classes(server: Server, classes: int, phones: int) -> bool:
         for code in opened_by
         for number in range(phones)
     ]
-    while len(times["guess"]) < classes * phones:
-        await asyncio.sleep(0.5)
-        for each in going:
-            if each.done():
-                each.result()  # raises what went wrong
+    await _guessed(times["guess"], classes * phones, going)
     wanted = tuple(sorted(float(number % 3) for number in range(phones)))
     right = sum(room.guesses(code, STEP.name) == wanted for code in opened_by)
     revealed_at = time.perf_counter()

@@ -18,7 +18,7 @@ from bandit_core import paths
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.simulation.comparisons import CONFIDENCE, LEVEL, Interval, differences, interval, least_p
 from bandit_core.simulation.prepared import prepared_lines
-from bandit_core.simulation.tables import Bold, Shown, latex, markdown
+from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_origin, with_title
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.spec.number_text import number as written
 
@@ -270,12 +270,8 @@ class Result(Shown):
                     }
                 )
             )
-        return self._told(pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS)))
-
-    def _told(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame with its `metadata`, which Parquet keeps."""
-        frame.attrs["made"] = self.metadata
-        return frame
+        found = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
+        return with_origin(found, self.metadata)
 
     @cached_property
     def final(self) -> pd.DataFrame:
@@ -293,7 +289,7 @@ class Result(Shown):
             entry, (low, high) = self.experiment.lines[number].entry, band(line, "interval-95")
             named = (number, self.experiment.label(number), entry.name, entry.guarantee(setup).words)
             rows.append((*named, line.count, line.mean[-1], line.stderr[-1], low[-1], high[-1]))
-        return self._told(pd.DataFrame(rows, columns=list(FINAL_COLUMNS)))
+        return with_origin(pd.DataFrame(rows, columns=list(FINAL_COLUMNS)), self.metadata)
 
     def to_latex(self, comment: bool = True) -> str:
         """The `final` numbers as a LaTeX table (package booktabs), with 95% intervals and prices of privacy.
@@ -365,7 +361,7 @@ class Result(Shown):
             title = self.experiment.lines[each.line].entry.title
             lost = with_error(row.regret, row.stderr)
             cells = [
-                row.label if title in row.label else f"{row.label} ({title})", row.guarantee, count(row.trials),
+                with_title(row.label, title), row.guarantee, count(row.trials),
                 Bold(lost) if each.line in best else lost, f"{written(row.low)} to {written(row.high)}",
             ]  # fmt: skip
             rows.append([*cells, *([with_error(each.price, each.price_stderr)] if against else [])])
@@ -392,7 +388,7 @@ class Result(Shown):
             }
             for each in differences(self.lines)
         ]  # fmt: skip
-        return self._told(pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS)))
+        return with_origin(pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS)), self.metadata)
 
     @cached_property
     def metadata(self) -> dict[str, Any]:

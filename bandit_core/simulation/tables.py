@@ -41,6 +41,17 @@ class Shown:
         return str(self._shown().to_html(index=False, float_format="{:.4g}".format, na_rep="–"))
 
 
+def with_title(label: str, title: str) -> str:
+    """A line's label for a table, with the title of its policy where that is not in it."""
+    return label if title in label else f"{label} ({title})"
+
+
+def with_origin(frame: pd.DataFrame, made: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame with how it was made in ``attrs["made"]``, which Parquet keeps."""
+    frame.attrs["made"] = made
+    return frame
+
+
 def _cell(text: str, plain: Callable[[str], str], bold: str) -> str:
     return bold % plain(text) if isinstance(text, Bold) else plain(text)
 

@@ -119,7 +119,8 @@ def issues_of(
     ``fields`` are those that the document may have, for those who name another one.
     """
     names = ", ".join(fields)
-    found: dict[str, Issue] = {}
+    told: dict[str, list[str]] = {}
+    values: dict[str, Any] = {}
     for item in error.errors(include_url=False):
         location = _location(item, document)
         kind, value, words = item["type"], item.get("input"), item["msg"]
@@ -146,15 +147,13 @@ def issues_of(
         for long, short in _SHORTER.items():
             words = words.replace(long, short)
         path = path_of((*prefix, *location))
-        before = found[path].allowed if path in found else words
-        if before == _NAMED_FIELDS:  # whoever wrote a number meant one
-            before = words
-        if words not in (before, _NAMED_FIELDS):
-            words = f"{before}, or {words}"
-        elif path in found:
-            words = before
-        found[path] = Issue(path, value, words)
-    return list(found.values())
+        values[path] = value
+        if words not in told.setdefault(path, []):
+            told[path].append(words)
+    for all_words in told.values():
+        if len(all_words) > 1 and _NAMED_FIELDS in all_words:  # whoever wrote a number meant one
+            all_words.remove(_NAMED_FIELDS)
+    return [Issue(path, values[path], ", or ".join(all_words)) for path, all_words in told.items()]
 
 
 def validated(annotation: Any, document: Any, prefix: tuple[str | int, ...] = ()) -> Any:

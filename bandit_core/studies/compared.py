@@ -17,7 +17,7 @@ from bandit_core.simulation.comparisons import holm, least_p, paired_test
 from bandit_core.simulation.costs import cost, refuse
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.tables import Shown
+from bandit_core.simulation.tables import Shown, with_origin
 from bandit_core.simulation.together import Together
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
@@ -58,7 +58,7 @@ class Compared(Shown):
 
         frames = [result.final.assign(run=name) for name, result in zip(self.names, self.results, strict=True)]
         found = pd.concat(frames, ignore_index=True)
-        return self._told(found[["run", *(name for name in found.columns if name != "run")]])
+        return with_origin(found[["run", *(name for name in found.columns if name != "run")]], self.metadata)
 
     @cached_property
     def tests(self) -> pd.DataFrame:
@@ -81,12 +81,7 @@ class Compared(Shown):
                         rows.append((first, labels[0], second, labels[1], *paired_test(line, other)))
         corrected = holm([row[-1] for row in rows])
         found = [(*row, p, least_p(row[4])) for row, p in zip(rows, corrected, strict=True)]
-        return self._told(pd.DataFrame(found, columns=list(TEST_COLUMNS)))
-
-    def _told(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """The frame with its `metadata`, which Parquet keeps."""
-        frame.attrs["made"] = self.metadata
-        return frame
+        return with_origin(pd.DataFrame(found, columns=list(TEST_COLUMNS)), self.metadata)
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, Result, versions
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.tables import Bold, Shown, latex, markdown
+from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_title
 from bandit_core.spec.budgets import LARGEST, BudgetDistribution
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
@@ -272,8 +272,7 @@ class StudyResult(Shown):
             lost |= {label: Bold(lost[label]) for label in _best(here, at_point(self.comparisons, at))}
             cells.append([*map(write_value, values), *(lost.get(label, "–") for label in labels)])
         titles = {row.label: registry()[row.policy].title for row in rows.itertuples()}
-        names = [label if titles[label] in label else f"{label} ({titles[label]})" for label in labels]
-        return [*axes, *names], cells
+        return [*axes, *(with_title(label, titles[label]) for label in labels)], cells
 
     def _words(self) -> str:
         axes = [f"{len(values)} values of {name}" for name, values in self.table.axes.items()]
