@@ -22,7 +22,7 @@ from bandit_core import paths
 from bandit_core.export import command_options, frames
 from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, unreadable
 
 if TYPE_CHECKING:
     from bandit_core.experiments.experiment import Experiment
@@ -202,7 +202,7 @@ def _thresholds(options: argparse.Namespace) -> int:
 
         epsilon = read_json(given, "epsilon")
     else:
-        epsilon = notation.read_epsilon(given)
+        epsilon = given
     from bandit_core.theory.threshold import thresholds
 
     eps_mins: list[Any] = [notation.read_number(text) for text in options.eps_min.split(",")]
@@ -386,7 +386,7 @@ def _text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InputError([Issue("since", path, f"cannot be read: {error}")]) from None
+        raise InputError([unreadable("since", path, error)]) from None
 
 
 def _app(options: argparse.Namespace) -> int:

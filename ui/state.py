@@ -26,9 +26,9 @@ from bandit_core.experiments.presets import load_preset, true_words
 from bandit_core.spec.errors import Issue
 from ui import first_paint, menu
 
-# Address fields that are no part of the experiment: controls of single pages; and those of lessons and Streamlit.
+# Address fields that are no part of the experiment: controls of single pages; and how a page is shown.
 FIELDS = frozenset().union(*(f"{page.fields} {page.old_fields}".split() for page in menu.pages()))
-PASSED_OVER = frozenset({"controls", "reveal", first_paint.UNKNOWN}) | links.STREAMLIT_OWN
+PASSED_OVER = frozenset({first_paint.UNKNOWN}) | links.DISPLAY
 MAX_EXAMPLE_ADDRESSES = 200
 Read = Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]
 SETTLE_SECONDS = 0.5  # seconds

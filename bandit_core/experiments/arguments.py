@@ -24,7 +24,7 @@ from pydantic import BeforeValidator, PlainValidator
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import Experiment, read_document
 from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.spec.errors import InputError, Issue, issues_of
+from bandit_core.spec.errors import InputError, Issue, issues_of, unreadable
 from bandit_core.spec.field_types import Finite, Whole
 
 P = ParamSpec("P")
@@ -83,7 +83,7 @@ def _bytes(value: Any) -> Any:
     try:
         return Path(value).read_bytes()
     except (OSError, ValueError) as error:
-        raise InputError([Issue("", str(value), f"a file that can be read: {error}")]) from None
+        raise InputError([unreadable("", value, error)]) from None
 
 
 _KINDS: dict[type, str] = {Path: "a file's name", collections.abc.Mapping: "a document"}  # of what people hand over

@@ -27,7 +27,7 @@ from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
 from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.contexts import Contexts
-from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
+from bandit_core.spec.errors import InputError, Issue, issues_of, unknown, unreadable
 from bandit_core.spec.feedback import IMMEDIATE, MAX_VISITS, Feedback
 from bandit_core.spec.field_types import Frozen, Limits, Small, Whole
 from bandit_core.spec.free_text import Lines, Text, Worded
@@ -589,12 +589,12 @@ def read_document(path: Path) -> Any:
     """
     form = path.suffix.lstrip(".").lower()
     if form not in ("json", "toml"):
-        raise InputError([Issue("spec", str(path), "a preset name, or a file that ends in .json or .toml")])
+        raise InputError([Issue("spec", str(path), "must be a preset's name, or a file that ends in .json or .toml")])
     try:
         _check_size(path.stat().st_size, str(path))
         text = path.read_text(encoding="utf-8")
     except InputError:
         raise
     except (OSError, ValueError) as error:
-        raise InputError([Issue("spec", str(path), f"cannot be read: {error}")]) from None
+        raise InputError([unreadable("spec", path, error)]) from None
     return parse_document(text, form, str(path))  # type: ignore[arg-type]

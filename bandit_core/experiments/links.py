@@ -25,7 +25,7 @@ from bandit_core.spec.errors import InputError, Issue, path_of
 
 MAX_TEXT = 20_000  # characters of one field; more travels as a file
 LONGEST = 8000  # characters of a query that servers, proxies and chat programs pass on
-STREAMLIT_OWN = frozenset({"embed", "embed_options"})
+DISPLAY = frozenset({"embed", "embed_options", "controls", "reveal"})  # how a page is shown: no part of the experiment
 
 # Legal in a query and kept literally, because they keep the notation readable and short; chat programs break a link
 # only where such a mark ends it (see `address`).
@@ -189,7 +189,7 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
     params
         Decoded query parameters.
     ignored
-        Parameters that belong to someone else and are passed over, besides Streamlit's own.
+        Parameters that belong to someone else and are passed over, besides those of the display.
     """
     issues: list[Issue] = []
     base = load_preset("default")
@@ -200,7 +200,7 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
             issues += error.issues
     fields: dict[str, Any] = {}
     for key, text in params.items():
-        if key in STREAMLIT_OWN or key in ignored or key == "preset":
+        if key in DISPLAY or key in ignored or key == "preset":
             continue
         if key not in _READERS:
             issues.append(Issue(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
@@ -217,6 +217,9 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
     return experiment, issues
 
 
+_NO_FIELD = "is no field of an experiment; if the page has such a control, copy the link on Explore instead"
+
+
 def opened(address: str, ignored: Collection[str] = ()) -> Experiment:
     """The experiment of a whole address; see `read`.
 
@@ -228,7 +231,10 @@ def opened(address: str, ignored: Collection[str] = ()) -> Experiment:
     _, mark, query = address.partition("?")
     if not mark:
         raise InputError([Issue("link", address, "a link of the app, such as .../explore?preset=trust")])
-    experiment, issues = read(dict(parse_qsl(query, keep_blank_values=True)), ignored)
+    fields = dict(parse_qsl(query, keep_blank_values=True))
+    others = fields.keys() - {*KEYS, *DISPLAY, *ignored}
+    experiment, issues = read(fields, {*ignored, *others})
+    issues += [Issue(path_of((key,)), fields[key], _NO_FIELD) for key in sorted(others)]
     if issues:
         raise InputError(issues)
     return experiment

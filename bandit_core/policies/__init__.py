@@ -22,7 +22,7 @@ from typing import Any
 
 from bandit_core.model import KEPT, Guarantee, Policy, RunSetup
 from bandit_core.policies.visits import for_people
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, unreadable
 from bandit_core.spec.found import found
 
 GROUP = "private_bandit_lab.policies"
@@ -65,6 +65,8 @@ def load_policy(path: Path) -> tuple[str, ...]:
     linecache.checkcache(str(path))  # for the version of its kernels: it may have been loaded before it was changed
     try:
         spec.loader.exec_module(module)
+    except FileNotFoundError as error:
+        raise InputError([unreadable("policy", path, error)]) from None
     except (Exception, SystemExit) as error:
         raise InputError([Issue("policy", str(path), f"cannot be loaded: {type(error).__name__}: {error}")]) from None
     own = [name for name, (file, _) in _added.items() if file == path.resolve()]

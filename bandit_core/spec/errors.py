@@ -17,7 +17,7 @@ _PLAIN_NAME = re.compile(r"[\w-]+")
 _SUBJECT = re.compile(r"^(Input|String|Tuple|List|Dictionary) should")
 _SHORTER = {
     "greater than or equal to": "at least", "less than or equal to": "at most", "be a valid string": "be text",
-    "valid integer, got a number with a fractional part": "whole number",
+    "valid integer, got a number with a fractional part": "whole number", "be a valid boolean": "be True or False",
 }  # fmt: skip
 _NAMED_FIELDS = "must be an object with named fields"
 
@@ -109,6 +109,13 @@ def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Issue]:
             words = "no such field" + (f"; did you mean {near[0]}?" if near else "")
             found.append(Issue(path_of((name,)), _Null() if value is None else value, words))
     return found
+
+
+def unreadable(path: str, file: Any, error: Exception) -> Issue:
+    """What is wrong with a file that cannot be read; ``path`` is the field or argument that names it."""
+    missing = isinstance(error, FileNotFoundError)
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return Issue(path, str(file), "there is no such file" if missing else f"cannot be read: {reason}")
 
 
 def issues_of(

@@ -41,7 +41,7 @@ from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.together import Together
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, unreadable
 from bandit_core.studies.candidates import known_beforehand
 
 if TYPE_CHECKING:
@@ -366,7 +366,7 @@ def load(path: Path | str = FILE) -> pd.DataFrame:
     try:
         rows = pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise InputError([Issue("data", str(path), f"cannot be read: {error}")]) from None
+        raise InputError([unreadable("data", path, error)]) from None
     if tuple(rows.columns) != COLUMNS or not (rows["version"] == VERSION).all():
         raise InputError([Issue("data", str(path), f"a file of the benchmark's version {VERSION}")])
     return rows

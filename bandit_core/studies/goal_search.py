@@ -172,7 +172,7 @@ def _search(measure: Callable[[int], Measured], limit: float, first: int, last: 
 
 def _check_line(experiment: Experiment, line: int) -> None:
     if not 0 <= line < len(experiment.lines):
-        raise InputError([Issue("line", line, f"from 0 to {len(experiment.lines) - 1}")])
+        raise InputError([Issue("line", line, f"must be from 0 to {len(experiment.lines) - 1}")])
 
 
 def _needed(experiment: Experiment, line: int, goal: Goal) -> tuple[Experiment, int]:

@@ -23,7 +23,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Shown
 from bandit_core.simulation.together import Parts
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, unreadable
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.spec.number_text import number, with_error
 from bandit_core.spec.rewards import Arm
@@ -521,7 +521,7 @@ def _read(file: Path, limits: tuple[float, float] | None) -> Observations:
     try:
         seen = read_observations(file.read_bytes())
     except OSError as error:
-        raise InputError([Issue("file", str(file), f"cannot be read: {error.strerror}")]) from None
+        raise InputError([unreadable("file", file, error)]) from None
     if seen.troubles:
         raise InputError([Issue("file", str(file), str(trouble)) for trouble in seen.troubles])
     if limits is None and not seen.yes_or_no:

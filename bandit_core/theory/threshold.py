@@ -21,6 +21,7 @@ import pydantic
 
 from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.errors import InputError, Issue, issues_of
+from bandit_core.spec.notation import read_epsilon
 from bandit_core.theory.divergences import beta
 
 if TYPE_CHECKING:
@@ -97,6 +98,8 @@ def search(budget: BudgetDistribution) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def _distribution(epsilon: BudgetDistribution | Any) -> BudgetDistribution:
     if isinstance(epsilon, BudgetDistribution):
         return epsilon
+    if isinstance(epsilon, str | int | float) and not isinstance(epsilon, bool):
+        epsilon = read_epsilon(str(epsilon))
     try:
         return pydantic.TypeAdapter(Epsilon).validate_python(epsilon)
     except pydantic.ValidationError as error:
@@ -124,8 +127,8 @@ def thresholds(epsilon: BudgetDistribution | Any, eps_mins: Iterable[float] | No
     Parameters
     ----------
     epsilon
-        A distribution of `bandit_core.spec.budgets`, or its document such as ``{"kind": "uniform", "low": 0, "high":
-        2}``.
+        One ε for all users, or how it is spread: a distribution of `bandit_core.spec.budgets`, its document or its
+        text, such as ``"uniform(0, 2)"``.
     eps_mins
         Thresholds to look at (numbers above 0); the searched grid when left out.
 

@@ -1,7 +1,7 @@
 """What is handed to a public function is checked: only an `InputError` may come back, and it names what is wrong."""
 
 import inspect
-import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -136,68 +136,23 @@ def test_what_stands_for_an_experiment(source):
     assert not bandit_core.bounds(source).empty or found.horizon
 
 
-def line(**fields):
-    return lambda: Experiment(arms=SMALL.spec()["arms"], lines=[fields])
+MESSAGES = (Path(__file__).parents[2] / "docs" / "reference" / "messages.md").read_text(encoding="utf-8")
+CALLS = dict(re.findall(r"^\| `(.+)` \| `(.+)` \|$", MESSAGES, re.MULTILINE))
 
 
-WRONG = {  # a call, and the path that its message must name
-    "kind of a goal": (lambda: Goal("prize", 2), "kind"),
-    "a goal below 0": (lambda: Goal("price", -2), "limit"),
-    "a goal that is no number": (lambda: Goal("price", "2"), "limit"),
-    "a goal without end": (lambda: Goal("price", math.inf), "limit"),
-    "no users": (lambda: Question(SMALL.single_arms, 0, 1.0), "horizon"),
-    "no budget": (lambda: Question(SMALL.single_arms, 100, 0.0), "epsilon"),
-    "a negative budget": (lambda: Question(SMALL.single_arms, 100, -1.0), "epsilon"),
-    "no trials": (lambda: Question(SMALL.single_arms, 100, 1.0, trials=0), "trials"),
-    "a misspelt policy": (line(policy="thompsn"), "lines[0].policy"),
-    "a missing budget": (line(policy="dp-ucb"), "lines[0].epsilon"),
-    "a budget that is not kept": (line(policy="ucb", epsilon={"kind": "fixed", "value": 1}), "lines[0].epsilon"),
-    "an unknown parameter": (line(policy="ucb", params={"c": 1}), "lines[0].params.c"),
-    "no arms": (lambda: Experiment(arms=[], lines=[{"policy": "ucb"}]), "arms"),
-    "arms that are numbers": (lambda: Experiment(arms=[0.5], lines=[{"policy": "ucb"}]), "arms[0]"),
-    "no lines": (lambda: Experiment(arms=SMALL.spec()["arms"]), "lines"),
-    "an unknown field": (lambda: SMALL.with_changes(horizn=5), "horizn"),
-    "a horizon of 0": (lambda: SMALL.with_changes(horizon=0), "horizon"),
-    "a horizon of words": (lambda: SMALL.with_changes(horizon="many"), "horizon"),
-    "half a trial": (lambda: SMALL.with_changes(trials=0.5), "trials"),
-    "an unknown preset": (lambda: bandit_core.load_preset("defalt"), "preset"),
-    "an unknown preset to play": (lambda: bandit_core.simulate("defalt"), "preset"),
-    "nothing to play": (lambda: bandit_core.simulate(None), "experiment"),
-    "a file that is not there": (lambda: bandit_core.simulate("nowhere.toml"), "spec"),
-    "a spec that is not there": (lambda: bandit_core.read_experiment("nowhere.toml"), "spec"),
-    "a file of another kind": (lambda: bandit_core.read_experiment("spec.yaml"), "spec"),
-    "observations that are not there": (lambda: bandit_core.read_observations("nowhere.csv"), "data"),
-    "budgets that are not there": (lambda: bandit_core.read_budgets("nowhere.csv"), "data"),
-    "an empty study": (lambda: bandit_core.study({}), "spec"),
-    "a study of nothing": (lambda: bandit_core.study(5), "source"),
-    "one budget to sweep": (lambda: bandit_core.sweep(SMALL, 1.0), "epsilons"),
-    "a line that is not there": (lambda: bandit_core.smallest_epsilon(SMALL, 7, Goal("price", 2)), "line"),
-    "a line before the first": (lambda: bandit_core.fewest_users(SMALL, -1, Goal("missed", 0.1)), "line"),
-    "a goal in words": (lambda: bandit_core.smallest_epsilon(SMALL, 1, "price 2"), "goal"),
-    "a result in place of a sweep": (lambda: bandit_core.frontier(bandit_core.simulate(SMALL)), "result"),
-    "an experiment in place of a result": (lambda: bandit_core.summaries(SMALL), "result"),
-    "bounds of a number": (lambda: bandit_core.bounds(3), "experiment"),
-    "jobs of half a core": (lambda: bandit_core.simulate(SMALL, jobs=0.5), "jobs"),
-    "a store that is a folder": (lambda: bandit_core.simulate(SMALL, store="folder"), "store"),
-    "no such promise": (lambda: bandit_core.best_methods(QUESTION, ["locally"]), "promises[0]"),
-    "a mechanism that is none": (lambda: bandit_core.audit("coin", 1.0), "name"),
-    "a budget of 0 to audit": (lambda: bandit_core.audit("ctb", 0.0), "epsilon"),
-    "an effect of nothing": (lambda: bandit_core.sample_size(0.1, 0.0), "effect"),
-    "no such policy to rank": (lambda: bandit_core.benchmark(["thompsn"]), "name"),
-    "a share in percent": (lambda: bandit_core.price(baseline=10, lifts=[20]), "baseline"),
-    "no visitors": (lambda: bandit_core.price(baseline=0.1, lifts=[20], weekly=0), "weekly"),
-    "one budget of no size": (lambda: bandit_core.thresholds(0.0), "epsilon"),
-}
+@pytest.fixture(scope="module")
+def names():
+    """What the document imports and defines before its table."""
+    block = re.search(r"```python\n(.*?)```", MESSAGES, re.DOTALL)
+    assert block and len(CALLS) > 50
+    found = {}
+    exec(block[1], found)
+    return found
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_call_is_told_with_its_field(case):
-    call, path = WRONG[case]
+@pytest.mark.parametrize("call", CALLS)
+def test_a_wrong_call_says_what_the_document_tells(call, names):
     with pytest.raises(InputError) as message:
-        call()
-    assert path in [issue.path for issue in message.value.issues]
-
-
-def test_the_nearest_name_is_offered():
-    with pytest.raises(InputError, match="thompson"):
-        line(policy="thompsn")()
+        eval(call, names)
+    whole = CALLS[call].removesuffix("…")
+    assert str(message.value).startswith(whole) if CALLS[call].endswith("…") else str(message.value) == whole

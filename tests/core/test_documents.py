@@ -170,8 +170,7 @@ def test_a_link_of_the_readme_opens_what_it_says(page, query):
     fields = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True)) if query else {}
     own = (
         {name for each in menu.pages() for name in f"{each.fields} {each.old_fields}".split()}
-        | {"controls"}
-        | links.STREAMLIT_OWN
+        | links.DISPLAY
     )
     _, problems = links.read(fields, ignored=own)
     assert problems == []

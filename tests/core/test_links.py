@@ -15,6 +15,7 @@ from bandit_core.cli import main
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.spec.errors import InputError
 
 BASE = "https://lab.example.org"
 
@@ -271,3 +272,11 @@ def test_a_field_of_a_link_has_a_limit_that_is_told_before_it_is_read(monkeypatc
     assert [problem.path for problem in problems] == ["arms"]
     assert len(str(problems[0])) < 300
     assert experiment.horizon == 500
+
+
+def test_a_whole_address_may_carry_how_a_page_is_shown_and_no_control_of_a_page():
+    shown = "http://lab/explore?preset=trust&controls=off&reveal=off&embed=true"
+    assert links.opened(shown) == load_preset("trust")
+    with pytest.raises(InputError) as message:
+        links.opened("http://lab/trust?lines=ucb,dp-ucb&limit=3&note=%22")
+    assert [issue.path for issue in message.value.issues] == ["lines[1].epsilon", "limit"]

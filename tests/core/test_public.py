@@ -15,7 +15,8 @@ from bandit_core import cli
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", README + GUIDE, re.DOTALL)
+AUDIT = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README + GUIDE + AUDIT, re.DOTALL)
 LATER = bandit_core._LATER  # private: the table of what is imported when it is asked for
 
 
