@@ -483,7 +483,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     called = "bandit-lab" if Path(sys.argv[0]).stem == "bandit-lab" else "python -m bandit_core"
-    parser = _Parser(prog=called, description=(__doc__ or "").partition("\n")[0], allow_abbrev=False)
+    parser = _Parser(prog=called, description="What privacy costs a learning system.", allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter  # groups of commands, below
     parser.add_argument("--version", action="version", version=paths.project_version())
     parser.set_defaults(act=lambda _: print(parser.format_help(), end=""))

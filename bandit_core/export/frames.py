@@ -77,7 +77,7 @@ def write(
                 ".json": _rows, ".tex": partial(_table, latex), ".md": partial(_table, markdown),
             }  # fmt: skip
             Path(out).write_text(texts[form]() if form in texts else usual[form](frame), encoding="utf-8")
-    except InputError:
+    except (InputError, BrokenPipeError):
         raise
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())

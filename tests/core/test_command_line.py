@@ -518,3 +518,11 @@ def test_curves_are_written_for_print(tmp_path, ending, capsys):
     capsys.readouterr()
     assert main(["run", *small[:-1], str(tmp_path / "absent" / "curves.pdf")]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_reader_who_has_enough_is_no_error(project):
+    with process("run", "default", "--trials", "2", cwd=project) as running:
+        running.stdout.close()
+        told = running.stderr.read().decode()
+        assert running.wait() == 0 and "cannot be written" not in told and "Error" not in told

@@ -168,10 +168,7 @@ def test_a_link_of_the_readme_opens_what_it_says(page, query):
 
     assert page == "/" or (ROOT / "pages" / f"{page[1:]}.py").exists()
     fields = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True)) if query else {}
-    own = (
-        {name for each in menu.pages() for name in f"{each.fields} {each.old_fields}".split()}
-        | links.DISPLAY
-    )
+    own = {name for each in menu.pages() for name in f"{each.fields} {each.old_fields}".split()} | links.DISPLAY
     _, problems = links.read(fields, ignored=own)
     assert problems == []
 
