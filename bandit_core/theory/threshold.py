@@ -98,8 +98,8 @@ def search(budget: BudgetDistribution) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def _distribution(epsilon: BudgetDistribution | Any) -> BudgetDistribution:
     if isinstance(epsilon, BudgetDistribution):
         return epsilon
-    if isinstance(epsilon, str | int | float) and not isinstance(epsilon, bool):
-        epsilon = read_epsilon(str(epsilon))
+    if isinstance(epsilon, str):
+        epsilon = read_epsilon(epsilon)
     try:
         return pydantic.TypeAdapter(Epsilon).validate_python(epsilon)
     except pydantic.ValidationError as error:

@@ -186,7 +186,7 @@ def test_without_thresholds_the_searched_grid_is_shown():
 @pytest.mark.parametrize(
     ("epsilon", "eps_mins", "path"),
     [
-        ("2", None, "epsilon"),
+        ("two", None, "epsilon"),
         (None, None, "epsilon"),
         ({"kind": "fixed"}, None, "epsilon.value"),
         ({"kind": "bell"}, None, "epsilon.kind"),

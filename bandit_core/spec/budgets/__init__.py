@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from bandit_core.spec.budgets.base import DISCRETE as DISCRETE
 from bandit_core.spec.budgets.base import FIXED as FIXED
@@ -27,7 +27,16 @@ from bandit_core.spec.found import distributions
 DISTRIBUTIONS: dict[str, type[BudgetDistribution]] = distributions(
     __name__, (Fixed, Discrete, ClampedGaussian, UniformEpsilon, Lognormal, EmpiricalEpsilon)
 )
+
+
+def one_for_all(value: Any) -> Any:
+    """A plain number is the budget of every user."""
+    return {"kind": "fixed", "value": value} if type(value) in (int, float) else value
+
+
 if TYPE_CHECKING:
     Epsilon = BudgetDistribution
 else:
-    Epsilon = Annotated[reduce(or_, DISTRIBUTIONS.values()), Field(discriminator="kind")]
+    Epsilon = Annotated[
+        reduce(or_, DISTRIBUTIONS.values()), Field(discriminator="kind"), BeforeValidator(one_for_all)
+    ]
