@@ -167,13 +167,6 @@ def play_lazily(  # noqa: PLR0913 (three pieces, their two records, and what eve
 
 
 @inlined
-def admit_all(members: np.ndarray) -> None:
-    """Fill ``members`` (arms,) with all arms, in their order."""
-    for arm in range(members.shape[0]):
-        members[arm] = arm
-
-
-@inlined
 def survivors(members: np.ndarray, size: int, means: np.ndarray, margin: float) -> int:
     """Drop from the first ``size`` of ``members`` those whose mean is more than ``margin`` below the highest.
 

@@ -1,14 +1,12 @@
-"""Policies for heavy-tailed rewards: an index on truncated sums (Robust-UCB, DPRUCB), and robust elimination by epochs.
+"""Heavy-tailed rewards: an index on truncated sums (Robust-UCB, DPRUCB), and the sums of robust elimination's epochs.
 
 Truncated means set to 0, not moved to the bound: a reward x counts as x if |x| <= B and as 0 otherwise.
 
 * by_index looks at every arm whenever the leader may have changed, and costs one reward (and, with privacy, one
   Laplace variable) per pull.
-* elimination needs only the sum of an epoch's truncated rewards. Two-valued distributions: one binomial variable.
-  Gaussian distributions whose truncation is out of reach: one normal variable. Pareto distributions: `_pareto_sum`, a
-  few microseconds however long the epoch. Other distributions: reward by reward, 10 to 40 ns each. Noise on every
-  single reward of an epoch (local privacy) is one draw: the sum of R Laplace variables is the difference of two
-  gamma(R) variables.
+* Elimination needs only the sum of an epoch's truncated rewards (`truncated_sum`). Two-valued distributions: one
+  binomial variable. Gaussian distributions whose truncation is out of reach: one normal variable. Pareto distributions:
+  `_pareto_sum`, a few microseconds however long the epoch. Other distributions: reward by reward, 10 to 40 ns each.
 """
 
 from __future__ import annotations
@@ -19,13 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import device_function, inlined, kernel
-from bandit_core.kernels.batches import admit_all, begin, pull_in_turns, room_for_batches, survivors
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import room_for
-from bandit_core.kernels.records import Batches, Rewards
+from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
-from bandit_core.kernels.streams import HALF_UNIT, gamma, next_uniform, normal_quantile
-from bandit_core.kernels.trial_loop import STOPPED, next_window, play_trials, write_pulls
+from bandit_core.kernels.streams import HALF_UNIT, next_uniform, normal_quantile
+from bandit_core.kernels.trial_loop import next_window, play_trials
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -37,8 +34,6 @@ _REACH = 9.0  # standard deviations beyond which a Gaussian reward never comes (
 _MANY = 2_000  # Pareto rewards from which their sum is drawn by cells
 _FEW = 64  # rewards of one cell that are drawn one by one
 _SHARE = 0.125  # share of the rewards left that fall into the next cell
-(TAU, PRECISION, LENGTH, BOUND, ERROR, THRESHOLD, NOISE, BEFORE, LEFT, FIRST, LAST, COMPLETE) = range(12)
-COLUMNS = 12  # of the epoch table, before one flag per arm: whether it is left
 
 
 @inlined
@@ -321,78 +316,6 @@ def epoch_numbers(rule: Elimination, tau: int, size: int) -> Epoch:
     bound = (u * effective) ** (1.0 / order)
     error = u ** (1.0 / order) * effective ** (-v / order)
     return Epoch(precision, length, bound, error, cut * error)
-
-
-@inlined
-def _epoch_of(rule: Elimination, tau: int, size: int, steps: int) -> tuple[Epoch, float, bool]:
-    """The epoch, the scale of its noise, and whether it fits into so many steps; without an end for a single arm."""
-    epoch = Epoch(0.0, float(steps), np.inf, 0.0, 0.0)
-    complete = False
-    if size > 1:
-        epoch = epoch_numbers(rule, tau, size)
-        complete = epoch.length * size <= steps
-    noise = 2.0 * epoch.bound / (rule.epsilon if rule.local else epoch.length * rule.epsilon)
-    return epoch, noise, complete
-
-
-@inlined
-def _noisy_mean(total: float, length: float, noise: float, local: bool, state: np.ndarray, row: int) -> float:
-    """The mean of an epoch as it is released; ``local``: with noise on every reward."""
-    if local:
-        return (total + noise * (gamma(state, row, length) - gamma(state, row, length))) / length
-    return total / length + laplace_noise(next_uniform(state, row, 4), noise)
-
-
-@kernel
-def elimination(
-    state: np.ndarray, rewards: Rewards, at_once: bool, rule: Elimination, table: np.ndarray, record: Record
-) -> None:
-    """Play one trial per row of ``state``: in epochs, every arm that is left R times in turns, each R times afresh.
-
-    The mean of the epoch's truncated rewards has the noise of privacy: Laplace(2 B / (R eps)) on the mean, or, if
-    ``local``, Laplace(2 B / eps) on every reward. Arms further below the highest mean than the threshold are dropped.
-    An epoch that the horizon cuts short releases nothing. ``table`` (rows, COLUMNS + arms) keeps the epochs of the last
-    trial.
-    """
-    arms = rewards.table.shape[0]
-    horizon = record.checkpoints[-1]
-    # Stand for two-valued distributions: pulls are counted here, rewards drawn afterwards.
-    order, batches = room_for_batches(rewards, True, record)
-    counted = Batches(
-        Rewards(np.zeros_like(rewards.table), rewards.values, rewards.means, batches.rewards.gaps),
-        True, batches.fresh, batches.pulled, record,
-    )  # fmt: skip
-    members = np.empty(arms, np.int64)
-    means = np.empty(arms)
-    for trial in range(state.shape[0]):
-        begin(batches, rewards, order, state, trial)
-        admit_all(members)
-        size, tau, t, place = arms, 0, 0, 0
-        while t < horizon:
-            tau += 1
-            epoch, noise, complete = _epoch_of(rule, tau, size, horizon - t)
-            count = int(epoch.length) if complete else 0
-            steps = count * size if complete else horizon - t
-            before = size
-            place = pull_in_turns(counted, members, size, t, steps, place, state, trial)
-            if place == STOPPED:
-                return
-            if complete:
-                for arm in members[:size]:
-                    total = truncated_sum(
-                        batches.rewards, arm, count, epoch.bound, at_once, state, trial, record.signal
-                    )
-                    means[arm] = _noisy_mean(total, epoch.length, noise, rule.local, state, trial)
-                size = survivors(members, size, means, epoch.threshold)
-            if tau <= table.shape[0]:
-                row = table[tau - 1]
-                row[TAU], row[NOISE], row[BEFORE], row[LEFT] = tau, noise, before, size
-                row[PRECISION], row[LENGTH], row[BOUND], row[ERROR], row[THRESHOLD] = epoch
-                row[FIRST], row[LAST], row[COMPLETE] = t + 1, t + steps, complete
-                for arm in members[:size]:
-                    row[COLUMNS + order[arm]] = 1.0
-            t += steps
-        write_pulls(record, trial, order, batches.pulled)
 
 
 @kernel

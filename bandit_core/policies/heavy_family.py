@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import heavy
 from bandit_core.kernels.batch_rule import NEVER, OWN, BatchRule
-from bandit_core.kernels.heavy import Truncation, clock_of, power_of, truncation_bound
+from bandit_core.kernels.heavy import Truncation, clock_of, power_of, truncated_sum, truncation_bound
+from bandit_core.kernels.ladder import count_pulls
 from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first, laplace, piece_of
-from bandit_core.kernels.records import rewards_of
-from bandit_core.kernels.streams import streams as fresh_streams
+from bandit_core.kernels.records import Batches, rewards_of
+from bandit_core.kernels.streams import gamma
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
-from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, run_kernel
+from bandit_core.model import KernelCall, Parameters, RunSetup
 from bandit_core.policies import elimination_family, index_family
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Positive, Small
 from bandit_core.spec.portable_math import power
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _TABLED = 2**20  # powers of n kept in a table (8 MB)
-_MOST_EPOCHS = 64
 # Default multipliers of the printed constants, chosen by experiment on the instances of Tao et al. (S1 to S3, v = 0.5
 # and 0.9, 90 runs): at 1/16 the best arm survived in every run of DPRSE (locally, on S3, in about nine of ten); at 1/32
 # up to 2% of runs lost it for good (locally up to 39%), at 1/64 up to 33%.
@@ -267,89 +264,47 @@ def release(
         known.means[arm] += laplace(stream, 2.0 * known.margins[elimination_family.OWN] / (count * rule.epsilon))
 
 
+def total(
+    rule: heavy.Elimination,
+    known: elimination_family.State,
+    batches: Batches,
+    arm: int,
+    count: int,
+    stream: Stream,
+) -> float:
+    """The truncated rewards of an epoch, added up. ``local``: with the noise of all its users.
+
+    The sum of R Laplace variables is the difference of two gamma(R) variables.
+    """
+    words, trial, bound = stream.words, stream.trial, known.margins[elimination_family.OWN]
+    found = truncated_sum(batches.rewards, arm, count, bound, batches.at_once, words, trial, batches.record.signal)
+    if rule.local:
+        found += 2.0 * bound / rule.epsilon * (gamma(words, trial, float(count)) - gamma(words, trial, float(count)))
+    return found
+
+
 def _epochs(name: str, local: bool) -> BatchRule:
     family = elimination_family
     return BatchRule(
-        name, family.start, family.choose, release, family.believe, "turns", {"epoch": piece_of(epoch)}, take=take,
-        takes=OWN, hides=local,
+        name, family.start, family.choose, release, family.believe, "turns", {"epoch": piece_of(epoch)}, total=total,
+        pull=count_pulls, take=take, takes=OWN, hides=local,
     )  # fmt: skip
 
 
-EPOCHS = {False: _epochs("epochs", False), True: _epochs("epochs_local", True)}  # late, by `is_local`
+EPOCHS = {False: _epochs("epochs", False), True: _epochs("epochs_local", True)}  # by `is_local`
 
 
-def prepare_epochs(setup: RunSetup, *, at_once: bool = True, table: np.ndarray | None = None) -> KernelCall:
-    """Elimination (see `bandit_core.kernels.heavy.elimination`).
+def prepare_epochs(setup: RunSetup, *, at_once: bool = True) -> KernelCall:
+    """Elimination in epochs.
 
     ``at_once`` = False draws every reward by itself instead of the sum of an epoch: other draws, the same distribution.
-    ``table`` takes the epochs of the last trial. Where rewards are counted late, neither is heeded.
     """
     p: Any = setup.parameters
-    arms = len(setup.arms)
     shrink = float(getattr(p, "shrink", 2))
     rule = heavy.Elimination(
         is_local(setup), shrink, float(p.v), float(p.u), *_budgets(setup), float(p.kappa), float(p.beta)
     )
-    if not setup.feedback.immediate:
-        return EPOCHS[rule.local].call(setup, rule)
-    table = np.zeros((0, heavy.COLUMNS + arms)) if table is None else table
-    return KernelCall(heavy.elimination, (rewards_of(setup), at_once, rule, table), arms)
-
-
-def epochs(setup: RunSetup, seed: int = 0, trial: int = 0) -> pd.DataFrame:
-    """The epochs of one run of ``dp-robust-se`` or ``ldp-robust-se``: the run that the engine plays as that trial.
-
-    One row per epoch, the last one with the arm that is played for good, or cut short by the horizon: tau, D (target
-    precision), R (pulls of each arm), B (truncation level), err, threshold (how far below the best mean an arm is
-    dropped), noise (scale of the Laplace noise: of each mean, or of each reward under local privacy), arms (before),
-    arms left, left (their numbers), first pull, last pull, complete. Reward units, except the counts.
-
-    Raises
-    ------
-    TypeError
-        When the line does not play in epochs, or its rewards are counted late.
-    """
-    import pandas as pd
-
-    if not isinstance(setup.parameters, EliminationParameters):
-        raise TypeError("only dp-robust-se and ldp-robust-se play in epochs")
-    if not setup.feedback.immediate:
-        raise TypeError("epochs are told where rewards are counted at once")
-    table = np.zeros((_MOST_EPOCHS, heavy.COLUMNS + len(setup.arms)))
-    end = np.array([setup.horizon], np.int64)
-    run_kernel(prepare_epochs(setup, table=table), fresh_streams(seed, trial, trial + 1), end, Signal())
-    table = table[table[:, heavy.TAU] > 0]
-    kept = table[:, heavy.COLUMNS :] > 0
-    whole = {name: table[:, place].astype(np.int64) for name, place in _WHOLE.items()}
-    exploits = table[:, heavy.BEFORE] == 1
-    numbers = {
-        name: np.where(exploits, np.nan, table[:, place])
-        for name, place in {
-            "D": heavy.PRECISION, "R": heavy.LENGTH, "B": heavy.BOUND, "err": heavy.ERROR,
-            "threshold": heavy.THRESHOLD, "noise": heavy.NOISE,
-        }.items()
-    }  # fmt: skip
-    return pd.DataFrame(
-        {
-            "tau": whole["tau"],
-            **numbers,
-            "arms": whole["arms"],
-            "arms left": whole["arms left"],
-            "left": [", ".join(map(str, np.flatnonzero(row))) for row in kept],
-            "first pull": whole["first pull"],
-            "last pull": whole["last pull"],
-            "complete": table[:, heavy.COMPLETE] > 0,
-        }
-    )
-
-
-_WHOLE = {
-    "tau": heavy.TAU,
-    "arms": heavy.BEFORE,
-    "arms left": heavy.LEFT,
-    "first pull": heavy.FIRST,
-    "last pull": heavy.LAST,
-}
+    return EPOCHS[rule.local].call(setup, rule, at_once)
 
 
 def index_held(setup: RunSetup, rows: int) -> float:

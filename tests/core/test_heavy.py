@@ -85,6 +85,10 @@ def test_dp_robust_ucb_plays_like_its_reference_with_an_explicit_tree(v, kappa, 
         assert pulled_arms("dp-robust-ucb", instance, row[None]) == expected
 
 
+def epoch_of(instance, tau, size):
+    return kernels.epoch_numbers(heavy_family.prepare_epochs(instance).arguments[2], tau, size)
+
+
 @pytest.mark.parametrize("shrink", [2, 4])
 @pytest.mark.parametrize("epsilon", [0.7, 3.0])
 @pytest.mark.parametrize("policy", ["dp-robust-se", "ldp-robust-se"])
@@ -96,15 +100,16 @@ def test_elimination_plays_like_its_reference(policy, epsilon, shrink):
     params = {"v": 0.8, "kappa": kappa, "beta": 0.01, **({"shrink": shrink} if local else {})}
     instance = instance_of(policy, PLAIN, epsilon, horizon=6000, **params)
     sizes = set()
-    for trial, row in enumerate(streams(3, 0, 4)):
+    for row in streams(3, 0, 4):
         order = Stream(row).labels(len(instance.arms))
         numbers = (0.8, instance.parameters.u, kappa, epsilon, 0.01, 6000, row, local, shrink)
         labels, complete = heavy_reference.robust_elimination([instance.arms[arm] for arm in order], *numbers)
         expected = [order[label] for label in labels]
         assert pulled_arms(policy, instance, row[None], at_once=False) == expected
-        if not any(arm.kind == "two-point" for arm in instance.arms):
-            table = heavy_family.epochs(instance, 3, trial)
-            np.testing.assert_allclose(table[["tau", "D", "R", "B", "err", "arms left"]][: len(complete)], complete)
+        for tau, precision, length, bound, error, _ in complete:
+            size = complete[tau - 2][-1] if tau > 1 else len(instance.arms)
+            found = epoch_of(instance, tau, size)[:4]
+            np.testing.assert_allclose(found, (precision, length, bound, error))
         sizes.add(complete[-1][-1])
     assert 1 in sizes
 
@@ -322,13 +327,14 @@ def test_long_sums_of_the_error_are_the_sums():
 def epoch_release(local, share):
     """What a curator releases at the end of an epoch (or a user sends), for one changed reward; noise x ``share``."""
     instance = instance_of("ldp-robust-se" if local else "dp-robust-se", horizon=10_000, v=0.9, kappa=1e-9)
-    epoch = heavy_family.epochs(instance).iloc[0]
+    _, length, bound, _, _ = epoch_of(instance, 1, len(instance.arms))
+    users = 1 if local else length
 
     def respond(rewards, epsilon, rng):
-        kept = np.where(np.abs(rewards) <= epoch.B, rewards, 0.0) / (1 if local else epoch.R)
-        return kept + rng.laplace(0, share * epoch.noise, len(rewards))
+        kept = np.where(np.abs(rewards) <= bound, rewards, 0.0) / users
+        return kept + rng.laplace(0, share * 2 * bound / users, len(rewards))
 
-    return respond, epoch.B
+    return respond, bound
 
 
 def tree_release(share):
@@ -356,21 +362,18 @@ def test_audits_pass_with_the_noise_as_printed_and_fail_with_it_halved(kind):
     assert found.lower_bound > 1.15
 
 
-def test_the_kernels_noise_is_what_the_epoch_table_says():
+def test_the_noise_of_an_epoch_is_what_its_numbers_say():
     """Two arms that always pay the same: the mean of DPRSE's release is exact but for the noise."""
     sure = [{"kind": "two-point", "low": 0.0, "high": 1.0, "p_high": 1.0}] * 2
     instance = instance_of("dp-robust-se", sure, 0.5, horizon=10**6, v=1.0, kappa=1e-6)
-    epoch = heavy_family.epochs(instance).iloc[0]
-    assert epoch.noise == pytest.approx(2 * epoch.B / (epoch.R * 0.5))
+    _, length, bound, _, threshold = epoch_of(instance, 1, 2)
     # Noise alone drops one of them in the first epoch with P(|L1 - L2| > c b) = e^-c (1 + c/2), b its scale.
-    ratio = epoch.threshold / epoch.noise
+    ratio = threshold / (2 * bound / (length * 0.5))
     trials = 3000
     block = registry()["dp-robust-se"].play(
-        instance, streams(5, 0, trials), np.array([int(2 * epoch.R) + 1, 10**6]), Signal()
+        instance, streams(5, 0, trials), np.array([int(2 * length) + 1, 10**6]), Signal()
     )
-    second = heavy_family.epochs(instance).iloc[1]
-    apart = np.mean(np.abs(block.pulls[:, 0] - block.pulls[:, 1]) >= 10**6 - 2 * epoch.R - 2)
-    assert second["first pull"] == 2 * epoch.R + 1
+    apart = np.mean(np.abs(block.pulls[:, 0] - block.pulls[:, 1]) >= 10**6 - 2 * length - 2)
     expected = math.exp(-ratio) * (1 + ratio / 2)
     assert 0.01 < expected < 0.99
     assert apart == pytest.approx(expected, abs=5 * math.sqrt(expected * (1 - expected) / trials))
@@ -462,21 +465,6 @@ def test_the_printed_constants_give_the_first_epochs_that_the_papers_figures_can
         local = kernels.Elimination(True, 4.0, v, u, 5.0, 5.0, 1.0, 1e-6)
         growth = [kernels.epoch_numbers(local, tau, 5)[1] for tau in (1, 2)]
         assert growth[1] / growth[0] == pytest.approx({0.5: 4096, 0.9: 348}[v], rel=0.1)
-
-
-def test_an_epoch_table_accounts_for_every_pull():
-    instance = instance_of("dp-robust-se", S1, horizon=10**6, v=0.9)
-    table = heavy_family.epochs(instance, seed=4, trial=7)
-    block = registry()["dp-robust-se"].play(instance, streams(4, 7, 8), np.array([10**6]), Signal())
-    assert table["first pull"].tolist() == [1, *(table["last pull"][:-1] + 1)]
-    assert table["last pull"].iloc[-1] == 10**6
-    assert block.pulls.sum() == 10**6
-    complete = table[table.complete]
-    np.testing.assert_array_equal(complete["last pull"] - complete["first pull"] + 1, complete.R * complete.arms)
-    assert table["arms left"].iloc[-1] == 1 == len(table["left"].iloc[-1].split(", "))
-    assert block.pulls.argmax() == int(table["left"].iloc[-1])
-    with pytest.raises(TypeError, match="epochs"):
-        heavy_family.epochs(instance_of("robust-ucb"))
 
 
 def test_at_a_billion_pulls_the_best_arm_is_found():

@@ -15,7 +15,6 @@ import streamlit as st
 
 from bandit_core import Experiment, Simulation, simulate
 from bandit_core.experiments import links
-from bandit_core.policies.heavy_family import epochs
 from bandit_core.simulation.costs import estimated_seconds, worker_count
 from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import percent
@@ -273,8 +272,10 @@ def no_help_words(experiment: Experiment) -> str:
 
 
 def _drops_none(experiment: Experiment, number: int) -> bool:
-    last = epochs(experiment.setups[number], experiment.seed, 0).iloc[-1]
-    return len(str(last["left"]).split(",")) == len(experiment.setups[number].arms)
+    """Whether the first trial shows all arms equally often: in turns until the end."""
+    alone = experiment.with_lines((experiment.lines[number],)).model_copy(update={"trials": 1})
+    [line] = simulate(alone).lines
+    return line is not None and bool(np.ptp(line.pulls) <= 1)
 
 
 def band_words(result: Result) -> str:

@@ -17,7 +17,6 @@ from typing import Any
 
 from bandit_core.kernels import (
     explore_commit,
-    heavy,
     lazy_posterior,
     lazy_updates,
     posterior,
@@ -25,7 +24,7 @@ from bandit_core.kernels import (
 )
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.model import KernelCall
-from bandit_core.policies import elimination_by_trust
+from bandit_core.policies import elimination_by_trust, heavy_family
 from bandit_core.studies.replays import batches, each_user, growing_batches, searches
 from bandit_core.studies.replays.base import Belief, Replay
 
@@ -37,12 +36,15 @@ REPLAYS: dict[Any, type[Replay]] = {
     lazy_posterior.thompson: batches.LazyPosterior,
     explore_commit.explore_then_commit: batches.ABTest,
     search.search: searches.Search,
-    heavy.elimination: batches.HeavyEpochs,
 }
+OF_BATCHES: dict[Any, type[Replay]] = {
+    elimination_by_trust.total: growing_batches.Ladder,
+    heavy_family.total: batches.HeavyEpochs,
+}  # by how the sum of a batch is drawn
 
 
 def replay_of(call: KernelCall) -> type[Replay] | None:
     """The class that replays a run of a kernel, if there is one."""
     if isinstance(call.rule, BatchRule):
-        return growing_batches.Ladder if call.rule.total is elimination_by_trust.total else batches.OfRule
+        return OF_BATCHES.get(call.rule.total, batches.OfRule)
     return REPLAYS.get(call.kernel)

@@ -12,9 +12,9 @@ from bandit_core.kernels import heavy, lazy_updates
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import gamma
 from bandit_core.model import KernelCall
+from bandit_core.policies.elimination_family import OWN
 from bandit_core.spec.rewards import TWO_POINT
 from bandit_core.studies.replays.base import (
-    SECOND,
     Belief,
     Decision,
     Replay,
@@ -30,11 +30,6 @@ from bandit_core.studies.replays.base import (
 @kernel
 def _difference_of_gammas(state: np.ndarray, shape: float) -> float:
     return gamma(state, 0, shape) - gamma(state, 0, shape)
-
-
-@kernel
-def _epoch(rule: heavy.Elimination, tau: int, size: int) -> tuple[float, ...]:
-    return heavy.epoch_numbers(rule, tau, size)
 
 
 @kernel
@@ -121,62 +116,21 @@ class OfRule(Batches):
         self.keep(label, t)
 
 
-class Epochs(Batches):
-    """Elimination in epochs: arms that are left in turns, and the clearly worse ones dropped at the end of each."""
-
-    decides: Decision = "turns"
+class HeavyEpochs(OfRule):
+    """The rules of `policies.heavy_family`, whose truncated rewards are drawn at the end of an epoch."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.members, self.epoch, self.last = list(range(self.size)), 0, 0.0
-        self.length, self.margin = 0.0, math.inf
-
-    def plan(self) -> tuple[float, float]:
-        """Pulls of each arm in the epoch that begins, and how far below the highest mean an arm is dropped."""
-        raise NotImplementedError
-
-    def mean(self, label: int) -> float:
-        """The released mean of an arm at the end of an epoch."""
-        raise NotImplementedError
-
-    def believes(self, t: int) -> Belief:
-        if t > self.last:
-            if self.epoch and len(self.members) > 1:
-                for label in self.members:
-                    self.means[label] = self.mean(label)
-                top = self.means[self.members].max()
-                self.members = [label for label in self.members if top - self.means[label] <= self.margin]
-                left = np.isin(np.arange(self.size), self.members)
-                half = np.where(left, self.margin / 2, np.nan)
-                self.held = around(self.means.copy(), half, np.where(left, np.nan, -np.inf))
-            self.epoch += 1
-            self.length, self.margin = self.plan() if len(self.members) > 1 else (math.inf, math.inf)
-            self.last = t - 1 + self.length * len(self.members)
-        return self.held or self.nothing()
-
-    def pull(self, label: int, t: int) -> None:
-        self.keep(label, t)
-
-
-class HeavyEpochs(Epochs):
-    """`kernels.heavy.elimination`: sums of truncated rewards, drawn at the end of an epoch."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        rewards, self.at_once, self.rule, _ = self.arguments
+        rewards, self.at_once, _ = self.arguments
         self.by_sum = [True] * self.size  # rewards are drawn when they are summed
         self.here = rewards._replace(table=np.ascontiguousarray(self.table))
-        self.sends = not self.rule.local  # of local noise, too, only the sum is drawn
-
-    def plan(self) -> tuple[float, float]:
-        _, length, self.bound, _, margin = _epoch(self.rule, self.epoch, len(self.members))
-        return float(length), float(margin)
+        self.sends = not self.plan.local  # of local noise, too, only the sum is drawn
 
     def fresh_sum(self, label: int) -> float:
-        users, before = self.waiting[label], self.state.copy()
+        users, before, bound = self.waiting[label], self.state.copy(), float(self.known.margins[OWN])
         signal, count = np.zeros(2, np.int64), len(users)
-        total = _truncated_sum(self.state, self.here, label, count, self.bound, self.at_once, signal)
-        low, high = (x if abs(x) <= self.bound else 0.0 for x in self.table[label, 1:3])
+        total = _truncated_sum(self.state, self.here, label, count, bound, self.at_once, signal)
+        low, high = (x if abs(x) <= bound else 0.0 for x in self.table[label, 1:3])
         if self.at_once and self.table[label, 0] == TWO_POINT:
             if low != high:
                 self.arrange(label, round((total - low * count) / (high - low)))
@@ -187,13 +141,9 @@ class HeavyEpochs(Epochs):
                 self.rewards[users] = drawn
             self.state = after
         self.waiting[label] = []
+        if self.plan.local:
+            total += 2.0 * bound / self.plan.epsilon * _difference_of_gammas(self.state, float(count))
         return float(total)
-
-    def mean(self, label: int) -> float:
-        total, scale = self.fresh_sum(label), 2 * self.bound / self.rule.epsilon
-        if self.rule.local:
-            return (total + scale * float(_difference_of_gammas(self.state, self.length))) / self.length
-        return total / self.length + laplace(self.uniform(SECOND), scale / self.length)
 
 
 class Lazy(Batches):
