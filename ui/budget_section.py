@@ -40,7 +40,7 @@ def epsilon_slider(base: Experiment) -> float:
         1.0 if opening is None else opening,
         "epsilon",
         "How much one answer may change what an observer believes.",
-        lambda value: f"{value:g}",
+        "{:g}".format,
         disabled=private > 0 and not following,
     )
     visits = state.current("visits", base.visits)

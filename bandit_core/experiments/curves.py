@@ -22,8 +22,9 @@ COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 
 
 @lru_cache(maxsize=128)
-def _line_bounds(experiment: Experiment, line: int, policy: Policy) -> tuple[Bound, ...]:
-    setup = experiment.setups[line]
+def _line_bounds(alone: Experiment, policy: Policy) -> tuple[Bound, ...]:
+    """The bounds of an experiment's only line."""
+    [setup] = alone.setups
     cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
     kept = policy.guarantee(replace(setup, visits=1))  # by every answer, whose epsilon the bounds speak of
@@ -75,14 +76,13 @@ def _once(curve: Curve) -> Curve:
 
 def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
     """Every bound of one line (counted from 0), also those that do not apply, with the reason in ``hidden``."""
-    policy = experiment.lines[line].entry  # a file may be loaded again, with other bounds
-    if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
-        return list(_line_bounds.__wrapped__(experiment, line, policy))  # data of one's own outlive no session
-    # Bounds know nothing of these fields: whoever draws another seed finds them here.
-    same = experiment.model_copy(
-        update={"view": type(experiment.view)(), "title": "", "note": "", "seed": 0, "trials": 1}
-    )
-    return list(_line_bounds(same, line, policy))
+    chosen = experiment.lines[line]
+    # Bounds know nothing of these fields and of other lines: whoever changes them finds the bounds here.
+    other = {"view": type(experiment.view)(), "title": "", "note": "", "seed": 0, "trials": 1}
+    alone = experiment.model_copy(update=other).with_lines((chosen.model_copy(update={"label": None}),))
+    own = experiment.contexts is not None and isinstance(experiment.contexts.law, Table)  # data that outlive no session
+    found = _line_bounds.__wrapped__ if own else _line_bounds
+    return list(found(alone, chosen.entry))  # a policy's file may be loaded again, with other bounds
 
 
 def may_be_drawn(bound: Bound, shapes: bool, worst_case: bool) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from html import escape
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -48,8 +49,9 @@ OUT_OF_RANGE = "these numbers, with this horizon and these arms, leave the range
 Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "range", "interval-95", "half-sd", "quarter-sd"]
 Against = Literal["own", "best"]
-# What a title or a note may put into words.
-SPOKEN_OF = ("arms", "clip", "contexts", "lines", "horizon", "feedback", "visits", "visits_delta")
+# What a title or a note may put into words: what lines play on, and what a line plays.
+setting_of = attrgetter("arms", "clip", "contexts", "horizon", "feedback", "visits", "visits_delta")
+numbers_of = attrgetter("policy", "epsilon", "params")
 _BLANK = re.compile(r"\{(\w+)(:value)?\}")
 
 
@@ -65,11 +67,6 @@ class Line(Worded):
     def entry(self) -> Policy:
         """The policy's entry in the registry."""
         return registry()[self.policy]
-
-    @property
-    def numbers(self) -> tuple[Any, ...]:
-        """What is played, without what it is called."""
-        return self.policy, self.epsilon, self.params
 
     @property
     def written_label(self) -> str:
@@ -116,7 +113,7 @@ def is_stale(label: str, line: Line, before: Sequence[Line]) -> bool:
     if not re.search(r"\d", _BLANK.sub("", label)):
         return False
     named = [other for other in before if other.label == label]
-    return bool(named) and all(other.numbers != line.numbers for other in named)
+    return bool(named) and all(numbers_of(other) != numbers_of(line) for other in named)
 
 
 class View(Frozen):
@@ -213,8 +210,8 @@ class Experiment(Document):
         if issues or experiment is None:
             raise InputError(issues)
         # 2 and 2.0 are the same parameter: equal experiments must have equal texts.
-        lines = tuple(line.model_copy(update={"params": _typed_parameters(line)}) for line in experiment.lines)
-        return experiment.model_copy(update={"lines": lines})
+        lines = tuple(_with_typed_parameters(line) if line.params else line for line in experiment.lines)
+        return experiment.with_lines(lines)
 
     def __repr__(self) -> str:
         names = ", ".join(line.policy for line in self.lines)
@@ -228,7 +225,8 @@ class Experiment(Document):
         # Pydantic's own comparison trips over the cached arrays below.
         if not isinstance(other, Experiment):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in Document.model_fields)
+        mine, theirs = map(attrgetter(*Document.model_fields), (self, other))
+        return bool(mine == theirs)
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())
@@ -264,6 +262,11 @@ class Experiment(Document):
     def setups(self) -> tuple[RunSetup, ...]:
         """Every line, ready to be played."""
         return tuple(_setup(line, self) for line in self.lines)
+
+    @property
+    def played(self) -> list[tuple[Any, ...]]:
+        """What every line plays, without what it is called."""
+        return [*map(numbers_of, self.lines)]
 
     def label(self, line: int) -> str:
         """What the reader calls the line: its label, else its policy (with epsilon where several lines share one)."""
@@ -310,11 +313,9 @@ class Experiment(Document):
         number by hand goes when its line has changed.
         """
         document = self.spec()
-        for given, other in (("arms", "contexts"), ("contexts", "arms")):
+        for given, others in (("arms", ["contexts"]), ("contexts", ["arms", "clip"])):
             if fields.get(given) is not None:
-                document.pop(other, None)
-        if fields.get("contexts") is not None:
-            document.pop("clip", None)
+                document = {name: value for name, value in document.items() if name not in others}
         changed = Experiment.model_validate({**document, **fields})
         kept = tuple(
             line.model_copy(update={"label": None}) if line.label and is_stale(line.label, line, self.lines) else line
@@ -324,8 +325,7 @@ class Experiment(Document):
 
     def plays_as(self, other: Experiment) -> bool:
         """Whether a title and a note that are true of ``other`` are true here: same arms, horizon and policies."""
-        same = all(getattr(self, name) == getattr(other, name) for name in SPOKEN_OF if name != "lines")
-        return same and [line.numbers for line in self.lines] == [line.numbers for line in other.lines]
+        return setting_of(self) == setting_of(other) and self.played == other.played
 
     def after(self, before: Experiment, given: Collection[str] = ()) -> Experiment:
         """This experiment, an edited ``before``, without title and note where they spoke of what has changed.
@@ -356,9 +356,9 @@ def clip_problems(document: Document) -> list[Issue]:
     return [Issue("clip", list(document.clip), f"{', '.join(reward_laws.CUTTABLE)} arms only, not with {here}")]
 
 
-def _typed_parameters(line: Line) -> dict[str, Any]:
+def _with_typed_parameters(line: Line) -> Line:
     typed = line.entry.parameters.model_validate(line.params)
-    return {name: getattr(typed, name) for name in line.params}
+    return line.model_copy(update={"params": {name: getattr(typed, name) for name in line.params}})
 
 
 def _setup(line: Line, experiment: Experiment) -> RunSetup:

@@ -99,19 +99,22 @@ def write(experiment: Experiment) -> dict[str, str]:
 @lru_cache(maxsize=64)
 def _shortest(experiment: Experiment) -> dict[str, str]:
     complete = _complete(experiment)
-    words = {(key, complete[key]) for key in ("title", "note") if key in complete}
-    shortest, length = complete, math.inf
-    for name in ["default", *preset_names()]:
+    words = {(key, complete[key]) for key in ("title", "note")}
+    presets = []
+    for place, name in enumerate(["default", *preset_names()]):
+        least = dict((complete.items() - _complete_preset(name).items()) - words)
+        presets.append((len("".join(least)) + len("".join(least.values())) + 2 * len(least) - 1, place, name))
+    shortest, length = complete, (math.inf, 0)
+    for least_length, place, name in sorted(presets):
+        if (least_length, place) >= length:
+            break  # title, note and quoting only make it longer
         base = _complete_preset(name)
-        least = dict((complete.items() - base.items()) - words)
-        if len("".join(least)) + len("".join(least.values())) + 2 * len(least) - 1 >= length:
-            continue  # title, note and quoting only make it longer
         if not experiment.plays_as(load_preset(name)):
             base = base | {"title": "", "note": ""}  # as reading does
         head = {} if name == "default" else {"preset": name}
         mixed = {"x", "y"} if experiment.view.x != experiment.view.y else set()
         candidate = head | {key: value for key, value in complete.items() if value != base.get(key) or key in mixed}
-        if (asked := len(_query(candidate))) < length:
+        if (asked := (len(_query(candidate)), place)) < length:
             shortest, length = candidate, asked
     return shortest
 

@@ -70,8 +70,8 @@ def over_budgets(
     shared = shared_budget(experiment)
     here = {shared.fixed} if shared is not None and shared.fixed else set()
     swept = distinct_lines(experiment)
-    numbers = [line.numbers for line in experiment.lines]
-    lines = tuple(numbers.index(line.numbers) for line in swept.lines)
+    numbers = experiment.played
+    lines = tuple(map(numbers.index, swept.played))
     found = []
     refused: InputError | None = None
     for epsilon in budgets({*usual, *here} if values is None else values):

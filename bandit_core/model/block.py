@@ -24,8 +24,7 @@ class Block:
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """The arrays by name, without those that are absent; each has one row per trial."""
-        found = {name: getattr(self, name) for name in ("regret", "best_pulls", "pulls", "error")}
-        return {name: array for name, array in found.items() if array is not None}
+        return {name: array for name, array in vars(self).items() if array is not None}
 
     @property
     def trials(self) -> int:

@@ -82,9 +82,9 @@ class Bound:
         if self.not_applicable or self.side == "upper" or self.model == "none":
             return self
         promise, measure = PROMISES[kept.model], MEASURES[kept.measure]
-        if self.model not in promise.implied():
+        if self.model != kept.model and self.model not in promise.implied():
             return self.ruled_out(f"stated for {PROMISES[self.model].name}, and this run keeps {promise.name}")
-        if self.measure not in measure.implied():
+        if self.measure != kept.measure and self.measure not in measure.implied():
             return self.ruled_out(STRICTER.format(self.measure, kept.delta))
         return self
 

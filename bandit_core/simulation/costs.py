@@ -122,9 +122,8 @@ def block_trials(trials: int, seconds: float, workers: int) -> int:
     return min(trials, largest, max(smallest, math.ceil(trials / workers)))
 
 
-def _block_bytes(experiment: Experiment, line: int, workers: int) -> float:
+def _block_bytes(experiment: Experiment, line: int, seconds: float, workers: int) -> float:
     """Memory of one block in the making: what its kernel holds, the block, and its copies on the way to the store."""
-    seconds = trial_seconds(experiment, line)
     rows = block_trials(experiment.trials, seconds, workers)
     held = experiment.lines[line].entry.held(experiment.setups[line], rows)
     looks = 24 * min(MAX_STOP_CHECKS, math.ceil(seconds / STOP_CHECK_SECONDS))
@@ -159,10 +158,11 @@ def cost(experiment: Experiment, lines: list[int] | None = None, jobs: int | Non
     """What these lines (default: all of them) take, nothing cached. Allocates nothing of it."""
     chosen = range(len(experiment.lines)) if lines is None else lines
     workers = worker_count(jobs)
-    seconds = sum(trial_seconds(experiment, line) for line in chosen) * experiment.trials / workers
+    each = {line: trial_seconds(experiment, line) for line in chosen}
+    seconds = sum(each.values()) * experiment.trials / workers
     # The results, and a copy of them for the picture of an unfinished run.
     kept = (2 * _row_bytes(experiment) + 66) * experiment.trials * len(chosen)
-    block = max((_block_bytes(experiment, line, workers) for line in chosen), default=0.0)
+    block = max((_block_bytes(experiment, line, one, workers) for line, one in each.items()), default=0.0)
     meanwhile = 2**19 + _table_bytes(experiment) + workers * block  # threads and small things come first
     return Cost(experiment.horizon * experiment.trials * len(chosen), seconds, kept, meanwhile)
 

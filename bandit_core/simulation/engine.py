@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store, default_store
 
+_fresh_streams = lru_cache(maxsize=8)(streams)  # of a moved slider the same; copied before they are played
 SHORT_RUN_SECONDS, MIDDLE_RUN_SECONDS = 1.0, 10.0  # on all workers; a run of more gives way to shorter ones
 
 
@@ -96,12 +98,10 @@ class Simulation:
         self._running: set[_Task] = set()
         self._failure: BaseException | None = None
         self._caller = 0
-        self._watched = [
-            with_stop_checks(self.times, trial_seconds(experiment, line)) for line in range(len(experiment.lines))
-        ]
+        self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
+        self._watched = [with_stop_checks(self.times, seconds) for seconds in self._seconds]
         self._lines = prepared_lines(experiment)
         self._keys = [line.key(self.times, experiment.seed) for line in self._lines]
-        self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
         self._weights = [max(1, round(seconds * 1e9)) for seconds in self._seconds]  # of a trial, for `fraction`
         self._trials = []
         size = (experiment.trials, len(self.times), experiment.arm_count)
@@ -339,7 +339,7 @@ class Simulation:
         numbers = np.flatnonzero(needed)
         for part in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
             if len(part):
-                rows[part] = streams(self.experiment.seed, int(part[0]), int(part[-1]) + 1)
+                rows[part] = _fresh_streams(self.experiment.seed, int(part[0]), int(part[-1]) + 1)
         return rows
 
 

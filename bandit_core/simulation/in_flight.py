@@ -32,8 +32,8 @@ class Trials:
 
     def fits(self, block: Block) -> bool:
         """Whether a block has the right arrays, with the right number of checkpoints and arms."""
-
-        mine = {name: (block.trials, *array.shape[1:]) for name, array in self.block.arrays.items()}
+        rows = block.trials
+        mine = {name: (rows, *array.shape[1:]) for name, array in self.block.arrays.items()}
         return mine == {name: array.shape for name, array in block.arrays.items()}
 
     @contextmanager
@@ -57,9 +57,9 @@ class Trials:
 
     def fill(self, first: int, block: Block) -> None:
         """Take a finished block in; one that is there already has the same numbers."""
-        rows = slice(first, first + block.trials)
+        rows, mine = slice(first, first + block.trials), self.block.arrays
         for name, array in block.arrays.items():
-            self.block.arrays[name][rows] = array
+            mine[name][rows] = array
         self.done[rows] = True
 
     def line_result(self, done: np.ndarray) -> LineResult | None:

@@ -13,15 +13,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from bandit_core import paths
-from bandit_core.experiments.experiment import SPOKEN_OF, Experiment, Line
+from bandit_core.experiments.experiment import Experiment, Line, numbers_of, setting_of
 from bandit_core.experiments.presets import load_preset
 from bandit_core.experiments.shared_budget import at_shared, shared_budget
 from bandit_core.model import Privacy
 from bandit_core.simulation.store import Store
 from bandit_core.spec import notation
+from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import write_number
 from bandit_core.studies.best_method import Method, Question, best_methods
@@ -88,17 +90,16 @@ def lines(
 
 def position(experiment: Experiment) -> float | None:
     """The budget of the table that an experiment shows; None where its arms, users or lines are of its own."""
-    preset = load_preset(PRESET)
-    if any(getattr(experiment, name) != getattr(preset, name) for name in SPOKEN_OF if name != "lines"):
+    if setting_of(experiment) != setting_of(load_preset(PRESET)) or any(map(attrgetter("params"), experiment.lines)):
         return None
-    here = [line.numbers for line in experiment.lines]
-    return next((epsilon for epsilon in table() if here == _numbers(epsilon)), None)
+    return _positions().get(tuple([numbers[:2] for numbers in experiment.played]))
 
 
 @cache
-def _numbers(epsilon: float) -> list[tuple[Any, ...]]:
-    """What `Line.numbers` says of the lines of the table."""
-    return [Line.model_validate(line).numbers for line in lines(epsilon, [None] * len(LEVELS))]
+def _positions() -> dict[tuple[Any, ...], float]:
+    """The budget of the table by what its lines play."""
+    read = {epsilon: map(Line.model_validate, lines(epsilon, [None] * len(LEVELS))) for epsilon in table()}
+    return {tuple([numbers_of(line)[:2] for line in played]): epsilon for epsilon, played in read.items()}
 
 
 def followed(before: Experiment, after: Experiment) -> Experiment:
@@ -106,18 +107,18 @@ def followed(before: Experiment, after: Experiment) -> Experiment:
 
     At other than the usual budgets, and where arms, users or lines change, it stays as it is.
     """
-    shared = shared_budget(after)
+    shared, was = shared_budget(after), shared_budget(before)
     epsilon = None if shared is None else shared.fixed
-    if (
-        epsilon is None
-        or epsilon not in table()
-        or position(before) is None
-        or not after.plays_as(at_shared(before, epsilon))
-    ):
+    if epsilon is None or epsilon not in table() or position(before) is None or position(after) == epsilon:
         return after
-    if _numbers(epsilon) == [line.numbers for line in after.lines]:
+    moved = Fixed(value=epsilon)
+    only_moved = [
+        (policy, moved if budget and budget == was else budget, params) for policy, budget, params in before.played
+    ]
+    if setting_of(after) != setting_of(before) or after.played != only_moved:
         return after
-    return after.with_changes(lines=lines(epsilon, [line.label for line in after.lines]))
+    changed = after.with_changes(lines=lines(epsilon, [line.label for line in after.lines]))
+    return after if changed.played == after.played else changed
 
 
 def swept(experiment: Experiment, epsilon: float) -> Experiment | None:

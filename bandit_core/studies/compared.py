@@ -75,7 +75,7 @@ class Compared(Shown):
                 continue
             for here, line in enumerate(mine.lines):
                 for there, other in enumerate(theirs.lines):
-                    same = mine.experiment.lines[here].numbers == theirs.experiment.lines[there].numbers
+                    same = mine.experiment.played[here] == theirs.experiment.played[there]
                     if line is not None and other is not None and not same:
                         labels = mine.experiment.label(here), theirs.experiment.label(there)
                         rows.append((first, labels[0], second, labels[1], *paired_test(line, other)))

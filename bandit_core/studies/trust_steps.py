@@ -169,6 +169,6 @@ def steps(result: Result) -> tuple[Step, ...]:
             used = stand[stronger], stand[weaker]
             if (both := _both(result, *used)) is not None:
                 apart, ends = both[0].difference_to(both[1]), both[0].difference_interval(both[1], CLEARLY)
-                one, other = (result.experiment.lines[line].numbers for line in used)
+                one, other = (result.experiment.played[line] for line in used)
                 found.append(Step(stronger, weaker, *apart, *ends, each.measure, used, one == other))
     return tuple(found)

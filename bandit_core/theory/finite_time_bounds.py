@@ -190,13 +190,6 @@ def _rivals(setup: RunSetup, evidence: Evidence) -> _Rivals:
 # --- the inequalities -------------------------------------------------------------------------------------------------
 
 
-def _share(information: np.ndarray) -> np.ndarray:
-    """The ratio r = q/p <= 1 with (1 - r) ln(1/r) = ``information``."""
-    u = np.interp(information, _HEIGHT, _U)
-    shrunk = np.exp(-u)
-    return np.exp(-(u - ((1 - shrunk) * u - information) / (1 - shrunk + u * shrunk)).clip(0.0, 760.0))
-
-
 def least_cost(information: np.ndarray, gaps: np.ndarray, counts: np.ndarray, best: int) -> np.ndarray:
     """The least sum of gap x chance over the chances of the next pull that ``information`` allows.
 
@@ -216,26 +209,20 @@ def least_cost(information: np.ndarray, gaps: np.ndarray, counts: np.ndarray, be
         Shape (times,), reward units. With p for a best arm each worse one has at least the q with
         (p - q) ln(p / q) = information; what is left over goes where it costs least.
     """
-    smallest = float(gaps.min())
-
-    def chances(p: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore"):
-            return np.asarray(counts * p[:, None] * _share(np.minimum(information / p[:, None], 755.0)))
-
-    def cost(p: np.ndarray) -> np.ndarray:
-        return np.asarray(smallest * (1 - best * p) + chances(p) @ (gaps - smallest))
-
     low, high = np.full(len(information), 1e-9), np.full(len(information), 1.0 / best)
-    for _ in range(42):  # the largest p at which the chances do not exceed 1
-        middle = (low + high) / 2
-        fits = best * middle + chances(middle).sum(axis=1) <= 1
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    left, right = np.full(len(information), 1e-9), high
-    for _ in range(36):  # the cost is convex in p
-        third = (right - left) / 3
-        falls = cost(right - third) <= cost(left + third)
-        left, right = np.where(falls, left + third, left), np.where(falls, right, right - third)
-    return np.minimum(cost((left + right) / 2), cost(high))
+    for _ in range(43):  # the cost is convex in p, and the chances rise with it: the largest p at which it still falls
+        p = (low + high) / 2
+        rate = np.minimum(information / p[:, None], 755.0)
+        u = np.interp(rate, _HEIGHT, _U)  # of ln(p / q): (1 - e^-u) u is the rate
+        shrunk = np.exp(-u)
+        u = (u - ((1 - shrunk) * u - rate) / (1 - shrunk + u * shrunk)).clip(1e-300, 760.0)
+        ratio, rest = np.exp(-u), -np.expm1(-u)
+        chances = counts * p[:, None] * ratio
+        slope = counts * ratio * (u + rest) / (ratio * u + rest)  # of the chances, in p
+        fits = best * p + chances.sum(axis=1) <= 1
+        goes_on = fits & (slope @ (gaps - gaps.min()) < best * gaps.min())
+        low, high = np.where(goes_on, p, low), np.where(goes_on, high, p)
+    return np.asarray(gaps.min() * (1 - best * high) + chances @ (gaps - gaps.min()))
 
 
 def _coin_kl(p: np.ndarray, q: np.ndarray) -> np.ndarray:

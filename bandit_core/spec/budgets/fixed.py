@@ -25,6 +25,10 @@ class Fixed(BudgetDistribution):
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
         return np.array([self.value]), np.array([1.0])
 
+    @property
+    def fixed(self) -> float:
+        return self.value
+
     def kernel_form(self) -> tuple[int, np.ndarray, np.ndarray]:
         return self.code, np.array([self.value, 0.0, 0.0, 0.0]), np.array([[1.0, self.value]])
 

@@ -103,7 +103,8 @@ class RewardDistribution(Frozen):
 
     def inside(self, low: float, high: float) -> bool:
         """Whether every reward lies in [low, high]."""
-        return low <= self.support[0] and self.support[1] <= high
+        least, most = self.support
+        return low <= least and most <= high
 
 
 class DiscreteDistribution(RewardDistribution):
