@@ -1,8 +1,7 @@
 """Programs that answer one question each, by a measurement or a check that is too long for a test.
 
-For a host: `load`, `processes`, `attack`, `bench_pages`. For a researcher: `coverage`, `audit_errors`, `bench_peers`.
+For a host: `load`, `processes`, `attack`, `bench_pages`. For a researcher: `coverage`, `bench_peers`.
 For a referee: `benchmark_check`, `stopping_check`. For a maintainer: `frozen`, `shipped`, `bench_registry`, `one_move`.
-What ships is made by `play_all`, `best_by_trust`, `first_pictures` and `picture`; the rest are helpers. No test asserts
-a time.
-What was measured, and on which machine, stands in docs/speed.md, load.md, security.md, audit.md and intervals.md.
+What ships is made by `play_all`, `best_by_trust`, `first_pictures` and `pictures`; the rest are helpers. No test
+asserts a time. What was measured, and on which machine, stands in docs/speed.md, load.md, security.md and intervals.md.
 """

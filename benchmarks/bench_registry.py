@@ -27,6 +27,7 @@ from numba import njit
 
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.experiments.experiment import checkpoints
+from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.model import KernelCall, Policy, RunSetup, Signal, run_kernel
 from bandit_core.policies import registry
@@ -130,7 +131,7 @@ def row_of(policy: Policy) -> list[Any]:
 def accelerated(policy: Policy, setup: RunSetup) -> tuple[str, KernelCall, KernelCall] | None:
     """The accelerator's name, the call without it and the call with it; None where there is none."""
     fast = policy.prepare(setup)
-    if len(fast.arguments) > 1 and fast.arguments[1] is True:
+    if isinstance(fast.rule, BatchRule):
         rewards, _, *rest = fast.arguments
         return "sums of batches", replace(fast, arguments=(rewards, False, *rest)), fast
     late = policy.prepare(replace(setup, feedback=Feedback(delay=1)))

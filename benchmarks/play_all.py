@@ -22,7 +22,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "best-by-trust": ("benchmarks.best_by_trust",),
     "first-pictures": ("benchmarks.first_pictures",),
     "shipped": ("benchmarks.shipped",),
-    "picture": ("benchmarks.picture",),
+    "pictures": ("benchmarks.pictures",),
 }
 
 

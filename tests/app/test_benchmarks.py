@@ -13,7 +13,7 @@ import pytest
 from bandit_core.jit import machine_code
 from benchmarks import attack, load
 
-HELPERS = {"__init__", "measuring", "visitors", "peer_workers"}
+HELPERS = {"__init__", "measuring", "visitors"}
 SMALL = {  # arguments with which each is played here, in seconds on a quiet machine
     "attack": [["--small", "800 equal headings", "30 files of 20 MB in one tab", "40 guesses of 20 MB"]],
     "bench_registry": [["ucb", "linucb"]],
@@ -23,7 +23,7 @@ HELP = {  # they play for minutes, or write what ships: only their arguments are
     "bench_pages", "benchmark_check", "best_by_trust", "coverage", "frozen", "processes", "stopping_check",
 }  # fmt: skip
 IMPORTED = {  # the same, without arguments
-    "audit_errors", "bench_peers", "first_pictures", "lesson_pictures", "one_move", "picture", "play_all", "shipped",
+    "bench_peers", "first_pictures", "one_move", "pictures", "play_all", "shipped",
 }  # fmt: skip
 
 

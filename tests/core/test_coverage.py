@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bandit_core.paths import ROOT
-from benchmarks import coverage, picture
+from benchmarks import coverage, pictures
 
 
 def cells(text, policy):
@@ -34,4 +34,4 @@ def test_every_method_covers_the_mean_of_normal_runs_and_moves_with_them(name):
 
 def test_readme_says_what_the_picture_command_prints():
     readme = " ".join((ROOT / "README.md").read_text().split())
-    assert all(message in readme for message in picture.numbers())
+    assert all(message in readme for message in pictures.numbers())

@@ -13,7 +13,7 @@ def test_every_step_is_a_module_and_every_table_a_document():
         "bandit_core",
         "benchmarks.best_by_trust",
         "benchmarks.first_pictures",
-        "benchmarks.picture",
+        "benchmarks.pictures",
         "benchmarks.shipped",
     }
     assert all(importlib.util.find_spec(step[0]) for step in play_all.STEPS.values())

@@ -13,7 +13,7 @@ from ui.learn.step import Step
 from ui.teach import board, paper, project
 
 COLUMNS = 3
-PICTURES = Path(__file__).resolve().parent.parent / "assets" / "lessons"  # by benchmarks/lesson_pictures.py
+PICTURES = Path(__file__).resolve().parent.parent / "assets" / "lessons"  # by benchmarks/pictures.py
 WAYS = (
     ("Project a lesson", "co_present", "Full window, large letters, one slider. Press R to reveal the answer."),
     ("Let the class guess", "groups", "Phones scan a code and follow you. No app, no names."),
