@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import page_frame, watch
+from ui import lab_parts, page_frame, watch
 from ui.mechanisms import answer, audit, batch, guess, sums
 from ui.menu import Page
 from ui.page_fields import Fields
@@ -28,14 +28,16 @@ st.markdown(
 fields = Fields(answer.DEFAULTS)
 part = answer.part_control(fields)
 if part == "answers":
-    chosen = answer.choice(fields)
-    answer.densities(chosen)
+    opening = answer.opening()
+    chosen = answer.choice(fields, opening)
+    with opening:
+        answer.densities(chosen)
     answer.stream(chosen)
     watch.learner(chosen.shown[0].name, chosen.epsilon, "mechanisms-watch")
-    answer.cost(chosen)
-    answer.promise(chosen)
+    lab_parts.fold("What it costs", "mechanisms-cost", lambda: answer.cost(chosen))
+    lab_parts.fold("Can the privacy loss exceed ε?", "mechanisms-loss", lambda: answer.promise(chosen))
     answer.facts([one.described for one in chosen.shown])
-    answer.building(chosen)
+    lab_parts.fold("If you build this", "mechanisms-build", lambda: answer.building(chosen))
     answer.public()
 elif part == "batch":
     batch.draw(fields)

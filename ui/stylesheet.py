@@ -47,6 +47,7 @@ _ROOM = """
 [data-testid=stMain] [class*=st-key-]:not([class*=st-key-learn-])>[data-testid=stSkeleton]{min-height:68px}
 .st-key-glossary [data-testid=stColumn]+* [data-testid=stSkeleton]{height:2rem}
 .st-key-contextual-opening{min-height:700px}
+.st-key-mechanisms-opening{min-height:600px}
 :is(.st-key-theory-pictures,.st-key-heavy-pictures) [data-testid=stColumn]{
 min-width:min(100%,340px)}
 .st-key-theory-pictures :last-child>[data-testid=stSkeleton]{height:auto;width:100%;max-width:460px;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
 from bandit_core import Experiment
 from bandit_core.experiments.experiment import Against, Band, View
@@ -18,6 +19,9 @@ from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary, dra
 from bandit_core.spec.errors import Issue, message
 from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "middle 90% of",
@@ -60,6 +64,12 @@ def plain(text: str) -> str:
     """Text that a visitor wrote, safe inside markdown: shown as it is on one line, never as markup or as a link."""
     text = _ACTIVE.sub(_JOINER, re.sub(r"\s+", " ", text))
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&])", r"\\\1", text)
+
+
+def table(rows: pd.DataFrame) -> str:
+    """A small table as markdown, whatever its cells say. A browser needs no code for it, unlike for one to sort."""
+    shown = [[plain(f"{cell:g}" if isinstance(cell, float) else str(cell)) for cell in row] for row in rows.values]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (map(plain, rows), ["---"] * rows.shape[1], *shown))
 
 
 def issue(found: Issue) -> str:

@@ -34,7 +34,7 @@ def test_explore_plans_the_first_private_line_and_any_other() -> None:
 @pytest.mark.parametrize("name", ["ctl-s", "ctb", "gaussian", "l2-ball"])
 def test_mechanisms_show_the_program_of_each_mechanism_at_its_budget(name: str) -> None:
     screen = on.visit("mechanisms", mech=name, **{"with": "none"}, eps="2")
-    (shown,) = code(screen)
+    (shown,) = code(on.unfold(screen, "mechanisms-build"))
     assert ("0.8807970779778823" in shown) == (name in ("ctb", "l2-ball"))
     assert ("1.0, 0.5" in shown) == (name == "ctl-s") and ("delta" in shown) == (name == "gaussian")
     assert words.plain(production.PUBLIC["doubles"]) not in on.words(screen)  # said once, as no mechanism hides it

@@ -36,6 +36,8 @@ def test_every_mechanism_is_drawn_and_told(name: str) -> None:
     screen = on.visit("mechanisms", mech=name, **{"with": "none"})
     assert not screen.warning and not screen.error
     assert len(on.chart(screen, f"density-{name}").traces) == 3
+    assert not screen.latex
+    on.unfold(screen, "mechanisms-facts")
     message = on.words(screen)
     assert registry()[name].guarantee in message and registry()[name].paper in message
     formulas = [element.value for element in screen.latex]
@@ -47,7 +49,7 @@ def test_every_mechanism_is_drawn_and_told(name: str) -> None:
 def test_every_batch_is_drawn_and_told(name: str) -> None:
     screen = on.visit("mechanisms", part="batch", crowd=name, users="16", eps="2", delta="0.01")
     assert not screen.warning and not screen.error
-    chart = on.chart(screen, f"batch-{name}")
+    chart = on.chart(on.unfold(screen, "mechanisms-facts"), f"batch-{name}")
     assert len(chart.traces) == 3
     assert chart.y("the user has 1").sum() == pytest.approx(1, abs=1e-6)
     assert registry()[name].guarantee in on.words(screen)
@@ -90,7 +92,8 @@ def test_the_gaussian_is_told_to_cross_the_line_and_pure_ones_are_not() -> None:
     message = on.words(on.visit("mechanisms", mech="gaussian", **{"with": "none"}))
     assert "δ = 0.00014" in message  # the exact profile at sd = sqrt(2 ln 125)
     assert "δ = " not in on.words(on.visit("mechanisms"))
-    promise = on.chart(on.visit("mechanisms", mech="gaussian", **{"with": "ctl"}), "promise")
+    screen = on.visit("mechanisms", mech="gaussian", **{"with": "ctl"})
+    promise = on.chart(on.unfold(screen, "mechanisms-loss"), "promise")
     assert np.isnan(promise.y("CTL (Laplace): δ that is needed")[-1])  # nothing left beyond epsilon
     normal = promise.y("Gaussian: δ that is needed")
     above = promise.y("Gaussian: chance of a larger loss")
@@ -106,9 +109,9 @@ def test_more_users_arrive_and_the_average_comes_close() -> None:
         on.run(screen)
     message = on.words(screen)
     assert "**2,010**" in message
-    frame = screen.dataframe[0].value
-    assert list(frame["user"]) == list(range(2001, 2011))
-    assert set(frame["has"]) <= {0.0, 1.0} and set(frame.iloc[:, 3]) <= {0.0, 1.0}
+    rows = re.findall(r"^\| (\d+) \| (\S+) \| \S+ \| (\S+) \|$", message, re.MULTILINE)
+    assert [int(user) for user, *_ in rows] == list(range(2001, 2011))
+    assert {bit for _, *bits in rows for bit in bits} == {"0", "1"}
 
 
 def test_running_sums_at_equal_epsilon() -> None:
@@ -221,7 +224,7 @@ def test_sound_claims_pass_and_are_not_called_proved(subject: str, eps: str) -> 
     screen = on.visit("mechanisms", part="audit", subject=subject, eps=eps, samples="10000", run="1")
     assert not screen.error
     # The wording is what is tested here: that no finding is called a proof.
-    message = on.words(screen)
+    message = on.words(on.unfold(screen, "mechanisms-audit-how"))
     assert "no proof" in screen.success[0].value and "never prove" in message
     flaw = subjects()[subject].flaw
     assert (

@@ -11,12 +11,13 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
 from bandit_core.studies import production
 from bandit_core.studies.noise_programs import release_of
-from ui import build_view, charts, epsilon_grid, figures, shared, state, theme, words
+from ui import build_view, charts, epsilon_grid, figures, lab_parts, shared, state, theme, words
 from ui.page_fields import Fields
 
 PARTS = {
@@ -173,23 +174,30 @@ def _input_sliders(fields: Fields, mechanisms: list[Mechanism]) -> tuple[float, 
     return values[0], values[1]
 
 
-def choice(fields: Fields, compare: bool = True) -> Choice:
-    """All controls of a part about single answers."""
-    columns = st.columns(3 if compare else 2)
-    with columns[0]:
-        names = [mechanism_box(fields)]
-    if compare:
-        with columns[1]:
-            other = mechanism_box(fields, "Compare with", "with", none=True)
-        names += [other] if other not in ("none", names[0]) else []
-    with columns[-1]:
+def opening() -> DeltaGenerator:
+    """Where a part's first picture stands: above the controls that it needs, with room from the first moment."""
+    return st.container(key="mechanisms-opening")
+
+
+def choice(fields: Fields, above: DeltaGenerator, compare: bool = True) -> Choice:
+    """All controls of a part about single answers: the budget stands ``above`` the picture, the others in a fold."""
+    with above:
         epsilon = epsilon_slider(fields)
-    settings = _settings(fields, names)
-    shown = []
-    for name in names:
-        described = ANSWERS[name]
-        shown.append(Shown(described, described.make(epsilon, **{key: settings[key] for key in described.settings})))
-    inputs = _input_sliders(fields, [one.mechanism for one in shown])
+    with st.expander("Change the mechanism or the inputs"):
+        first, second = st.columns(2)
+        with first:
+            names = [mechanism_box(fields)]
+        if compare:
+            with second:
+                other = mechanism_box(fields, "Compare with", "with", none=True)
+            names += [other] if other not in ("none", names[0]) else []
+        settings = _settings(fields, names)
+        shown = []
+        for name in names:
+            described = ANSWERS[name]
+            given = {key: settings[key] for key in described.settings}
+            shown.append(Shown(described, described.make(epsilon, **given)))
+        inputs = _input_sliders(fields, [one.mechanism for one in shown])
     return Choice(tuple(shown), epsilon, inputs)
 
 
@@ -209,7 +217,7 @@ def _pair(one: Shown, chosen: Choice, responses: np.ndarray) -> list[tuple[str, 
     return found
 
 
-def density_chart(one: Shown, chosen: Choice, height: int = 460) -> go.Figure:
+def density_chart(one: Shown, chosen: Choice, height: int = 400) -> go.Figure:
     """The two output distributions on top, their log ratio between the lines at plus and minus epsilon below."""
     dark, epsilon = theme.is_dark(), chosen.epsilon
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
@@ -399,7 +407,6 @@ def _drawn(key: str, chosen: Choice, chart: Callable[[Choice], go.Figure], what:
 
 def cost(chosen: Choice) -> None:
     """What privacy costs: mean and variance against epsilon."""
-    st.subheader("What it costs")
     left, right = st.columns(2)
     with left:
         _drawn("means", chosen, mean_chart, "Mean of the answer")
@@ -459,7 +466,6 @@ def promise_chart(chosen: Choice) -> go.Figure:
 
 def promise(chosen: Choice) -> None:
     """The delta that the guarantee needs, and the chance of a larger loss."""
-    st.subheader("Can the privacy loss exceed ε?")
     _drawn(
         "promise",
         chosen,
@@ -481,8 +487,7 @@ def promise(chosen: Choice) -> None:
 
 def stream(chosen: Choice) -> None:
     """The users' rewards beside what the server sees, and both averages; live if the switch is on."""
-    st.subheader("A stream of users")
-    st.markdown("**What the user has, what the server sees**")
+    st.markdown("**A stream of users: what each has, and what the server sees**")
     live = st.toggle(
         "Live: ten more users every second", key="mechanisms-live", help="Lets users arrive by themselves."
     )
@@ -511,7 +516,7 @@ def _stream(chosen: Choice, live: bool) -> None:
             f"{one.described.title}: the server's average is **{decoded.mean():.3f}** ± {error:.2g}, the true one "
             f"{truth:.3f}"
         )
-    st.dataframe(pd.DataFrame(table), hide_index=True, width="stretch", alt="Rewards of users and what the server sees")
+    st.markdown(words.table(pd.DataFrame(table)))
     st.markdown(f"After **{words.count(seen)}** users. " + "; ".join(notes) + ".")
     st.caption(
         "A coin gives every user input A or B. A single answer is noisy; the average of many comes close to the truth."
@@ -542,27 +547,29 @@ def public() -> None:
 
 def building(chosen: Choice) -> None:
     """Programs that draw this very noise where people use it, and what a simulation leaves out."""
-    st.subheader("If you build this")
     st.markdown(production.NOTICE)
     for one in chosen.shown:
-        with st.expander(f"{one.described.title}: who draws the noise"):
-            build_view.answer_of(release_of(one.mechanism, chosen.epsilon), getattr(one.mechanism, "delta", 0.0))
+        st.markdown(f"**{one.described.title}: who draws the noise**")
+        build_view.answer_of(release_of(one.mechanism, chosen.epsilon), getattr(one.mechanism, "delta", 0.0))
     build_view.left_out(besides=tuple(words.PUBLIC.values()))
 
 
 def facts(described: list[Description]) -> None:
     """Guarantee, sensitivity, formulas and source of each mechanism, as they stand beside its code."""
-    for one in described:
-        with st.expander(f"{one.title}: guarantee and formulas"):
-            st.markdown(f"{one.words}\n\n**Guarantee**: {one.guarantee}. **Sensitivity**: {one.sensitivity}.")
-            for label, formula in (
-                ("What comes out", one.formulas.density),
-                ("Privacy loss", one.formulas.loss),
-                ("Mean", one.formulas.mean),
-                ("Variance", one.formulas.variance),
-            ):
-                st.caption(label)
-                st.latex(formula)
-            if one.remark:
-                st.markdown(one.remark)
-            st.caption(f"Source: {one.paper}.")
+    lab_parts.fold("Guarantee and formulas", "mechanisms-facts", lambda: list(map(_fact, described)))
+
+
+def _fact(one: Description) -> None:
+    st.markdown(f"**{one.title}**: {one.words}\n\n**Guarantee**: {one.guarantee}. **Sensitivity**: {one.sensitivity}.")
+    formulas = one.formulas
+    for label, formula in (
+        ("What comes out", formulas.density),
+        ("Privacy loss", formulas.loss),
+        ("Mean", formulas.mean),
+        ("Variance", formulas.variance),
+    ):
+        st.caption(label)
+        st.latex(formula)
+    if one.remark:
+        st.markdown(one.remark)
+    st.caption(f"Source: {one.paper}.")

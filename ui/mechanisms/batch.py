@@ -8,11 +8,12 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core.mechanisms import Description
 from bandit_core.mechanisms.batch import Batch, batch_delta
 from ui import charts, state, theme, words
-from ui.mechanisms.answer import BATCHES, DELTAS, epsilon_slider, facts
+from ui.mechanisms.answer import BATCHES, DELTAS, epsilon_slider, facts, opening
 from ui.page_fields import Fields
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -42,9 +43,11 @@ def _shown(name: str, epsilon: float, users: int, delta: float) -> Shown:
     return Shown(described, made, seen[order], without[order], made.law(1)[1][order])
 
 
-def controls(fields: Fields) -> tuple[Shown, float, float]:
-    """Mechanism, epsilon, users of the batch, delta."""
-    columns = st.columns(4)
+def controls(fields: Fields, above: DeltaGenerator) -> tuple[Shown, float, float]:
+    """The budget ``above`` the picture; mechanism, users of the batch and delta in a fold."""
+    with above:
+        epsilon = epsilon_slider(fields)
+    columns = st.expander("Change the mechanism or the users").columns(3)
     allowed = list(BATCHES)
     name = columns[0].selectbox(
         "Mechanism",
@@ -55,9 +58,7 @@ def controls(fields: Fields) -> tuple[Shown, float, float]:
         help="How the users of a batch add noise.",
     )
     fields.keep("crowd", name)
-    with columns[1]:
-        epsilon = epsilon_slider(fields)
-    users = columns[2].select_slider(
+    users = columns[1].select_slider(
         "Users in the batch",
         *fields.stops("users", SIZES),
         key=state.own_key("mechanisms-users-of-batch"),
@@ -67,7 +68,7 @@ def controls(fields: Fields) -> tuple[Shown, float, float]:
     fields.keep("users", users)
     delta = 0.0
     if "delta" in BATCHES[name].settings:
-        delta = columns[3].select_slider(
+        delta = columns[2].select_slider(
             "Allowed δ",
             *fields.stops("delta", DELTAS),
             key=state.own_key("mechanisms-delta"),
@@ -100,7 +101,7 @@ def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
     )  # fmt: skip
     for level in (epsilon, -epsilon):
         figure.add_hline(y=level, line={"dash": "dash", "width": 1.5, "color": quiet}, row=2, col=1)
-    charts.style(figure, 460, dark)
+    charts.style(figure, 400, dark)
     figure.update_yaxes(title="chance", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="ln ratio", range=[-2.5 * epsilon, 2.5 * epsilon], nticks=5, row=2, col=1)
     figure.update_xaxes(title="mean of the batch as the server reads it", row=2, col=1)
@@ -113,7 +114,15 @@ def draw(fields: Fields) -> None:
         "Many users answer; the server sees **one number**. Each adds a share of the noise, so the others hide "
         "one user. Here the others have reward 0."
     )
-    shown, epsilon, delta = controls(fields)
+    above = opening()
+    shown, epsilon, delta = controls(fields, above)
+    with above:
+        _picture(shown, epsilon, delta)
+    facts([shown.described])
+
+
+def _picture(shown: Shown, epsilon: float, delta: float) -> None:
+    """What the server sees, and what it says about one user."""
     figure = batch_chart(shown, epsilon)
     needed = batch_delta(shown.without, shown.with_one, epsilon)
     described = charts.read_aloud(figure, "What the server sees with and without one reward of 1, and their log ratio")
@@ -128,4 +137,3 @@ def draw(fields: Fields) -> None:
         "The guarantee compares batches of the same size in which one reward differs. It needs every user of the "
         "batch to add their share."
     )
-    facts([shown.described])

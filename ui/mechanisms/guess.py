@@ -11,7 +11,7 @@ import streamlit as st
 from bandit_core.mechanisms.losses import Round, chance_of_right_guess, play_round
 from bandit_core.simulation.sentences import surest
 from ui import charts, theme, words
-from ui.mechanisms.answer import Choice, choice
+from ui.mechanisms.answer import Choice, choice, opening
 from ui.page_fields import Fields
 
 MAX_ANSWERS, MAX_ROUNDS = 50, 10**6
@@ -74,7 +74,14 @@ def draw(fields: Fields) -> None:
         "A coin gave one user **input A or input B**, and the device answers again and again. Which is it? The "
         "curve is what the best possible guesser believes."
     )
-    chosen = choice(fields, compare=False)
+    above = opening()
+    chosen = choice(fields, above, compare=False)
+    with above:
+        _game(fields, chosen)
+
+
+def _game(fields: Fields, chosen: Choice) -> None:
+    """The picture, the buttons, and how sure anyone can be."""
     one = chosen.shown[0]
     first, second = st.columns(2)
     # Kept under their keys, because buttons move them; read from the address when the page opens.

@@ -15,7 +15,7 @@ from bandit_core.mechanisms import Counter
 from bandit_core.mechanisms.square_root import DELTA
 from ui import charts, state, theme, words
 from ui.mechanisms import counted
-from ui.mechanisms.answer import COUNTERS, DEFAULTS, epsilon_slider, facts
+from ui.mechanisms.answer import COUNTERS, DEFAULTS, epsilon_slider, facts, opening
 from ui.page_fields import Fields
 
 DASHES = dict(
@@ -47,12 +47,10 @@ def _titled(name: str) -> str:
     return described.title if described.pure else f"{described.title} (δ = {DELTA:g})"
 
 
-def controls(fields: Fields) -> Sums:
-    """Epsilon, length of the stream, and which draw."""
-    first, second, third = st.columns(3, vertical_alignment="bottom")
-    with first:
-        epsilon = epsilon_slider(fields)
-    horizon = second.select_slider(
+def _stream(fields: Fields, epsilon: float) -> Sums:
+    """Length of the stream, and which draw."""
+    first, second = st.columns(2, vertical_alignment="bottom")
+    horizon = first.select_slider(
         "Length T of the stream",
         *fields.stops("upto", LENGTHS),
         key=state.own_key("mechanisms-upto"),
@@ -61,7 +59,7 @@ def controls(fields: Fields) -> Sums:
     )
     fields.keep("upto", horizon)
     draw = int(
-        third.number_input(
+        second.number_input(
             "Draw",
             0,
             MAX_DRAW,
@@ -145,6 +143,29 @@ def _paths(fields: Fields) -> list[str]:
     return names
 
 
+def _published(fields: Fields) -> tuple[str, int]:
+    """Which sum is looked at: its counter, and after how many items."""
+    first, second = st.columns(2)
+    names = list(COUNTERS)
+    name = first.selectbox(
+        "Counter",
+        names,
+        names.index(fields.word("count", names)),
+        format_func=lambda one: COUNTERS[one].title,
+        key=state.own_key("mechanisms-count"),
+        help="The counter that publishes the sum.",
+    )
+    fields.keep("count", name)
+    count = second.select_slider(
+        "Number of items",
+        *fields.stops("at", AT),
+        key=state.own_key("mechanisms-at"),
+        help="The sum that is published after this many items.",
+    )
+    fields.keep("at", count)
+    return name, int(count)
+
+
 def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
     """Distributions of one published sum with and without the first item, and their log ratio; and its largest
     value.
@@ -200,27 +221,9 @@ def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
     return figure, float(np.abs(loss).max())
 
 
-def distributions(fields: Fields, chosen: Sums) -> None:
+def distributions(chosen: Sums, name: str, count: int) -> None:
     """One published sum for two neighbouring streams."""
-    first, second = st.columns(2)
-    names = list(COUNTERS)
-    name = first.selectbox(
-        "Counter",
-        names,
-        names.index(fields.word("count", names)),
-        format_func=lambda one: COUNTERS[one].title,
-        key=state.own_key("mechanisms-count"),
-        help="The counter that publishes the sum.",
-    )
-    fields.keep("count", name)
-    count = second.select_slider(
-        "Number of items",
-        *fields.stops("at", AT),
-        key=state.own_key("mechanisms-at"),
-        help="The sum that is published after this many items.",
-    )
-    fields.keep("at", count)
-    figure, largest = law_chart(chosen, name, int(count))
+    figure, largest = law_chart(chosen, name, count)
     st.plotly_chart(
         figure,
         key="sums-law",
@@ -315,14 +318,18 @@ def draw(fields: Fields) -> None:
         "All counters keep the **same ε** for every item, over all releases (central DP). Only the square-root "
         f"factorisation also needs a δ = {DELTA:g}, so its guarantee is weaker."
     )
-    chosen = controls(fields)
-    left, right = st.columns(2)
+    above = opening()
+    with above:
+        epsilon = epsilon_slider(fields)
+    with st.expander("Change the stream or the published sums"):
+        chosen, (name, count), published = _stream(fields, epsilon), _published(fields), _paths(fields)
+    left, right = above.columns(2)
     with left:
         st.markdown("**Can you see one person?** One published sum, with and without the first item")
-        distributions(fields, chosen)
+        distributions(chosen, name, count)
     with right:
         st.markdown("**Published sums** and the true sum")
-        figure, ends = path_chart(chosen, _paths(fields))
+        figure, ends = path_chart(chosen, published)
         described = charts.read_aloud(figure, "Released running sums and the true sum")
         st.plotly_chart(figure, key="sums-path", config=charts.CONFIG, alt=described)
         described = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
