@@ -19,11 +19,11 @@ HEIGHT = 340  # of a page's first picture, in pixels, at least: it fills half of
 GRID = epsilon_grid.between(0.1, 10)
 
 
-def fold(title: str, key: str, draw: Callable[[], None], *fields: str) -> None:
+def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: str | None = None) -> None:
     """A closed part of a page, drawn once it is open; a link that has one of its ``fields`` opens it."""
     if key not in st.session_state and any(state.page_field(name, "") for name in fields):
         st.session_state[key] = True
-    opened = st.expander(title, key=key, on_change="rerun")
+    opened = st.expander(title, icon=icon, key=key, on_change="rerun")
     if opened.open:
         with opened:
             draw()

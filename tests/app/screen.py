@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 from ui import menu
@@ -113,6 +115,13 @@ def words(screen: AppTest) -> str:
     kinds = (screen.main.title, screen.main.markdown, screen.main.caption)
     alerts = (screen.main.info, screen.main.warning, screen.main.error)
     return "\n".join(element.value for kind in (*kinds, *alerts) for element in kind)
+
+
+def tables(screen: AppTest) -> list[pd.DataFrame]:
+    """The small tables of the page itself, as text."""
+    shown = [element.value.splitlines() for element in screen.main.markdown if element.value.startswith("| ")]
+    cells = [[re.sub(r"\\(.)", r"\1", line).strip("| ").split(" | ") for line in lines] for lines in shown]
+    return [pd.DataFrame(rows, columns=head) for head, _, *rows in cells]
 
 
 def address(screen: AppTest) -> dict[str, str]:

@@ -109,9 +109,9 @@ def test_more_users_arrive_and_the_average_comes_close() -> None:
         on.run(screen)
     message = on.words(screen)
     assert "**2,010**" in message
-    rows = re.findall(r"^\| (\d+) \| (\S+) \| \S+ \| (\S+) \|$", message, re.MULTILINE)
-    assert [int(user) for user, *_ in rows] == list(range(2001, 2011))
-    assert {bit for _, *bits in rows for bit in bits} == {"0", "1"}
+    [table] = on.tables(screen)
+    assert list(table["user"].astype(int)) == list(range(2001, 2011))
+    assert set(table["has"]) == set(table.iloc[:, 3]) == {"0", "1"}
 
 
 def test_running_sums_at_equal_epsilon() -> None:

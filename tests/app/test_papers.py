@@ -70,7 +70,7 @@ def test_every_figure_opens_by_its_address(figure: str) -> None:
 
 
 def test_every_test_and_every_reading_is_told() -> None:
-    message = on.words(on.visit("papers", figure="tossou-2b")).replace("\\", "")
+    message = on.words(on.unfold(on.visit("papers", figure="tossou-2b"), "papers-tests")).replace("\\", "")
     for verdict in claims.verdicts(papers.figures()["tossou-2b"]):
         assert verdict.test is not None and verdict.test.words in message and verdict.explained in message
         for name, other in verdict.readings:
@@ -169,10 +169,12 @@ def test_part_of_the_trials_is_labelled(folder: Path) -> None:
 
 def test_a_figure_is_computed_again_with_another_seed() -> None:
     screen = on.visit("papers", figure="tao-s3-local-v09")
+    assert not screen.get("code")
+    on.unfold(screen, "again-fold-tao-s3-local-v09")
     assert screen.get("code")[0].value.endswith(" reproduce tao-s3-local-v09")
     screen.toggle(key="again-tao-s3-local-v09").set_value(True)
     on.run(screen)
-    table = screen.main.dataframe[0].value
+    [table] = on.tables(screen)
     assert [line.split()[-1] for line in table["policy"]] == ["5", "10", "20"]
     assert all(table["this run"] != table["shipped"])
     assert all(float(value) < 5 for value in table["standard errors apart"])

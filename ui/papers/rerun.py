@@ -18,40 +18,37 @@ from ui import charts, runner, theme, words
 def panel(name: str) -> None:
     """The command that computes the shipped file, and a run of one's own with another seed."""
     experiment = load_preset(name)
-    with st.expander("Compute it again", icon=":material/replay:"):
-        st.markdown("On a computer with the project installed, this command computes the shipped file again:")
-        st.code(f"python -m bandit_core reproduce {name}", language="bash")
-        seed = st.number_input(
-            "Seed of another run",
-            min_value=0,
-            max_value=2**53 - 1,
-            value=experiment.seed + 1,
-            step=1,
-            key=f"again-seed-{name}",
-            help="Another seed gives other random numbers. The result should agree within its errors.",
-        )
-        time = words.duration(estimated_seconds(experiment))
-        wanted = st.toggle(
-            f"Compute here ({words.count(steps(experiment))} pulls, {time})",
-            key=f"again-{name}",
-            help="Short runs start at once. Longer ones ask first and can be cancelled.",
-        )
-        if not wanted:
-            return
-        result = runner.result_of(
-            experiment.with_changes(seed=seed, view={**experiment.view.model_dump(mode="json"), "bounds": False}),
-            f"again-{name}",
-        )
-        shipped = reproductions.load(name)
-        if result is None:
-            return
-        if shipped is not None:
-            st.markdown(agreement(result, shipped))
-            st.dataframe(
-                beside(result, shipped), hide_index=True, width="stretch", alt="This run beside the shipped one"
-            )
-        drawn = charts.regret_chart(result, theme.is_dark(), 380, direct_labels=not theme.is_phone())
-        st.plotly_chart(drawn, key="again-figure", config=charts.CONFIG, alt=charts.describe(result))
+    st.markdown("On a computer with the project installed, this command computes the shipped file again:")
+    st.code(f"python -m bandit_core reproduce {name}", language="bash")
+    seed = st.number_input(
+        "Seed of another run",
+        min_value=0,
+        max_value=2**53 - 1,
+        value=experiment.seed + 1,
+        step=1,
+        key=f"again-seed-{name}",
+        help="Another seed gives other random numbers. The result should agree within its errors.",
+    )
+    time = words.duration(estimated_seconds(experiment))
+    wanted = st.toggle(
+        f"Compute here ({words.count(steps(experiment))} pulls, {time})",
+        key=f"again-{name}",
+        help="Short runs start at once. Longer ones ask first and can be cancelled.",
+    )
+    if not wanted:
+        return
+    result = runner.result_of(
+        experiment.with_changes(seed=seed, view={**experiment.view.model_dump(mode="json"), "bounds": False}),
+        f"again-{name}",
+    )
+    shipped = reproductions.load(name)
+    if result is None:
+        return
+    if shipped is not None:
+        st.markdown(agreement(result, shipped))
+        st.markdown(words.table(beside(result, shipped)))
+    drawn = charts.regret_chart(result, theme.is_dark(), 380, direct_labels=not theme.is_phone())
+    st.plotly_chart(drawn, key="again-figure", config=charts.CONFIG, alt=charts.describe(result))
 
 
 def _distance(result: Result, shipped: Shipped, number: int) -> float:

@@ -23,7 +23,7 @@ from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import percent
 from bandit_core.studies import threshold_check
-from ui import charts, figures, page_fields, page_links, shared, state, theme, threshold_view, words
+from ui import charts, figures, lab_parts, page_fields, page_links, shared, state, theme, threshold_view, words
 from ui.papers import rerun
 
 EVERY = "all"
@@ -57,17 +57,14 @@ def chip(paper: Paper) -> str:
     return f"{paper.authors.partition(',')[0].split()[-1]} {paper.year}"
 
 
-def _pills(label: str, options: list[str], name: str, default: str, help: str, shown: dict[str, str]) -> str:
-    """Pills whose choice is the address field ``name``; the address wins whenever it says something new."""
+def _box(label: str, name: str, default: str, help: str, shown: dict[str, str]) -> str:
+    """A choice of ``shown`` that is the address field ``name``; the address wins whenever it says something new."""
     now = st.session_state
     asked = state.page_field(name, default)
     if f"papers-{name}" not in now or asked != now.get(f"papers-{name}-address"):
-        now[f"papers-{name}"] = page_fields.choice(name, default, options)
-    picked = st.pills(
-        label, options, key=f"papers-{name}", required=True, help=help, format_func=lambda option: shown[option]
-    )
-    chosen = picked or default  # required, so one always is
-    if chosen != asked and asked in options:
+        now[f"papers-{name}"] = page_fields.choice(name, default, shown)
+    chosen: str = st.selectbox(label, list(shown), key=f"papers-{name}", help=help, format_func=shown.__getitem__)
+    if chosen != asked and asked in shown:
         state.keep_page_field(name, chosen, default)
     now[f"papers-{name}-address"] = state.page_field(name, default)
     return chosen
@@ -88,18 +85,14 @@ def choose() -> tuple[list[Paper], str]:
         state.keep_page_field("paper", owner.name, first)  # a link that names a figure needs no paper
     st.session_state["papers-opened"] = asked
     chips = {name: chip(paper) for name, paper in known.items()} | {EVERY: "All papers"}
-    chosen = _pills("Paper", [*known, EVERY], "paper", first, "Show the figures of this paper.", chips)
+    left, right = st.columns(2)
+    with left:
+        chosen = _box("Paper", "paper", first, "Show the figures of this paper.", chips)
     offered = {EVERY: "any"} | {str(held): f"{_SHORT[held]} {held}" for held in HELD}
     if owner is not None and chosen not in (EVERY, owner.name):
         state.keep_page_field("figure", "", "")  # another paper was chosen
-    wanted = _pills(
-        "Show figures with a statement that is",
-        list(offered),
-        "held",
-        EVERY,
-        "Other figures are left out.",
-        offered,
-    )
+    with right:
+        wanted = _box("Show figures with a statement that is", "held", EVERY, "Other figures are left out.", offered)
     return (list(known.values()) if chosen == EVERY else [known[chosen]]), wanted
 
 
@@ -242,10 +235,13 @@ def tests(figure: Figure) -> None:
     """How the verdicts were reached, folded."""
     found = [verdict for verdict in verdicts(figure) if verdict.detail]
     if found:
-        with st.expander("How each was tested", icon=":material/science:"):
-            for verdict in found:
-                _tested(verdict)
-            st.caption(words.plain(claims.HOW))
+        lab_parts.fold("How each was tested", "papers-tests", partial(_all_tested, found), icon=":material/science:")
+
+
+def _all_tested(found: list[Verdict]) -> None:
+    for verdict in found:
+        _tested(verdict)
+    st.caption(words.plain(claims.HOW))
 
 
 def _tested(verdict: Verdict) -> None:
@@ -285,7 +281,7 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
         statements(figure)
     tests(figure)
     if panel:
-        rerun.panel(panel)
+        lab_parts.fold("Compute it again", f"again-fold-{panel}", partial(rerun.panel, panel), icon=":material/replay:")
 
 
 AS_STATED = (
