@@ -37,6 +37,4 @@ def one_for_all(value: Any) -> Any:
 if TYPE_CHECKING:
     Epsilon = BudgetDistribution
 else:
-    Epsilon = Annotated[
-        reduce(or_, DISTRIBUTIONS.values()), Field(discriminator="kind"), BeforeValidator(one_for_all)
-    ]
+    Epsilon = Annotated[reduce(or_, DISTRIBUTIONS.values()), Field(discriminator="kind"), BeforeValidator(one_for_all)]
