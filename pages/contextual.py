@@ -72,4 +72,4 @@ if result is not None:
     )
     lab_parts.fold("The methods one by one", "contextual-cards", lambda: panels.cards(played))
     figures.fold_for_print(exports.for_file(played), exports.file_name(experiment))
-view.explanation(result)
+lab_parts.fold("What is private here, and how?", "explanation", partial(view.explanation, result))

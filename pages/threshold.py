@@ -46,5 +46,5 @@ lab_parts.fold(
     lambda: threshold_view.kept_users(experiment, distribution, threshold, dark),
 )
 lab_parts.fold("Is the prediction right?", "threshold-check", lambda: threshold_view.check_fold(distribution), "check")
-threshold_view.explanation()
+lab_parts.fold("How is this computed?", "explanation", threshold_view.explanation)
 figures.fold_for_print(drawn, "predicted-cost")

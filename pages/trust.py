@@ -46,8 +46,8 @@ lab_parts.axes()
 figures.show(picture, "trust-curves", tall=True)
 band = words.band(max(line.count for line in played.lines if line), experiment.view)
 st.caption(f"{words.sentence(band)}.")
-with st.expander("What each step of trust saves, and what each method guarantees", icon=":material/stairs:"):
-    view.saved(played, dark)
+title = "What each step of trust saves, and what each method guarantees"
+lab_parts.fold(title, "trust-steps", lambda: view.saved(played, dark), icon=":material/stairs:")
 if features:
     st.page_link(page_links.to("contextual"), label="More on Users with features", icon=":material/groups:")
 else:

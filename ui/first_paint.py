@@ -29,10 +29,10 @@ def styled(page: bytes, path: str, query: str) -> bytes:
     """The page of that address with the style at its end, where it wins over what Streamlit adds to the head."""
     stated = {each.address: each for each in menu.pages()}.get(path.rstrip("/").rpartition("/")[2])
     alone = parse_qs(query).get("controls") == ["off"]
-    css = stylesheet.STYLE
+    css = f"<style>{stylesheet.STYLE}</style>"
     if stated is not None and stated.sidebar and not alone:
-        css += stylesheet.ROOM_FOR_SIDEBAR
-    return page.replace(b"</body>", f"<style>{css}</style></body>".encode(), 1)
+        css += f'<style id="room">{stylesheet.ROOM_FOR_SIDEBAR}</style>'
+    return page.replace(b"</body>", f"{css}</body>".encode(), 1)
 
 
 class Styled:

@@ -29,6 +29,11 @@ def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: s
             draw()
 
 
+def table(text: str, key: str) -> None:
+    """A small table of `words.table`, which scrolls where the window is narrower; ``key`` as of any container."""
+    st.container(key=f"table-{key}").markdown(text)
+
+
 def epsilon(
     experiment: Experiment,
     name: str = "lab-epsilon",

@@ -61,9 +61,9 @@ class Problems(list[Issue]):
             name, place = self._places[home]
             place.error("\n\n".join(words.issue(on_screen(issue, home, name)) for issue in issues[:MOST]))
         names = dict.fromkeys(f"**{words.plain(self._places[home][0])}**" for home in found)
-        with st.container(key="last-valid"):
-            if names:
-                message = f"The last valid answer; see the message under {' and '.join(names)} in the sidebar."
-                st.warning(message, icon=":material/history:")
-            if elsewhere:
-                st.error(f"The last valid answer.\n{words.issues(list(map(on_screen, elsewhere)))}")
+        if names:
+            message = f"The last valid answer; see the message under {' and '.join(names)} in the sidebar."
+            st.warning(message, icon=":material/history:")
+        if elsewhere:
+            st.error(f"The last valid answer.\n{words.issues(list(map(on_screen, elsewhere)))}")
+        st.html("<style>[data-testid=stMain] [data-testid=stPlotlyChart]{opacity:.4}</style>")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pandas as pd
-import pyarrow as pa
 import streamlit as st
 
-from ui import shared
+from ui import lab_parts, words
 
 # Only published numbers whose unit and trust model are beyond doubt.
 DEPLOYED = (
@@ -24,19 +21,10 @@ DEPLOYED = (
 )
 
 
-@cache
-def _rows() -> pa.Table:
-    return shared.as_sent(pd.DataFrame(DEPLOYED, columns=["deployed", "ε", "protects", "trust", "source"]))
-
-
 def table(protected: str) -> None:
     """The table, with the reminder that here epsilon protects ``protected``."""
-    st.dataframe(
-        _rows(),
-        hide_index=True,
-        width="stretch",
-        alt="Budgets in use, with what they protect, whom they trust, and the source",
-    )
+    rows = pd.DataFrame(DEPLOYED, columns=["deployed", "ε", "protects", "trust", "source"])
+    lab_parts.table(words.table(rows), "deployed")
     st.caption(
         "For orientation only: these numbers protect different things under different trust. Here ε protects "
         f"{protected}."

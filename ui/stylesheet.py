@@ -7,7 +7,7 @@ from __future__ import annotations
 
 INK = ("#46525e", "#b3bdc7")  # of words in a picture, on light and on dark ground
 WIDE = 620
-NARROW = '.annotation:has([style*="pointer-events: all"]){display:none}'
+NARROW = '.annotation [style*="pointer-events: all"]{display:none}'
 BROAD = ".legend2{display:none}"
 SIDEBAR = 300  # pixels that Streamlit gives it
 
@@ -20,7 +20,6 @@ _FRAME = """
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
 [data-testid=stPageLink-NavLink] :is(span:not([data-testid]),div,p){
 white-space:normal!important}
-[data-testid=stMain]:has(.st-key-last-valid) [data-testid=stPlotlyChart]{opacity:.4}
 @media (hover:none){[data-testid=stFullScreenFrame]:has([data-testid=stDataFrame]){padding-top:2rem}}
 :is([data-testid=stPageLink-NavLink],[data-testid=stBaseButton-elementToolbar],[data-testid=stTopNavLink],
 [data-testid=stTopNavSection],[data-testid=stSidebarNavLink]):focus-visible{
@@ -37,9 +36,10 @@ _CHARTS = f"""
 .js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{{fill:INK!important}}
 [data-testid=stPlotlyChart]{{container-type:inline-size}}
 [class*=st-key-tall-]{{flex:none;height:clamp(340px,54vh,640px)}}
-div:has(>.st-key-axes){{width:fit-content;height:0;margin-bottom:-1rem;z-index:1}}
+[data-testid=stLayoutWrapper]:has(>.st-key-axes){{width:fit-content;height:0;margin-bottom:-1rem;z-index:1}}
 @container (max-width:{WIDE}px){{{NARROW}}}
 @container (min-width:{WIDE}.01px){{{BROAD}}}
+[class*=st-key-table-] [data-testid=stMarkdownContainer]{{overflow-x:auto}}
 """
 
 # The room of what is not drawn yet: of a control with its words, of a picture.
@@ -82,28 +82,27 @@ _TEACH = """
 [class*=st-key-teach-card-] :is([data-testid=stElementContainer],button,div){width:100%}
 """
 
-# A lesson on a projector fills the window, and its letters grow with it.
-_PROJECT = """
-html:has(.st-key-project){font-size:clamp(12px,min(1.35vw,2.4vh),30px)!important}
+STYLE = (_FRAME + _CHARTS + _ROOM + _PAPER + _LEARN + _TEACH).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+
+# A lesson on a projector fills the window, and its letters grow with it. Sent by the lesson: `html:has(...)` for
+# it made a browser look at all elements of every page, again and again.
+PROJECT = """<style>
+html{font-size:clamp(12px,min(1.35vw,2.4vh),30px)!important}
 .st-key-project,.st-key-project>div{gap:.4rem}
 .st-key-project h1{font-size:1.7rem!important;padding:0}
 [data-testid=stMainBlockContainer]:has(.st-key-project){padding-bottom:0!important}
 .st-key-project-picture{height:56vh!important;flex:none!important}
-html:has(.st-key-project) :is(.js-plotly-plot,#js-plotly-tester) text{font-size:max(18px,1rem)!important}
+html :is(.js-plotly-plot,#js-plotly-tester) text{font-size:max(18px,1rem)!important}
 .st-key-project [data-testid=stSlider] div:has(>div>input[type=range]){width:1.8rem;height:1.8rem}
 .st-key-project [data-testid=stSlider] label{margin-bottom:.9rem}
-[data-testid=stApp]:has(.st-key-project) [data-testid=stHeader]{display:none}
+[data-testid=stApp] [data-testid=stHeader]{display:none}
 .st-key-project [data-testid=stImage] img{max-height:50vh;object-fit:contain}
 .blank .st-key-project-picture{visibility:hidden}
-"""
+</style>"""
 
-STYLE = (_FRAME + _CHARTS + _ROOM + _PAPER + _LEARN + _TEACH + _PROJECT).replace(
-    "INK", f"light-dark({INK[0]},{INK[1]})"
-)
-
-# The room of a sidebar, until it is there.
+# The room of a sidebar, until it stands there. A style of its own, which goes after the first run of a page
+# (ui/theme_watch.py): later a visitor may come to a page without one.
 ROOM_FOR_SIDEBAR = f"""
-@media (min-width:768px){{
-[data-testid=stAppViewContainer]:not(:has([data-testid=stSidebar],h1))
->div:has(>[data-testid=stMain]){{margin-left:{SIDEBAR}px}}}}
+@media (min-width:768px){{[data-testid=stAppViewContainer]>:is(a:first-child+div,div:first-child){{
+margin-left:{SIDEBAR}px}}}}
 """

@@ -1,5 +1,6 @@
 """What Streamlit's browser side does not do by itself: draw the page again when a visitor switches between light and
-dark, scroll when a finger swipes over a chart, and print a page whose charts are wider than paper."""
+dark, scroll when a finger swipes over a chart, print a page whose charts are wider than paper, and forget the
+room that was kept for a sidebar."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ _watch = st.components.v2.component(
 let asked = null;
 
 export default function ({ parentElement, data, setTriggerValue }) {
+  document.getElementById("room")?.remove();
   const look = () => {
     const style = getComputedStyle(parentElement.host ?? parentElement);
     const ground = style.getPropertyValue("--st-background-color").trim();

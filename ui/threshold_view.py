@@ -318,21 +318,20 @@ def check_panel(result: Result) -> None:
 
 def explanation() -> None:
     """How the recommendation is computed."""
-    with st.expander("How is this computed?"):
-        st.markdown(
-            "A noisy answer is better than none, up to a point: very noisy answers make the estimate of every arm less "
-            "certain. The leading term of the regret bounds of Ren et al. 2020 grows with V, which weighs the noise of "
-            "the kept answers against the share p₀ of users who are kept. Recommended is the threshold with the "
-            "smallest V on the whole curve. It is a heuristic: it looks at the bound's leading term, not at the "
-            "regret itself."
-        )
-        st.latex(
-            r"V_L=\frac1{p_0}\,\mathbb E\Big[\big(1+\tfrac4{\varepsilon}\big)^2"
-            r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big],\qquad "
-            r"V_B=\frac1{p_0}\,\mathbb E\Big[\Big(\tfrac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Big)^2"
-            r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big]"
-        )
-        st.caption(
-            "Ren et al. 2020, section 4.2, with the conditioning on ε ≥ ε_min that the printed definition lacks "
-            "(without it both are infinite if some users share nothing)."
-        )
+    st.markdown(
+        "A noisy answer is better than none, up to a point: very noisy answers make the estimate of every arm less "
+        "certain. The leading term of the regret bounds of Ren et al. 2020 grows with V, which weighs the noise of "
+        "the kept answers against the share p₀ of users who are kept. Recommended is the threshold with the "
+        "smallest V on the whole curve. It is a heuristic: it looks at the bound's leading term, not at the "
+        "regret itself."
+    )
+    st.latex(
+        r"V_L=\frac1{p_0}\,\mathbb E\Big[\big(1+\tfrac4{\varepsilon}\big)^2"
+        r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big],\qquad "
+        r"V_B=\frac1{p_0}\,\mathbb E\Big[\Big(\tfrac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Big)^2"
+        r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big]"
+    )
+    st.caption(
+        "Ren et al. 2020, section 4.2, with the conditioning on ε ≥ ε_min that the printed definition lacks "
+        "(without it both are infinite if some users share nothing)."
+    )

@@ -46,7 +46,7 @@ def test_every_page_names_the_same_methods(epsilon: float) -> None:
     on.run(trust)
     assert titles(shown(trust)) == expected
     [none, central, local] = expected
-    assert trust.main.dataframe[0].value["policy"].tolist() == [local, central, none]
+    assert on.unfold(trust, "trust-steps").main.dataframe[0].value["policy"].tolist() == [local, central, none]
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])

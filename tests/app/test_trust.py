@@ -17,12 +17,16 @@ from ui.trust import view
 SMALL = {"preset": "trust", **on.SMALL}
 
 
+def visit(**address: str):
+    return on.unfold(on.visit("trust", **address), "trust-steps")
+
+
 def shown(screen):
     return screen.main.dataframe[0].value
 
 
 def test_bars_are_the_steps_of_the_ladder_and_the_table_says_what_each_line_keeps() -> None:
-    screen = on.visit("trust", **SMALL)
+    screen = visit(**SMALL)
     experiment = load_preset("trust").with_changes(horizon=int(on.SMALL["T"]), trials=int(on.SMALL["n"]))
     result = simulate(experiment, jobs=1)
     chart = on.chart(screen, "trust-bars")
@@ -73,19 +77,19 @@ def test_the_ladder_has_every_promise_once_and_says_where_a_step_changes_more_th
 
 
 def test_the_slider_moves_every_private_line() -> None:
-    screen = on.visit("trust", **SMALL)
+    screen = visit(**SMALL)
     (slider,) = [each for each in screen.main.select_slider if each.key.startswith("trust-epsilon")]
     before = on.chart(screen, "trust-bars").traces
     slider.set_value(3.0)
     on.run(screen)
     assert [budget for budget in shown(screen)["budget"] if "ε = 3" in budget] == ["ε = 3"] * 2
     assert on.chart(screen, "trust-bars").traces != before
-    again = on.visit("trust", **on.address(screen))
+    again = visit(**on.address(screen))
     assert shown(again).equals(shown(screen))
 
 
 def test_an_experiment_without_three_promises_is_kept_and_an_example_shown() -> None:
-    screen = on.visit("trust", arms="0.9,0.5", lines="ucb,dp-se(1)", **on.SMALL)
+    screen = visit(arms="0.9,0.5", lines="ucb,dp-se(1)", **on.SMALL)
     assert len(shown(screen)) >= 3
     assert [button for button in screen.sidebar.button if (button.key or "").startswith("keep-example")]
 
@@ -122,10 +126,8 @@ def test_with_features_the_ladder_is_that_of_its_lines_and_each_step_is_drawn_an
     assert keys == list(diagrams.WITH_FEATURES)
     result = simulate(experiment, jobs=1)
     assert view.verdict(result).count("1e-6") == 1  # the one δ of all
-    for page, fold in (("trust", ""), ("contextual", "contextual-steps")):
-        screen = on.visit(page, preset="trust-with-features", T="2000", n="6")
-        if fold:
-            on.unfold(screen, fold)
+    for page, fold in (("trust", "trust-steps"), ("contextual", "contextual-steps")):
+        screen = on.unfold(on.visit(page, preset="trust-with-features", T="2000", n="6"), fold)
         assert view.verdict(result) in on.words(screen)
         found = [float(on.numbers_in(trace["x"])[0]) for trace in on.chart(screen, "trust-bars").traces]
         assert found == pytest.approx([step.saved for step in steps(result)])

@@ -37,7 +37,7 @@ def answered(*file: Path, weekly: int, **asked: Any) -> Price:
 
 def same(screen: AppTest, expected: Price, unit: str = "conversions") -> None:
     """The page's table and advice are those of the library."""
-    [shown] = [table.value for table in screen.main.dataframe if "planned test" in table.value]
+    [shown] = [table for table in on.tables(screen) if "planned test" in table]
     question = replace(expected.question, unit=unit)
     assert shown.to_numpy().tolist() == planned.table(question, expected.rows).to_numpy().tolist()
     [advice] = [box.value for box in screen.success]

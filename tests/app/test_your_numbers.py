@@ -100,6 +100,7 @@ def test_the_card_names_the_best_method_and_all_others_are_one_click_away() -> N
         assert row.privacy == privacy
         assert f"with **{answer.method(row)}**" in message
         assert f"### {answers.amount(row.lost, row.lost_stderr)}" in message
+    on.unfold(screen, "own-all-methods")
     [shown] = [table.value for table in screen.main.dataframe if "method" in table.value]
     every = sum(len(candidates(answer.question, privacy)) for privacy in COMPARED)
     whole = [name for name in shown["method"] if "spending only" not in name]
@@ -387,6 +388,7 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
     lost = [float(text.replace(",", "")) for text in re.findall(r"### ([\d,.]+)", memory)]
     blind = 3000 * 8.75 / 2
     assert len(lost) == 3 and lost[0] < 0.75 * blind and min(lost[1:]) > 0.9 * blind  # in euros of the file
+    on.unfold(screen, "own-until-numbers")
     [wrong] = [table.value for table in screen.main.dataframe if "wrong (95% limits)" in table.value]
     least = [float(text.partition("%")[0]) for text in wrong["wrong (95% limits)"]]
     assert least[0] == 0 and min(least[1:]) > 60  # in some draws of what the file allows, that page is the best one
@@ -564,12 +566,14 @@ def test_the_summary_is_made_without_a_session(monkeypatch: pytest.MonkeyPatch, 
 
 def _table(screen: AppTest, column: str) -> list[list[str]]:
     """Cells of the table with that column."""
-    [cells] = [table.value.to_numpy().tolist() for table in screen.main.dataframe if column in table.value]
+    tables = [table.value for table in screen.main.dataframe] + on.tables(screen)
+    [cells] = [table.to_numpy().tolist() for table in tables if column in table]
     return cells
 
 
 def _times(screen: AppTest) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
     """Cells of the tables on time and loss, and what the pictures show."""
+    on.unfold(screen, "own-until-numbers", "own-losses")
     drawn = [on.chart(screen, name).traces for name in ("planned-chart", "until-chart")]
     shown = [[str(trace["x"]), str(trace["y"])] for traces in drawn for trace in traces]
     return _table(screen, "users, median"), _table(screen, "learner"), shown

@@ -516,7 +516,7 @@ def _stream(chosen: Choice, live: bool) -> None:
             f"{one.described.title}: the server's average is **{decoded.mean():.3f}** ± {error:.2g}, the true one "
             f"{truth:.3f}"
         )
-    st.markdown(words.table(pd.DataFrame(table)))
+    lab_parts.table(words.table(pd.DataFrame(table)), "stream")
     st.markdown(f"After **{words.count(seen)}** users. " + "; ".join(notes) + ".")
     st.caption(
         "A coin gives every user input A or B. A single answer is noisy; the average of many comes close to the truth."

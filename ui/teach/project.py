@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import figures, lesson, page_fields, state, theme
+from ui import figures, lesson, page_fields, state, stylesheet, theme
 from ui.learn import answers, course
 from ui.learn.step import Choice, Step
 from ui.teach import board
@@ -74,6 +74,7 @@ def draw() -> None:
     field = page_fields.choice("step", "1", course.ADDRESSES)
     step = course.ADDRESSES[field] if room is None else course.named(room.now.step)
     shown = room.now.revealed if room is not None else step.name in _shown()
+    st.html(stylesheet.PROJECT)
     with st.container(key="project"):
         title, way = st.columns([2, 1], vertical_alignment="center")
         title.title(course.title(step))

@@ -21,7 +21,7 @@ from bandit_core.studies.business_case import GOALS, goal
 from bandit_core.studies.goal_search import BestSearch, Found
 from bandit_core.studies.price import Price, PriceQuestion, PriceStudy, rows_of, unknown_words
 from bandit_core.studies.price import advise as advise_on
-from ui import charts, gallery, runner, shared, theme, uploads, words
+from ui import charts, gallery, lab_parts, runner, shared, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply, amount, found_words, goals, rivals, verdict
 from ui.your_numbers.inputs import Asked, Setting, question_of
@@ -61,30 +61,33 @@ def cards(answer: Reply) -> None:
 
 
 def methods(answer: Reply) -> None:
-    """Every method that was tried, trust model by trust model."""
+    """Every method that was tried, trust model by trust model, for who opens the fold."""
     count = sum(answer.decision.policies(row.privacy) for row in answer.rows)
-    with st.expander(f"All {count} methods tried"):
-        st.dataframe(
-            shared.of_controls("own-methods", answer.content, lambda: _methods(answer), answer.private),
-            hide_index=True,
-            width="stretch",
-            alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
-        )
-        rounds = ", ".join(str(trials) for trials in answer.question.rounds)
-        st.caption(
-            "A method that needs no trust is also a candidate where you trust a curator. "
-            f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader; the first ones also "
-            f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. They are also tried at the "
-            "next two smaller ε: what keeps a smaller ε keeps the larger one, too. The leader at the end is "
-            "chosen; of methods that are tied with it, the one that fits more settings. Its card shows runs that "
-            "played no part in the choice, so that it does not look better than it is. "
-            "Methods with few runs are known roughly only. Left out: "
-            "methods that keep their promise only with a δ, and those that need rewards or budgets "
-            "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
-        )
+    lab_parts.fold(f"All {count} methods tried", "own-all-methods", partial(_methods, answer))
 
 
-def _methods(answer: Reply) -> pa.Table:
+def _methods(answer: Reply) -> None:
+    st.dataframe(
+        shared.of_controls("own-methods", answer.content, lambda: _rows_of_methods(answer), answer.private),
+        hide_index=True,
+        width="stretch",
+        alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
+    )
+    rounds = ", ".join(str(trials) for trials in answer.question.rounds)
+    st.caption(
+        "A method that needs no trust is also a candidate where you trust a curator. "
+        f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader; the first ones also "
+        f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. They are also tried at the "
+        "next two smaller ε: what keeps a smaller ε keeps the larger one, too. The leader at the end is "
+        "chosen; of methods that are tied with it, the one that fits more settings. Its card shows runs that "
+        "played no part in the choice, so that it does not look better than it is. "
+        "Methods with few runs are known roughly only. Left out: "
+        "methods that keep their promise only with a δ, and those that need rewards or budgets "
+        "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
+    )
+
+
+def _rows_of_methods(answer: Reply) -> pa.Table:
     rows = [_method(each, answer) for row in answer.rows for each in answer.decision.of(row.privacy)]
     return shared.as_sent(pd.DataFrame(rows))
 
@@ -294,9 +297,9 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None)
         price = _every(question, store) or price
     private = store is not None
     rows = shared.of_controls(
-        "own-table", (question, price.rows), lambda: shared.as_sent(table(question, price.rows)), private
+        "own-table", (question, price.rows), lambda: words.table(table(question, price.rows)), private
     )
-    st.dataframe(rows, hide_index=True, width="stretch", alt="Time and loss for each level of trust and each ε")
+    lab_parts.table(rows, "own")
     st.caption(
         "The same ε is a different promise for each level of trust. “Stops by itself” is the median. "
         + unknown_words(question, price.rows)

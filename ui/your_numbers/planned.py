@@ -18,7 +18,7 @@ from bandit_core.spec.field_types import SMALLEST
 from bandit_core.studies.price import MAX_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
 from bandit_core.studies.several_tests import parts
 from bandit_core.theory.power import critical_value, smallest_effect
-from ui import charts, figures, shared, theme, uploads, words
+from ui import charts, figures, lab_parts, shared, theme, uploads, words
 from ui.your_numbers.address import RANGES, key_of, number_at_first, remember, write_address
 from ui.your_numbers.answers import amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
@@ -39,15 +39,22 @@ def section(asked: Asked, chosen: Setting, private: bool) -> None:
         lambda figure: charts.read_aloud(figure, "Weeks of a planned A/B test against ε"), private,
     )  # fmt: skip
     figures.show(drawn, "planned-chart")
-    with st.expander("Which lift can n weeks find?"):
-        drawn = shared.figure(
-            "lifts", (*key, dark), lambda: lift_picture(asked, question, chosen.budgets, dark),
-            lambda figure: charts.read_aloud(figure, "Smallest lift over the first option that a planned test finds"),
-            private,
-        )  # fmt: skip
-        figures.show(drawn, "lift-chart")
-        st.caption(" ".join(filter(None, (correction(question), assumed(question)))))
+    lab_parts.fold(
+        "Which lift can n weeks find?", "own-lifts", lambda: _lifts(asked, question, chosen.budgets, private)
+    )
     _several(question, private)
+
+
+def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...], private: bool) -> None:
+    """What a test of each length can find, and what it assumes."""
+    dark = theme.is_dark()
+    drawn = shared.figure(
+        "lifts", (question, budgets, dark), lambda: lift_picture(asked, question, budgets, dark),
+        lambda figure: charts.read_aloud(figure, "Smallest lift over the first option that a planned test finds"),
+        private,
+    )  # fmt: skip
+    figures.show(drawn, "lift-chart")
+    st.caption(" ".join(filter(None, (correction(question), assumed(question)))))
 
 
 def _several(question: PriceQuestion, private: bool) -> None:
@@ -79,9 +86,7 @@ def _several(question: PriceQuestion, private: bool) -> None:
             shown = {"who is trusted": PROMISES[part.privacy].who, "ε of one test": words.number(part.test)}
             shown |= {"ε of one answer": words.number(part.answer)} if question.visits > 1 else {}
             rows.append({**shown, "a planned test takes": weeks_words(users / question.weekly)})
-        st.dataframe(
-            pd.DataFrame(rows), hide_index=True, width="stretch", alt="What each test may spend, and how long it takes"
-        )
+        lab_parts.table(words.table(pd.DataFrame(rows)), "tests")
         st.caption(
             f"All {int(tests)} tests together then keep ε = {epsilon:g} for a person"
             + (f" with δ = {slack:g}. " if slack else ". ")

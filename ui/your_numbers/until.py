@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from bandit_core.model import PROMISES
 from bandit_core.simulation.store import Store
 from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import CAP, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
-from ui import charts, figures, runner, shared, theme, uploads, words
+from ui import charts, figures, lab_parts, runner, shared, theme, uploads, words
 from ui.your_numbers.answers import Reply, amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
 
@@ -67,18 +68,20 @@ def until_when(asked: Asked, chosen: Setting, store: Store | None) -> Until | No
     dark = theme.is_dark()
     drawn = shared.figure("until", (*key, dark), lambda: picture(until, dark), lambda _: describe(until), own=private)
     figures.show(drawn, "until-chart")
-    with st.expander("Numbers of this test"):
-        st.caption(
-            f"{question.trials:,} simulated runs. Thin: the middle 90%. Thick: the middle half. Sign: the median. "
-            "Dashed: your number of weeks. A test counts each person once."
-        )
-        st.dataframe(
-            shared.of_controls("until-table", key, lambda: shared.as_sent(pd.DataFrame(times_rows(until))), private),
-            hide_index=True, width="stretch", alt="When the test that stops by itself ends, for each level of trust",
-        )  # fmt: skip
-        told = *map(method_words, rows[1:]), promises(until), least_known(until), bits_words(until)
-        st.caption(" ".join(filter(None, told)))
+    lab_parts.fold("Numbers of this test", "own-until-numbers", partial(_numbers, until))
     return until
+
+
+def _numbers(until: Until) -> None:
+    """When each level's runs end, and what the test promises."""
+    st.caption(
+        f"{until.question.trials:,} simulated runs. Thin: the middle 90%. Thick: the middle half. Sign: the median. "
+        "Dashed: your number of weeks. A test counts each person once."
+    )
+    alt = "When the test that stops by itself ends, for each level of trust"
+    st.dataframe(pd.DataFrame(times_rows(until)), hide_index=True, width="stretch", alt=alt)
+    told = *map(method_words, until.rows[1:]), promises(until), least_known(until), bits_words(until)
+    st.caption(" ".join(filter(None, told)))
 
 
 def undecided(question: RollOutQuestion) -> str:
@@ -241,20 +244,14 @@ def bits_words(until: Until) -> str:
 
 
 def losses(until: Until, answer: Reply) -> None:
-    """What the three ways lose among all users."""
-    unit, users = answer.amounts, words.count(until.question.users)
-    with st.expander(f"What each way loses: {unit} among {users} users"):
-        st.dataframe(
-            shared.of_controls(
-                "until-losses",
-                (until.question, answer.content),
-                lambda: shared.as_sent(pd.DataFrame(loss_rows(until, answer))),
-                answer.private,
-            ),
-            hide_index=True, width="stretch",
-            alt="What is lost for each level of trust: by a planned test, by one that stops, and by a learner",
-        )  # fmt: skip
-        st.caption("± is one standard error. A test that has not ended by the last user goes on trying until then.")
+    """What the three ways lose among all users, for who opens the fold."""
+    title = f"What each way loses: {answer.amounts} among {words.count(until.question.users)} users"
+    lab_parts.fold(title, "own-losses", partial(_losses, until, answer))
+
+
+def _losses(until: Until, answer: Reply) -> None:
+    lab_parts.table(words.table(pd.DataFrame(loss_rows(until, answer))), "losses")
+    st.caption("± is one standard error. A test that has not ended by the last user goes on trying until then.")
 
 
 # ---------------------------------------------------------------------------------------------------------------
