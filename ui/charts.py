@@ -341,9 +341,9 @@ def regret_chart(
 
 def name_band(figure: go.Figure, result: Drawable) -> go.Figure:
     """The same with the band in the legend, for readers who see no caption."""
-    trials = max((line.count for line in result.lines if line is not None), default=0)
-    if trials > 1:
-        message = words.sentence(words.band(trials, result.experiment.view))
+    counts = [line.count for line in result.lines if line is not None]
+    if max(counts, default=0) > 1:
+        message = words.sentence(words.band(max(counts), result.experiment.view, min(counts)))
         look = {"width": 9, "color": "rgba(107,114,128,0.3)"}
         figure.add_scatter(x=[None], y=[None], mode="lines", name=message, line=look, hoverinfo="skip")
         figure.layout.height += 22

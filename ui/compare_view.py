@@ -40,7 +40,7 @@ def _panel(experiment: Experiment) -> None:
         "Settings files", type=["json", "toml"], accept_multiple_files=True, key="compare-files",
         max_upload_size=uploads.SPEC_MEGABYTES, help="Files that the sidebar saved (JSON or TOML).",
     )  # fmt: skip
-    st.caption(f"Up to {MAX_RUNS - 1} links and files, compared with {THIS}.")
+    st.caption(f"Up to {MAX_RUNS - 1} links and files, compared with {THIS}. Links are called A, B, ... here.")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not (lines or files):
         uploads.forget("compare-saved")

@@ -250,10 +250,11 @@ def chance(p_value: float) -> str:
     return "< 0.0001" if p_value < 1e-4 else number(p_value, 2)
 
 
-def band(trials: int, view: View) -> str:
-    """What the shaded band is."""
+def band(trials: int, view: View, least: int = 0) -> str:
+    """What the shaded band is; ``least`` where some curves have fewer runs."""
     priced = PRICE_BAND if view.quantity == "price" else ""
-    return f"shaded: {BAND_WORDS[view.band]} {trials} runs{priced}" if trials > 1 else "a single run, so no band"
+    runs = f"{least} to {trials}" if 0 < least < trials else f"{trials}"
+    return f"shaded: {BAND_WORDS[view.band]} {runs} runs{priced}" if trials > 1 else "a single run, so no band"
 
 
 DASHES = {

@@ -40,6 +40,8 @@ def test_a_link_and_a_file_stand_beside_the_picture() -> None:
     assert set(differing["setting"]) == {"lines", "horizon"}
     names = on.chart(screen, "compare-chart").names
     assert sum("A: " in name for name in names) == sum("run0: " in name for name in names) == 2
+    fewer = opened(address(experiment(trials=3)))
+    assert any("3 to 4 runs" in name for name in on.chart(fewer, "compare-chart").names)
     assert len(tests) == 3 and not any("run0" in cell for cell in [*tests["lost more"], *tests["than"]])
     assert set(tests["verdict"]) <= {"clear", "could be luck"}
 

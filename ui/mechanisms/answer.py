@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,6 +56,7 @@ DEFAULTS = {
     "users": "64",
 }
 SHOWN_USERS = 10
+Pair = list[tuple[str, np.ndarray, str]]  # two distributions by name, values and colour
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def choice(fields: Fields, above: DeltaGenerator, compare: bool = True) -> Choic
 # The opening picture
 
 
-def _pair(one: Shown, chosen: Choice, responses: np.ndarray) -> list[tuple[str, np.ndarray, str]]:
+def _pair(one: Shown, chosen: Choice, responses: np.ndarray) -> Pair:
     """(name, density of ``responses``, colour) of both inputs; the second is grey."""
     dark = theme.is_dark()
     colours = (theme.mechanism_colour(one.name, dark), theme.quiet(dark))
@@ -217,66 +219,53 @@ def _pair(one: Shown, chosen: Choice, responses: np.ndarray) -> list[tuple[str, 
     return found
 
 
-def density_chart(one: Shown, chosen: Choice, height: int = 400) -> go.Figure:
-    """The two output distributions on top, their log ratio between the lines at plus and minus epsilon below."""
-    dark, epsilon = theme.is_dark(), chosen.epsilon
+def pair_chart(
+    x: Any, pair: Pair, loss: np.ndarray, epsilon: float, axes: tuple[str, str], reach: float, ratio: str = "ln ratio"
+) -> go.Figure:
+    """Two distributions over ``x`` on top, their log ratio between the lines at plus and minus epsilon below.
+
+    ``axes`` are titled so (the distributions, x); the ratio is shown up to ``reach``. Bars stand where ``x`` are names.
+    """
+    dark = theme.is_dark()
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
-    bits = one.mechanism.outputs == "bit"
-    low, high = span(
-        one.mechanism, chosen.inputs, epsilon, 2.5 if one.described.pure else 4.0
-    )  # so far that it crosses
+    bars, colour = isinstance(x, list), pair[0][2]
+    for (name, values, shade), dash in zip(pair, ("solid", "dash"), strict=True):
+        named = {"x": x, "y": values, "name": name, "row": 1, "col": 1}
+        if bars:
+            hatched = "" if dash == "solid" else "/"
+            figure.add_bar(**named, marker_color=shade, marker_pattern_shape=hatched, hovertemplate="%{y:.1%}")
+        else:
+            look = {"line": {"color": shade, "width": 2.5, "dash": dash}, "fillcolor": theme.transparent(shade, 0.2)}
+            figure.add_scatter(**named, **look, mode="lines", fill="tozeroy", hovertemplate="%{y:.3~g}")
+    below = {"x": x, "y": loss, "name": ratio, "showlegend": False, "row": 2, "col": 1}
+    below["hovertemplate"] = "ln ratio %{y:.3~g}"
+    if bars:
+        figure.add_bar(**below, marker_color=colour, width=0.35)
+    else:
+        figure.add_scatter(**below, mode="lines", line={"color": colour, "width": 2.5})
+    for level, text, place in ((epsilon, "ε", "top right"), (-epsilon, "−ε", "bottom right")):
+        line = {"dash": "dash", "width": 1.5, "color": theme.quiet(dark)}
+        figure.add_hline(y=level, line=line, annotation_text=text, annotation_position=place, row=2, col=1)
+    charts.style(figure, 400, dark)
+    figure.update_layout(barmode="group")
+    figure.update_yaxes(title=axes[0], rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="ln ratio", range=[-reach, reach], nticks=5, row=2, col=1)
+    figure.update_xaxes(title=axes[1], row=2, col=1)
+    return figure
+
+
+def density_chart(one: Shown, chosen: Choice) -> go.Figure:
+    """The two output distributions and their log ratio."""
+    epsilon, bits = chosen.epsilon, one.mechanism.outputs == "bit"
+    # So far that it crosses.
+    low, high = span(one.mechanism, chosen.inputs, epsilon, 2.5 if one.described.pure else 4.0)
     edge = 1e-4 * (high - low)
     responses = np.array([0.0, 1.0]) if bits else np.linspace(low + edge, high - edge, 400)
-    for number, (name, density, colour) in enumerate(_pair(one, chosen, responses)):
-        if bits:
-            figure.add_bar(
-                x=["answer 0", "answer 1"],
-                y=density,
-                name=name,
-                marker_color=colour,
-                marker_pattern_shape="" if number == 0 else "/",
-                hovertemplate="%{y:.1%}",
-                row=1,
-                col=1,
-            )
-        else:
-            figure.add_scatter(
-                x=responses,
-                y=density,
-                name=name,
-                mode="lines",
-                fill="tozeroy",
-                line={"color": colour, "width": 2.5, "dash": "solid" if number == 0 else "dash"},
-                fillcolor=theme.transparent(colour, 0.22),
-                hovertemplate="%{y:.3~g}",
-                row=1,
-                col=1,
-            )
     loss = np.asarray(one.mechanism.log_ratio(responses, *chosen.inputs, epsilon), float)
-    colour = theme.mechanism_colour(one.name, dark)
-    quiet = {"name": "log ratio A : B", "showlegend": False, "hovertemplate": "ln ratio %{y:.3~g}"}
-    if bits:
-        figure.add_bar(x=["answer 0", "answer 1"], y=loss, marker_color=colour, width=0.35, row=2, col=1, **quiet)
-    else:
-        figure.add_scatter(
-            x=responses, y=loss, mode="lines", line={"color": colour, "width": 2.5}, row=2, col=1, **quiet
-        )
-    line = {"dash": "dash", "width": 1.5, "color": theme.quiet(dark)}
-    for level, text in ((epsilon, "ε"), (-epsilon, "−ε")):
-        figure.add_hline(
-            y=level,
-            line=line,
-            row=2,
-            col=1,
-            annotation_text=text,
-            annotation_position="top right" if level > 0 else "bottom right",
-        )
-    charts.style(figure, height, dark)
-    figure.update_layout(barmode="group")
     top = max(epsilon, float(np.abs(loss[np.isfinite(loss)]).max(initial=0.0)))
-    figure.update_yaxes(title="chance" if bits else "density", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title="ln ratio", range=[-1.45 * top, 1.45 * top], nticks=5, row=2, col=1)
-    figure.update_xaxes(title="what the server sees" if bits else "response that the server sees", row=2, col=1)
+    axes = ("chance", "what the server sees") if bits else ("density", "response that the server sees")
+    x = ["answer 0", "answer 1"] if bits else responses
+    figure = pair_chart(x, _pair(one, chosen, responses), loss, epsilon, axes, 1.45 * top, "log ratio A : B")
     if not bits and one.mechanism.reach(epsilon) < math.inf and getattr(one.mechanism, "dimension", 3) < 3:
         figure.update_yaxes(range=[0, 6 / (high - low)], row=1, col=1)  # the density has no largest value at the ends
     return figure

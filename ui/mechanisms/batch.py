@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from plotly.subplots import make_subplots
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core.mechanisms import Description
 from bandit_core.mechanisms.batch import Batch, batch_delta
 from ui import charts, state, theme, words
-from ui.mechanisms.answer import BATCHES, DELTAS, epsilon_slider, facts, opening
+from ui.mechanisms.answer import BATCHES, DELTAS, epsilon_slider, facts, opening, pair_chart
 from ui.page_fields import Fields
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
@@ -85,27 +84,11 @@ def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
     colour, quiet = theme.mechanism_colour(shown.described.name, dark), theme.quiet(dark)
     kept = (shown.without > 1e-12) | (shown.with_one > 1e-12)
     seen, without, with_one = shown.seen[kept], shown.without[kept], shown.with_one[kept]
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
-    for chances, label, shade, dash in (
-        (with_one, "the user has 1", colour, "solid"), (without, "the user has 0", quiet, "dash"),
-    ):  # fmt: skip
-        figure.add_scatter(
-            x=seen, y=chances, mode="lines", name=label, line={"color": shade, "width": 2.5, "dash": dash},
-            fill="tozeroy", fillcolor=theme.transparent(shade, 0.2), hovertemplate="%{y:.3~g}", row=1, col=1,
-        )  # fmt: skip
     with np.errstate(divide="ignore"):
         loss = np.clip(np.log(with_one) - np.log(without), -50, 50)
-    figure.add_scatter(
-        x=seen, y=loss, mode="lines", name="log ratio", showlegend=False, line={"color": colour, "width": 2.5},
-        hovertemplate="ln ratio %{y:.3~g}", row=2, col=1,
-    )  # fmt: skip
-    for level in (epsilon, -epsilon):
-        figure.add_hline(y=level, line={"dash": "dash", "width": 1.5, "color": quiet}, row=2, col=1)
-    charts.style(figure, 400, dark)
-    figure.update_yaxes(title="chance", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title="ln ratio", range=[-2.5 * epsilon, 2.5 * epsilon], nticks=5, row=2, col=1)
-    figure.update_xaxes(title="mean of the batch as the server reads it", row=2, col=1)
-    return figure
+    pair = [("the user has 1", with_one, colour), ("the user has 0", without, quiet)]
+    axes = ("chance", "mean of the batch as the server reads it")
+    return pair_chart(seen, pair, loss, epsilon, axes, 2.5 * epsilon, "log ratio")
 
 
 def draw(fields: Fields) -> None:

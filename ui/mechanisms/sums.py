@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
-from plotly.subplots import make_subplots
 
 from bandit_core.mechanisms import Counter
 from bandit_core.mechanisms.square_root import DELTA
 from ui import charts, state, theme, words
 from ui.mechanisms import counted
-from ui.mechanisms.answer import COUNTERS, DEFAULTS, epsilon_slider, facts, opening
+from ui.mechanisms.answer import COUNTERS, DEFAULTS, epsilon_slider, facts, opening, pair_chart
 from ui.page_fields import Fields
 
 DASHES = dict(
@@ -176,48 +175,10 @@ def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
     sd = math.sqrt(counter.variance(count))
     x = np.linspace(-3 * sd, item + 3 * sd, 401)
     without, with_item = counter.density(count, x), counter.density(count, x - item)
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
-    for y, label, shade, dash in (
-        (with_item, f"first item {item:.3g}", colour, "solid"),
-        (without, "first item 0", theme.quiet(dark), "dash"),
-    ):
-        figure.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            name=label,
-            fill="tozeroy",
-            fillcolor=theme.transparent(shade, 0.2),
-            line={"color": shade, "width": 2.5, "dash": dash},
-            hovertemplate="%{y:.3~g}",
-            row=1,
-            col=1,
-        )
+    pair = [(f"first item {item:.3g}", with_item, colour), ("first item 0", without, theme.quiet(dark))]
     loss = np.log(with_item) - np.log(without)
-    figure.add_scatter(
-        x=x,
-        y=loss,
-        mode="lines",
-        showlegend=False,
-        name="ln ratio",
-        line={"color": colour, "width": 2.5},
-        hovertemplate="ln ratio %{y:.3~g}",
-        row=2,
-        col=1,
-    )
-    for level, text in ((chosen.epsilon, "ε"), (-chosen.epsilon, "−ε")):
-        figure.add_hline(
-            y=level,
-            line={"dash": "dash", "width": 1.5, "color": theme.quiet(dark)},
-            annotation_text=text,
-            annotation_position="top right" if level > 0 else "bottom right",
-            row=2,
-            col=1,
-        )
-    charts.style(figure, 440, dark)
-    figure.update_yaxes(title="density", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title="ln ratio", range=[-1.45 * chosen.epsilon, 1.45 * chosen.epsilon], nticks=5, row=2, col=1)
-    figure.update_xaxes(title="published sum (all other items 0)", row=2, col=1)
+    axes = ("density", "published sum (all other items 0)")
+    figure = pair_chart(x, pair, loss, chosen.epsilon, axes, 1.45 * chosen.epsilon)
     return figure, float(np.abs(loss).max())
 
 
