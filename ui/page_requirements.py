@@ -113,8 +113,7 @@ def presets_of(kind: str) -> dict[str, str]:
 
 
 def tell() -> None:
-    """What the sidebar edits: the visitor's experiment, or an example and the way back to one's own."""
-    st.caption(shown())
+    """Where the sidebar edits an example: that it is one, and the way back to one's own experiment."""
     kind = state.example_of()
     if not kind or not state.is_chosen():
         return

@@ -470,6 +470,8 @@ def draw(page: menu.Page) -> DeltaGenerator:
     setting = "arms" if base.contexts is None else "contexts"
     above = page.epsilon_above and policy_controls.followers(base)[1] > 0
     with st.sidebar:
+        headline = st.empty()
+        headline.caption(page_requirements.shown())
         page_requirements.tell()
         _preset_section(page)
         everything = st.toggle(
@@ -499,6 +501,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
         view = _view_section(base, labels, asked)
         if experiment is not None:
             policy_controls.commit(experiment.model_copy(update={"view": view}))
+        headline.caption(page_requirements.shown())  # what the controls have made of it
         state.finish(issues)
         place = _foot(page) if everything else st.container()
     if issues:

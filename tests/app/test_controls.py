@@ -34,6 +34,7 @@ def test_the_budget_slider_changes_the_private_curve_only() -> None:
     assert after.y("● HeLDP-UCB-B")[-1] > before.y("● HeLDP-UCB-B")[-1]
     assert "At ε = 0.3," in on.words(screen)
     assert headline(screen, "Privacy budget").endswith("ε = 0.3")
+    assert "ε = 0.3" in screen.sidebar.caption[0].value
 
 
 def test_horizon_trials_and_seed_change_the_experiment_and_its_headline() -> None:
