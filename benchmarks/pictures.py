@@ -109,7 +109,9 @@ def page() -> str:
     experiment = load_preset(PRESET).with_changes(view={"bounds": False})
     figure = charts.regret_chart(simulate(experiment), height=HEIGHT - 70)
     font = "'Source Sans 3', 'Source Sans Pro', 'DejaVu Sans', Helvetica, Arial, sans-serif"
-    figure.update_layout(width=WIDTH - 20, height=HEIGHT - 20, paper_bgcolor="white", font_family=font)
+    figure.update_layout(
+        width=WIDTH - 20, height=HEIGHT - 20, paper_bgcolor="white", font_family=font, showlegend=False
+    )
     return figure.to_html(include_plotlyjs=True, config={"staticPlot": True})
 
 

@@ -178,7 +178,7 @@ def test_what_no_link_can_hold_is_told_where_links_are_written(key, made, counts
         ({"seed": "-1"}, "seed", "at least 0"),
         ({"x": "quad"}, "x", "'log' or 'linear'"),
         ({"show": "profit"}, "show", "'regret'"),
-        ({"bounds": "maybe"}, "bounds", "boolean"),
+        ({"bounds": "maybe"}, "bounds", "True or False"),
         ({"hide": "0,x"}, "hide[1]", "must be a whole number"),
         ({"title": "x" * 121}, "title", "at most 120 characters"),
         ({"preset": "ren-1x"}, "preset", "did you mean ren-1"),
