@@ -44,6 +44,7 @@ import numpy as np
 from bandit_core import simulate
 from bandit_core.experiments import links
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.warm_up import warm
 from benchmarks.measuring import machine, print_table
 from benchmarks.visitors import Server, Visitor, curves_of, opened, phone_asks, running_server, visiting
 from ui import charts
@@ -459,6 +460,7 @@ def main() -> int:
     print(machine(), end="\n\n")
     limits = {"LAB_JOBS": "2", "LAB_MAX_RUNS": "4"}
     if options.soak:
+        warm()  # as a server does before it starts: numba keeps what it compiles from
         return 0 if played(lambda server: soak(server, options.soak), **limits, LAB_CACHE_MB="16") else 1
     if options.classes:
         phones = options.phones or PHONES
