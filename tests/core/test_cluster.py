@@ -6,6 +6,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -37,10 +39,9 @@ def start(folder: Path, name: str, module: str, *options: str) -> subprocess.Pop
         )
 
 
-@pytest.fixture(scope="module")
-def started(tmp_path_factory):
+@contextmanager
+def running(folder: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen]]]:
     """Address of a scheduler, and the processes by name: the scheduler and two workers."""
-    folder = tmp_path_factory.mktemp("cluster")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -59,6 +60,20 @@ def started(tmp_path_factory):
     for process in processes.values():
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory):
+    """A cluster for all tests that leave it as it is."""
+    with running(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A cluster for one test, which breaks it."""
+    with running(tmp_path) as found:
+        yield found
 
 
 @pytest.fixture
@@ -81,8 +96,6 @@ def from_here(*_):
 @pytest.mark.slow
 @pytest.mark.xdist_group("cluster")
 class TestCluster:
-    """In this order: the cluster loses a worker, and then its scheduler."""
-
     def test_the_same_bytes_as_in_threads(self, started, monkeypatch, everything_is_long, reference):
         monkeypatch.setenv("LAB_DASK_SCHEDULER", started[0])
         monkeypatch.setattr(Simulation, "_play", from_here)
@@ -124,8 +137,8 @@ class TestCluster:
         assert len(simulation.notices) == 1 and "version" in simulation.notices[0]
         cluster.forget()
 
-    def test_a_worker_that_dies_in_mid_run_changes_no_number(self, started, monkeypatch, everything_is_long, reference):
-        address, processes = started
+    def test_a_worker_that_dies_in_mid_run_changes_no_number(self, own, monkeypatch, everything_is_long, reference):
+        address, processes = own
         monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
         monkeypatch.setattr(Simulation, "_play", from_here)
         simulation = Simulation(long_experiment(), memory())
@@ -140,8 +153,8 @@ class TestCluster:
         assert processes["one"].returncode == -signal.SIGKILL
         assert simulation.notices == []
 
-    def test_without_the_scheduler_threads_go_on_and_it_is_told(self, started, monkeypatch, everything_is_long):
-        address, processes = started
+    def test_without_the_scheduler_threads_go_on_and_it_is_told(self, own, monkeypatch, everything_is_long):
+        address, processes = own
         experiment = experiment_of(lines=LINES[:1], horizon=20_000, trials=60)
         alone = numbers(simulate(experiment, store=memory()))
         monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
