@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import html
 import re
 from typing import Any
 from urllib.parse import urlencode
+
+from awaiting import awaited
 
 from ui.phones import Phones
 
@@ -51,7 +52,7 @@ class Phone:
         self.load()
 
     def _ask(self, body: bytes | None = None) -> int:
-        status, headers, self.page = asyncio.run(asked(self.query, body, "text/html", self.cookie))
+        status, headers, self.page = awaited(asked(self.query, body, "text/html", self.cookie))
         self.cookie = headers.get("set-cookie", self.cookie).split(";")[0]
         return status
 

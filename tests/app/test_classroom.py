@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import screen as on
+from awaiting import awaited
 from phone import Phone, asked, nothing
 
 from bandit_core import simulate
@@ -418,7 +419,7 @@ def test_a_toss_takes_one_bit_of_a_phone_and_shows_the_share(store: Classroom) -
         assert phone.send(2).alerts
         phone.send(bit)
         assert not phone.values and ("yes" if bit else "no") in re.findall("<b>(.*?)</b>", phone.main)
-        asyncio.run(asked(phone.query, f"phone={phone.cookie[-16:]}&step=toss&value={1 - bit}".encode()))
+        awaited(asked(phone.query, f"phone={phone.cookie[-16:]}&step=toss&value={1 - bit}".encode()))
     assert sorted(store.bits(code, "toss")) == [0, 1, 1, 1]  # the first ones
     on.run(teacher)
     assert teacher.metric[0].value == "4"
@@ -456,12 +457,12 @@ def test_a_phone_without_a_cookie_is_the_one_that_its_form_says(store: Classroom
     for value in (0, 2):
         phone.cookie = ""
         body = f"phone={'a' * 16}&step={STEP}&value={value}".encode()
-        status, headers, part = asyncio.run(asked(phone.query, body))
+        status, headers, part = awaited(asked(phone.query, body))
         assert status == 200 and "set-cookie" not in headers and not part.startswith("<!doctype")
         assert f'value="{value}" aria-pressed' in part
     assert store.guesses(code, STEP) == (2.0,)
     for other in ("", "a", "A" * 16, "<b>"):
-        asyncio.run(asked(phone.query, f"phone={other}&step={STEP}&value=1".encode()))
+        awaited(asked(phone.query, f"phone={other}&step={STEP}&value=1".encode()))
     assert store.guesses(code, STEP) == (2.0,)
 
 
@@ -479,7 +480,7 @@ def test_a_request_waits_until_the_class_moves_on(store: Classroom, monkeypatch:
         store.reveal(code, key, STEP)
         return [part for _, _, part in await asyncio.gather(*waiting)]
 
-    parts = asyncio.run(follow())
+    parts = awaited(follow())
     assert len(parts) == 20 and all(f'data-version="{STEP}-1"' in part and CHOICE.so in part for part in parts)
 
 
@@ -488,11 +489,11 @@ def test_a_request_waits_for_so_long_and_only_so_many_do(store: Classroom, monke
     monkeypatch.setattr(phones, "HOLD", 0.05)
     _, code, _ = opened(CHOICE)
     query = f"class={code}&since={STEP}-0"
-    status, headers, part = asyncio.run(asked(query))
+    status, headers, part = awaited(asked(query))
     assert (status, part) == (204, "") and "retry-after" not in headers
     monkeypatch.setattr(phones, "HOLD", math.inf)
     monkeypatch.setattr(phones, "MAX_WAITING", 0)
-    status, headers, part = asyncio.run(asked(query))
+    status, headers, part = awaited(asked(query))
     assert (status, part) == (204, "") and int(headers["retry-after"]) == phones.RETRY
 
 
@@ -506,16 +507,16 @@ def test_all_phones_of_a_class_share_a_look_at_it(store: Classroom, monkeypatch:
         await asyncio.gather(*(asked(f"class={code}&since=other", around=around) for _ in range(50)))
 
     monkeypatch.setattr(phones, "LOOK", 1000.0)
-    asyncio.run(many())
+    awaited(many())
     assert looks == [code]
 
 
 def test_only_phones_are_answered_and_only_small_forms_are_read(store: Classroom) -> None:
     _, code, _ = opened(CHOICE)
     for query, path in (("", "/learn"), ("step=2", "/learn"), (f"class={code}", "/teach"), (f"class={code}", "/")):
-        assert asyncio.run(asked(query, path=path))[0] == 299
-    assert asyncio.run(asked(f"class={code}", b"x" * 10_000))[0] == 413
-    assert asyncio.run(asked(f"class={code}", b"\xff&&=;phone"))[0] == 200
+        assert awaited(asked(query, path=path))[0] == 299
+    assert awaited(asked(f"class={code}", b"x" * 10_000))[0] == 413
+    assert awaited(asked(f"class={code}", b"\xff&&=;phone"))[0] == 200
 
 
 def test_the_page_of_a_phone_allows_its_own_script_and_asks_nobody(store: Classroom) -> None:

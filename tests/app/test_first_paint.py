@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
+from awaiting import awaited
 
 from ui import first_paint, stylesheet
 
@@ -30,7 +30,7 @@ def ask(path: str, query: str = "", accept: bytes = b"text/html", kind: bytes = 
 
     headers = [(b"accept", accept), (b"accept-encoding", b"gzip"), (b"if-none-match", b"x")]
     scope = {"type": "http", "path": path, "query_string": query.encode(), "headers": headers}
-    asyncio.run(first_paint.Styled(server)(scope, None, keep))
+    awaited(first_paint.Styled(server)(scope, None, keep))
     return asked[0], dict(got[0]["headers"]), b"".join(each["body"] for each in got[1:])
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from awaiting import awaited
 
 from ui import upload_limits
 from ui.upload_limits import ALL_BYTES, CLOSED_SECONDS, TAB_BYTES, Limited, Uploads
@@ -66,7 +66,7 @@ def ask(around: Limited, address: str, size: int | None, method: str = "PUT", pa
     async def send(message: Any) -> None:
         got.append((message, left[0]))
 
-    asyncio.run(around(scope, receive, send))
+    awaited(around(scope, receive, send))
     assert around.uploads.bytes_of_all() <= ALL_BYTES
     if got[0][0]["status"] == 413 and size is not None and size <= TAB_BYTES:
         assert got[0][1] == 0  # a browser that is still sending does not read an answer
@@ -121,7 +121,7 @@ def test_files_are_forgotten_by_a_clock_when_their_tab_is_closed(around, server)
     server.asked.clear()
 
     def look(now: float) -> bool:
-        return asyncio.run(uploads.forget_closed(now))
+        return awaited(uploads.forget_closed(now))
 
     assert not look(0.0)
     server.open.remove("one")

@@ -630,7 +630,7 @@ def test_every_control_of_the_tests_changes_the_answer_and_stands_in_the_link(
 def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_take() -> None:
     screen, _ = _answered(lifts="-50,100")
     rows = _rows(typed_arms(10, [-0.5, 1.0], True, (0, 100)))  # percent
-    said = on.words(screen)
+    said = on.words(on.unfold(screen, "own-until-numbers"))
     for row in rows[1:]:
         method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
         ratio = answers.words.number(row.times.quantile(0.5) / method, 2)
@@ -642,6 +642,7 @@ def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_
 def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
     screen = on.visit("your-numbers", **QUICK, lifts="0")
     assert until.NOTHING_TO_FIND in [box.value for box in screen.info]
+    on.unfold(screen, "own-until-numbers")
     assert not [table for table in screen.main.dataframe if "users, median" in table.value]
     assert all(cells[3] == "not in practice" for cells in _table(screen, "planned test"))
 
@@ -749,7 +750,10 @@ def test_sales_are_typed_and_their_limit_is_drawn() -> None:
 
 
 def test_visits_and_batches_leave_out_the_methods_that_cannot() -> None:
-    once, often = (on.visit("your-numbers", **QUICK, **more) for more in ({}, {"times": "3", "night": "50"}))
+    once, often = (
+        on.unfold(on.visit("your-numbers", **QUICK, **more), "own-all-methods", "own-until-numbers")
+        for more in ({}, {"times": "3", "night": "50"})
+    )
     tried = [{cells[1] for cells in _table(screen, "method")} for screen in (once, often)]
     assert tried[1] < tried[0] or len(tried[1]) < len(tried[0])
     assert _table(once, "users, median") == _table(often, "users, median")  # a test counts a person once
