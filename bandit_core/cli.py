@@ -196,15 +196,11 @@ def _printed(module: str, function: str) -> Callable[[argparse.Namespace], int]:
 
 def _thresholds(options: argparse.Namespace) -> int:
     frames.check(options.out)
-    given = options.epsilon
-    if given.lstrip().startswith("{"):
-        from bandit_core.experiments.experiment import read_json
-
-        epsilon = read_json(given, "epsilon")
-    else:
-        epsilon = given
+    from bandit_core.experiments.experiment import read_json
     from bandit_core.theory.threshold import thresholds
 
+    given = options.epsilon
+    epsilon = read_json(given, "epsilon") if given.lstrip().startswith("{") else given
     eps_mins: list[Any] = [notation.read_number(text) for text in options.eps_min.split(",")]
     frame = thresholds(epsilon, eps_mins)
     frames.write(frame, options.out)

@@ -166,8 +166,7 @@ def keeps(promise: Privacy, level: Privacy) -> bool:
 def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str = "") -> Experiment:
     line: dict[str, Any] = {"policy": policy.name, "label": label or PROMISES[privacy].who}
     if policy.epsilon != "none":
-        fixed = {"kind": "fixed", "value": question.epsilon}
-        line["epsilon"] = fixed if question.one_budget else question.epsilon
+        line["epsilon"] = question.epsilon
     if "eps_min" in policy.parameters.model_fields and not question.one_budget:
         # Automatic thresholds are remembered by the process; budgets that someone uploaded must not be.
         line["params"] = {"eps_min": recommended.__wrapped__(question.epsilon, "v_b")}
