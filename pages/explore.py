@@ -98,9 +98,10 @@ st.caption(" ".join(filter(None, (legend, words.measures(experiment), behind))))
 panels.cards(result)
 decision_times.draw(result.experiment)
 
+# Nothing of these is drawn before someone asks for it: a browser draws the picture above a quarter of a second sooner.
 views = ["Pulls per arm", "Watch one run", "Bounds", "Table", "Download", "For builders"]
-pulls, one_run, bounds, table, download, builders = st.tabs(views, key="views", on_change="rerun")
-with pulls:
+view = st.segmented_control("More about these runs", views, key="views")
+if view == "Pulls per arm":
     picture = shared.picture(
         "pulls",
         result,
@@ -109,36 +110,28 @@ with pulls:
         lambda drawn: charts.read_aloud(drawn, "Pulls per arm"),
     )
     figures.show(picture, "pulls")
-# The others are made for those who look.
-with one_run:
-    if one_run.open:
-        watch.panel(experiment, "watch")
-with bounds:
-    if bounds.open:
-        panels.bounds_table(result)
-with table:
-    if table.open:
-        rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
-        st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")
-        panels.comparisons(result)
-with download:
-    if download.open:
-        exports.downloads(result)
-        if whole is not None and whole.complete:
-            st.markdown("**Offline lesson**")
-            export_panel.draw(experiment, "explore")
-with builders:
-    if builders.open:
-        budget, build, code = st.tabs(["Budget", "Build it", "Code"], key="builders", on_change="rerun")
-        with budget:
-            if budget.open:
-                budget_panel.draw(result)
-        with build:
-            if build.open:
-                build_view.draw(experiment, "build")
-        with code:
-            if code.open:
-                st.caption("Run this where the project is installed; it prints the numbers of this picture.")
-                st.code(exports.snippet(experiment), language="python")
+elif view == "Watch one run":
+    watch.panel(experiment, "watch")
+elif view == "Bounds":
+    panels.bounds_table(result)
+elif view == "Table":
+    rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
+    st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")
+    panels.comparisons(result)
+elif view == "Download":
+    exports.downloads(result)
+    if whole is not None and whole.complete:
+        st.markdown("**Offline lesson**")
+        export_panel.draw(experiment, "explore")
+elif view == "For builders":
+    st.session_state.setdefault("builders", "Budget")
+    part = st.segmented_control("For builders", ["Budget", "Build it", "Code"], key="builders")
+    if part == "Budget":
+        budget_panel.draw(result)
+    elif part == "Build it":
+        build_view.draw(experiment, "build")
+    elif part == "Code":
+        st.caption("Run this where the project is installed; it prints the numbers of this picture.")
+        st.code(exports.snippet(experiment), language="python")
 compare_view.fold(experiment)
 panels.explanation(result)

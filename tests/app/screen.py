@@ -74,11 +74,11 @@ def unfold(screen: AppTest, *folds: str) -> AppTest:
     return run(screen)
 
 
-def look(screen: AppTest, tab: str) -> AppTest:
-    """Open a tab of Explore, or one within its tab for builders."""
-    if tab in ("Budget", "Build it", "Code"):
-        screen.session_state["builders"], tab = tab, "For builders"
-    screen.session_state["views"] = tab
+def look(screen: AppTest, view: str) -> AppTest:
+    """Ask Explore for one of its views, or for one of those for builders."""
+    if view in ("Budget", "Build it", "Code"):
+        screen.session_state["builders"], view = view, "For builders"
+    screen.session_state["views"] = view
     return run(screen)
 
 

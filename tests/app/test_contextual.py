@@ -110,7 +110,7 @@ def test_unusual_users_are_drawn_everywhere(fields: dict[str, str], page: str) -
 
 
 def test_explore_draws_pulls_of_every_arm() -> None:
-    pulls = on.chart(on.visit("explore", **SHARED), "pulls")
+    pulls = on.chart(on.look(on.visit("explore", **SHARED), "Pulls per arm"), "pulls")
     assert len(pulls.traces) == 3
     for trace in pulls.traces:
         assert pulls.y(trace["name"]).sum() == pytest.approx(400)

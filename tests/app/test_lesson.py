@@ -67,7 +67,8 @@ def test_a_lesson_draws_no_bounds_large_letters_and_nothing_below() -> None:
     assert bounds[0] == 0 < bounds[1] and "line-0" in names[0]
     sizes = [on.chart(each).layout["font"]["size"] for each in (screen, plain)]
     assert sizes[0] == lesson.SIZE > sizes[1]
-    assert not screen.tabs and plain.tabs and not screen.sidebar.selectbox
+    views = [{group.key for group in each.button_group} for each in (screen, plain)]
+    assert not views[0] and "views" in views[1] and not screen.sidebar.selectbox
     assert on.chart(screen).layout["height"] < 400
 
 

@@ -194,7 +194,7 @@ def test_no_path_of_a_link_is_opened(name: str) -> None:
 
 def test_reading_aloud_tells_beginning_and_end_of_every_curve() -> None:
     screen = on.visit(arms="0.9,0.5", lines='ucb,heldp-ucb-b(1,label="a & b")', T="300", n="3")
-    pulls = screen.get_by_key("pulls").proto.alt
+    pulls = on.look(screen, "Pulls per arm").get_by_key("pulls").proto.alt
     assert re.search(r"UCB: [\d,.]+ at 0.9 bernoulli, [\d,.]+ at 0.5 bernoulli\.", pulls)  # a sentence is the form
     assert "a & b: " in pulls
     spent = on.look(screen, "Budget").get_by_key("budget").proto.alt

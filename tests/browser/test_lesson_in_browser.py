@@ -181,7 +181,7 @@ def test_the_scale_is_the_same_everywhere_until_it_is_let_free(opened, lesson):
 def test_the_page_makes_the_file_behind_its_button(visits, opened, tmp_path):
     unnamed = [{"policy": line.policy, "epsilon": line.epsilon} for line in EXPERIMENT.lines]
     visitor = visits(links.address(EXPERIMENT.with_changes(lines=unnamed), base=""))
-    visitor.tab.get_by_role("tab", name="Download").click()
+    visitor.tab.get_by_role("radio", name="Download").click()
     visitor.settle()  # a button that is drawn anew between press and release hears neither
     visitor.tab.get_by_role("button", name="Download as an offline lesson (HTML)").click()
     save = visitor.tab.get_by_role("button", name="Save the lesson (HTML)")

@@ -17,8 +17,8 @@ PATH = "/explore?" + "&".join(f"{name}={value}" for name, value in FIELDS.items(
 
 
 def watched(visitor: Visitor) -> Locator:
-    """The player, once its tab is open."""
-    visitor.tab.get_by_role("tab", name="Watch one run").click()
+    """The player, once it is asked for."""
+    visitor.tab.get_by_role("radio", name="Watch one run").click()
     visitor.settle()
     player = visitor.tab.locator(".watch")
     player.wait_for()
@@ -55,8 +55,8 @@ def test_keys_step_and_the_words_are_read_aloud(visits: Visits, record: OneRun) 
     following = record.mistakes[record.mistakes > 1][0] + 1
     expect(player).to_have_attribute("data-user", str(following))
     expect(message).to_contain_text(f"{following} of {record.users}")
-    player.page.get_by_role("tab", name="Table").click()
-    visitor.settle()  # a second click before the tab is drawn may be lost
+    player.page.get_by_role("radio", name="Table").click()
+    visitor.settle()  # a second click before the view is drawn may be lost
     player = watched(visitor)  # who comes back goes on there
     expect(player).to_have_attribute("data-user", str(following))
     player.get_by_role("slider", name="User").focus()
