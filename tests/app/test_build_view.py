@@ -40,6 +40,7 @@ def test_mechanisms_show_the_program_of_each_mechanism_at_its_budget(name: str) 
     assert words.plain(production.PUBLIC["doubles"]) not in on.words(screen)  # said once, as no mechanism hides it
 
 
+@pytest.mark.usefixtures("quick_answers")
 def test_your_numbers_plans_the_methods_that_it_chose() -> None:
     screen = on.visit("your-numbers", users="400", base="10", lifts="20,-50", unit="clicks")
     assert not code(screen)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -12,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core.policies import registry
 from bandit_core.theory import accounting
-from ui import menu, runner
-from ui.your_numbers import inputs
+from ui import menu
 
 LINKS = {
     "heavy-tails": {"users": "3000"},
@@ -270,10 +268,9 @@ MOVED_NUMBERS: dict[str, Any] = {
 }
 
 
-def test_every_control_of_your_numbers_changes_something_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("quick_answers")
+def test_every_control_of_your_numbers_changes_something_on_it() -> None:
     """One after the other on one screen: none of these moves brings back what was shown before."""
-    monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)  # all is computed on the spot
-    monkeypatch.setattr(inputs, "TRIALS", 60)
     screen = on.visit("your-numbers", users="400")
     idle = []
     for name, value in MOVED_NUMBERS.items():

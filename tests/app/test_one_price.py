@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from urllib.parse import parse_qsl
 
@@ -13,13 +12,12 @@ from bandit_core.experiments import links
 from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.summaries import summaries
 from bandit_core.spec.number_text import with_error
-from ui import runner
 from ui.learn import price
 from ui.learn.step import ratio
 
 
-def test_every_page_states_the_same_price_of_one_link(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)
+@pytest.mark.usefixtures("quick_answers")
+def test_every_page_states_the_same_price_of_one_link() -> None:
     first = on.visit("your-numbers", users="400", base="50", lifts="40", eps="1")
     stated = re.findall(r"([\d.,]+ ± [\d.,]+) times the loss without privacy", on.words(first))
     [link] = [each.proto.query_string for each in first.get("page_link") if each.proto.label == "Open in Explore"]

@@ -154,8 +154,9 @@ def test_words_of_a_link_are_marked_as_such_and_those_of_presets_are_not(page: s
     assert mark(**plain, title="Mine", controls="off")  # in a lesson, too
 
 
+@pytest.mark.usefixtures("quick_answers")
 def test_names_of_an_upload_are_shown_as_text() -> None:
-    screen = on.visit("your-numbers", users="2000")
+    screen = on.visit("your-numbers", users="400")
     next(group for group in screen.button_group if group.label == "Your options").set_value("upload")
     on.run(screen)
     name = MARKUP.replace(",", "")[:56]

@@ -121,13 +121,13 @@ def test_what_is_not_clear_is_not_claimed() -> None:
 def test_with_features_the_ladder_is_that_of_its_lines_and_each_step_is_drawn_and_told() -> None:
     preset = load_preset("trust-with-features")
     assert {line.entry.guarantee(one).delta for line, one in zip(preset.lines, preset.setups, strict=True)} == {0, 1e-6}
-    experiment = preset.with_changes(horizon=2000, trials=6)
+    experiment = preset.with_changes(horizon=600, trials=4)
     keys = [experiment.lines[line].entry.privacy for line in ladder(experiment)]
     assert keys == list(diagrams.WITH_FEATURES)
     result = simulate(experiment, jobs=1)
     assert view.verdict(result).count("1e-6") == 1  # the one δ of all
     for page, fold in (("trust", "trust-steps"), ("contextual", "contextual-steps")):
-        screen = on.unfold(on.visit(page, preset="trust-with-features", T="2000", n="6"), fold)
+        screen = on.unfold(on.visit(page, preset="trust-with-features", T="600", n="4"), fold)
         assert view.verdict(result) in on.words(screen)
         found = [float(on.numbers_in(trace["x"])[0]) for trace in on.chart(screen, "trust-bars").traces]
         assert found == pytest.approx([step.saved for step in steps(result)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,23 +13,17 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core.simulation.store import Store
 from bandit_core.studies.price import Price, PriceStudy, advise, price_question
-from ui import runner, words
+from ui import words
 from ui.your_numbers import inputs, limits, planned
 
-USERS, TRIALS = 400, 40
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All is computed on the spot, with few runs."""
-    monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)
-    monkeypatch.setattr(inputs, "TRIALS", TRIALS)
+USERS = 400
+pytestmark = pytest.mark.usefixtures("quick_answers_in_the_file")
 
 
 def answered(*file: Path, weekly: int, **asked: Any) -> Price:
     """What the library says."""
     question = price_question(*file, weekly=weekly, weeks=USERS / weekly, epsilon=[1], **asked)
-    found = PriceStudy(replace(question, trials=TRIALS), Store(None, 2**26)).run()
+    found = PriceStudy(replace(question, trials=inputs.TRIALS), Store(None, 2**26)).run()
     assert found is not None
     return found
 

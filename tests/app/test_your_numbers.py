@@ -43,11 +43,17 @@ QUICK = {"users": "400"}
 CSV = b"A,B\n" + b"1,0\n0,0\n1,1\n1,0\n" * 10
 
 
+pytestmark = pytest.mark.usefixtures("quick_answers_in_the_file")
+
+
 @pytest.fixture(autouse=True)
-def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What a server would write into its log; no test may leave a warning there. All is computed on the spot."""
-    monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)
-    monkeypatch.setattr(inputs, "TRIALS", 60)
+def nobody_has_asked_before() -> None:
+    """The same question has the same answer in all tests of this file, which is computed once."""
+
+
+@pytest.fixture(autouse=True)
+def log() -> Iterator[list[str]]:
+    """What a server would write into its log; no test may leave a warning there."""
     message: list[str] = []
 
     class Keeper(logging.Handler):
@@ -93,6 +99,7 @@ def _answered(**address: str) -> tuple[AppTest, answers.Reply]:
     return screen, answer
 
 
+@pytest.mark.usefixtures("whole_search")
 def test_the_card_names_the_best_method_and_all_others_are_one_click_away() -> None:
     screen, answer = _answered()
     message = on.words(screen)
@@ -749,6 +756,7 @@ def test_sales_are_typed_and_their_limit_is_drawn() -> None:
     assert {shape["x0"] for shape in on.chart(screen, "amounts-chart").layout["shapes"]} == {0, 60}
 
 
+@pytest.mark.usefixtures("whole_search")
 def test_visits_and_batches_leave_out_the_methods_that_cannot() -> None:
     once, often = (
         on.unfold(on.visit("your-numbers", **QUICK, **more), "own-all-methods", "own-until-numbers")
