@@ -1,6 +1,6 @@
 """Every page as it arrives, wide and on a phone: nothing jumps, keys reach all, light and dark can be read, all fits.
 
-One visit of each width answers all of this, since opening a page is what a browser test costs.
+One visit with a wide window and one with a phone answer all of this: opening a page is what a browser test costs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ AS_NEW = (
     "contextual",
 )  # on a phone by a browser that has seen nothing: it builds a page in another order
 NO_LABELS = ("tradeoff", "mechanisms", "contextual")  # at the ends of the curves
-LAB = ("tradeoff", "trust", "threshold", "heavy-tails", "contextual")
+WITH_CHARTS = ("explore", "tradeoff", "contextual", "mechanisms")
+LAB = ("explore", "tradeoff", "trust", "threshold", "heavy-tails", "contextual")
 MAX_FIRST, MAX_IN_ALL = 150, 600  # words of a page of the Lab on the first screen, and with its folds closed
 DARK_GROUND = "rgb(17, 22, 28)"
 # Of what has the focus: its words, whether it is seen, and whether a ring or another mark says so. Arrow keys scroll
@@ -160,12 +161,27 @@ def all_fits(visitor: Visitor, width: int) -> None:
 
 def charts_are_clear(visitor: Visitor, width: int) -> int:
     """Buttons and legends of charts cover nothing, letters are large; returns the number of labels at curves' ends."""
+    visitor.tab.wait_for_timeout(SECONDS)  # Streamlit draws anew a moment after the window has changed
     seen = visitor.tab.evaluate(PLOTS)
     assert any(chart["bars"] for chart in seen)
     for chart in seen:
         assert chart["covered"] == chart["legend"] == chart["outside"] == 0, (width, chart)
         assert chart["size"] >= 13 and chart["ends"] <= 0.2, (width, chart)
     return sum(chart["labels"] for chart in seen)
+
+
+def few_words_before_somebody_asks(visitor: Visitor) -> None:
+    """On the first screen, and on the whole page with its folds closed."""
+    first, all_of_it = visitor.tab.evaluate(WORDS)
+    assert 20 < first <= MAX_FIRST and all_of_it <= MAX_IN_ALL, (first, all_of_it)
+
+
+def six_drawings_come_first(visitor: Visitor) -> None:
+    """Whom to trust begins with pictures, all on the first screen and above the slider."""
+    pictures = [image.bounding_box() for image in visitor.main().locator("img[alt]").all()]
+    assert len(pictures) == 6 and all(box["y"] + box["height"] <= 900 for box in pictures)
+    slider = visitor.main().get_by_role("slider").first.bounding_box()
+    assert slider["y"] > max(box["y"] for box in pictures)
 
 
 def a_screen_reader_is_told(visitor: Visitor) -> None:
@@ -184,19 +200,18 @@ def a_screen_reader_is_told(visitor: Visitor) -> None:
 def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: Visits, page: str) -> None:
     visitor = arrived(visits, page, width=1400)
     expect(visitor.tab).to_have_title(f"{menu.at(page).title} · Private Bandit Lab")
+    if page in LAB:
+        few_words_before_somebody_asks(visitor)
+    if page == "trust":
+        six_drawings_come_first(visitor)
     keys_go_in_order(visitor, bool(menu.at(page).sidebar))
     a_screen_reader_is_told(visitor)
-    for dark in (False, True):
-        contrast_suffices(visitor, dark)
-    with_charts = page in ("explore", "tradeoff", "contextual", "mechanisms")
-    for width in (1400, 1024, 390):
+    for width, dark in ((1400, False), (1024, True)):
         visitor.tab.set_viewport_size({"width": width, "height": 900})
-        if with_charts:
-            visitor.tab.wait_for_timeout(SECONDS)  # Streamlit draws anew a moment after the window has changed
+        contrast_suffices(visitor, dark)
         all_fits(visitor, width)
-        if with_charts:
+        if page in WITH_CHARTS:
             labels = charts_are_clear(visitor, width)
-            assert labels == 0 or width > 390
             assert labels > 0 or width < 1400 or page in NO_LABELS
 
 
@@ -205,11 +220,5 @@ def test_a_page_arrives_still_on_a_phone_and_is_reached_by_keys(visits: Visits, 
     phone = arrived(visits, page, new=page in AS_NEW, **PHONE)
     keys_go_in_order(phone, with_sidebar=False)  # folded, it is passed over
     all_fits(phone, 390)
-
-
-@pytest.mark.parametrize("page", LAB)
-def test_a_page_of_the_lab_says_little_before_somebody_asks(visits: Visits, page: str) -> None:
-    visitor = visits(f"/{page}")
-    visitor.settle()
-    first, all_of_it = visitor.tab.evaluate(WORDS)
-    assert 20 < first <= MAX_FIRST and all_of_it <= MAX_IN_ALL
+    if page in WITH_CHARTS:
+        assert charts_are_clear(phone, 390) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from visitor import PHONE, Visitor
 
 from bandit_core.studies import best_by_trust
@@ -31,10 +30,8 @@ def bottom(visitor: Visitor, found: str) -> float:
     return visitor.main().locator(found).last.evaluate("node => node.getBoundingClientRect().bottom")
 
 
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
-def test_start_shows_slider_picture_and_verdict_without_scrolling(visits: Visits, width: int, height: int) -> None:
-    visitor = visits("/", **(PHONE if width < 400 else {}))
-    visitor.tab.set_viewport_size({"width": width, "height": height})
+def start_fits(visitor: Visitor, height: int) -> None:
+    """Slider, picture and verdict are seen without scrolling, among few words."""
     visitor.main().locator(".js-plotly-plot .main-svg").first.wait_for()
     visitor.settle()
     title, slider = bottom(visitor, "h1"), bottom(visitor, "[data-testid=stSlider]")
@@ -44,23 +41,20 @@ def test_start_shows_slider_picture_and_verdict_without_scrolling(visits: Visits
     assert words["screen"] <= 90 and words["page"] <= 300, words
 
 
-@pytest.mark.parametrize(("page", "most"), [("explore", 150)])
-def test_the_first_screen_of_a_page_has_few_words(visits: Visits, page: str, most: int) -> None:
-    visitor = visits(f"/{page}", width=1400)
-    visitor.main().locator(".js-plotly-plot").first.wait_for()
+def test_start_shows_slider_picture_and_verdict_on_a_phone(visits: Visits) -> None:
+    phone = visits("/", height=844, **PHONE)
+    start_fits(phone, 844)
+
+
+def test_start_shows_all_without_scrolling_and_explore_its_colours_and_curves_that_do_not_cross(visits: Visits) -> None:
+    visitor = visits("/", width=1280, height=720)
+    start_fits(visitor, 720)
+    level = "plot => plot.data.filter(trace => trace.line?.width === 2.5).map(trace => trace.line.color)"
+    plot = visitor.main().locator(".js-plotly-plot").first
+    colours = plot.evaluate(level)
+    visitor.open_page("Explore")
+    visitor.element("regret-chart").locator(".main-svg").first.wait_for()
     visitor.settle()
-    words = visitor.tab.evaluate(WORDS)
-    assert words["screen"] <= most and words["page"] <= 600, words
-
-
-def test_a_level_of_trust_has_one_colour_on_both_pages_and_its_curves_do_not_cross(visits: Visits) -> None:
-    colours = []
-    for path in ("/", "/explore"):
-        visitor = visits(path)
-        plot = visitor.main().locator(".js-plotly-plot").first
-        plot.locator(".main-svg").first.wait_for()
-        visitor.settle()
-        colours.append(plot.evaluate("plot => plot.data.filter(t => t.line?.width === 2.5).map(t => t.line.color)"))
     free, curator, nobody = (curve[-40:] for curve in visitor.chart().values())
     assert (free <= curator).all() and (curator <= nobody).all()
-    assert colours[0] == colours[1] == [theme.TRUST_COLOURS[level] for level in best_by_trust.LEVELS]
+    assert colours == plot.evaluate(level) == [theme.TRUST_COLOURS[level] for level in best_by_trust.LEVELS]

@@ -112,15 +112,21 @@ class Profiles:
 
 
 class Visitor:
-    """Someone with one browser profile and one tab; ``new``: with one that has seen nothing yet."""
+    """Someone with one browser profile and one tab.
+
+    ``new``: the profile has seen nothing yet, and runs ``script`` before every page; ``still``: asked for less motion.
+    """
 
     def __init__(
         self,
         profiles: Profiles,
         server: Server,
         width: int = 1400,
+        height: int = 900,
         dark: bool = False,
         new: bool = False,
+        script: str = "",
+        still: bool = False,
         **options: Any,
     ) -> None:
         self.server = server
@@ -129,8 +135,11 @@ class Visitor:
         self._profiles, self._new = profiles, new
         self._profile = profiles.new(options) if new else profiles.take(options)
         self.context, self.tab = self._profile.context, self._profile.tab
-        self.tab.set_viewport_size({"width": width, "height": 900})
-        self.tab.emulate_media(color_scheme="dark" if dark else "light")
+        if new:
+            self.tab.add_init_script(script)
+        self.tab.set_viewport_size({"width": width, "height": height})
+        motion = "reduce" if still else "no-preference"
+        self.tab.emulate_media(color_scheme="dark" if dark else "light", reduced_motion=motion)
         self._heard = {
             "pageerror": lambda error: self.errors.append(str(error)),
             "websocket": lambda socket: self._note(socket.url),
