@@ -55,19 +55,6 @@ SMALL_PRINT = """() => {  // words of less than 12 pixels; exponents of formulas
     }
     return found; }"""
 
-WORDS = """() => {  // words and numbers of the page: those on the first screen, and all of them
-    const walker = document.createTreeWalker(document.querySelector('[data-testid=stMain]'), NodeFilter.SHOW_TEXT);
-    let first = 0, all = 0;
-    while (walker.nextNode()) {
-        const parent = walker.currentNode.parentElement, box = parent.getBoundingClientRect();
-        if (!parent.checkVisibility({opacityProperty: true, visibilityProperty: true}) || box.width < 2
-            || parent.closest('[data-testid=stIconMaterial], style, script')) continue;
-        const words = walker.currentNode.textContent.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length;
-        all += words;
-        if (box.top < innerHeight) first += words;
-    }
-    return [first, all]; }"""
-
 # Every visible text whose contrast with what lies behind it is below 4.5 (3 where it is large), as "ratio: text".
 # Left out: values on a slider's thumb and numbers on markers (drawn on a ground that no style tells), icons, and
 # what is switched off.
@@ -170,9 +157,9 @@ def charts_are_clear(visitor: Visitor, width: int) -> int:
     return sum(chart["labels"] for chart in seen)
 
 
-def few_words_before_somebody_asks(visitor: Visitor) -> None:
+def few_words_before_somebody_asks(visitor: Visitor, numbers: bool) -> None:
     """On the first screen, and on the whole page with its folds closed."""
-    first, all_of_it = visitor.tab.evaluate(WORDS)
+    first, all_of_it = visitor.words(numbers)
     assert 20 < first <= MAX_FIRST and all_of_it <= MAX_IN_ALL, (first, all_of_it)
 
 
@@ -201,7 +188,7 @@ def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: 
     visitor = arrived(visits, page, width=1400)
     expect(visitor.tab).to_have_title(f"{menu.at(page).title} · Private Bandit Lab")
     if page in LAB:
-        few_words_before_somebody_asks(visitor)
+        few_words_before_somebody_asks(visitor, numbers=page != "explore")
     if page == "trust":
         six_drawings_come_first(visitor)
     keys_go_in_order(visitor, bool(menu.at(page).sidebar))

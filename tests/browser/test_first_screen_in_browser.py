@@ -10,19 +10,6 @@ from bandit_core.studies import best_by_trust
 from ui import theme
 
 Visits = Callable[..., Visitor]
-# Words of the page itself: on the screen, and all of them. A word has a letter; numbers at axes are none.
-WORDS = r"""() => {
-  const main = document.querySelector('[data-testid=stMain]'), counted = {screen: 0, page: 0};
-  const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const parent = walker.currentNode.parentElement, box = parent.getBoundingClientRect();
-    if (!box.width || !box.height || parent.closest('[data-testid=stIconMaterial], style, [hidden]')) continue;
-    if (getComputedStyle(parent).visibility !== 'visible') continue;
-    const words = walker.currentNode.textContent.split(/\s+/).filter(word => /\p{L}/u.test(word)).length;
-    counted.page += words;
-    if (box.top < innerHeight && box.bottom > 0) counted.screen += words;
-  }
-  return counted; }"""
 
 
 def bottom(visitor: Visitor, found: str) -> float:
@@ -37,8 +24,8 @@ def start_fits(visitor: Visitor, height: int) -> None:
     title, slider = bottom(visitor, "h1"), bottom(visitor, "[data-testid=stSlider]")
     picture, verdict = bottom(visitor, ".js-plotly-plot"), bottom(visitor, "p:has-text('At ε = 1')")
     assert 0 < title < slider < picture < verdict <= height
-    words = visitor.tab.evaluate(WORDS)
-    assert words["screen"] <= 90 and words["page"] <= 300, words
+    first, all_of_it = visitor.words(numbers=False)
+    assert 20 < first <= 90 and all_of_it <= 300, (first, all_of_it)
 
 
 def test_start_shows_slider_picture_and_verdict_on_a_phone(visits: Visits) -> None:

@@ -51,6 +51,21 @@ PLOTS = """() => [...document.querySelectorAll('.js-plotly-plot')].filter(plot =
   };
 })"""
 
+# Words of the page, as a pattern defines them: those on the first screen, and all of them.
+WORDS = """pattern => {
+    const word = new RegExp(pattern, 'u');
+    const walker = document.createTreeWalker(document.querySelector('[data-testid=stMain]'), NodeFilter.SHOW_TEXT);
+    let first = 0, all = 0;
+    while (walker.nextNode()) {
+        const parent = walker.currentNode.parentElement, box = parent.getBoundingClientRect();
+        if (!parent.checkVisibility({opacityProperty: true, visibilityProperty: true}) || box.width < 2
+            || parent.closest('[data-testid=stIconMaterial], style, script')) continue;
+        const words = walker.currentNode.textContent.split(/\\s+/).filter(each => word.test(each)).length;
+        all += words;
+        if (box.top < innerHeight) first += words;
+    }
+    return [first, all]; }"""
+
 
 @dataclass(frozen=True)
 class Server:
@@ -238,6 +253,11 @@ class Visitor:
     def verdict(self) -> str:
         """The sentence above the chart."""
         return self.main().locator("p", has_text=re.compile("times the regret|loses|tied")).first.inner_text()
+
+    def words(self, numbers: bool) -> tuple[int, int]:
+        """How many words are on the first screen, and on the whole page, with or without numbers."""
+        first, all_of_it = self.tab.evaluate(WORDS, r"[\p{L}\p{N}]" if numbers else r"\p{L}")
+        return first, all_of_it
 
     def chart(self, key: str = "regret-chart") -> dict[str, np.ndarray]:
         """Drawn curves by their name in the legend."""
