@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
-import pytest
 from playwright.sync_api import expect
 from visitor import PHONE, Profiles, Visitor
 
@@ -43,23 +43,24 @@ def picture_fills_the_window(teacher: Visitor, height: int) -> None:
     )
 
 
-@pytest.mark.parametrize(("width", "height", "dark"), [(1280, 720, False), (1920, 1080, True), (960, 540, False)])
-def test_a_projected_lesson_fills_the_window_and_obeys_keys(
-    visits: Visits, width: int, height: int, dark: bool
-) -> None:
-    teacher = visits("/teach", width=width, dark=dark)
-    teacher.tab.set_viewport_size({"width": width, "height": height})
+def test_a_projected_lesson_fills_the_window_and_obeys_keys(visits: Visits) -> None:
+    teacher = visits("/teach", width=1280, height=720)
     press(teacher, f"open-project-{STEP.name}")
     keys = teacher.tab.keyboard
     asks(teacher)
     teacher.sees(STEP.question.format(at=STEP.slider.words(STEP.slider.start)))
     keys.press("r")
-    picture_fills_the_window(teacher, height)
+    picture_fills_the_window(teacher, 720)
     first = teacher.main().locator("p", has_text="So:").inner_text()
+    for width, height in ((1920, 1080), (960, 540)):
+        teacher.tab.set_viewport_size({"width": width, "height": height})
+        picture_fills_the_window(teacher, height)
     keys.press("ArrowRight")
     keys.press("ArrowRight")
     expect(teacher.main().locator("p", has_text="So:")).not_to_have_text(first)
-    picture_fills_the_window(teacher, height)
+    for width, height in ((960, 540), (1920, 1080), (1280, 720)):
+        teacher.tab.set_viewport_size({"width": width, "height": height})
+        picture_fills_the_window(teacher, height)
     stops = STEP.slider.stops
     assert teacher.address["at"] == f"{stops[stops.index(STEP.slider.start) + 2]:g}"
     keys.press("b")
@@ -76,17 +77,15 @@ def test_a_projected_lesson_fills_the_window_and_obeys_keys(
     expect(teacher.tab.get_by_test_id("stTopNavLink").first).to_be_visible()
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_a_lecture(visits: Visits, dark: bool) -> None:
-    teacher = visits("/teach", width=1280, dark=dark)
-    teacher.tab.set_viewport_size({"width": 1280, "height": 720})
+def test_a_lecture(visits: Visits) -> None:
+    teacher = visits("/teach", width=1280, height=720, dark=True)
     press(teacher, f"class-open-{STEP.name}")
     count = teacher.tab.get_by_test_id("stMetricValue")
     expect(count).to_have_text("0")
     teacher.settle()
     code, key = teacher.address["class"], teacher.address["key"]
     assert key not in teacher.main().inner_text()
-    phones = [visits(f"/learn?class={code}&controls=off", dark=dark, **PHONE) for _ in range(3)]
+    phones = [visits(f"/learn?class={code}&controls=off", dark=dark, **PHONE) for dark in (False, True, True)]
     for phone in phones:
         button = phone.tab.locator("main button").nth(1)
         button.click()
@@ -101,7 +100,7 @@ def test_a_lecture(visits: Visits, dark: bool) -> None:
     picture_fills_the_window(teacher, 720)
     for phone in phones:  # no one touched them
         expect(phone.tab.locator("main")).to_contain_text(STEP.so)
-    elsewhere = visits(f"/teach?class={code}&key={key}&controls=off", width=1280, dark=dark)
+    elsewhere = visits(f"/teach?class={code}&key={key}&controls=off", width=1280)
     expect(elsewhere.element("class-guesses").locator(".main-svg").first).to_be_visible()
     elsewhere.settle()
     elsewhere.tab.keyboard.press("PageDown")
@@ -113,10 +112,18 @@ def test_a_lecture(visits: Visits, dark: bool) -> None:
         expect(phone.tab.get_by_role("alert")).to_be_visible()
 
 
-def test_a_phone_without_scripts_follows_more_slowly(visits: Visits) -> None:
+def test_a_phone_without_scripts_follows_more_slowly_and_a_guess_waits_for_the_network(visits: Visits) -> None:
     teacher = visits("/teach", width=1280)
     press(teacher, f"class-open-{STEP.name}")
     asks(teacher)
+    away = visits(f"/learn?class={teacher.address['class']}", new=True, **PHONE)
+    away.context.set_offline(True)
+    away.tab.locator("main button").first.press("Enter")
+    expect(away.tab.locator("main")).to_have_attribute("aria-busy", "true")
+    away.context.set_offline(False)
+    expect(away.tab.locator("main button").first).to_have_attribute("aria-pressed", "true")
+    expect(away.tab.locator("main button").first).to_be_focused()
+    expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text("1")
     phone = visits(f"/learn?class={teacher.address['class']}", new=True, java_script_enabled=False, **PHONE)
     phone.tab.locator("main button").nth(1).click()
     expect(phone.tab.locator("main button").nth(1)).to_have_attribute("aria-pressed", "true")
@@ -124,28 +131,17 @@ def test_a_phone_without_scripts_follows_more_slowly(visits: Visits) -> None:
     expect(phone.tab.locator("main")).to_contain_text(STEP.so)
 
 
-def test_a_guess_waits_for_the_network(visits: Visits) -> None:
-    teacher = visits("/teach", width=1280)
-    press(teacher, f"class-open-{STEP.name}")
-    asks(teacher)
-    phone = visits(f"/learn?class={teacher.address['class']}", new=True, **PHONE)
-    phone.context.set_offline(True)
-    phone.tab.locator("main button").first.press("Enter")
-    expect(phone.tab.locator("main")).to_have_attribute("aria-busy", "true")
-    phone.context.set_offline(False)
-    expect(phone.tab.locator("main button").first).to_have_attribute("aria-pressed", "true")
-    expect(phone.tab.locator("main button").first).to_be_focused()
-    expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text("1")
-
-
-@pytest.mark.parametrize("coins", [(0, 0), (0, 1), (1, 0), (1, 1)])
-@pytest.mark.parametrize("answer", [0, 1])
-def test_two_heads_alone_turn_the_answer_around(profiles: Profiles, coins: tuple[int, int], answer: int) -> None:
-    tab = profiles.take({}).tab
-    tab.evaluate(f"() => {{ crypto.getRandomValues = bytes => (bytes.set({[254 + coin for coin in coins]}), bytes) }}")
-    found = tab.evaluate(f"() => {{ {toss.SCRIPT} return tossCoins({answer}); }}")
-    assert found["bit"] == (1 - answer if coins == (1, 1) else answer)
-    assert found["message"].count("heads") == sum(coins) and ("yes" if found["bit"] else "no") in found["message"]
+def test_two_heads_alone_turn_the_answer_around(profiles: Profiles) -> None:
+    profile = profiles.take({})
+    for answer, *coins in product((0, 1), repeat=3):
+        found = profile.tab.evaluate(f"""() => {{
+            crypto.getRandomValues = bytes => (bytes.set({[254 + coin for coin in coins]}), bytes);
+            {toss.SCRIPT}
+            return tossCoins({answer}); }}""")
+        assert found["bit"] == (1 - answer if coins == [1, 1] else answer), (coins, answer)
+        assert found["message"].count("heads") == sum(coins), (coins, answer)
+        assert ("yes" if found["bit"] else "no") in found["message"], (coins, answer)
+    profiles.give_back(profile)
 
 
 def test_a_phone_sends_the_bit_and_not_the_answer(visits: Visits) -> None:
