@@ -23,34 +23,7 @@ def button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
     return visitor.tab.get_by_role("button", name=name, exact=True)
 
 
-def test_the_first_visitor_of_a_server_may_open_any_page(
-    tmp_path: Path, kernels_compiled: None, visits: Visits
-) -> None:
-    """Streamlit runs a file of pages/ by itself until app.py has run once."""
-    with running_server(tmp_path) as fresh:
-        visitor = visits(SMALL, at=fresh)
-        visitor.sees("picked the best option")
-        assert len(visitor.chart()) >= 2
-        expect(visitor.tab.get_by_role("link", name="Your numbers")).to_be_visible()
-        assert "Traceback" not in fresh.output
-
-
-def test_a_copied_link_shows_the_same_numbers_to_somebody_else(visits: Visits) -> None:
-    author = visits(SMALL)
-    author.press_on_slider(EPSILON, "ArrowLeft")
-    author.sees("At ε = 1.5")
-    button(author, "Copy link").click()
-    link = author.tab.get_by_test_id("stPopoverBody").locator("code").inner_text()
-    assert link.startswith(author.server.url + "/explore?")
-    reader = visits(link)
-    assert reader.verdict == author.verdict
-    assert reader.address == author.address
-    mine, theirs = author.chart(), reader.chart()
-    assert mine.keys() == theirs.keys()
-    assert all(np.array_equal(mine[name], theirs[name], equal_nan=True) for name in mine)
-
-
-def test_keys_move_the_slider_and_back_returns(visits: Visits) -> None:
+def test_keys_move_the_slider_its_link_shows_the_same_on_a_phone_and_back_returns(visits: Visits) -> None:
     visitor = visits(SMALL)
     before, words = visitor.chart(), visitor.verdict
     visitor.press_on_slider(EPSILON, "ArrowLeft")
@@ -59,6 +32,19 @@ def test_keys_move_the_slider_and_back_returns(visits: Visits) -> None:
     assert not np.array_equal(before["● HeLDP-UCB-B"], after["● HeLDP-UCB-B"])
     assert np.array_equal(before["– UCB"], after["– UCB"])
     assert visitor.address["lines"] == "ucb,heldp-ucb-b(1.5)"
+    button(visitor, "Copy link").click()
+    link = visitor.tab.get_by_test_id("stPopoverBody").locator("code").inner_text()
+    assert link.startswith(visitor.server.url + "/explore?")
+    phone = visits(link, **PHONE)
+    assert phone.verdict == visitor.verdict
+    assert phone.address == visitor.address
+    theirs = phone.chart()
+    assert after.keys() == theirs.keys()
+    assert all(np.array_equal(after[name], theirs[name], equal_nan=True) for name in after)
+    written = "plot => plot.layout.annotations?.length ?? 0"
+    for each, labels in ((phone, 0), (visitor, 2)):  # on a phone the legend names the curves
+        assert each.element("regret-chart").locator(".js-plotly-plot").evaluate(written) == labels
+    visitor.tab.keyboard.press("Escape")
     visitor.go_back()
     visitor.sees("At ε = 2")
     visitor.settle()
@@ -75,9 +61,7 @@ FAR_AWAY = """const Near = window.WebSocket; window.WebSocket = class extends Ne
 
 def test_twenty_quick_moves_end_where_the_slider_stands(visits: Visits) -> None:
     """Answers take 0.7 s to the browser, which asks meanwhile with an address of before: that must not move it back."""
-    visitor = visits("/glossary", new=True)
-    visitor.tab.add_init_script(FAR_AWAY)
-    visitor.open(SMALL)
+    visitor = visits(SMALL, new=True, script=FAR_AWAY)
     knob = visitor.tab.get_by_role("slider", name=EPSILON).first
     for place in range(20):
         knob.press("ArrowRight" if place % 5 == 4 else "ArrowLeft")
@@ -131,54 +115,41 @@ def test_a_broken_link_opens_with_a_list_of_what_was_wrong(visits: Visits) -> No
     visitor.sees("picked the best option")
 
 
-def test_cancel_in_mid_run_keeps_what_is_done(visits: Visits) -> None:
-    visitor = visits(ENDLESS + "&seed=4")
-    visitor.sees("8 billion pulls")
-    visitor.sees("A preview")
-    button(visitor, "Run").click()
-    expect(visitor.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
-    button(visitor, "Cancel").click()
-    expect(button(visitor, "Run")).to_be_visible()
-    visitor.sees("of 400 trials")
-    visitor.settle()
-    assert len(visitor.chart()["– UCB"]) > 100
-    visitor.open("/explore?arms=0.9,0.5&lines=ucb&T=1000&n=4")  # controls are alive and the next picture is live
-    visitor.sees("in 1,000 users")
-
-
-def test_controls_stay_alive_during_a_run(visits: Visits) -> None:
-    visitor = visits(ENDLESS + "&seed=6&bounds=0")
-    button(visitor, "Run").click()
-    expect(button(visitor, "Cancel")).to_be_visible()
-    visitor.open_controls()
-    visitor.tab.get_by_text("View", exact=True).click()
-    # By key: a click may fall beside what moves while the section unfolds.
-    visitor.tab.get_by_role("switch", name="20 sample runs").press("Space")
-    visitor.tab.wait_for_url(re.compile("runs=1"))
-    expect(button(visitor, "Cancel")).to_be_visible()
-    button(visitor, "Cancel").click()
-    expect(button(visitor, "Run")).to_be_visible()
-
-
-def test_a_heavy_run_does_not_stall_somebody_else(visits: Visits) -> None:
+def test_a_run_leaves_controls_and_others_alive_and_cancel_keeps_what_is_done(visits: Visits) -> None:
     """How much slower changes are meanwhile is measured in benchmarks/load.py."""
     second = visits(SMALL + "&seed=5")
-    first = visits(ENDLESS + "&seed=3")
+    first = visits(ENDLESS + "&seed=4")
+    first.sees("8 billion pulls")
+    first.sees("A preview")
     button(first, "Run").click()
     expect(button(first, "Cancel")).to_be_visible()
     for key, epsilon in (("ArrowLeft", "1.5"), ("ArrowLeft", "1"), ("ArrowRight", "1.5"), ("ArrowRight", "2")):
         second.press_on_slider(EPSILON, key)
         second.sees(f"At ε = {epsilon},")
-    expect(button(first, "Cancel")).to_be_visible()
+    first.open_controls()
+    first.tab.get_by_text("View", exact=True).click()
+    # By key: a click may fall beside what moves while the section unfolds.
+    first.tab.get_by_role("switch", name="20 sample runs").press("Space")
+    first.tab.wait_for_url(re.compile("runs=1"))
+    expect(first.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
     button(first, "Cancel").click()
     expect(button(first, "Run")).to_be_visible()
+    first.sees("of 400 trials")
+    first.settle()
+    assert len(first.chart()["– UCB"]) > 100
+    first.open("/explore?arms=0.9,0.5&lines=ucb&T=1000&n=4")  # controls are alive and the next picture is live
+    first.sees("in 1,000 users")
 
 
-def test_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
+def test_a_fresh_server_opens_any_page_and_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
     tmp_path: Path, kernels_compiled: None, visits: Visits
 ) -> None:
+    """Streamlit runs a file of pages/ by itself until app.py has run once."""
     with running_server(tmp_path, LAB_MAX_RUNS="1") as fresh:
         first = visits(ENDLESS + "&seed=1", at=fresh, new=True)
+        first.sees("picked the best option")
+        assert len(first.chart()) >= 2
+        expect(first.tab.get_by_role("link", name="Your numbers")).to_be_visible()
         second = visits(ENDLESS + "&seed=2", at=fresh)
         button(first, "Run").click()
         expect(first.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
@@ -203,15 +174,6 @@ def test_a_page_can_be_embedded(visits: Visits) -> None:
     visitor.settle()
     assert visitor.address["embed"] == "true" and visitor.address["T"] == "3000"
     assert not visitor.main().get_by_test_id("stAlert").count()
-
-
-def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
-    phone = visits(SMALL, **PHONE)
-    desk = visits(SMALL)
-    written = "plot => plot.layout.annotations?.length ?? 0"
-    for visitor, labels in ((phone, 0), (desk, 2)):
-        visitor.chart()
-        assert visitor.element("regret-chart").locator(".js-plotly-plot").evaluate(written) == labels
 
 
 def test_everything_is_reached_by_keyboard(visits: Visits) -> None:

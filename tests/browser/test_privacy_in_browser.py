@@ -44,10 +44,10 @@ def shown(visitor: Visitor) -> str:
 
 def test_a_request_to_another_host_is_noticed(visits: Visits) -> None:
     """Every visit of every test fails on one; this shows that it would be seen."""
-    visitor = visits("/glossary")
-    visitor.tab.evaluate("fetch('https://evil.example/x', {mode: 'no-cors'}).catch(() => 0)")
+    visitor = visits("/learn")
     visitor.tab.evaluate("document.head.insertAdjacentHTML('beforeend', '<link rel=icon href=//evil.example/i.png>')")
-    visitor.tab.wait_for_timeout(300)
+    with visitor.tab.expect_request("https://evil.example/x"):
+        visitor.tab.evaluate("fetch('https://evil.example/x', {mode: 'no-cors'}).catch(() => 0)")
     assert any(address.startswith("https://evil.example/x") for address in visitor.foreign)
     visitor.foreign.clear()
 
