@@ -32,16 +32,25 @@ def picture_and_sentence(visitor: Visitor) -> None:
     expect(visitor.element("learn-told").locator("strong").first).to_be_visible()
 
 
-@pytest.mark.parametrize(("width", "height", "dark"), [(1400, 900, False), (960, 540, True), (390, 844, True)])
-def test_the_course_is_walked_through_by_mouse(visits: Visits, width: int, height: int, dark: bool) -> None:
-    visitor = visits("/learn", dark=dark, **(PHONE if width == 390 else {"width": width}))
-    visitor.tab.set_viewport_size({"width": width, "height": height})
+def fits(visitor: Visitor, name: str) -> None:
+    wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
+    assert wide <= room, (name, visitor.tab.viewport_size)
+
+
+@pytest.mark.parametrize("phone", [False, True])
+def test_the_course_is_walked_through_by_mouse(visits: Visits, phone: bool) -> None:
+    """A wide window becomes a projector's or again a wide one at every step."""
+    sizes = [{"width": 960, "height": 540}, {"width": 1400, "height": 900}]
+    visitor = visits("/learn", dark=phone, **({"height": 844, **PHONE} if phone else {}))
     for number, step in enumerate(STEPS, 1):
         seen(visitor, f"{number}. {step.title}")
         guess_button(visitor, step.name).click()
         picture_and_sentence(visitor)
-        wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
-        assert wide <= room
+        fits(visitor, step.name)
+        if not phone:
+            visitor.tab.set_viewport_size(sizes[(number + 1) % 2])
+            visitor.settle()
+            fits(visitor, step.name)
         if number < len(STEPS):
             visitor.tab.locator("[class*=st-key-learn-next] button").locator("visible=true").first.click()
     assert visitor.address == {"step": str(len(STEPS))}
@@ -66,42 +75,43 @@ def test_the_course_is_walked_through_by_keyboard(visits: Visits) -> None:
             visitor.element("learn-next-above").get_by_role("button").press("Enter")
 
 
-@pytest.mark.parametrize(("width", "height"), [(960, 540), (1280, 720)])
 @pytest.mark.parametrize("path", ["/?", "/explore?preset=two-treatments&"])
-def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str, width: int, height: int) -> None:
-    visitor = visits(f"{path}controls=off", width=width)
-    visitor.tab.set_viewport_size({"width": width, "height": height})
+def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str) -> None:
+    visitor = visits(f"{path}controls=off", width=960)
     plot = visitor.main().locator(".js-plotly-plot")
-    plot.locator(".main-svg").first.wait_for()
-    visitor.settle()
-    top, bottom = plot.evaluate(TOP_AND_BOTTOM)
-    assert top > 0 and bottom <= height
-    title = visitor.main().locator("h1").bounding_box()
-    assert title and title["y"] >= 0
-    covering = visitor.tab.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('h1') !== null",
-                                    [title["x"] + 20, title["y"] + title["height"] / 2])  # fmt: skip
-    assert covering  # nothing lies over the title
-    assert visitor.tab.evaluate("getComputedStyle(document.documentElement).fontSize") == "18px"
+    for width, height in ((960, 540), (1280, 720)):
+        visitor.tab.set_viewport_size({"width": width, "height": height})
+        plot.locator(".main-svg").first.wait_for()
+        visitor.settle()
+        top, bottom = plot.evaluate(TOP_AND_BOTTOM)
+        assert top > 0 and bottom <= height, width
+        title = visitor.main().locator("h1").bounding_box()
+        assert title and title["y"] >= 0, width
+        covering = visitor.tab.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('h1') !== null",
+                                        [title["x"] + 20, title["y"] + title["height"] / 2])  # fmt: skip
+        assert covering, width  # nothing lies over the title
+        assert visitor.tab.evaluate("getComputedStyle(document.documentElement).fontSize") == "18px", width
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_lessons_open_from_a_disk_without_a_network(profiles: Profiles, tmp_path: Path, width: int) -> None:
+def test_lessons_open_from_a_disk_without_a_network(profiles: Profiles, tmp_path: Path) -> None:
     lessons = (STEPS[1], EXTRAS[0])
     file = tmp_path / "lessons.html"
     file.write_text(offline.page(lessons))
-    tab = profiles.new({"offline": True, "viewport": {"width": width, "height": 844}}).tab
+    tab = profiles.new({"offline": True}).tab
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto(file.as_uri())
-    for step in lessons:
-        tab.get_by_role("link", name=step.title).click()
-        answer = tab.locator(f"details:has(> .stops input[name={step.name}])")
-        answer.locator("summary").first.click()
-        for stop in learn.shown(step, offline.MAX_STOPS):
-            answer.get_by_text(step.slider.words(stop), exact=True).click()
-            picture = answer.locator("figure:visible img")
-            expect(picture).to_have_count(1)
-            assert picture.evaluate("image => image.naturalWidth") > 0
-    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for width in (390, 1280):
+        tab.set_viewport_size({"width": width, "height": 844})
+        tab.goto(file.as_uri())
+        for step in lessons:
+            tab.get_by_role("link", name=step.title).click()
+            answer = tab.locator(f"details:has(> .stops input[name={step.name}])")
+            answer.locator("summary").first.click()
+            for stop in learn.shown(step, offline.MAX_STOPS):
+                answer.get_by_text(step.slider.words(stop), exact=True).click()
+                picture = answer.locator("figure:visible img")
+                expect(picture).to_have_count(1)
+                assert picture.evaluate("image => image.naturalWidth") > 0, width
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
     assert {address.partition(":")[0] for address in asked} <= {"file", "data"}
     tab.context.close()
