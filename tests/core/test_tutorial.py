@@ -16,7 +16,7 @@ STEPS = re.findall(
     TUTORIAL,
     re.DOTALL | re.MULTILINE,
 )
-FEWER = "from bandit_core.studies import benchmark; benchmark.LEAST = benchmark.MOST = 20; "  # runs; usually 400 to 2,000
+FEWER = "from bandit_core.studies import benchmark; benchmark.LEAST = benchmark.MOST = 20; "  # runs of a task
 pytestmark = pytest.mark.slow
 
 
