@@ -1,4 +1,4 @@
-"""Papers' parts: which paper and figure, a figure beside what its paper says, and the cards of all figures."""
+"""Papers' parts: which paper and figure, and a figure beside what its paper says."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import paths
 from bandit_core.data.spreadsheets import to_csv
@@ -75,8 +76,8 @@ def tally() -> str:
     return claims_table.tally(each for figure in papers.figures().values() for each in verdicts(figure))
 
 
-def choose() -> tuple[list[Paper], str]:
-    """The papers to show, and which verdicts to look for (``all`` for any)."""
+def choose() -> tuple[list[Figure], DeltaGenerator]:
+    """The figures of the chosen papers that have a statement with the wanted verdict, and a place to choose one."""
     known = {paper.name: paper for paper in papers.papers()}
     asked = state.page_field("figure", "")
     owner = next((paper for paper in known.values() if asked in _names(paper)), None)
@@ -85,15 +86,19 @@ def choose() -> tuple[list[Paper], str]:
         state.keep_page_field("paper", owner.name, first)  # a link that names a figure needs no paper
     st.session_state["papers-opened"] = asked
     chips = {name: chip(paper) for name, paper in known.items()} | {EVERY: "All papers"}
-    left, right = st.columns(2)
+    left, middle, right = st.columns([2, 3, 4])
     with left:
         chosen = _box("Paper", "paper", first, "Show the figures of this paper.", chips)
     offered = {EVERY: "any"} | {str(held): f"{_SHORT[held]} {held}" for held in HELD}
     if owner is not None and chosen not in (EVERY, owner.name):
         state.keep_page_field("figure", "", "")  # another paper was chosen
-    with right:
+    with middle:
         wanted = _box("Show figures with a statement that is", "held", EVERY, "Other figures are left out.", offered)
-    return (list(known.values()) if chosen == EVERY else [known[chosen]]), wanted
+    found = [figure for paper in known.values() if chosen in (EVERY, paper.name) for figure in paper.figures]
+    shown = [each for each in found if wanted == EVERY or any(verdict.held == wanted for verdict in verdicts(each))]
+    if not shown:
+        st.info(f"No figure here has a statement that is {wanted}. Choose another verdict, or all papers.")
+    return shown, right
 
 
 def _names(paper: Paper) -> set[str]:
@@ -101,34 +106,44 @@ def _names(paper: Paper) -> set[str]:
     return {name for figure in paper.figures for name in (figure.name, *figure.presets)}
 
 
-def figures_of(chosen: list[Paper], wanted: str) -> list[Figure]:
-    """The figures of these papers that have a statement with the wanted verdict."""
-    found = [figure for paper in chosen for figure in paper.figures]
-    return [figure for figure in found if wanted == EVERY or any(each.held == wanted for each in verdicts(figure))]
-
-
-def opened(shown: list[Figure]) -> tuple[Figure, str]:
-    """The figure to show large, and its panel: what the address says, else the first with a number of the paper's."""
+def opened(shown: list[Figure], place: DeltaGenerator) -> tuple[Figure, str]:
+    """The figure to show and its panel: what the address says, else the first with a number of the paper's."""
     asked = state.page_field("figure", "")
-    for figure in shown:
-        if asked == figure.name or asked in figure.presets:
-            return figure, asked if asked in figure.presets else (figure.presets or ("",))[0]
     if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
-        message = words.issue(Issue("figure", asked, "no such figure; choose a card below"))
+        message = words.issue(Issue("figure", asked, "no such figure; choose another"))
         st.warning(f"Part of this link could not be used: {message}", icon=":material/link_off:")
-    figure = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
-    return figure, (figure.presets or ("",))[0]
+    first = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
+    current = next((each for each in shown if asked in (each.name, *each.presets)), first)
+    names = {figure.name: figure for figure in shown}
+    many = len({papers.paper_of(name).name for name in names}) > 1
+    key = f"papers-figure-{current.name}"
+    place.selectbox(
+        "Figure",
+        list(names),
+        list(names).index(current.name),
+        key=key,
+        format_func=lambda name: _summary(names[name], many),
+        on_change=_open,
+        args=(key,),
+        help=f"With its statements: {', '.join(f'{_SHORT[held]} {held}' for held in HELD)}.",
+    )
+    return current, asked if asked in current.presets else (current.presets or ("",))[0]
+
+
+def _summary(figure: Figure, with_paper: bool) -> str:
+    """Title of a figure, and how many of its statements have which verdict."""
+    counts = Counter(each.held for each in verdicts(figure))
+    held = " ".join(f"{_SHORT[each]}{counts[each]}" for each in HELD if counts[each])
+    return f"{f'{chip(papers.paper_of(figure.name))} · ' * with_paper}{figure.title} · {held}"
+
+
+def _open(key: str) -> None:
+    """Callback of a control that chooses a figure, or a panel of one: the address follows it."""
+    st.query_params["figure"] = st.session_state[key]
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # One figure
-
-
-def about(paper: Paper) -> None:
-    """Who wrote it, where, and what it is about."""
-    where = f"[{words.plain(paper.where)}]({paper.link})" if paper.link else words.plain(paper.where)
-    st.markdown(f"**{words.plain(paper.title)}** · {words.plain(paper.authors)} ({paper.year}) · {where}")
-    st.caption(words.plain(paper.about))
 
 
 def _without_bounds(shipped: Shipped, panel: str) -> Shipped:
@@ -208,27 +223,23 @@ def made_words(shipped: Shipped) -> str:
     )
 
 
-def badge(held: Held) -> None:
-    """A verdict as sign, word and colour."""
-    icon, colour = _MARKS[held]
-    st.badge(held, icon=f":material/{icon}:", color=colour)
+def statements(figure: Figure) -> str:
+    """What the figure shows, what the paper says of it, and the verdicts."""
+    return "\n\n---\n\n".join([words.plain(figure.shows), *map(_statement, verdicts(figure))])
 
 
-def statements(figure: Figure, wanted: str = EVERY) -> None:
-    """What the paper says, and the verdict on it, a block each."""
-    found = verdicts(figure)
-    for verdict in found:
-        with st.container(border=True):
-            badge(verdict.held)
-            reading = " *(our reading)*" if verdict.basis == "reading" else ""
-            st.markdown(f"{words.plain(verdict.says)}{reading}")
-            if verdict.held == "not checked":
-                st.caption(words.plain(verdict.measured))
-                continue
-            paper = f"paper **{words.plain(verdict.reported)}** · " if verdict.reported else ""
-            st.markdown(f"{paper}here **{words.plain(verdict.measured)}**")
-            if verdict.explained:
-                st.caption(words.plain(verdict.explained))
+def _statement(verdict: Verdict) -> str:
+    icon, colour = _MARKS[verdict.held]
+    reading = " *(our reading)*" if verdict.basis == "reading" else ""
+    paper = f"paper **{words.plain(verdict.reported)}** · " if verdict.reported else ""
+    measured = words.plain(verdict.measured)
+    parts = [
+        f":{colour}-badge[:material/{icon}: {verdict.held}] {words.plain(verdict.says)}{reading}",
+        f":small[{measured}]" if verdict.held == "not checked" else f"{paper}here **{measured}**",
+    ]
+    if verdict.explained and verdict.held != "not checked":
+        parts.append(f":small[{words.plain(verdict.explained)}]")
+    return "\n\n".join(parts)
 
 
 def tests(figure: Figure) -> None:
@@ -255,30 +266,30 @@ def _tested(verdict: Verdict) -> None:
 
 def large(figure: Figure, panel: str, dark: bool) -> None:
     """The chosen figure: picture on the left, statements on the right, what to do with it below."""
-    st.subheader(words.plain(figure.title))
-    st.markdown(words.plain(figure.shows))
     left, right = st.columns([3, 2], gap="large")
+    shipped = None
     with left:
         if len(figure.presets) > 1:
-            panel = _panels(figure, panel)
+            _panels(figure, panel)
         if not panel:
             _elsewhere(figure)
         elif (shipped := shipped_or_told(_reading(panel))) is not None:
-            st.badge(scale_words(shipped), icon=":material/straighten:", color="blue" if shipped.whole else "orange")
-            drawn = picture(shipped, figure, panel, dark)
-            figures.show(drawn, "paper-figure")
-            if not is_fit(figure):
-                band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view)
-                st.caption(f"{words.sentence(band)}.")
-            if figure.caveat:
-                st.caption(words.plain(figure.caveat))
-            actions(shipped)
-            figures.fold_for_print(partial(_for_print, shipped, figure, panel), shipped.name)
-            st.caption(made_words(shipped))
-        elif figure.caveat:
-            st.caption(words.plain(figure.caveat))
-    with right:
-        statements(figure)
+            figures.show(picture(shipped, figure, panel, dark), "paper-figure", tall=True)
+        message = [] if shipped is None else [words.sentence(scale_words(shipped)) + "."]
+        if shipped is not None and not is_fit(figure):
+            band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view)
+            message.append(f"{words.sentence(band)}.")
+        if message or figure.caveat:
+            st.caption(" ".join(filter(None, (*message, words.plain(figure.caveat)))))
+    right.markdown(statements(figure))
+    paper = papers.paper_of(figure.name)
+    where = f"[{words.plain(paper.where)}]({paper.link})" if paper.link else words.plain(paper.where)
+    authors = f"{words.plain(paper.authors)} ({paper.year})"
+    made = "" if shipped is None else f"\n\n:small[{made_words(shipped)}]"
+    st.markdown(f"**{words.plain(paper.title)}** · {authors} · {where}. {words.plain(paper.about)}{made}")
+    if shipped is not None:
+        actions(shipped)
+        figures.fold_for_print(partial(_for_print, shipped, figure, panel), shipped.name)
     tests(figure)
     if panel:
         lab_parts.fold("Compute it again", f"again-fold-{panel}", partial(rerun.panel, panel), icon=":material/replay:")
@@ -309,27 +320,25 @@ def _reading(panel: str) -> str:
     return chosen
 
 
-def _panels(figure: Figure, panel: str) -> str:
+def _panels(figure: Figure, panel: str) -> None:
     """Which panel of a figure with several."""
     names = {name: load_preset(name).title.partition(": ")[2] for name in figure.presets}
     common = next(iter(names.values()))
     for title in names.values():
         while not title.startswith(common):
             common = common.rpartition(",")[0]
-    short = {name: title[len(common) :].lstrip(", ") or title for name, title in names.items()}
-    chosen: str = st.pills(
+    key = f"papers-panel-{figure.name}-{panel}"
+    st.pills(
         "Panel",
         list(names),
         default=panel,
-        key=f"papers-panel-{figure.name}-{panel}",
+        key=key,
         required=True,
-        format_func=lambda name: short[name],
+        format_func=lambda name: names[name][len(common) :].lstrip(", ") or names[name],
+        on_change=_open,
+        args=(key,),
         help="One setting of the figure.",
     )
-    if chosen != panel:
-        state.keep_page_field("figure", chosen, "")
-        st.rerun()
-    return chosen
 
 
 def _elsewhere(figure: Figure) -> None:
@@ -368,58 +377,3 @@ def actions(shipped: Shipped) -> None:
         help="Settings, seed, versions, sampler, machine, time, curves, and the final regret of every run.",
         width="stretch",
     )
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# Cards
-
-
-@st.cache_data(max_entries=200, show_spinner=False)
-def _thumbnail(name: str, dark: bool, changed: float) -> str:
-    shipped = reproductions.load(name)
-    return charts.sparkline(shipped, dark) if shipped is not None else ""
-
-
-def cards(shown: list[Figure], current: Figure, dark: bool) -> None:
-    """Every figure small: picture, title, verdicts, and a link that opens it large."""
-    for start in range(0, len(shown), 4):
-        for column, figure in zip(st.columns(4), shown[start : start + 4], strict=False):
-            with column.container(border=True, height="stretch"):
-                _card(figure, figure is current, dark)
-
-
-def _card(figure: Figure, current: bool, dark: bool) -> None:
-    paper = papers.paper_of(figure.name)
-    path = reproductions.path_of(figure.presets[0]) if figure.presets else None
-    if path is not None and path.exists():
-        small = _thumbnail(figure.presets[0], dark, path.stat().st_mtime)
-        st.image(small, width="stretch", alt=f"Regret curves of {figure.title}")
-    st.markdown(f"**{words.plain(chip(paper))}** · {words.plain(figure.title)}")
-    counts = Counter(each.held for each in verdicts(figure))
-    st.caption(" · ".join(f"{_SHORT[held]} {counts[held]} {held}" for held in HELD if counts[held]))
-    if current:
-        st.caption("shown above")
-    else:
-        # A link to the page one is on would leave the address as it was.
-        st.button(
-            "Look closer",
-            icon=":material/zoom_in:",
-            key=f"closer-{figure.name}",
-            on_click=_open,
-            args=(figure.name,),
-            help="Show this figure large, with the paper's statements.",
-        )
-
-
-def _open(name: str) -> None:
-    """Callback of a card: its figure becomes the address's, and the page goes back to its top."""
-    st.query_params["figure"] = name
-    st.session_state["papers-up"] = name
-
-
-def back_up() -> None:
-    """After a click on a card the large figure is out of sight, above."""
-    name = st.session_state.pop("papers-up", None)
-    if name is not None:
-        up = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'smooth'})"
-        st.html(f"<script>{up} // {name}</script>", unsafe_allow_javascript=True)
