@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import build_view, exports, figures, page_frame, shared, theme
+from ui import build_view, exports, figures, lab_parts, page_frame, shared, theme
 from ui.menu import Page
 from ui.your_numbers import address, answers, drawing, inputs, planned, until
 
@@ -46,8 +46,6 @@ if decision is None:
     page_frame.leave()
 answer = answers.reply(asked, chosen, contest, decision)
 st.markdown(shared.of_controls("own-verdict", answer.content, lambda: answers.verdict(answer), answer.private))
-drawing.cards(answer)
-drawing.methods(answer)
 dark = theme.is_dark()
 picture = shared.figure(
     "own",
@@ -58,6 +56,7 @@ picture = shared.figure(
 )
 figures.show(picture, "own-chart")
 st.caption(f"Shaded: middle 90% of {contest.reported} runs, which shows how far a single roll-out may differ.")
+drawing.methods(answer)
 drawn = exports.telling(
     lambda: drawing.chart(answer, answer.result, False), lambda: exports.made(answer.result), store is not None
 )
@@ -67,8 +66,5 @@ if decision_times is not None:
 price = drawing.side_by_side(asked, chosen, price, store)
 found = drawing.search(answer, store)
 drawing.take_away(answer, price, found, decision_times)
-fold = st.expander("If you build this", key="own-build", on_change="rerun")
-if fold.open:
-    with fold:
-        build_view.draw(answer.experiment, "own-build")
-drawing.explanation(answer)
+lab_parts.fold("If you build this", "own-build", lambda: build_view.draw(answer.experiment, "own-build"))
+lab_parts.fold("How is this computed?", "explanation", lambda: drawing.explanation(answer))

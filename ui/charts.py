@@ -292,6 +292,15 @@ def without_bounds(result: Result) -> Result:
     return replace(result, experiment=result.experiment.model_copy(update={"view": view}))
 
 
+def curve(
+    figure: go.Figure, x: Any, y: Any, name: str, colour: str, hover: str, dash: str | None = None, width: float = 2.5,
+    **more: Any,
+) -> None:  # fmt: skip
+    """Add a curve; ``hover`` is what stands beside the pointer, as a template."""
+    line = {"color": colour, "width": width} | ({"dash": dash} if dash else {})
+    figure.add_scatter(x=x, y=y, name=name, line=line, hovertemplate=hover, **({"mode": "lines"} | more))
+
+
 def regret_chart(
     result: Drawable,
     dark: bool = False,

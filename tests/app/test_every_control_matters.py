@@ -21,10 +21,10 @@ LINKS = {
     "threshold": {"lines": "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", "T": "3000", "n": "2"},
 }
 FOLDS = {
-    "heavy-tails": ("heavy-cut-off", "heavy-v-fold", "heavy-theory"),
+    "heavy-tails": ("heavy-controls", "heavy-cut-off", "heavy-v-fold", "heavy-theory"),
     "tradeoff": ("tradeoff-more",),
     "contextual": ("contextual-regimes",),
-    "threshold": ("threshold-kept", "threshold-check"),
+    "threshold": ("threshold-others", "threshold-kept", "threshold-check"),
 }
 DEFAULT_LINK = {
     "arms": "0.9,0.6 x2",
@@ -271,7 +271,7 @@ MOVED_NUMBERS: dict[str, Any] = {
 @pytest.mark.usefixtures("quick_answers")
 def test_every_control_of_your_numbers_changes_something_on_it() -> None:
     """One after the other on one screen: none of these moves brings back what was shown before."""
-    screen = on.visit("your-numbers", users="400")
+    screen = on.unfold(on.visit("your-numbers", users="400"), "own-details", "own-several")
     idle = []
     for name, value in MOVED_NUMBERS.items():
         before = content(screen)

@@ -55,7 +55,7 @@ def test_your_numbers_finds_the_same_methods_on_the_same_arms(epsilon: float) ->
     asked = {"base": "80", "lifts": "-25, -25, -50, -50", "users": "10000", "eps": f"{epsilon:g}"}
     message = on.words(on.visit("your-numbers", **asked))
     for method in best_by_trust.at(epsilon).values():
-        assert f"with **{words.plain(method.title)}" in message
+        assert f"({words.plain(method.title)}" in message
 
 
 def test_a_shared_link_shows_the_picture_that_was_shared() -> None:

@@ -58,9 +58,9 @@ class Reply:
         return words.plain(self.chosen.unit)
 
     def method(self, row: Cost) -> str:
-        """The method that a row speaks of, and those that were tied with it, safe inside markdown."""
-        others = (each.title for each in self.decision.alternatives(row.privacy))
-        return " or ".join(map(words.plain, (self.decision.chosen(row.privacy).title, *others)))
+        """The method that a row speaks of, and those that were tied with it."""
+        tied = (each.title for each in self.decision.alternatives(row.privacy))
+        return " or ".join((self.decision.chosen(row.privacy).title, *tied))
 
     def needs_no_trust(self, row: Cost) -> bool:
         """Whether the best method of a level that trusts someone is one that trusts no one."""
@@ -87,7 +87,7 @@ def verdict(answer: Reply) -> str:
         return "All options are equally good, so there is nothing to find out and nothing to lose."
     sentences = [
         f"Without privacy, finding the best option costs about **{number(base.lost, 2)} {unit}** "
-        f"among {users} ({answer.method(base)}).",
+        f"among {users} ({words.plain(answer.method(base))}).",
         *_warnings(base, answer),
     ]
     if answer.asked.misled:
@@ -106,7 +106,7 @@ def verdict(answer: Reply) -> str:
 
 def _price(row: Cost, answer: Reply) -> str:
     """What one trust model costs beyond no privacy."""
-    who, method, unit = f"If you {row.label}", answer.method(row), answer.amounts
+    who, method, unit = f"If you {row.label}", words.plain(answer.method(row)), answer.amounts
     if row.price_of_privacy == "open":
         extra = amount(row.extra, row.extra_stderr)
         return (
@@ -142,17 +142,10 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
 
 
 def rivals(answer: Reply, privacy: Privacy) -> str:
-    """Which methods of a trust model cannot be told apart from the chosen one, in one sentence; empty without any."""
+    """Which methods of a trust model cannot be told apart from the chosen one; empty without any."""
     named = answer.decision.alternatives(privacy)
-    others = answer.decision.policies(privacy) - 1
-    equal = tuple(each for each in answer.decision.equals(privacy) if each not in named)
-    if not equal:
-        return ""
-    if len(equal) == others and others > 1:
-        return "All other methods tried are as good within their errors"
-    names = [words.plain(each.title) for each in equal]
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return f"As good within their errors: {shown}"
+    equal = [each.title for each in answer.decision.equals(privacy) if each not in named]
+    return ", ".join(equal[:3]) + (f" and {len(equal) - 3} more" if len(equal) > 3 else "")
 
 
 def describe(answer: Reply) -> str:

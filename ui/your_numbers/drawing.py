@@ -40,26 +40,6 @@ def decided(question: Question, store: Store | None) -> Decision | None:
         return None
 
 
-def cards(answer: Reply) -> None:
-    """One card per trust model."""
-    colours = theme.line_colours(answer.experiment, theme.is_dark())
-    for column, row in zip(st.columns(len(answer.rows)), answer.rows, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.markdown(f"{theme.TRUST_SIGNS[row.privacy]} **{row.label.capitalize()}**")
-            st.html(f'<div style="height:4px;border-radius:2px;background:{colours[row.line]}"></div>')
-            st.markdown(f"### {amount(row.lost, row.lost_stderr)}")
-            st.markdown(f"with **{answer.method(row)}**")
-            lines = [f"{answer.amounts} lost against always giving the best option"]
-            if math.isfinite(row.extra):
-                beyond = amount(abs(row.extra), row.extra_stderr)
-                lines.append(f"{beyond} {'less' if row.extra < 0 else 'more'} than without privacy")
-            if math.isfinite(row.price):
-                lines.append(f"{amount(row.price, row.price_stderr)} times the loss without privacy")
-            if equal := rivals(answer, row.privacy):
-                lines.append(equal)
-            st.caption("  \n".join(lines))
-
-
 def methods(answer: Reply) -> None:
     """Every method that was tried, trust model by trust model, for who opens the fold."""
     count = sum(answer.decision.policies(row.privacy) for row in answer.rows)
@@ -67,6 +47,18 @@ def methods(answer: Reply) -> None:
 
 
 def _methods(answer: Reply) -> None:
+    chosen = [
+        {
+            "who is trusted": row.label,
+            "best method": answer.method(row),
+            f"{answer.chosen.unit} lost": amount(row.lost, row.lost_stderr),
+            "more than without privacy": amount(row.extra, row.extra_stderr) if math.isfinite(row.extra) else "–",
+            "times": amount(row.price, row.price_stderr) if math.isfinite(row.price) else "–",
+            "as good within the errors": rivals(answer, row.privacy) or "–",
+        }
+        for row in answer.rows
+    ]
+    lab_parts.table(words.table(pd.DataFrame(chosen)), "own-best")
     st.dataframe(
         shared.of_controls("own-methods", answer.content, lambda: _rows_of_methods(answer), answer.private),
         hide_index=True,
@@ -156,7 +148,12 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
 
 def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     """The inverse questions: the smallest ε, and the fewest users, for a limit that the visitor chooses."""
-    fold = st.expander("Which ε can I afford?", expanded=address.first_value("search") != "nothing")
+    key, wanted = "own-search", address.first_value("search") != "nothing"
+    if wanted:
+        st.session_state.setdefault(key, True)
+    fold = st.expander("Which ε can I afford?", key=key, on_change="rerun")
+    if not (fold.open or wanted):
+        return {}
     with fold:
         return _searches(answer, kept)
 
@@ -363,21 +360,20 @@ def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until:
 
 def explanation(answer: Reply) -> None:
     """How the answer comes about."""
-    with st.expander("How is this computed?"):
-        st.markdown(
-            "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
-            "noisy version of it. *Lost* is the difference to giving everyone the best option from the start. This is "
-            f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
-            "holds the middle 90% of the runs.\n\nFor each trust model every method of this lab that keeps at least "
-            "the "
-            "promise and takes these options is tried, and the best one is shown. So the cost of privacy compares the "
-            "best method known here with privacy with the best one without; a better method may exist. "
-            "*No one is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
-            "trusted*: someone sees the answers and publishes only private results (central DP). The same ε is a "
-            "different promise in each.\n\n"
-            + (
-                "The runs are spread evenly over draws of the means that are not known, so the ± covers those, too."
-                if answer.asked.draws
-                else "The ± does not cover how far your numbers are from the truth."
-            )
+    st.markdown(
+        "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
+        "noisy version of it. *Lost* is the difference to giving everyone the best option from the start. This is "
+        f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
+        "holds the middle 90% of the runs.\n\nFor each trust model every method of this lab that keeps at least "
+        "the "
+        "promise and takes these options is tried, and the best one is shown. So the cost of privacy compares the "
+        "best method known here with privacy with the best one without; a better method may exist. "
+        "*No one is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
+        "trusted*: someone sees the answers and publishes only private results (central DP). The same ε is a "
+        "different promise in each.\n\n"
+        + (
+            "The runs are spread evenly over draws of the means that are not known, so the ± covers those, too."
+            if answer.asked.draws
+            else "The ± does not cover how far your numbers are from the truth."
         )
+    )

@@ -41,7 +41,7 @@ from bandit_core.studies.draws import (
 from bandit_core.studies.price import PriceQuestion, read_epsilons
 from bandit_core.studies.roll_out import TRIALS
 from bandit_core.studies.sales import sales
-from ui import epsilon_grid, real_world_budgets, uploads, words
+from ui import epsilon_grid, lab_parts, real_world_budgets, uploads, words
 from ui.your_numbers import limits as reward_limits
 from ui.your_numbers.address import MAX_USERS, RANGES, first_value, key_of, number_at_first, remember, write_address
 from ui.your_numbers.limits import percent
@@ -49,6 +49,7 @@ from ui.your_numbers.question import Asked, Setting
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
+DETAILS = ("times", "night", "delta", "power", "zone", "rule", "list")  # fields of the fold
 RULES: dict[Rule, str] = {"proved": "proved", "heuristic": "heuristic, no proof"}
 _FOUND = (
     "run-own",
@@ -472,103 +473,85 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
     if more is None:
         return None
     distribution: Epsilon | None = None
-    with st.expander("Which ε do others use? Do my users differ?"):
-        real_world_budgets.table("one answer of one user")
-        upload = st.file_uploader(
-            "Users' own ε (CSV, optional)",
-            type=["csv", "tsv", "txt"],
-            key="own-budgets",
-            max_upload_size=MAX_BYTES // 2**20,
-            help="One column: the ε of one user in each row; 0 shares nothing. Replaces the slider above.",
-        )
-        read = _parsed(upload, "budgets", read_budgets)
-        if upload is not None and read is None:
-            return None
-        if read is not None and upload is not None:
-            st.caption(uploads.PRIVATE_WORDS)
-            if not _accepted(read[2], upload.file_id):
+    fold = st.expander("Which ε do others use? Do my users differ?", key="own-budgets-fold", on_change="rerun")
+    if fold.open or st.session_state.get("own-budgets") is not None:  # a file stays while the fold is closed
+        with fold:
+            real_world_budgets.table("one answer of one user")
+            upload = st.file_uploader(
+                "Users' own ε (CSV, optional)",
+                type=["csv", "tsv", "txt"],
+                key="own-budgets",
+                max_upload_size=MAX_BYTES // 2**20,
+                help="One column: the ε of one user in each row; 0 shares nothing. Replaces the slider above.",
+            )
+            read = _parsed(upload, "budgets", read_budgets)
+            if upload is not None and read is None:
                 return None
-            distribution = read[0]
-            st.caption(f"{read[1]:,} users' own budgets are used instead of the slider.")
+            if read is not None and upload is not None:
+                st.caption(uploads.PRIVATE_WORDS)
+                if not _accepted(read[2], upload.file_id):
+                    return None
+                distribution = read[0]
+                st.caption(f"{read[1]:,} users' own budgets are used instead of the slider.")
     budget = float(epsilon) if distribution is None else distribution
     return Setting(int(users), unit, budget, int(weekly), slider=float(epsilon), **more), advice
 
 
 def _details(weekly: int) -> dict[str, Any] | None:
     """How people come, what a test may get wrong, and which ε are compared; None where the list cannot be used."""
-    with st.expander("Visits, results at night, chance of error, other ε"):
-        first, second, third = st.columns(3, vertical_alignment="bottom")
-        visits = first.number_input(
-            "Visits of one person",
-            *RANGES["times"],
-            int(number_at_first("times")),
-            key=key_of("times"),
-            help="The ε of a person covers all visits. A test counts one of them, a learner counts all.",
-        )
-        batch = second.number_input(
-            "Learn after every ... visits",
-            *RANGES["night"],
-            int(number_at_first("night")),
-            key=key_of("night"),
-            help="For the learner only. 1: after each visit. Results at night come after a day's visits.",
-        )
-        night = max(1, round(weekly * visits / 7))
-        third.caption(f"Every night: {words.count(min(night, int(RANGES['night'][1])))} visits.")
-        first, second, third = st.columns(3, vertical_alignment="bottom")
-        delta = first.number_input(
-            "Chance of error, α and δ",
-            *RANGES["delta"],
-            number_at_first("delta"),
-            step=0.01,
-            format="%g",
-            key=key_of("delta"),
-            help="Planned test: the level α, two-sided, for all comparisons. Test that stops by itself: δ, the "
-            "chance that it names a wrong option.",
-        )
-        power = second.number_input(
-            "Power of the planned test",
-            *RANGES["power"],
-            number_at_first("power"),
-            step=0.05,
-            format="%g",
-            key=key_of("power"),
-            help="The chance that the planned test finds the difference.",
-        )
-        zone = third.number_input(
-            "Ignore differences up to, %",
-            *RANGES["zone"],
-            number_at_first("zone"),
-            step=1.0,
-            format="%g",
-            key=key_of("zone"),
-            help="In percent of the first option. Options that close to the best count as equally good in both tests.",
-        )
-        left, right = st.columns(2, vertical_alignment="bottom")
-        rule: Any = left.segmented_control(
-            "Rule to stop by",
-            list(RULES),
-            default=first_value("rule"),
-            required=True,
-            format_func=RULES.__getitem__,
-            key=key_of("rule"),
-            help="Proved: wrong with probability δ at most, whatever the options are. Heuristic: the rule that "
-            "published programs use; how often it is wrong can only be measured.",
-        )
-        text = right.text_input(
-            "ε to compare",
-            first_value("list"),
-            key=key_of("list"),
-            help="With commas between them: the budgets that stand side by side below.",
-        )
-        numbers = {"delta": float(delta), "power": float(power), "zone": float(zone)}
-        remember(rule=rule, list=text, times=str(int(visits)), night=str(int(batch)))
-        remember(**{name: f"{value:.12g}" for name, value in numbers.items()})
-        numbers |= {"visits": int(visits), "batch": int(batch)}
-        try:
-            return {**numbers, "rule": rule, "budgets": read_epsilons(text)}
-        except InputError as error:
-            uploads.refuse(error)
-            return None
+    lab_parts.fold(
+        "Visits, results at night, chance of error, other ε", "own-details", lambda: _detail_fields(weekly), *DETAILS
+    )
+    try:
+        budgets = read_epsilons(first_value("list"))
+    except InputError as error:
+        uploads.refuse(error)
+        return None
+    visits, batch = (int(number_at_first(name)) for name in ("times", "night"))
+    numbers = {name: number_at_first(name) for name in ("delta", "power", "zone")}
+    return {**numbers, "visits": visits, "batch": batch, "rule": first_value("rule"), "budgets": budgets}
+
+
+def _detail_fields(weekly: int) -> None:
+    """The controls of these, which are remembered while the fold is closed."""
+
+    def ask(place: DeltaGenerator, name: str, label: str, help: str, step: float | None = None) -> float:
+        low, high = RANGES[name]
+        value, form = (int(number_at_first(name)), None) if step is None else (number_at_first(name), "%g")
+        found: float = place.number_input(label, low, high, value, step=step, format=form, key=key_of(name), help=help)
+        remember(**{name: f"{found:.12g}"})
+        return found
+
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    message = "The ε of a person covers all visits. A test counts one of them, a learner counts all."
+    visits = ask(first, "times", "Visits of one person", message)
+    night = words.count(min(max(1, round(weekly * visits / 7)), int(RANGES["night"][1])))
+    message = f"For the learner only. 1: after each visit. {night}: every night."
+    ask(second, "night", "Learn after every ... visits", message)
+    message = "Planned test: the level α, two-sided, for all comparisons. Test that stops by itself: δ, the chance "
+    ask(first, "delta", "Chance of error, α and δ", f"{message}that it names a wrong option.", 0.01)
+    message = "The chance that the planned test finds the difference."
+    ask(second, "power", "Power of the planned test", message, 0.05)
+    message = "In percent of the first option. Options that close to the best count as equally good in both tests."
+    ask(third, "zone", "Ignore differences up to, %", message, 1.0)
+    left, right = st.columns(2, vertical_alignment="bottom")
+    rule: Any = left.segmented_control(
+        "Rule to stop by",
+        list(RULES),
+        default=first_value("rule"),
+        required=True,
+        format_func=RULES.__getitem__,
+        key=key_of("rule"),
+        help="Proved: wrong with probability δ at most, whatever the options are. Heuristic: the rule that "
+        "published programs use; how often it is wrong can only be measured.",
+    )
+    text = right.text_input(
+        "ε to compare",
+        first_value("list"),
+        key=key_of("list"),
+        help="With commas between them: the budgets that stand side by side below.",
+    )
+    remember(rule=rule, list=text)
 
 
 def is_private(asked: Asked, chosen: Setting) -> bool:

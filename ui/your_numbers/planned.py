@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,8 @@ WEEKS = np.geomspace(1, MAX_WEEKS, 40)
 
 def section(asked: Asked, chosen: Setting, private: bool) -> None:
     """The answer, its picture, and what a test can find."""
-    st.subheader("1. A planned A/B test")
     question = question_of(asked, chosen)
-    rows = rows_of(question)
-    st.markdown(sentence(question, rows))
+    st.markdown(f"### 1. A planned A/B test\n\n{sentence(question, rows_of(question))}")
     dark, key = theme.is_dark(), (question, chosen.budgets)
     drawn = shared.figure(
         "planned", (*key, dark), lambda: picture(question, chosen.budgets, dark),
@@ -42,7 +41,8 @@ def section(asked: Asked, chosen: Setting, private: bool) -> None:
     lab_parts.fold(
         "Which lift can n weeks find?", "own-lifts", lambda: _lifts(asked, question, chosen.budgets, private)
     )
-    _several(question, private)
+    several = partial(_several, question, private)
+    lab_parts.fold("One person in several tests", "own-several", several, "tests", "slack")
 
 
 def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...], private: bool) -> None:
@@ -60,39 +60,38 @@ def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...], pr
 def _several(question: PriceQuestion, private: bool) -> None:
     """What a person who is in several tests may spend in each, and how long a planned test then takes."""
     [epsilon] = question.epsilons
-    with st.expander("One person in several tests"):
-        left, right = st.columns(2, vertical_alignment="bottom")
-        tests = left.number_input(
-            "Tests that share the ε of a person", *RANGES["tests"], int(number_at_first("tests")), key=key_of("tests"),
-            help="How many tests a person is in while the ε above must suffice, such as in a month.",
-        )  # fmt: skip
-        slack = right.number_input(
-            "δ of all tests together", *RANGES["slack"], number_at_first("slack"), step=1e-6, format="%g",
-            key=key_of("slack"),
-            help="0: the ε of all tests add up. Above 0, each test may spend more, and the promise of all together may "
-            "fail with this small chance.",
-        )  # fmt: skip
-        remember(tests=str(int(tests)), slack=f"{slack:.12g}")
-        write_address(private)
-        try:
-            found = parts(epsilon, int(tests), question.visits, slack)
-        except InputError as error:
-            uploads.refuse(error)
-            return
-        rows = []
-        for part, once in zip(found, parts(epsilon, int(tests), 1, slack), strict=True):
-            planned = rows_of(replace(question, epsilons=(once.test,)))
-            users = next(row.test_users for row in planned if row.privacy == part.privacy)
-            shown = {"who is trusted": PROMISES[part.privacy].who, "ε of one test": words.number(part.test)}
-            shown |= {"ε of one answer": words.number(part.answer)} if question.visits > 1 else {}
-            rows.append({**shown, "a planned test takes": weeks_words(users / question.weekly)})
-        lab_parts.table(words.table(pd.DataFrame(rows)), "tests")
-        st.caption(
-            f"All {int(tests)} tests together then keep ε = {epsilon:g} for a person"
-            + (f" with δ = {slack:g}. " if slack else ". ")
-            + "Later tests may depend on earlier ones. A new month with a new budget adds to the old one. "
-            "This holds for methods without a δ of their own, such as all on this page."
-        )
+    left, right = st.columns(2, vertical_alignment="bottom")
+    tests = left.number_input(
+        "Tests that share the ε of a person", *RANGES["tests"], int(number_at_first("tests")), key=key_of("tests"),
+        help="How many tests a person is in while the ε above must suffice, such as in a month.",
+    )  # fmt: skip
+    slack = right.number_input(
+        "δ of all tests together", *RANGES["slack"], number_at_first("slack"), step=1e-6, format="%g",
+        key=key_of("slack"),
+        help="0: the ε of all tests add up. Above 0, each test may spend more, and the promise of all together may "
+        "fail with this small chance.",
+    )  # fmt: skip
+    remember(tests=str(int(tests)), slack=f"{slack:.12g}")
+    write_address(private)
+    try:
+        found = parts(epsilon, int(tests), question.visits, slack)
+    except InputError as error:
+        uploads.refuse(error)
+        return
+    rows = []
+    for part, once in zip(found, parts(epsilon, int(tests), 1, slack), strict=True):
+        planned = rows_of(replace(question, epsilons=(once.test,)))
+        users = next(row.test_users for row in planned if row.privacy == part.privacy)
+        shown = {"who is trusted": PROMISES[part.privacy].who, "ε of one test": words.number(part.test)}
+        shown |= {"ε of one answer": words.number(part.answer)} if question.visits > 1 else {}
+        rows.append({**shown, "a planned test takes": weeks_words(users / question.weekly)})
+    lab_parts.table(words.table(pd.DataFrame(rows)), "tests")
+    st.caption(
+        f"All {int(tests)} tests together then keep ε = {epsilon:g} for a person"
+        + (f" with δ = {slack:g}. " if slack else ". ")
+        + "Later tests may depend on earlier ones. A new month with a new budget adds to the old one. "
+        "This holds for methods without a δ of their own, such as all on this page."
+    )
 
 
 def sentence(question: PriceQuestion, rows: Sequence[Row]) -> str:
@@ -140,19 +139,28 @@ def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go
     plain, *rows = rows_of(replace(question, epsilons=grid))
     figure = go.Figure()
     hover = "ε = %{x:.3~g}: %{y:,.2~g} weeks"
-    figure.add_scatter(
-        x=[grid[0], grid[-1]], y=[plain.test_users / question.weekly] * 2, mode="lines", name="no privacy",
-        line={"color": theme.quiet(dark), "width": 2.5}, hovertemplate="%{y:,.2~g} weeks",
-    )  # fmt: skip
+    charts.curve(
+        figure,
+        [grid[0], grid[-1]],
+        [plain.test_users / question.weekly] * 2,
+        "no privacy",
+        theme.quiet(dark),
+        "%{y:,.2~g} weeks",
+    )
     for privacy in PRIVATE:
         mine = [row for row in rows if row.privacy == privacy]
         weeks = [row.test_users / question.weekly for row in mine]
         sizes = [10 if row.epsilon in budgets or row.epsilon in question.epsilons else 0 for row in mine]
-        figure.add_scatter(
-            x=grid, y=weeks, mode="lines+markers", name=f"{theme.TRUST_SIGNS[privacy]} {PROMISES[privacy].who}",
-            line={"color": theme.TRUST_COLOURS[privacy], "width": 2.5}, hovertemplate=hover,
+        charts.curve(
+            figure,
+            grid,
+            weeks,
+            f"{theme.TRUST_SIGNS[privacy]} {PROMISES[privacy].who}",
+            theme.TRUST_COLOURS[privacy],
+            hover,
+            mode="lines+markers",
             marker={"symbol": theme.MARKERS[privacy], "size": sizes, "opacity": 1, "line": {"width": 0}},
-        )  # fmt: skip
+        )
     charts.style(figure, 380, dark)
     figure.layout.hovermode = "closest"
     limit = {"dash": "dash", "color": theme.quiet(dark), "width": 1.3}
@@ -206,17 +214,15 @@ def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float]
     dashes = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
     for privacy, epsilon in curves:
         place = 0 if epsilon is None else list(budgets)[::-1].index(epsilon)
-        figure.add_scatter(
-            x=WEEKS,
-            y=[smallest_lift(asked, question, privacy, epsilon, weeks) for weeks in WEEKS],
-            mode="lines",
-            name=PROMISES[privacy].who + ("" if epsilon is None else f", ε = {epsilon:g}"),
-            line={
-                "color": theme.quiet(dark) if privacy == "none" else theme.TRUST_COLOURS[privacy],
-                "dash": dashes[place % len(dashes)],
-                "width": 2.2,
-            },
-            hovertemplate="%{x:.2~g} weeks: %{y:,.2~g}%",
+        charts.curve(
+            figure,
+            WEEKS,
+            [smallest_lift(asked, question, privacy, epsilon, weeks) for weeks in WEEKS],
+            PROMISES[privacy].who + ("" if epsilon is None else f", ε = {epsilon:g}"),
+            theme.quiet(dark) if privacy == "none" else theme.TRUST_COLOURS[privacy],
+            "%{x:.2~g} weeks: %{y:,.2~g}%",
+            dash=dashes[place % len(dashes)],
+            width=2.2,
         )
     charts.style(figure, 420, dark)
     figure.layout.hovermode = "closest"
