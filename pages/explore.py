@@ -134,4 +134,4 @@ elif view == "For builders":
         st.caption("Run this where the project is installed; it prints the numbers of this picture.")
         st.code(exports.snippet(experiment), language="python")
 compare_view.fold(experiment)
-panels.explanation(result)
+lab_parts.fold("How is this computed?", "explanation", lambda: panels.explanation(result))  # 1.5 MB for pseudo-code

@@ -40,7 +40,8 @@ if result is not None:
     st.caption(view.band_words(played))
 if warning := view.no_help_words(experiment):
     st.info(warning)
-view.controls(whole, chosen)
+title = "Change the arms, the rewards or the trust"
+lab_parts.fold(title, "heavy-controls", lambda: view.controls(whole, chosen))
 lab_parts.fold(
     "What the cut-off throws away", "heavy-cut-off", lambda: view.cut_off(chosen, experiment, dark), "rewards"
 )
@@ -53,6 +54,6 @@ lab_parts.fold(
     lambda: theory.draw(experiment, result, chosen.trust == "local", dark),
     *("C", "old", "orders"),
 )
-view.constants(chosen, experiment, result)
+lab_parts.fold("How is this computed?", "explanation", lambda: view.constants(chosen, experiment, result))
 if result is not None:
     figures.fold_for_print(exports.for_file(played), exports.file_name(experiment))

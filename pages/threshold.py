@@ -39,7 +39,7 @@ drawn = exports.telling(
     lambda: threshold_view.made(experiment, distribution),
     shared.is_own(experiment),
 )
-threshold_view.other_users(experiment, distribution)
+lab_parts.fold("Change the users", "threshold-others", lambda: threshold_view.other_users(experiment, distribution))
 lab_parts.fold(
     "Which users are kept?",
     "threshold-kept",

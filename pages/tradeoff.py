@@ -3,6 +3,8 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
@@ -47,4 +49,5 @@ st.caption(legend)
 tradeoff_view.opened_point(swept, chosen)
 tradeoff_view.question(experiment)
 lab_parts.fold("Maps, numbers and downloads", "tradeoff-more", lambda: tradeoff_view.more(swept, f"{verdict} {notes}"))
-tradeoff_view.explanation(experiment, notes)
+explanation = partial(tradeoff_view.explanation, experiment, notes)
+lab_parts.fold("How is this computed?", "explanation", explanation)

@@ -33,40 +33,33 @@ def cards(result: Result) -> None:
 
 @dataclass(frozen=True)
 class _Card:
-    """What a card says, without the trials behind it."""
+    """What a card says, without the trials behind it, and what stands beside its question mark."""
 
     line: int
-    head: str
-    regret: str
-    details: str
-    why: str
-    promise: str
+    text: str
+    help: str
 
 
 def _told(row: Summary, result: Result) -> _Card:
     privacy = result.experiment.lines[row.line].entry.privacy
-    lines = []
+    lines = [f"picked the best option **{100 * row.best_share:.0f}%** of the time in the second half"]
     if np.isfinite(row.price):
-        lines.append(words.price(row))
-    lines.append(f"picked the best option **{100 * row.best_share:.0f}%** of the time in the second half")
+        lines.insert(0, words.price(row))
     if row.bound_name and np.isfinite(row.regret_over_bound):
         lines.append(f"{words.number(100 * row.regret_over_bound, 2)}% of its proved upper bound")
+    lines.append(row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}")
+    small = "  \n".join(f":small[{line}]" for line in ("regret ± its standard error", *lines))
+    regret = words.with_error(row.regret, row.stderr)
     return _Card(
         line=row.line,
-        head=f"{theme.TRUST_SIGNS[privacy]} **{words.plain(row.label)}**",
-        regret=words.with_error(row.regret, row.stderr),
-        details="  \n".join(lines),
-        why=words.below_one(row, result),
-        promise=row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}",
+        text=f"{theme.TRUST_SIGNS[privacy]} **{words.plain(row.label)}**\n\n### {regret}\n\n{small}",
+        help=words.below_one(row, result),
     )
 
 
 def _card(card: _Card, colour: str) -> None:
-    st.markdown(card.head)
     st.html(f'<div style="height:4px;border-radius:2px;background:{colour}"></div>')
-    st.markdown(f"### {card.regret}", help="Regret at the horizon, with its standard error.")
-    st.caption(card.details, help=card.why or None)
-    st.caption(card.promise)
+    st.markdown(card.text, help=card.help or None)
 
 
 def _bound_rows(result: Result, chosen: int) -> pd.DataFrame:
@@ -219,19 +212,15 @@ def explanation(result: Result) -> None:
     """How the picture is computed: plain words, pseudo-code, sources."""
     experiment = result.experiment
     best = "playing the best arm" if experiment.contexts is None else "playing the arm that is best for each user"
-    fold = st.expander("How is this computed?", key="explanation", on_change="rerun")
-    if not fold.open:  # a browser fetches 1.5 MB to show pseudo-code
-        return
-    with fold:
-        st.markdown(
-            "Users arrive one after the other. For each user the policy picks an arm, the arm pays a reward, and the "
-            "policy learns from what the privacy mechanism shows it. **Regret** is the loss compared with always "
-            f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, without luck). "
-            f"{_late(experiment)}{_repeated(experiment)} "
-            f"{words.PRICE}"
-        )
-        for name in dict.fromkeys(line.policy for line in experiment.lines):
-            policy = next(line.entry for line in experiment.lines if line.policy == name)
-            st.markdown(f"**{policy.title}** · {policy.paper}. {policy.summary}")
-            if policy.pseudo_code:
-                st.code(policy.pseudo_code, language=None)
+    st.markdown(
+        "Users arrive one after the other. For each user the policy picks an arm, the arm pays a reward, and the "
+        "policy learns from what the privacy mechanism shows it. **Regret** is the loss compared with always "
+        f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, without luck). "
+        f"{_late(experiment)}{_repeated(experiment)} "
+        f"{words.PRICE}"
+    )
+    for name in dict.fromkeys(line.policy for line in experiment.lines):
+        policy = next(line.entry for line in experiment.lines if line.policy == name)
+        st.markdown(f"**{policy.title}** · {policy.paper}. {policy.summary}")
+        if policy.pseudo_code:
+            st.code(policy.pseudo_code, language=None)

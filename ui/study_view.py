@@ -18,30 +18,26 @@ from ui import charts, theme, uploads, words
 MAX_LINES = 24
 
 
-def fold() -> None:
-    """The uploader and, once there is a file, its picture; made for who opens it."""
-    opened = st.expander("Read the table of a study", icon=":material/table_chart:", key="study", on_change="rerun")
-    if not opened.open:
+def draw() -> None:
+    """The uploader and, once there is a file, its picture."""
+    st.markdown(
+        "`bandit-lab study FILE --out table.csv` plays every combination of what a file varies. Its table is drawn "
+        "here."
+    )
+    upload = st.file_uploader(
+        "Table of a study (CSV)", type=["csv"], key="study-file", max_upload_size=MAX_BYTES // 2**20,
+        help="The table that the command writes.",
+    )  # fmt: skip
+    st.caption(uploads.PRIVATE_WORDS)
+    if upload is None:
+        uploads.forget("study-table")
         return
-    with opened:
-        st.markdown(
-            "`bandit-lab study FILE --out table.csv` plays every combination of what a file varies. Its table is drawn "
-            "here."
-        )
-        upload = st.file_uploader(
-            "Table of a study (CSV)", type=["csv"], key="study-file", max_upload_size=MAX_BYTES // 2**20,
-            help="The table that the command writes.",
-        )  # fmt: skip
-        st.caption(uploads.PRIVATE_WORDS)
-        if upload is None:
-            uploads.forget("study-table")
-            return
-        try:
-            table = uploads.kept("study-table", upload.file_id, lambda: read_study_table(upload.getvalue()))
-        except InputError as error:
-            uploads.refuse(error)
-            return
-        _drawn(table)
+    try:
+        table = uploads.kept("study-table", upload.file_id, lambda: read_study_table(upload.getvalue()))
+    except InputError as error:
+        uploads.refuse(error)
+        return
+    _drawn(table)
 
 
 def _drawn(table: StudyTable) -> None:

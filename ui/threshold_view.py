@@ -73,27 +73,26 @@ def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
     text = notation.write_epsilon(spread)
     named = {"".join(text.split()): name for name, text in EXAMPLES.items()}
     now = named.get("".join(text.split()), "as in the sidebar")
-    with st.expander("Change the users"):
-        page_fields.changes(
-            "threshold-users",
-            now,
-            partial(
-                st.selectbox,
-                "Users",
-                list(dict.fromkeys((now, *EXAMPLES))),
-                0,
-                help=f"How ε varies from user to user; the sidebar takes any other. {words.PUBLIC['budgets']}",
-            ),
-            lambda name: _with(experiment, EXAMPLES.get(name, text)),
+    page_fields.changes(
+        "threshold-users",
+        now,
+        partial(
+            st.selectbox,
+            "Users",
+            list(dict.fromkeys((now, *EXAMPLES))),
+            0,
+            help=f"How ε varies from user to user; the sidebar takes any other. {words.PUBLIC['budgets']}",
+        ),
+        lambda name: _with(experiment, EXAMPLES.get(name, text)),
+    )
+    if state.example_of() and any(line.entry.epsilon == "any" for line in state.kept().lines):
+        st.button(
+            "Use these users on the other pages",
+            key="threshold-use",
+            on_click=_use,
+            args=(text,),
+            help=f"Gives this spread of ε to each policy there that takes one: {text}.",
         )
-        if state.example_of() and any(line.entry.epsilon == "any" for line in state.kept().lines):
-            st.button(
-                "Use these users on the other pages",
-                key="threshold-use",
-                on_click=_use,
-                args=(text,),
-                help=f"Gives this spread of ε to each policy there that takes one: {text}.",
-            )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -139,13 +138,8 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
         ("v_b", found.v_b, found.best_b, "V_B (Bernoulli)"),
     ):
         colour = theme.policy_colour(MECHANISM_COLOURS[name], dark)
-        figure.add_scatter(
-            x=found.thresholds,
-            y=values,
-            mode="lines+markers" if few else "lines",
-            name=words_,
-            line={"color": colour, "width": 2.5},
-            hovertemplate="%{y:,.4~g}",
+        charts.curve(
+            figure, found.thresholds, values, words_, colour, "%{y:,.4~g}", mode="lines+markers" if few else "lines"
         )
         figure.add_scatter(
             x=[best],

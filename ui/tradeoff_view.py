@@ -485,14 +485,15 @@ def _rows(result: SweepResult) -> pd.DataFrame:
 
 def more(result: SweepResult, message: str) -> None:
     """What some visitors need: the map, every number, files, a study's table, and budgets that others use."""
-    who_wins_view.fold(result)
+    best = partial(who_wins_view.draw, result)
+    lab_parts.fold("Who wins where?", "who-wins", best, icon=":material/map:")
     tables(result)
     experiment = result.experiment
     drawn = exports.telling(lambda: chart(result, False), lambda: result.metadata, shared.is_own(experiment))
     figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
     with st.expander("Download as an offline lesson"):
         export_panel.draw(experiment, "tradeoff", result.epsilons, export_panel.as_html(message))
-    study_view.fold()
+    lab_parts.fold("Read the table of a study", "study", study_view.draw, icon=":material/table_chart:")
     with st.expander("Which ε do others use?"):
         real_world_budgets.table("one reward of one user")
 
@@ -525,12 +526,11 @@ def explanation(experiment: Experiment, message: str) -> None:
     """What else the picture shows, and how it is computed."""
     here = marked(experiment)
     odds = "" if here is None else f"At ε = {here:g}: {words.odds(here)}"
-    with st.expander("How is this computed?"):
-        st.markdown(
-            f"{message}\n\n{odds}\n\nEvery private method is simulated at each ε with the arms, users, trials and seed "
-            f"of the sidebar; thresholds are chosen automatically. {words.PRICE} The search halves its interval on a "
-            "fixed grid, eight values of ε for each doubling, so the same question always gets the same answer. "
-            "Shaded grey, where it holds for all private methods: *privacy nearly free*, a 95% interval of the price "
-            "below 1.05; *hardly better than random*, at least 90% of the regret of choosing at random "
-            f"({words.number(tradeoff.blind_regret(experiment))} here)."
-        )
+    st.markdown(
+        f"{message}\n\n{odds}\n\nEvery private method is simulated at each ε with the arms, users, trials and seed "
+        f"of the sidebar; thresholds are chosen automatically. {words.PRICE} The search halves its interval on a "
+        "fixed grid, eight values of ε for each doubling, so the same question always gets the same answer. "
+        "Shaded grey, where it holds for all private methods: *privacy nearly free*, a 95% interval of the price "
+        "below 1.05; *hardly better than random*, at least 90% of the regret of choosing at random "
+        f"({words.number(tradeoff.blind_regret(experiment))} here)."
+    )

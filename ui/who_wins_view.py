@@ -18,24 +18,20 @@ from ui import charts, shared, theme, words
 LABELS = 5  # numbers named along an axis
 
 
-def fold(result: SweepResult) -> None:
-    """The map, made for who opens it."""
-    opened = st.expander("Who wins where?", icon=":material/map:", key="who-wins", on_change="rerun")
-    if not opened.open:
-        return
-    with opened:
-        maps = who_wins(result, result.experiment.view.hidden)
-        if maps:
-            dark, below = theme.is_dark(), theme.is_phone()
-            picture = shared.drawing(
-                "who-wins",
-                result.experiment,
-                (result.content, dark, below),
-                lambda: chart(maps, result.experiment, dark, below),
-                lambda _: describe(maps, result.experiment),
-            )
-            st.plotly_chart(picture, config=charts.CONFIG, key="who-wins-chart", alt=picture.alt)
-        st.caption(legend(result, maps))
+def draw(result: SweepResult) -> None:
+    """The map."""
+    maps = who_wins(result, result.experiment.view.hidden)
+    if maps:
+        dark, below = theme.is_dark(), theme.is_phone()
+        picture = shared.drawing(
+            "who-wins",
+            result.experiment,
+            (result.content, dark, below),
+            lambda: chart(maps, result.experiment, dark, below),
+            lambda _: describe(maps, result.experiment),
+        )
+        st.plotly_chart(picture, config=charts.CONFIG, key="who-wins-chart", alt=picture.alt)
+    st.caption(legend(result, maps))
 
 
 def chart(maps: tuple[Map, ...], experiment: Experiment, dark: bool, below: bool = False) -> go.Figure:

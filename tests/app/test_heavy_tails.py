@@ -43,7 +43,7 @@ def test_a_link_in_the_former_fields_opens_its_experiment_and_is_not_rewritten()
 
 
 def test_the_controls_of_the_page_change_the_experiment_and_the_address_follows() -> None:
-    screen = on.visit("heavy-tails", **TINY)
+    screen = on.unfold(on.visit("heavy-tails", **TINY), "heavy-controls")
     for name, value in (("instance", "S3"), ("distribution", "student"), ("trust", "local"), ("v", 0.7)):
         change(screen, "select_slider" if name == "v" else "selectbox", f"heavy-{name}", value)
         assert getattr(now(screen), name) == value
@@ -108,14 +108,14 @@ def test_b_grows_and_less_is_thrown_away() -> None:
 
 
 def test_it_says_which_constants_run_and_what_that_costs() -> None:
-    screen = on.visit("heavy-tails", **TINY)
+    screen = on.unfold(on.visit("heavy-tails", **TINY), "heavy-controls", "explanation")
     message = on.words(screen)
     assert "reduced constants" in message and "DPRSE κ = 0.0029" in message
     assert "privacy guarantee" in message and "the proof" in message
     change(screen, "toggle", "heavy-printed", True)
     assert now(screen).printed
     assert "constants of the theory" in on.words(screen) and "reduced constants" not in on.words(screen)
-    screen = on.visit("heavy-tails", **TINY, trust="local", budget="5")
+    screen = on.unfold(on.visit("heavy-tails", **TINY, trust="local", budget="5"), "explanation")
     assert "At ε = 5 no theorem covers LDPRSE" in on.words(screen)
 
 

@@ -262,7 +262,7 @@ def test_how_often_a_negative_control_is_caught_is_told_with_its_number() -> Non
 
 @pytest.mark.parametrize("part", ["answers", "sums", "guess", "audit"])
 def test_controls_and_pictures_of_all_parts_have_words_and_one_says_what_is_not_hidden(part: str) -> None:
-    screen = on.visit("mechanisms", part=part, run="1", samples="2000")
+    screen = on.unfold(on.visit("mechanisms", part=part, run="1", samples="2000"), "mechanisms-public")
     kinds = "button number_input selectbox multiselect select_slider slider toggle button_group"
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
     assert len(controls) >= 5
@@ -279,7 +279,7 @@ def test_what_is_public_is_said_where_it_is_chosen() -> None:
         return "\n".join(element.help for kind in kinds.split() for element in getattr(screen, kind))
 
     lines = "ucb,heldp-ucb-b(discrete(0,1,2))"
-    screen = on.unfold(on.visit("threshold", lines=lines, **on.SMALL), "threshold-kept")
+    screen = on.unfold(on.visit("threshold", lines=lines, **on.SMALL), "threshold-kept", "threshold-others")
     said = helps(screen) + helps(on.visit("explore", lines=lines, **on.SMALL))
     assert [name for name in ("budgets", "eps_min", "ranges", "horizon") if words.PUBLIC[name] not in said] == []
     assert words.PUBLIC["budgets"] in on.words(screen) and words.PUBLIC["eps_min"] in on.words(screen)

@@ -283,7 +283,7 @@ def test_threshold_follows_the_users_of_the_sidebar() -> None:
 
 
 def test_threshold_offers_an_example_where_everybody_has_one_budget() -> None:
-    screen = on.visit("threshold", **on.SMALL)
+    screen = on.unfold(on.visit("threshold", **on.SMALL), "threshold-others")
     own = screen.session_state["lab"]["kept"]
     assert on.chart(screen, "cost").traces and screen.session_state["lab"]["example-of"] == "spread"
     screen.button(key="threshold-use").click()

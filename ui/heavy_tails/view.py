@@ -56,29 +56,28 @@ def controls(experiment: Experiment, now: Setting) -> None:
             lambda chosen: setting.changed(experiment, **{field: chosen}),
         )
 
-    with st.expander("Change the arms, the rewards or the trust"):
-        select(
-            "Arms", "instance", setting.INSTANCES, now.instance,
-            "The means of five arms, three sets of Tao et al. 2022. Others can be written in the sidebar.",
-        )  # fmt: skip
-        select(
-            "Rewards", "distribution", setting.DISTRIBUTIONS, now.distribution,
-            "Pareto rewards have a smallest value and no largest one, Student's have neither. Both have finite moments "
-            "below the order 1.05 + v only.",
-        )  # fmt: skip
-        select(
-            "Trust", "trust", setting.TRUST, now.trust,
-            "Central DP: noise on sums. Local DP: noise on every single reward.",
-        )  # fmt: skip
-        page_fields.changes(
-            "heavy-printed",
-            now.printed,
-            partial(
-                st.toggle, "Constants of the theory (κ = 1)", now.printed,
-                help="The printed constants instead of reduced ones. They make the first epoch last up to 10^15 pulls.",
-            ),
-            lambda printed: setting.changed(experiment, printed=printed),
-        )  # fmt: skip
+    select(
+        "Arms", "instance", setting.INSTANCES, now.instance,
+        "The means of five arms, three sets of Tao et al. 2022. Others can be written in the sidebar.",
+    )  # fmt: skip
+    select(
+        "Rewards", "distribution", setting.DISTRIBUTIONS, now.distribution,
+        "Pareto rewards have a smallest value and no largest one, Student's have neither. Both have finite moments "
+        "below the order 1.05 + v only.",
+    )  # fmt: skip
+    select(
+        "Trust", "trust", setting.TRUST, now.trust,
+        "Central DP: noise on sums. Local DP: noise on every single reward.",
+    )  # fmt: skip
+    page_fields.changes(
+        "heavy-printed",
+        now.printed,
+        partial(
+            st.toggle, "Constants of the theory (κ = 1)", now.printed,
+            help="The printed constants instead of reduced ones. They make the first epoch last up to 10^15 pulls.",
+        ),
+        lambda printed: setting.changed(experiment, printed=printed),
+    )  # fmt: skip
 
 
 def cut_off(chosen: Setting, experiment: Experiment, dark: bool) -> None:
@@ -154,14 +153,7 @@ def tail_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> g
     chances = robust_mean.chance_beyond(distribution, sizes)
     colour = theme.policy_colour("dp-robust-se" if chosen.trust == "central" else "ldp-robust-se", dark)
     figure = go.Figure()
-    figure.add_scatter(
-        x=sizes,
-        y=np.where(chances > 1e-7, chances, np.nan),
-        mode="lines",
-        name="rewards",
-        line={"color": colour, "width": 2.5},
-        hovertemplate="%{y:.2~%}",
-    )
+    charts.curve(figure, sizes, np.where(chances > 1e-7, chances, np.nan), "rewards", colour, "%{y:.2~%}")
     beyond = (sizes >= level) & (chances > 1e-7)
     figure.add_scatter(
         x=sizes[beyond],
@@ -206,10 +198,7 @@ def error_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> 
     for name, label, shade in zip(
         ("bias", "noise", "sampling"), ("truncation (bias)", "privacy noise", "chance (sampling)"), shades, strict=True
     ):
-        figure.add_scatter(
-            x=frame["n"], y=frame[name].abs(), mode="lines", name=label, line={"color": shade, "width": 2.5},
-            hovertemplate="%{y:.3~g}",
-        )  # fmt: skip
+        charts.curve(figure, frame["n"], frame[name].abs(), label, shade, "%{y:.3~g}")
     figure.add_vline(x=n, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     charts.style(figure, 340, dark)
     figure.update_xaxes(title="rewards of the arm", **charts.USERS_LOG)
@@ -229,32 +218,31 @@ def error_words(chosen: Setting) -> str:
 def constants(chosen: Setting, experiment: Experiment, result: Result | None) -> None:
     """Which constants run, what that costs, and the exact numbers."""
     local, epsilon = chosen.trust == "local", setting.epsilon_of(experiment)
-    with st.expander("How is this computed?"):
-        if chosen.printed:
-            st.markdown(
-                "The simulation uses the **constants of the theory** (κ = 1): the orders of regret are proved for this "
-                "run. But the first epoch may last longer than the whole run, and then nothing is learned."
-            )
-        else:
-            names = ", ".join(
-                f"{line.entry.title} κ = {instance.parameters.kappa:.2g}"
-                for line, instance in zip(experiment.lines, experiment.setups, strict=True)
-            )
-            st.markdown(
-                f"The simulation uses **reduced constants** ({names}; chosen by experiment), because with the printed "
-                "ones runs of ordinary length learn next to nothing. What is lost is the proof of the bound on the "
-                "regret."
-            )
-        beyond = f" At ε = {epsilon:g} no theorem covers LDPRSE: they stop at ε = 1." * (local and epsilon > 1)
-        st.markdown(f"The privacy guarantee is the same for every κ.{beyond}")
-        if result is not None:
-            st.caption(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-        st.page_link(
-            page_links.to("explore"),
-            label="Open in Explore",
-            icon=":material/arrow_forward:",
-            query_params=links.write(experiment),
+    if chosen.printed:
+        st.markdown(
+            "The simulation uses the **constants of the theory** (κ = 1): the orders of regret are proved for this "
+            "run. But the first epoch may last longer than the whole run, and then nothing is learned."
         )
+    else:
+        names = ", ".join(
+            f"{line.entry.title} κ = {instance.parameters.kappa:.2g}"
+            for line, instance in zip(experiment.lines, experiment.setups, strict=True)
+        )
+        st.markdown(
+            f"The simulation uses **reduced constants** ({names}; chosen by experiment), because with the printed "
+            "ones runs of ordinary length learn next to nothing. What is lost is the proof of the bound on the "
+            "regret."
+        )
+    beyond = f" At ε = {epsilon:g} no theorem covers LDPRSE: they stop at ε = 1." * (local and epsilon > 1)
+    st.markdown(f"The privacy guarantee is the same for every κ.{beyond}")
+    if result is not None:
+        st.caption(shared.kept("verdict", result, None, lambda: words.verdict(result)))
+    st.page_link(
+        page_links.to("explore"),
+        label="Open in Explore",
+        icon=":material/arrow_forward:",
+        query_params=links.write(experiment),
+    )
 
 
 def no_help_words(experiment: Experiment) -> str:
@@ -351,14 +339,15 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
     colours = theme.line_colours(experiment, dark)
     figure = go.Figure()
     for number, part in points.groupby("line"):
-        figure.add_scatter(
-            x=part["v"],
-            y=part["regret"],
-            error_y={"type": "data", "array": 2 * part["stderr"]},
+        charts.curve(
+            figure,
+            part["v"],
+            part["regret"],
+            escape(experiment.label(int(number))),
+            colours[int(number)],
+            "v = %{x}: %{y:,.4~g}",
             mode="lines+markers",
-            name=escape(experiment.label(int(number))),
-            line={"color": colours[int(number)], "width": 2.5},
-            hovertemplate="v = %{x}: %{y:,.4~g}",
+            error_y={"type": "data", "array": 2 * part["stderr"]},
         )
     charts.style(figure, 380, dark)
     figure.update_layout(hovermode="closest")

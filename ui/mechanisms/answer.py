@@ -333,13 +333,14 @@ def mean_chart(chosen: Choice) -> go.Figure:
     for one in chosen.shown:
         colour = theme.mechanism_colour(one.name, dark)
         for label, value, dash in zip("AB", chosen.inputs, ("solid", "dash"), strict=True):
-            figure.add_scatter(
-                x=grid,
-                y=[float(one.mechanism.mean(value, e)) for e in grid],
-                mode="lines",
-                name=f"{one.described.title}, input {label}",
-                line={"color": colour, "width": 2.5, "dash": dash},
-                hovertemplate="%{y:.3~g}",
+            charts.curve(
+                figure,
+                grid,
+                [float(one.mechanism.mean(value, e)) for e in grid],
+                f"{one.described.title}, input {label}",
+                colour,
+                "%{y:.3~g}",
+                dash=dash,
             )
     _against_epsilon(figure, chosen.epsilon, "mean of the answer", dark)
     return figure
@@ -353,22 +354,10 @@ def variance_chart(chosen: Choice) -> go.Figure:
         value = chosen.inputs[0]
         raw = [float(one.mechanism.variance(value, e)) for e in grid]
         decoded = [_estimate_sd(one, value, float(e)) ** 2 for e in grid]
-        figure.add_scatter(
-            x=grid,
-            y=raw,
-            mode="lines",
-            name=f"{one.described.title}: answer",
-            line={"color": colour, "width": 2.5},
-            hovertemplate="%{y:.3~g}",
-        )
+        charts.curve(figure, grid, raw, f"{one.described.title}: answer", colour, "%{y:.3~g}")
         if not np.allclose(raw, decoded):
-            figure.add_scatter(
-                x=grid,
-                y=decoded,
-                mode="lines",
-                name=f"{one.described.title}: after decoding",
-                line={"color": colour, "width": 2.5, "dash": "dot"},
-                hovertemplate="%{y:.3~g}",
+            charts.curve(
+                figure, grid, decoded, f"{one.described.title}: after decoding", colour, "%{y:.3~g}", dash="dot"
             )
     _against_epsilon(figure, chosen.epsilon, "variance", dark)
     figure.update_xaxes(type="log", tickvals=[0.1, 0.3, 1, 3, 8], ticktext=["0.1", "0.3", "1", "3", "8"])
@@ -427,13 +416,14 @@ def promise_chart(chosen: Choice) -> go.Figure:
         colour = theme.mechanism_colour(one.name, dark)
         delta, above = profile(one.mechanism, chosen.inputs, chosen.epsilon, levels)
         for values, dash, text in ((delta, "solid", "δ that is needed"), (above, "dot", "chance of a larger loss")):
-            figure.add_scatter(
-                x=levels,
-                y=np.where(values > 1e-12, values, np.nan),
-                mode="lines",
-                name=f"{one.described.title}: {text}",
-                line={"color": colour, "width": 2.5, "dash": dash},
-                hovertemplate="%{y:.2~e}",
+            charts.curve(
+                figure,
+                levels,
+                np.where(values > 1e-12, values, np.nan),
+                f"{one.described.title}: {text}",
+                colour,
+                "%{y:.2~e}",
+                dash=dash,
             )
         if not one.described.pure:
             allowed = getattr(one.mechanism, "delta", 0.0)
@@ -530,8 +520,8 @@ def _average(one: Shown, chosen: Choice, has: np.ndarray) -> tuple[float, float]
 
 def public() -> None:
     """What no mechanism hides."""
-    with st.expander("What no mechanism here hides"):
-        st.markdown("\n".join(f"- {sentence}" for sentence in words.PUBLIC.values()))
+    message = "\n".join(f"- {sentence}" for sentence in words.PUBLIC.values())
+    lab_parts.fold("What no mechanism here hides", "mechanisms-public", lambda: st.markdown(message))
 
 
 def building(chosen: Choice) -> None:

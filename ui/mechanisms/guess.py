@@ -45,14 +45,15 @@ def odds_chart(game: Round, chosen: Choice, height: int = 400) -> go.Figure:
         figure.add_scatter(
             x=counts, y=-game.most, showlegend=False, fill="tonexty", fillcolor=theme.transparent(quiet, 0.12), **edge
         )
-    figure.add_scatter(
-        x=counts,
-        y=game.log_odds,
+    charts.curve(
+        figure,
+        counts,
+        game.log_odds,
+        "best guesser's odds",
+        colour,
+        "ln odds %{y:.3~g}: A with %{customdata:.1f}%",
         mode="lines+markers",
-        name="best guesser's odds",
-        line={"color": colour, "width": 2.5},
         customdata=100 / (1 + np.exp(-np.clip(game.log_odds, -700, 700))),
-        hovertemplate="ln odds %{y:.3~g}: A with %{customdata:.1f}%",
     )
     charts.style(figure, height, dark)
     figure.update_layout(hovermode="closest")

@@ -96,15 +96,7 @@ def error_chart(chosen: Sums) -> go.Figure:
         quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": name}
         figure.add_scatter(x=times, y=most, **quiet)
         figure.add_scatter(x=times, y=least, fill="tonexty", fillcolor=theme.transparent(colour, 0.15), **quiet)
-        figure.add_scatter(
-            x=times,
-            y=usual,
-            mode="lines",
-            name=_titled(name),
-            legendgroup=name,
-            line={"color": colour, "width": 2.5, "dash": DASHES[name]},
-            hovertemplate="%{y:.3~g}",
-        )
+        charts.curve(figure, times, usual, _titled(name), colour, "%{y:.3~g}", dash=DASHES[name], legendgroup=name)
     charts.style(figure, 440, dark)
     figure.update_xaxes(title="items so far", **charts.USERS_LOG)
     figure.update_yaxes(type="log", title="sd of the noise", **charts.AMOUNTS, dtick=1)
@@ -210,15 +202,7 @@ def path_chart(chosen: Sums, names: list[str]) -> tuple[go.Figure, dict[str, flo
     true = np.cumsum(items)
     shown = np.unique(np.round(np.linspace(1, chosen.horizon, min(400, chosen.horizon))).astype(int)) - 1
     figure = go.Figure()
-    figure.add_scatter(
-        x=shown + 1,
-        y=true[shown],
-        mode="lines",
-        name="the true sum",
-        line={"color": theme.quiet(dark), "width": 5},
-        opacity=0.6,
-        hovertemplate="%{y:.0f}",
-    )
+    charts.curve(figure, shown + 1, true[shown], "the true sum", theme.quiet(dark), "%{y:.0f}", width=5, opacity=0.6)
     ends = {}
     for name in names:
         described = COUNTERS[name]

@@ -10,7 +10,7 @@ import streamlit as st
 from bandit_core import Experiment, InputError
 from bandit_core.auditing import private_reports
 from bandit_core.simulation.costs import refuse_if_too_large
-from ui import theme
+from ui import lab_parts, theme
 from ui.watch.frames import MESSAGES, frames, message_frames
 
 _FOLDER = Path(__file__).parent
@@ -71,10 +71,7 @@ def panel(experiment: Experiment, key: str, first: int = 0) -> None:
 
 def fold(title: str, experiment: Experiment, key: str, first: int = 0) -> None:
     """`panel` in a fold, whose frames are made when someone opens it."""
-    opened = st.expander(title, icon=":material/play_circle:", key=f"{key}-fold", on_change="rerun")
-    if opened.open:
-        with opened:
-            panel(experiment, key, first)
+    lab_parts.fold(title, f"{key}-fold", lambda: panel(experiment, key, first), icon=":material/play_circle:")
 
 
 def learner(mechanism: str, epsilon: float, key: str) -> None:
