@@ -98,7 +98,7 @@ st.caption(" ".join(filter(None, (legend, words.measures(experiment), behind))))
 panels.cards(result)
 decision_times.draw(result.experiment)
 
-# Nothing of these is drawn before someone asks for it: a browser draws the picture above a quarter of a second sooner.
+# Nothing of these is drawn before someone asks for it: a second chart would delay the one above.
 views = ["Pulls per arm", "Watch one run", "Bounds", "Table", "Download", "For builders"]
 view = st.segmented_control("More about these runs", views, key="views")
 if view == "Pulls per arm":
