@@ -25,7 +25,7 @@ _watch = st.components.v2.component(
     js=charts.SWIPE
     + _PAPER
     + """
-let asked = null;
+let asked = null, timer = null;
 
 export default function ({ parentElement, data, setTriggerValue }) {
   document.getElementById("room")?.remove();
@@ -38,8 +38,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
     if (dark === data.dark) asked = null;
     else if (asked !== ground) setTriggerValue("switched", (asked = ground));
   };
+  clearInterval(timer);  // of the run before, which knows the ground of then
+  timer = setInterval(look, 300);
   look();
-  const timer = setInterval(look, 300);
   return () => clearInterval(timer);
 }
 """,

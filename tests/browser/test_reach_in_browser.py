@@ -106,6 +106,10 @@ def test_a_picture_follows_a_switch_between_light_and_dark(visits: Visits) -> No
 
     assert shade("light") != shade("dark")
     visitor.settle()
+    app = visitor.tab.get_by_test_id("stApp")
+    states = "async e => { const seen = []; for (let n = 0; n < 30; n++) { seen.push(e.dataset.testScriptState); "
+    states += "await new Promise(go => setTimeout(go, 100)); } return seen; }"
+    assert set(app.evaluate(states)) == {"notRunning"}  # one more run for each switch, no more
     watcher = visitor.tab.locator(".st-key-theme-watch")
     assert watcher.bounding_box()["height"] == 0
     shade("light")
