@@ -100,7 +100,7 @@ decision_times.draw(result.experiment)
 
 # Nothing of these is drawn before someone asks for it: a second chart would delay the one above.
 views = ["Pulls per arm", "Watch one run", "Bounds", "Table", "Download", "For builders"]
-view = st.segmented_control("More about these runs", views, key="views")
+view = st.segmented_control("More about these runs", views, key="views", help="A second press closes it.")
 if view == "Pulls per arm":
     picture = shared.picture(
         "pulls",
@@ -125,7 +125,10 @@ elif view == "Download":
         export_panel.draw(experiment, "explore")
 elif view == "For builders":
     st.session_state.setdefault("builders", "Budget")
-    part = st.segmented_control("For builders", ["Budget", "Build it", "Code"], key="builders")
+    part = st.segmented_control(
+        "For builders", ["Budget", "Build it", "Code"], key="builders",
+        help="How the budget is spent, what a system needs for it, and a script for this picture.",
+    )  # fmt: skip
     if part == "Budget":
         budget_panel.draw(result)
     elif part == "Build it":

@@ -36,7 +36,6 @@ _MARKS: dict[Held, tuple[str, Literal["green", "blue", "red", "orange", "grey"]]
     "inconclusive": ("help", "orange"),
     "not checked": ("remove_circle", "grey"),
 }
-_SHORT = {"confirmed": "✓", "compatible": "≈", "not confirmed": "✗", "inconclusive": "?", "not checked": "–"}
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -89,7 +88,7 @@ def choose() -> tuple[list[Figure], DeltaGenerator]:
     left, middle, right = st.columns([2, 3, 4])
     with left:
         chosen = _box("Paper", "paper", first, "Show the figures of this paper.", chips)
-    offered = {EVERY: "any"} | {str(held): f"{_SHORT[held]} {held}" for held in HELD}
+    offered = {EVERY: "any"} | {str(held): str(held) for held in HELD}
     if owner is not None and chosen not in (EVERY, owner.name):
         state.keep_page_field("figure", "", "")  # another paper was chosen
     with middle:
@@ -125,7 +124,7 @@ def opened(shown: list[Figure], place: DeltaGenerator) -> tuple[Figure, str]:
         format_func=lambda name: _summary(names[name], many),
         on_change=_open,
         args=(key,),
-        help=f"With its statements: {', '.join(f'{_SHORT[held]} {held}' for held in HELD)}.",
+        help="With what became of its statements.",
     )
     return current, asked if asked in current.presets else (current.presets or ("",))[0]
 
@@ -133,7 +132,7 @@ def opened(shown: list[Figure], place: DeltaGenerator) -> tuple[Figure, str]:
 def _summary(figure: Figure, with_paper: bool) -> str:
     """Title of a figure, and how many of its statements have which verdict."""
     counts = Counter(each.held for each in verdicts(figure))
-    held = " ".join(f"{_SHORT[each]}{counts[each]}" for each in HELD if counts[each])
+    held = ", ".join(f"{counts[each]} {each}" for each in HELD if counts[each])
     return f"{f'{chip(papers.paper_of(figure.name))} · ' * with_paper}{figure.title} · {held}"
 
 
