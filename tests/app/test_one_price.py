@@ -19,7 +19,8 @@ from ui.learn.step import ratio
 @pytest.mark.usefixtures("quick_answers")
 def test_every_page_states_the_same_price_of_one_link() -> None:
     first = on.visit("your-numbers", users="400", base="50", lifts="40", eps="1")
-    stated = re.findall(r"([\d.,]+ ± [\d.,]+) times the loss without privacy", on.words(first))
+    [table] = [each for each in on.tables(on.unfold(first, "own-all-methods")) if "times" in each]
+    stated = [each for each in table["times"] if each != "–"]
     [link] = [each.proto.query_string for each in first.get("page_link") if each.proto.label == "Open in Explore"]
     asked = dict(parse_qsl(link))
     experiment, problems = links.read(asked)

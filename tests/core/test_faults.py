@@ -23,7 +23,7 @@ def overwrite(store: Store, path: Path) -> None:
 
 def remove(store: Store, path: Path) -> None:
     for file in path.parent.iterdir():
-        file.unlink()
+        file.unlink(missing_ok=True)  # SQLite removes some itself when a connection closes
     path.parent.rmdir()
 
 
