@@ -133,7 +133,7 @@ def _summary(figure: Figure, with_paper: bool) -> str:
     """Title of a figure, and how many of its statements have which verdict."""
     counts = Counter(each.held for each in verdicts(figure))
     held = ", ".join(f"{counts[each]} {each}" for each in HELD if counts[each])
-    return f"{f'{chip(papers.paper_of(figure.name))} · ' * with_paper}{figure.title} · {held}"
+    return f"{f'{chip(papers.paper_of(figure.name))} · ' * with_paper}{figure.title} ({held})"
 
 
 def _open(key: str) -> None:
