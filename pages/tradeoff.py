@@ -3,8 +3,6 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
-from functools import partial
-
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
@@ -49,5 +47,4 @@ st.caption(legend)
 tradeoff_view.opened_point(swept, chosen)
 tradeoff_view.question(experiment)
 lab_parts.fold("Maps, numbers and downloads", "tradeoff-more", lambda: tradeoff_view.more(swept, f"{verdict} {notes}"))
-explanation = partial(tradeoff_view.explanation, experiment, notes)
-lab_parts.fold("How is this computed?", "explanation", explanation)
+lab_parts.fold("How is this computed?", "explanation", lambda: tradeoff_view.explanation(experiment, notes))

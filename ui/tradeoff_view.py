@@ -221,16 +221,18 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
         figure.add_scatter(x=trace.epsilons[done], y=high[done], **band)
         fill = {"fill": "tonexty", "fillcolor": theme.transparent(colour, 0.15)}
         figure.add_scatter(x=trace.epsilons[done], y=low[done], **fill, **band)
-        figure.add_scatter(
-            x=trace.epsilons,
-            y=middle,
+        charts.curve(
+            figure,
+            trace.epsilons,
+            middle,
+            f"{theme.TRUST_SIGNS[chosen.entry.privacy]} {escape(trace.label)}",
+            colour,
+            "ε = %{x:.3~g}: %{y:,.4~g}",
+            dash="dashdot" if free else "solid",
             mode="lines" if free else "lines+markers",
-            name=f"{theme.TRUST_SIGNS[chosen.entry.privacy]} {escape(trace.label)}",
-            line={"color": colour, "width": 2.5, "dash": "dashdot" if free else "solid"},
             marker={"symbol": theme.MARKERS[chosen.entry.privacy], "size": 8},
             legendgroup=group,
             customdata=[[trace.line, place] for place in range(len(trace.epsilons))],
-            hovertemplate="ε = %{x:.3~g}: %{y:,.4~g}",
         )
     shown = [trace for trace in found if not (price and experiment.lines[trace.line].epsilon is None)]
     named = [trace.line for trace in shown if trace.line not in experiment.view.hidden]

@@ -119,14 +119,9 @@ def shapes_chart(
     for number, line in enumerate(result.lines if result is not None else ()):
         same_model = experiment.lines[number].entry.privacy == trust
         if line is not None and result is not None and same_model:  # no lower bound beside a policy it does not bind
-            figure.add_scatter(
-                x=result.times,
-                y=np.where(line.mean > 0, line.mean, np.nan).astype(np.float32),
-                mode="lines",
-                name=_rows(f"measured: {experiment.label(number)}"),
-                line={"width": 2.5, "color": colours[number]},
-                hovertemplate="%{y:,.3~g}",
-            )
+            mean = np.where(line.mean > 0, line.mean, np.nan).astype(np.float32)
+            name = _rows(f"measured: {experiment.label(number)}")
+            charts.curve(figure, result.times, mean, name, colours[number], "%{y:,.3~g}")
     place, gone = 0, []
     for bound in bounds:
         old = _superseded(bound)

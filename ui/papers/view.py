@@ -124,7 +124,7 @@ def opened(shown: list[Figure], place: DeltaGenerator) -> tuple[Figure, str]:
         format_func=lambda name: _summary(names[name], many),
         on_change=_open,
         args=(key,),
-        help="With what became of its statements.",
+        help="Behind each title: how many of its statements are confirmed, and so on.",
     )
     return current, asked if asked in current.presets else (current.presets or ("",))[0]
 

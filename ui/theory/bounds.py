@@ -245,19 +245,10 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
     if not np.isfinite(y).any():
         return None
     figure = go.Figure()
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        name=f"{bound.sign} {escape(bound.label)}",
-        showlegend=True,
-        line={
-            "width": 2.5,
-            "dash": "longdash" if bound.superseded else theme.dash(bound),
-            "color": "#8a949e" if bound.superseded else theme.LOOKS[bound.model].colour,
-        },
-        hovertemplate="%{y:,.4~g}",
-    )
+    colour = "#8a949e" if bound.superseded else theme.LOOKS[bound.model].colour
+    dash = "longdash" if bound.superseded else theme.dash(bound)
+    name = f"{bound.sign} {escape(bound.label)}"
+    charts.curve(figure, x, y, name, colour, "%{y:,.4~g}", dash=dash, showlegend=True)
     charts.style(figure, 340, dark)
     titles = {"users": "users so far", "epsilon": "budget ε  (← more private · less private →)", "arms": "arms K"}
     figure.update_xaxes(

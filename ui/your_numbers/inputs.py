@@ -523,17 +523,25 @@ def _detail_fields(weekly: int) -> None:
         return found
 
     first, second, third = st.columns(3, vertical_alignment="bottom")
-    message = "The ε of a person covers all visits. A test counts one of them, a learner counts all."
-    visits = ask(first, "times", "Visits of one person", message)
+    visits = ask(
+        first, "times", "Visits of one person",
+        "The ε of a person covers all visits. A test counts one of them, a learner counts all.",
+    )  # fmt: skip
     night = words.count(min(max(1, round(weekly * visits / 7)), int(RANGES["night"][1])))
-    message = f"For the learner only. 1: after each visit. {night}: every night."
-    ask(second, "night", "Learn after every ... visits", message)
-    message = "Planned test: the level α, two-sided, for all comparisons. Test that stops by itself: δ, the chance "
-    ask(first, "delta", "Chance of error, α and δ", f"{message}that it names a wrong option.", 0.01)
-    message = "The chance that the planned test finds the difference."
-    ask(second, "power", "Power of the planned test", message, 0.05)
-    message = "In percent of the first option. Options that close to the best count as equally good in both tests."
-    ask(third, "zone", "Ignore differences up to, %", message, 1.0)
+    ask(
+        second, "night", "Learn after every ... visits",
+        f"For the learner only. 1: after each visit. {night}: every night.",
+    )  # fmt: skip
+    ask(
+        first, "delta", "Chance of error, α and δ",
+        "Planned test: the level α, two-sided, for all comparisons. Test that stops by itself: δ, the chance that it "
+        "names a wrong option.", 0.01,
+    )  # fmt: skip
+    ask(second, "power", "Power of the planned test", "The chance that the planned test finds the difference.", 0.05)
+    ask(
+        third, "zone", "Ignore differences up to, %",
+        "In percent of the first option. Options that close to the best count as equally good in both tests.", 1.0,
+    )  # fmt: skip
     left, right = st.columns(2, vertical_alignment="bottom")
     rule: Any = left.segmented_control(
         "Rule to stop by",
