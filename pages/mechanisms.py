@@ -32,7 +32,7 @@ if part == "answers":
     chosen = answer.choice(fields, opening)
     with opening:
         answer.densities(chosen)
-    answer.stream(chosen)
+    lab_parts.fold("What the server sees of ten users, and of many", "mechanisms-stream", lambda: answer.stream(chosen))
     watch.learner(chosen.shown[0].name, chosen.epsilon, "mechanisms-watch")
     lab_parts.fold("What it costs", "mechanisms-cost", lambda: answer.cost(chosen))
     lab_parts.fold("Can the privacy loss exceed ε?", "mechanisms-loss", lambda: answer.promise(chosen))

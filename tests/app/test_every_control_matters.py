@@ -201,7 +201,6 @@ TESTED_ELSEWHERE = (
     "again",
     "lesson-slider",
     "goal",
-    "mechanisms-live",
     "data-source",
     "papers-reading",
     "theory-old",

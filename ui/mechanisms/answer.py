@@ -465,25 +465,17 @@ def promise(chosen: Choice) -> None:
 
 
 def stream(chosen: Choice) -> None:
-    """The users' rewards beside what the server sees, and both averages; live if the switch is on."""
-    st.markdown("**A stream of users: what each has, and what the server sees**")
-    live = st.toggle(
-        "Live: ten more users every second", key="mechanisms-live", help="Lets users arrive by themselves."
+    """The users' rewards beside what the server sees, and both averages."""
+    seen = st.select_slider(
+        "Users so far",
+        (SHOWN_USERS, 100, 1_000, 10_000, 100_000),
+        key="mechanisms-users",
+        persist_state="page",
+        format_func=words.count,
+        help="The table shows the last ten of them.",
     )
-    st.fragment(_stream, run_every=1.0 if live else None)(chosen, live)
-
-
-def _stream(chosen: Choice, live: bool) -> None:
-    before = st.session_state.setdefault("mechanisms-users", SHOWN_USERS)
-    seen = before + SHOWN_USERS if live else before
-    first, second = st.columns(2)
-    if first.button("10 more users", key="mechanisms-more", help="The next users arrive.", width="stretch"):
-        seen += SHOWN_USERS
-    if second.button("1,000 more users", key="mechanisms-many", help="Many users arrive.", width="stretch"):
-        seen += 1000
-    st.session_state["mechanisms-users"] = seen = min(seen, 100_000)
     rng = np.random.default_rng(0)
-    has = np.where(rng.random(100_000) < 0.5, *chosen.inputs)[:seen]
+    has = np.where(rng.random(seen) < 0.5, *chosen.inputs)
     table = {"user": np.arange(seen)[-SHOWN_USERS:] + 1, "has": has[-SHOWN_USERS:]}
     notes = []
     for one in chosen.shown:
