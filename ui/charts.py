@@ -7,7 +7,7 @@ import math
 import re
 from bisect import bisect_left
 from dataclasses import replace
-from html import escape
+from html import escape, unescape
 from textwrap import wrap
 from typing import Any
 
@@ -326,6 +326,8 @@ def regret_chart(
     if direct:
         for trace in figure.data:
             trace.legend = legends.NARROW
+            if trace.name:  # a long name in a narrow window's legend would leave the curves no room
+                trace.name = "<br>".join(map(escape, _rows(unescape(trace.name))))
     kinds = _add_bounds(figure, result, visible, colours) if view.bounds else 0
     if not direct:
         legends.collect_lines(figure, experiment, visible, colours, legends.MOST - kinds)
