@@ -84,8 +84,9 @@ if not alone:
     lab_parts.axes()
 figures.show(picture, "regret-chart", tall=not alone)
 page_lock.shown()
-if not covered:
-    st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
+verdict = "" if covered else shared.kept("verdict", result, None, lambda: words.verdict(result))
+if verdict:
+    st.markdown(verdict)
 if alone:
     message = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
     st.caption(gallery.methods(best) if best is not None and not note else message)
@@ -95,7 +96,7 @@ if alone or covered:
 legend = shared.kept("legend", result, None, lambda: words.legend(result))
 behind = "" if best is None else gallery.methods(best)  # each label
 st.caption(" ".join(filter(None, (legend, words.measures(experiment), behind))))
-panels.cards(result)
+panels.lines(result, verdict)
 decision_times.draw(result.experiment)
 
 # Nothing of these is drawn before someone asks for it: a second chart would delay the one above.

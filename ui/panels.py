@@ -1,9 +1,8 @@
-"""Blocks of a page below its chart: cards per line, bounds, the explanation."""
+"""Blocks of a page below its chart: a table of its lines, bounds, the explanation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -17,49 +16,47 @@ from bandit_core.simulation.comparisons import LEVEL, Difference, differences
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Summary, summaries
 from bandit_core.spec.number_text import write_number
-from ui import shared, theme, words
+from ui import lab_parts, shared, theme, words
 
 
-def cards(result: Result) -> None:
-    """One card per line: regret with its error, price, best arm's share, the guarantee as run."""
-    rows = shared.kept("cards", result, None, lambda: [_told(row, result) for row in summaries(result)])
-    colours = theme.line_colours(result.experiment, theme.is_dark())
-    wide = min(4, max(1, len(rows)))
-    for start in range(0, len(rows), wide):
-        for column, row in zip(st.columns(wide), rows[start : start + wide], strict=False):
-            with column.container(border=True, height="stretch"):
-                _card(row, colours[row.line])
+def lines(result: Result, verdict: str = "") -> None:
+    """A table with a row for each line: regret, price, how often it picked the best arm; and the guarantees as run.
+
+    What the ``verdict`` above it says already is not said again.
+    """
+    text, messages = shared.kept("lines", result, bool(verdict), lambda: _told(result, verdict))
+    lab_parts.table(text, "lines")
+    if messages:
+        st.caption(messages)
 
 
-@dataclass(frozen=True)
-class _Card:
-    """What a card says, without the trials behind it, and what stands beside its question mark."""
-
-    line: int
-    text: str
-    help: str
-
-
-def _told(row: Summary, result: Result) -> _Card:
-    privacy = result.experiment.lines[row.line].entry.privacy
-    lines = [f"picked the best option **{100 * row.best_share:.0f}%** of the time in the second half"]
-    if np.isfinite(row.price):
-        lines.insert(0, words.price(row))
-    if row.bound_name and np.isfinite(row.regret_over_bound):
-        lines.append(f"{words.number(100 * row.regret_over_bound, 2)}% of its proved upper bound")
-    lines.append(row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}")
-    small = "  \n".join(f":small[{line}]" for line in ("regret ± its standard error", *lines))
-    regret = words.with_error(row.regret, row.stderr)
-    return _Card(
-        line=row.line,
-        text=f"{theme.TRUST_SIGNS[privacy]} **{words.plain(row.label)}**\n\n### {regret}\n\n{small}",
-        help=words.below_one(row, result),
-    )
+def _told(result: Result, verdict: str) -> tuple[str, str]:
+    rows = summaries(result)
+    bounded = any(row.bound_name and np.isfinite(row.regret_over_bound) for row in rows)
+    promises: dict[str, list[str]] = {}
+    for row in rows:
+        privacy = result.experiment.lines[row.line].entry.privacy
+        if privacy != "none":
+            of = promises.setdefault(f"{theme.TRUST_WORDS[privacy]}: {words.plain(row.guarantee.words)}", [])
+            of += [] if theme.TRUST_WORDS[privacy].startswith(row.label) else [words.called(row.label)]
+    told = [
+        f"{words.sentence(promise)} ({', '.join(of)})." if of else f"{words.sentence(promise)}."
+        for promise, of in promises.items()
+    ]
+    notes = dict.fromkeys(f"{note}." for row in rows if (note := words.below_one(row, result)) and note not in verdict)
+    return words.table(pd.DataFrame([_line(row, result, bounded) for row in rows])), "  \n".join([*told, *notes])
 
 
-def _card(card: _Card, colour: str) -> None:
-    st.html(f'<div style="height:4px;border-radius:2px;background:{colour}"></div>')
-    st.markdown(card.text, help=card.help or None)
+def _line(row: Summary, result: Result, bounded: bool) -> dict[str, str]:
+    sign = theme.TRUST_SIGNS[result.experiment.lines[row.line].entry.privacy]
+    share = f"{words.number(100 * row.regret_over_bound, 2)}%" if np.isfinite(row.regret_over_bound) else "–"
+    return {
+        "method": f"{sign} {row.label}",
+        "regret ± standard error": words.with_error(row.regret, row.stderr),
+        "price of privacy": words.price(row) if np.isfinite(row.price) else "–",
+        "picked the best option, second half": f"{100 * row.best_share:.0f}%",
+        **({"of its proved upper bound": share if row.bound_name else "–"} if bounded else {}),
+    }
 
 
 def _bound_rows(result: Result, chosen: int) -> pd.DataFrame:

@@ -99,10 +99,8 @@ def reference(against: Reference) -> str:
 def price(row: Summary) -> str:
     """The price of privacy of a line, what it is relative to, and no more than its error allows."""
     assert row.against is not None
-    ratio = f"**{with_error(row.price, row.price_stderr)} ×** the regret of {reference(row.against)}"
-    if row.trials > 1 and not row.differs:
-        return f"price of privacy: no clear one ({ratio})"
-    return f"price of privacy: {ratio}"
+    ratio = f"{with_error(row.price, row.price_stderr)} × the regret of {sentences.reference(row.against)}"
+    return f"no clear one ({ratio})" if row.trials > 1 and not row.differs else ratio
 
 
 def below_one(row: Summary, result: Result) -> str:

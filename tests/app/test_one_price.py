@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import parse_qsl
 
 import pytest
@@ -26,9 +25,10 @@ def test_every_page_states_the_same_price_of_one_link() -> None:
     experiment, problems = links.read(asked)
     assert problems == [] and len(stated) == 2
 
-    explore = on.words(on.visit("explore", **asked))
-    assert re.findall(r"\*\*([\d.,]+ ± [\d.,]+) ×\*\* the regret of", explore) == stated
-    assert "run for comparison, not shown" not in explore
+    [explore] = on.tables(on.visit("explore", **asked))
+    prices = explore["price of privacy"].str.extract(r"([\d.,]+ ± [\d.,]+) ×")[0]
+    assert list(prices.dropna()) == stated
+    assert not explore["price of privacy"].str.contains("run for comparison, not shown").any()
 
     tables = on.unfold(on.visit("tradeoff", **asked), "tradeoff-more").main.dataframe
     frames = [each.value for each in tables if "price" in each.value]
