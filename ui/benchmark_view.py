@@ -164,9 +164,7 @@ def _dots(contest: Contest, dark: bool, phone: bool) -> go.Figure:
     charts.style(figure, 110 + _height(contest, phone), dark)
     figure.update_layout(hovermode="closest")
     low, high = min(0.0, math.log10(float(found["low"].min()))), math.log10(float(found["high"].max()))
-    figure.update_xaxes(
-        type="log", range=[low - 0.03 * max(high, 0.1), high + 0.03], title="score (1: nothing known is better)"
-    )
+    figure.update_xaxes(type="log", range=[low - 0.03 * max(high, 0.1), high + 0.03], title="score (1 is best)")
     figure.update_xaxes(**charts.AMOUNTS, dtick=charts.log_step(low, high))
     figure.update_yaxes(autorange="reversed", dtick=1)
     return figure

@@ -489,10 +489,11 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
 
 
 def sparkline(result: Drawable, dark: bool = False, width: int = 260, height: int = 110) -> str:
-    """A small SVG of the mean curves on a log time axis, made from the same numbers as the large chart."""
+    """A small SVG of the mean curves on the axes of the large chart, made from the same numbers."""
     experiment = result.experiment
     colours = theme.line_colours(experiment, dark)
-    horizontal = np.log(result.times) / np.log(max(result.times[-1], 2))
+    users = np.log(result.times) if experiment.view.x == "log" else result.times
+    horizontal = users / max(users[-1], 1)
     log = experiment.view.y == "log"
     curves = [(number, line.mean) for number, line in enumerate(result.lines) if line is not None]
     if log:
