@@ -64,6 +64,7 @@ display:none!important}
 [data-testid=stMainBlockContainer]{padding-left:0!important;padding-right:0!important;zoom:var(--paper,1)}
 :is([data-testid=stPlotlyChart],[data-testid=stDataFrame],[data-testid=stImage],[data-testid=stColumn]){
 break-inside:avoid}
+[class*=st-key-tall-]{height:auto!important}
 [data-testid=stElementContainer]:has([data-testid=stHeading]){break-after:avoid}}
 """
 
