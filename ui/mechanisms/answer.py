@@ -484,8 +484,8 @@ def stream(chosen: Choice) -> None:
         decoded = one.mechanism.estimate(answers, chosen.epsilon)
         truth, error = _average(one, chosen, has)
         notes.append(
-            f"{one.described.title}: the server's average is **{decoded.mean():.3f}** ± {error:.2g}, the true one "
-            f"{truth:.3f}"
+            f"{one.described.title}: the server's average is **{words.with_error(decoded.mean(), error)}**, "
+            f"the true one {truth:.3g}"
         )
     lab_parts.table(words.table(pd.DataFrame(table)), "stream")
     st.markdown(f"After **{words.count(seen)}** users. " + "; ".join(notes) + ".")
