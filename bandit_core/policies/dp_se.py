@@ -2,6 +2,7 @@
 
 In epoch e every arm that is left is pulled R times, in turns; the mean of these fresh rewards is released with
 Laplace(1/(epsilon R)) noise, and arms that lie clearly below the highest are dropped. The last arm is played for good.
+`epoch` has R and the margin, `learn` the release; `choose` of the family drops arms and ends with the last one.
 
 Guarantee: epsilon-central DP, pure. Released: one mean per arm and epoch, at the end of the epoch; every reward is
 in at most one of them. The policy needs the horizon, through its failure probability beta = 1/T.
@@ -46,12 +47,13 @@ class Numbers(NamedTuple):
 
 
 def epoch(numbers: Numbers, known: State, number: int, size: int) -> tuple[int, float]:
-    """R, and 2 h + 2 c."""
+    """R, and 2 h + 2 c, of the epoch e = ``number`` with |S| = ``size`` arms."""
     sampling = math.log(8.0 * size * number * number / numbers.beta)
     privacy = math.log(4.0 * size * number * number / numbers.beta)
-    depth = 2.0**number
+    depth = 2.0**number  # 1 / D
     length = int(max(32.0 * sampling * depth * depth, 8.0 * privacy * depth / numbers.epsilon) + 1.0)
-    return length, 2.0 * math.sqrt(sampling / (2.0 * length)) + 2.0 * privacy / (length * numbers.epsilon)
+    h, c = math.sqrt(sampling / (2.0 * length)), privacy / (length * numbers.epsilon)
+    return length, 2.0 * h + 2.0 * c
 
 
 def learn(numbers: Numbers, known: State, arm: int, total: float, count: float, stream: Stream) -> None:

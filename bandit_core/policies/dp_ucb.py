@@ -32,7 +32,7 @@ from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
-from bandit_core.policies.ucb import choose
+from bandit_core.policies.ucb import choose  # on the noisy means
 from bandit_core.theory import central
 
 
@@ -75,7 +75,7 @@ def learn(numbers: Numbers, known: State, arm: int, response: float, user: User,
     known.pulled[arm] += 1.0
     known.widths[arm] = math.sqrt(numbers.per_pull * known.pulled[arm]) / known.pulled[arm]
     for other in range(known.means.shape[0]):
-        fresh = noise(numbers.counter, known.counters, other, stream)
+        fresh = noise(numbers.counter, known.counters, other, stream)  # after one more item, the reward or 0
         if known.pulled[other] > 0.0:
             known.means[other] = (known.sums[other] + fresh) / known.pulled[other]
 

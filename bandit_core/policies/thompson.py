@@ -59,6 +59,7 @@ def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     return mean_behind(numbers, mean), math.nan, math.nan, mean_behind(numbers, known.thetas[arm])
 
 
+# The reward's coin x is drawn by `bernoulli_family.bit`: 1 with the chance of the arm's mean.
 RULE = Rule(
     "largest_draw", start, choose, learn, belief, decides="draw", answer=bernoulli_family.bit,
     likelihood=bernoulli_family.likelihood,

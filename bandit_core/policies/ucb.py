@@ -1,7 +1,8 @@
 """UCB1 (Auer, Cesa-Bianchi and Fischer 2002): optimism in the face of uncertainty, without privacy.
 
-Pull each arm once, then the arm with the largest mean + sqrt(alpha ln t / N). Rewards in [0, 1] for the guarantee;
-sub-Gaussian rewards of scale at most 1/2 have the same one.
+Pull each arm once, then the arm with the largest mean + sqrt(alpha ln t / N), for user t. The paper has t - 1 there,
+the number of earlier plays; the regret bound holds for both. Rewards in [0, 1] for the guarantee; sub-Gaussian rewards
+of scale at most 1/2 have the same one. Ties go to the lowest label, and labels are random (`kernels.labels`).
 """
 
 from __future__ import annotations

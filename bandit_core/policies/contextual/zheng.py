@@ -27,8 +27,11 @@ ln(2.5/delta)) / epsilon (3.75 for GLOC's three releases), which is classical; w
 longer suffices, the analytic one takes over. The guarantee shown is what the noise really keeps at delta. There is no
 "advanced": the message is one release. For all this to be true contexts are shrunk to norm 1 (with their reward where
 the link is the identity), LinUCB's rewards clipped to [-1, 1], and GLOC's gradient and <theta_hat, x> x clipped to norm
-1; the published demonstration does none of this. Also unlike it, the bonus has its square root. ``refresh`` as in
-LDP-OLS, with c_t and beta_t of the step when the server solved.
+1; the published demonstration does none of this. Also unlike it, the bonus has its square root.
+
+Deviations from print: theta is found after user t, with c_t and beta_t, not before user t + 1 with those of t + 1; so
+the first user gets the arm of the lowest label, whatever the contexts are. The server may solve at growing intervals
+(``refresh``, as in LDP-OLS). Where V + c I is not positive definite, the last solution stays.
 """
 
 from __future__ import annotations
@@ -168,6 +171,7 @@ def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """Add  x x^T + B  and  y x + xi  (GLOC: with its own prediction in place of y); solve when it is due."""
     model, sums = row_of(arm, known.estimate), known.sums
+    # x stands in ``sums.shared``; `complete` adds the noise B and xi of all users since the last solution.
     scale = shrunk(user.context, 1.0, sums.shared[model, sums.waiting[model]])
     reward = response * scale if numbers.link == IDENTITY else response
     weight = _follow_gradient(numbers, known, model, reward, stream) if numbers.gloc else clipped(reward, 1.0)
@@ -291,6 +295,8 @@ POLICIES = (
         step_cost=_cost(gloc=False),
         pseudo_code="""V = 0; u = 0
 for t = 1, 2, ...:
+    Y_t = sigma sqrt(t) (4 sqrt(D) + 2 ln(2T / alpha));  c_t = 2 Y_t
+    beta_t = 2 sigma sqrt(D ln T) + (sqrt(3 Y_t) + sigma sqrt(D t / Y_t)) D ln T
     theta = (V + c_t I)^-1 u
     play the arm with the largest  <theta, x> + beta_t |x|_(V + c_t I)^-1
     the user sends  x x^T + B  and  y x + xi;  V and u add them up""",
@@ -308,6 +314,7 @@ for t = 1, 2, ...:
         step_cost=_cost(gloc=True),
         pseudo_code="""V = 0; u = 0; theta_hat = 0
 for t = 1, 2, ...:
+    c_t = 2 sigma sqrt(t) (4 sqrt(D) + 2 ln(2T / alpha));  beta_t = sqrt(sigma sqrt(D t) / least slope of the link)
     theta = (V + c_t I)^-1 u
     play the arm with the largest  <theta, x> + beta_t |x|_(V + c_t I)^-1
     theta_hat -= zeta (noisy (mu(<theta_hat, x>) - r) x)
