@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from bandit_core.simulation.in_flight import shared_trials
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store, default_store
+from bandit_core.simulation.trial_locks import Claims
 
 _fresh_streams = lru_cache(maxsize=8)(streams)  # of a moved slider the same; copied before they are played
 SHORT_RUN_SECONDS, MIDDLE_RUN_SECONDS = 1.0, 10.0  # on all workers; a run of more gives way to shorter ones
@@ -55,7 +56,9 @@ def at_checkpoints(block: Block, taken: np.ndarray, times: np.ndarray) -> Block:
 
 
 @dataclass(frozen=True, eq=False)
-class _Task:
+class Task:
+    """Some trials of one line, which a thread plays in one go."""
+
     line: int
     first: int
     last: int
@@ -71,11 +74,188 @@ class _Admitted(NamedTuple):
     workers: int
 
 
-class Simulation:
-    """One experiment being computed, once.
+Found = TypeVar("Found")
 
-    ``run`` blocks until it is finished or stopped; from other threads ``fraction`` tells how far it is, ``stop``
+
+class Run(Generic[Found]):
+    """Trials of several lines being played on threads, once.
+
+    ``run`` blocks until they are finished or stopped; from other threads ``fraction`` tells how far it is, ``stop``
     ends it at the next checkpoint, and ``result`` gives what is done so far.
+
+    ``seconds`` are those of a trial of each line, ``steps`` what a signal counts in one, ``claims`` those of the store.
+    """
+
+    def __init__(self, seconds: list[float], steps: int, claims: Claims) -> None:
+        self.stopped = False
+        self.whole_seconds = 0.0  # set by a sweep, whose points are short one by one
+        self.waiting = False  # for its turn, see `most_runs`
+        self.kept = True  # whether the store took every block of this run
+        self.notices: list[str] = []  # what its owner should be told
+        self._claims = claims
+        self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
+        self._running: set[Task] = set()
+        self._failure: BaseException | None = None
+        self._caller = 0
+        self._seconds, self._steps = seconds, steps
+        self._weights = [max(1, round(each * 1e9)) for each in seconds]  # of a trial, for `fraction`
+
+    @property
+    def _done(self) -> list[np.ndarray]:
+        """Which trials of each line are done, (trials,) each."""
+        raise NotImplementedError
+
+    def _player(self, tasks: list[Task]) -> Callable[[Task, _Admitted | None], bool]:
+        """What plays each of these tasks when it may, and says whether it is done; raises nothing."""
+        return self._when_admitted
+
+    def _block(self, task: Task, rows: Any) -> Any:
+        """Play a task; what is learned of it, or None."""
+        raise NotImplementedError
+
+    def _take(self, task: Task, block: Any) -> None:
+        """Take in what was learned of a task."""
+        raise NotImplementedError
+
+    def result(self) -> Found:
+        """Everything that is done so far."""
+        raise NotImplementedError
+
+    @property
+    def missing_seconds(self) -> float:
+        """Rough time, on one core, of what is not done yet and was not found in the store."""
+        with self._lock:
+            missing = [np.count_nonzero(~done) for done in self._done]
+        return sum(seconds * count for seconds, count in zip(self._seconds, missing, strict=True))
+
+    @property
+    def fraction(self) -> float:
+        """Share of the work that is done, by estimated time, in [0, 1]; never falls until the run is stopped.
+
+        From whole counts, so that no rounding moves it backwards. Blocks that are being computed count with the steps
+        they have taken, or with the rows of theirs that another run has finished meanwhile, whichever is more.
+        """
+        steps, done, whole = self._steps, 0, 0
+        with self._lock:
+            for line, (weight, shared) in enumerate(zip(self._weights, self._done, strict=True)):
+                rows = shared.copy()  # other runs write to it, too
+                taken = steps * int(np.count_nonzero(rows))
+                for task in self._running:
+                    if task.line == line:
+                        part = rows[task.first : task.last]
+                        inside = steps * int(np.count_nonzero(part))
+                        taken += max(0, min(steps * len(part), task.signal.steps) - inside)
+                done += weight * taken
+                whole += weight * steps * len(rows)
+        return done / whole if whole else 1.0
+
+    def stop(self) -> None:
+        """Stop soon; finished blocks are kept. May be called from any thread, also before ``run``."""
+        with self._lock:
+            self.stopped = True
+            for task in self._running:
+                task.signal.stop()
+
+    def _plan(self, workers: int) -> list[Task]:
+        """Cut the missing trials into tasks of at least 10 ms and, where one trial allows it, at most 0.25 s."""
+        tasks = []
+        for line, (done, seconds) in enumerate(zip(self._done, self._seconds, strict=True)):
+            missing = np.flatnonzero(~done)
+            if not len(missing):
+                continue
+            size = block_trials(len(missing), seconds, workers)
+            for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
+                parts = np.array_split(run, math.ceil(len(run) / size))
+                tasks += [Task(line, int(part[0]), int(part[-1]) + 1, seconds * len(part)) for part in parts]
+        # Lines advance side by side, so that a partial picture shows all of them.
+        return sorted(tasks, key=lambda task: (task.first, task.line))
+
+    def _when_admitted(self, task: Task, admitted: _Admitted | None, rows: Any = None) -> bool:
+        """Compute one block when its turn has come; whether it is there now."""
+        if admitted is None:
+            return self._compute(task, rows)
+        with admitted.queue.worker(admitted.job, task.seconds, admitted.workers) as start:
+            if start and admitted.queue.niceness and threading.get_ident() != self._caller:
+                lower_priority(admitted.queue.niceness)
+            return start and self._compute(task, rows)
+
+    def _compute(self, task: Task, rows: Any) -> bool:
+        """Compute one block and keep it; returns whether there is a new block. Raises nothing: see ``_failure``."""
+        with self._lock:
+            if self.stopped:
+                return False
+            self._running.add(task)
+        block = None
+        try:
+            block = self._block(task, rows)
+        except Stopped:
+            pass
+        except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
+            self._failure = self._failure or error
+            self.stop()
+        finally:
+            self._finish(task, block)
+        return block is not None
+
+    def _finish(self, task: Task, block: Any) -> None:
+        with self._idle:
+            if block is not None:
+                self._take(task, block)
+            self._running.discard(task)
+            self._idle.notify_all()
+
+    def run(self, jobs: int | None = None, on_progress: Callable[[Any], None] | None = None) -> Found:
+        """Compute what is missing; calls ``on_progress(self)`` in this thread after every finished block.
+
+        Returns when nothing is running any more. An exception in a kernel or in ``on_progress`` stops the run and
+        reaches the caller; blocks finished by then are kept.
+        """
+        workers = worker_count(jobs)
+        self._caller = threading.get_ident()
+        missing = self.missing_seconds
+        seconds = max(missing, self.whole_seconds) / workers
+        short = seconds <= SHORT_RUN_SECONDS
+        if missing < 3 * costs.SHORTEST_TASK and short:  # a thread pool, or waiting, would cost more than it saves
+            return self._run(1, None, on_progress)
+        queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
+        self.waiting = not short
+        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped, self._claims) as job:
+            self.waiting = False
+            return self._run(workers, _Admitted(queue, job, workers), on_progress)
+
+    def _run(self, workers: int, admitted: _Admitted | None, on_progress: Callable[[Any], None] | None) -> Found:
+        tasks = self._plan(workers)
+        play = self._player(tasks)
+        upcoming = itertools.takewhile(lambda _: not self.stopped, tasks)
+        finished: Iterator[bool]
+        if workers == 1 or len(tasks) < 2:
+            finished = (play(task, admitted) for task in upcoming)
+        else:
+            from joblib import Parallel, delayed
+
+            pool = Parallel(n_jobs=workers, backend="threading", return_as="generator_unordered", batch_size=1)
+            finished = pool(delayed(play)(task, admitted) for task in upcoming)
+        try:
+            for kept in finished:
+                if kept and on_progress is not None:
+                    on_progress(self)
+        except BaseException:
+            self.stop()
+            with contextlib.suppress(Exception):
+                for _ in finished:  # short: no task starts any more, and the running ones were told to stop
+                    pass
+            raise
+        finally:
+            with self._idle:
+                self._idle.wait_for(lambda: not self._running)
+        if self._failure is not None:
+            raise self._failure
+        return self.result()
+
+
+class Simulation(Run[Result]):
+    """One experiment being computed, once; see `Run`.
 
     Raises
     ------
@@ -87,22 +267,12 @@ class Simulation:
         refuse_if_too_large(experiment)
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
-        self.stopped = False
-        self.whole_seconds = 0.0  # set by a sweep, whose points are short one by one
-        self.waiting = False  # for its turn, see `most_runs`
-        self.kept = True  # whether the store took every block of this run
-        self.notices: list[str] = []  # what its owner should be told
         self.store = store or default_store()
-        self._lock = threading.Lock()
-        self._idle = threading.Condition(self._lock)
-        self._running: set[_Task] = set()
-        self._failure: BaseException | None = None
-        self._caller = 0
-        self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
-        self._watched = [with_stop_checks(self.times, seconds) for seconds in self._seconds]
+        seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
+        super().__init__(seconds, experiment.horizon, self.store.claims)
+        self._watched = [with_stop_checks(self.times, each) for each in seconds]
         self._lines = prepared_lines(experiment)
         self._keys = [line.key(self.times, experiment.seed) for line in self._lines]
-        self._weights = [max(1, round(seconds * 1e9)) for seconds in self._seconds]  # of a trial, for `fraction`
         self._trials = []
         size = (experiment.trials, len(self.times), experiment.arm_count)
         for line, key in enumerate(self._keys):
@@ -110,6 +280,10 @@ class Simulation:
             if not self._trials[line].done.all():
                 self._take_stored(line, 0, experiment.trials)
         self._take_shipped()
+
+    @property
+    def _done(self) -> list[np.ndarray]:
+        return [trials.done for trials in self._trials]
 
     def _take_stored(self, line: int, first: int, last: int) -> None:
         """Fill in what the store has of these trials."""
@@ -130,13 +304,6 @@ class Simulation:
                     trials.fill(0, block)
                     trials.bundled_results = self.store.bundled_results.made
 
-    @property
-    def missing_seconds(self) -> float:
-        """Rough time, on one core, of what is not done yet and was not found in the store."""
-        with self._lock:
-            missing = [np.count_nonzero(~trials.done) for trials in self._trials]
-        return sum(seconds * count for seconds, count in zip(self._seconds, missing, strict=True))
-
     def seconds_on(self, cores: int) -> float:
         """Rough time of what is not done yet on so many cores; a trial keeps one of them to its end."""
         with self._lock:
@@ -146,33 +313,6 @@ class Simulation:
             )
         return max(self.missing_seconds / cores, longest)
 
-    @property
-    def fraction(self) -> float:
-        """Share of the work that is done, by estimated time, in [0, 1]; never falls until the run is stopped.
-
-        From whole counts, so that no rounding moves it backwards. Blocks that are being computed count with the steps
-        they have taken, or with the rows of theirs that another run has finished meanwhile, whichever is more.
-        """
-        horizon, done = self.experiment.horizon, 0
-        with self._lock:
-            for line, (weight, trials) in enumerate(zip(self._weights, self._trials, strict=True)):
-                rows = trials.done.copy()  # other runs write to it, too
-                taken = horizon * int(np.count_nonzero(rows))
-                for task in self._running:
-                    if task.line == line:
-                        part = rows[task.first : task.last]
-                        inside = horizon * int(np.count_nonzero(part))
-                        taken += max(0, min(horizon * len(part), task.signal.steps) - inside)
-                done += weight * taken
-        return done / (sum(self._weights) * horizon * self.experiment.trials)
-
-    def stop(self) -> None:
-        """Stop soon; finished blocks are kept. May be called from any thread, also before ``run``."""
-        with self._lock:
-            self.stopped = True
-            for task in self._running:
-                task.signal.stop()
-
     def result(self) -> Result:
         """Everything that is done so far."""
         with self._lock:
@@ -181,21 +321,11 @@ class Simulation:
         made = [trials.bundled_results for trials in self._trials]
         return Result(self.experiment, self.times, lines, bundled_results=max(made))
 
-    def _plan(self, workers: int) -> list[_Task]:
-        """Cut the missing trials into tasks of at least 10 ms and, where one trial allows it, at most 0.25 s."""
-        tasks = []
-        for line, (trials, seconds) in enumerate(zip(self._trials, self._seconds, strict=True)):
-            missing = np.flatnonzero(~trials.done)
-            if not len(missing):
-                continue
-            size = block_trials(len(missing), seconds, workers)
-            for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
-                parts = np.array_split(run, math.ceil(len(run) / size))
-                tasks += [_Task(line, int(part[0]), int(part[-1]) + 1, seconds * len(part)) for part in parts]
-        # Lines advance side by side, so that a partial picture shows all of them.
-        return sorted(tasks, key=lambda task: (task.first, task.line))
+    def _player(self, tasks: list[Task]) -> Callable[[Task, _Admitted | None], bool]:
+        rows = self._rows(tasks)
+        return lambda task, admitted: self._play(task, rows[task.first : task.last], admitted)
 
-    def _play(self, task: _Task, rows: np.ndarray, admitted: _Admitted | None) -> bool:
+    def _play(self, task: Task, rows: np.ndarray, admitted: _Admitted | None) -> bool:
         """Compute one block when it may, unless another run does; whether it is there now. Raises nothing."""
         with self._trials[task.line].reserve(task.first, task.last, lambda: self.stopped) as missing:
             if not missing:
@@ -205,38 +335,14 @@ class Simulation:
                 self._take_stored(task.line, *rows_of_it)  # another process may have computed them meanwhile
                 if self._trials[task.line].done[slice(*rows_of_it)].all():
                     return not self.stopped
-                return self._when_admitted(task, rows, admitted)
+                return self._when_admitted(task, admitted, rows)
 
-    def _when_admitted(self, task: _Task, rows: np.ndarray, admitted: _Admitted | None) -> bool:
-        """Compute one block when its turn has come; whether it is there now."""
-        if admitted is None:
-            return self._compute(task, rows)
-        with admitted.queue.worker(admitted.job, task.seconds, admitted.workers) as start:
-            if start and admitted.queue.niceness and threading.get_ident() != self._caller:
-                lower_priority(admitted.queue.niceness)
-            return start and self._compute(task, rows)
+    def _block(self, task: Task, rows: np.ndarray) -> Block:
+        times = self._watched[task.line]
+        played = self._lines[task.line].play(rows, times, task.signal)
+        return self._kept(task, at_checkpoints(played, times, self.times))
 
-    def _compute(self, task: _Task, rows: np.ndarray) -> bool:
-        """Compute one block and keep it; returns whether there is a new block. Raises nothing: see ``_failure``."""
-        with self._lock:
-            if self.stopped:
-                return False
-            self._running.add(task)
-        block = None
-        try:
-            times = self._watched[task.line]
-            played = self._lines[task.line].play(rows, times, task.signal)
-            block = self._kept(task, at_checkpoints(played, times, self.times))
-        except Stopped:
-            pass
-        except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
-            self._failure = self._failure or error
-            self.stop()
-        finally:
-            self._finish(task, block)
-        return block is not None
-
-    def _kept(self, task: _Task, block: Block) -> Block:
+    def _kept(self, task: Task, block: Block) -> Block:
         """The block, checked and in the store."""
         name = self.experiment.lines[task.line].policy
         if not self._trials[task.line].fits(block) or block.trials != task.last - task.first:
@@ -245,73 +351,22 @@ class Simulation:
             self.kept = False
         return block
 
-    def _finish(self, task: _Task, block: Block | None) -> None:
-        with self._idle:
-            if block is not None:
-                self._trials[task.line].fill(task.first, block)
-            self._running.discard(task)
-            self._idle.notify_all()
+    def _take(self, task: Task, block: Block) -> None:
+        self._trials[task.line].fill(task.first, block)
 
-    def run(self, jobs: int | None = None, on_progress: Callable[[Simulation], None] | None = None) -> Result:
-        """Compute what is missing; calls ``on_progress(self)`` in this thread after every finished block.
-
-        Returns when nothing is running any more. An exception in a kernel or in ``on_progress`` stops the run and
-        reaches the caller; blocks finished by then are kept.
-        """
-        workers = worker_count(jobs)
-        self._caller = threading.get_ident()
-        missing = self.missing_seconds
-        seconds = max(missing, self.whole_seconds) / workers
-        short = seconds <= SHORT_RUN_SECONDS
-        if missing < 3 * costs.SHORTEST_TASK and short:  # a thread pool, or waiting, would cost more than it saves
-            return self._run(1, None, on_progress)
-        queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
-        self.waiting = not short
-        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped, self.store.claims) as job:
-            self.waiting = False
-            if not short and cluster.scheduler():
-                self._run_on_cluster(self._plan(workers), on_progress)
-            return self._run(workers, _Admitted(queue, job, workers), on_progress)
-
-    def _run(
-        self, workers: int, admitted: _Admitted | None, on_progress: Callable[[Simulation], None] | None
-    ) -> Result:
+    def _run(self, workers: int, admitted: _Admitted | None, on_progress: Callable[[Any], None] | None) -> Result:
+        if admitted is not None and admitted.queue is not scheduler.SHORT and cluster.scheduler():
+            self._run_on_cluster(self._plan(workers), on_progress)
         renewed = self.store.renewed
-        tasks = self._plan(workers)
-        rows = self._rows(tasks)
-        upcoming = itertools.takewhile(lambda _: not self.stopped, tasks)
-        calls = ((task, rows[task.first : task.last], admitted) for task in upcoming)
-        finished: Iterator[bool]
-        if workers == 1 or len(tasks) < 2:
-            finished = (self._play(*call) for call in calls)
-        else:
-            from joblib import Parallel, delayed
-
-            pool = Parallel(n_jobs=workers, backend="threading", return_as="generator_unordered", batch_size=1)
-            finished = pool(delayed(self._play)(*call) for call in calls)
-        try:
-            for kept in finished:
-                if kept and on_progress is not None:
-                    on_progress(self)
-        except BaseException:
-            self.stop()
-            with contextlib.suppress(Exception):
-                for _ in finished:  # short: no task starts any more, and the running ones were told to stop
-                    pass
-            raise
-        finally:
-            with self._idle:
-                self._idle.wait_for(lambda: not self._running)
+        result = super()._run(workers, admitted, on_progress)
         if self.store.renewed > renewed:
             self.notices.append(
                 "The folder of finished blocks was removed while this run went on. It was made again; what stood there "
                 "is computed anew when it is needed."
             )
-        if self._failure is not None:
-            raise self._failure
-        return self.result()
+        return result
 
-    def _run_on_cluster(self, tasks: list[_Task], on_progress: Callable[[Simulation], None] | None) -> None:
+    def _run_on_cluster(self, tasks: list[Task], on_progress: Callable[[Any], None] | None) -> None:
         """Let a cluster compute the tasks; what it leaves over is told, and still to be computed."""
         rows = self._rows(tasks)
         calls = [
@@ -330,7 +385,7 @@ class Simulation:
             self.stop()
             raise
 
-    def _rows(self, tasks: list[_Task]) -> np.ndarray:
+    def _rows(self, tasks: list[Task]) -> np.ndarray:
         """Fresh streams of all trials that some task needs; shape (trials, 8). Lines share them: tasks take copies."""
         needed = np.zeros(self.experiment.trials, bool)
         for task in tasks:

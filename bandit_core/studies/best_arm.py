@@ -7,11 +7,9 @@ of its users; nothing is stored.
 
 from __future__ import annotations
 
-import contextlib
 import math
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,9 +20,8 @@ from bandit_core.kernels.stopping import Outcome
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies.stopping import Rule, StoppingPolicy, StoppingSetup, stopping_policies
-from bandit_core.simulation import scheduler
-from bandit_core.simulation.costs import Cost, block_trials, most_runs, refuse, worker_count
-from bandit_core.simulation.engine import MIDDLE_RUN_SECONDS, SHORT_RUN_SECONDS, lower_priority
+from bandit_core.simulation.costs import Cost, refuse, worker_count
+from bandit_core.simulation.engine import Run, Task
 from bandit_core.simulation.store import default_store
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec import notation
@@ -260,17 +257,8 @@ def play(spec: StoppingSpec, rows: np.ndarray, signal: Signal, noiseless: bool =
     return spec.entry.play(setup or spec.setup, rows, signal)
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    study: int
-    first: int
-    last: int
-    seconds: float
-    signal: Signal = field(default_factory=Signal)
-
-
-class StoppingStudy:
-    """Several specs being played, once; polled and stopped like a `Simulation`.
+class StoppingStudy(Run[tuple[StoppingResult | None, ...]]):
+    """Several specs being played, once; polled and stopped like a `Simulation`. Nothing is stored.
 
     ``noiseless`` as in `play`.
 
@@ -282,67 +270,36 @@ class StoppingStudy:
 
     def __init__(self, specs: Sequence[StoppingSpec], noiseless: bool = False) -> None:
         self.specs, self._noiseless = tuple(specs), noiseless
-        self.stopped = False
-        self.waiting = False
-        self.kept = False  # nothing is stored
-        self.notices: list[str] = []
-        self._lock = threading.Lock()
-        self._seconds = [spec.trial_seconds for spec in self.specs]
-        self._arms = [sum(arm.count for arm in spec.arms) for spec in self.specs]
-        refuse(self._cost(), path="cap", factors="decisions x trials x policies", fewer="arms, policies or ")
+        super().__init__([spec.trial_seconds for spec in self.specs], 1, default_store().claims)
+        self.kept = False
+        arms = [sum(arm.count for arm in spec.arms) for spec in self.specs]
+        numbers = sum(spec.trials * (each + 6) for spec, each in zip(self.specs, arms, strict=True))
+        steps = math.ceil(sum(spec.decisions * spec.trials for spec in self.specs))
+        seconds = sum(spec.trials * spec.trial_seconds for spec in self.specs) / worker_count()
+        taken = Cost(steps, seconds, 24.0 * numbers, 2.0**20)
+        refuse(taken, path="cap", factors="decisions x trials x policies", fewer="arms, policies or ")
         self._outcomes = [
             Outcome(
                 np.zeros(spec.trials, np.int64), np.zeros(spec.trials, np.bool_), np.zeros(spec.trials, np.int64),
-                np.zeros((spec.trials, arms)), np.zeros(2, np.int64),
+                np.zeros((spec.trials, each)), np.zeros(2, np.int64),
             )
-            for spec, arms in zip(self.specs, self._arms, strict=True)
+            for spec, each in zip(self.specs, arms, strict=True)
         ]  # fmt: skip
-        self._done = [np.zeros(spec.trials, bool) for spec in self.specs]
-        self._running: set[_Task] = set()
-        self._failure: BaseException | None = None
-        self._caller = 0
-
-    def _cost(self) -> Cost:
-        numbers = sum(spec.trials * (arms + 6) for spec, arms in zip(self.specs, self._arms, strict=True))
-        steps = math.ceil(sum(spec.decisions * spec.trials for spec in self.specs))
-        return Cost(steps, self._work([spec.trials for spec in self.specs]) / worker_count(), 24.0 * numbers, 2.0**20)
-
-    def _work(self, runs: Sequence[int]) -> float:
-        """Rough time of so many runs of each spec, on one core."""
-        return sum(count * seconds for count, seconds in zip(runs, self._seconds, strict=True))
+        self._rows = [np.zeros(spec.trials, bool) for spec in self.specs]
 
     @property
-    def missing_seconds(self) -> float:
-        """Rough time, on one core, of what is not done, at most."""
-        with self._lock:
-            return self._work([int(np.count_nonzero(~done)) for done in self._done])
-
-    @property
-    def fraction(self) -> float:
-        """Share of the runs that is done, weighed by their estimated time; never falls."""
-        with self._lock:
-            counts = [int(np.count_nonzero(done)) for done in self._done]
-            for task in self._running:
-                counts[task.study] += min(task.last - task.first, task.signal.steps)
-        whole = self._work([spec.trials for spec in self.specs])
-        return min(1.0, self._work(counts) / whole) if whole else 1.0
+    def _done(self) -> list[np.ndarray]:
+        return self._rows
 
     @property
     def finished(self) -> bool:
         """Whether every run is done."""
-        return all(done.all() for done in self._done)
-
-    def stop(self) -> None:
-        """Stop soon; runs that are done are kept. May be called from any thread."""
-        with self._lock:
-            self.stopped = True
-            for task in self._running:
-                task.signal.stop()
+        return all(done.all() for done in self._rows)
 
     def result(self) -> tuple[StoppingResult | None, ...]:
         """What is done of each spec; None where nothing is."""
         with self._lock:
-            rows = [np.flatnonzero(done) for done in self._done]
+            rows = [np.flatnonzero(done) for done in self._rows]
         return tuple(
             StoppingResult(spec, mine, out.users[mine], out.stopped[mine], out.recommended[mine], out.pulls[mine])
             if len(mine)
@@ -350,85 +307,15 @@ class StoppingStudy:
             for spec, mine, out in zip(self.specs, rows, self._outcomes, strict=True)
         )
 
-    def run(
-        self, jobs: int | None = None, on_progress: Callable[[StoppingStudy], None] | None = None
-    ) -> tuple[StoppingResult | None, ...]:
-        """Play what is missing; calls ``on_progress(self)`` in this thread after every finished block."""
-        workers = worker_count(jobs)
-        self._caller = threading.get_ident()
-        seconds = self.missing_seconds / workers
-        short = seconds <= SHORT_RUN_SECONDS
-        queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
-        self.waiting = not short
-        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped, default_store().claims) as job:
-            self.waiting = False
+    def _block(self, task: Task, rows: None) -> Outcome | None:
+        spec = self.specs[task.line]
+        return play(spec, streams(spec.seed, task.first, task.last), task.signal, self._noiseless)
 
-            def block(task: _Task) -> bool:
-                with queue.worker(job, task.seconds, workers) as start:
-                    if start and queue.niceness and threading.get_ident() != self._caller:
-                        lower_priority(queue.niceness)
-                    return start and self._compute(task)
-
-            self._run(block, workers, on_progress)
-        if self._failure is not None:
-            raise self._failure
-        return self.result()
-
-    def _run(
-        self, block: Callable[[_Task], bool], workers: int, on_progress: Callable[[StoppingStudy], None] | None
-    ) -> None:
-        tasks = self._plan(workers)
-        finished: Iterator[bool]
-        if workers == 1 or len(tasks) < 2:
-            finished = (block(task) for task in tasks if not self.stopped)
-        else:
-            from joblib import Parallel, delayed
-
-            pool = Parallel(n_jobs=workers, backend="threading", return_as="generator_unordered", batch_size=1)
-            finished = pool(delayed(block)(task) for task in tasks if not self.stopped)
-        try:
-            for done in finished:
-                if done and on_progress is not None:
-                    on_progress(self)
-        except BaseException:
-            self.stop()
-            with contextlib.suppress(Exception):
-                for _ in finished:  # the running ones were told to stop
-                    pass
-            raise
-
-    def _plan(self, workers: int) -> list[_Task]:
-        tasks = []
-        for study, (done, seconds) in enumerate(zip(self._done, self._seconds, strict=True)):
-            missing = np.flatnonzero(~done)
-            if len(missing):
-                size = block_trials(len(missing), seconds, workers)
-                for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
-                    parts = np.array_split(run, math.ceil(len(run) / size))
-                    tasks += [_Task(study, int(part[0]), int(part[-1]) + 1, seconds * len(part)) for part in parts]
-        return sorted(tasks, key=lambda task: (task.first, task.study))
-
-    def _compute(self, task: _Task) -> bool:
-        """Play one block; whether it is done. Raises nothing: see ``_failure``."""
-        with self._lock:
-            if self.stopped:
-                return False
-            self._running.add(task)
-        outcome = None
-        try:
-            spec = self.specs[task.study]
-            outcome = play(spec, streams(spec.seed, task.first, task.last), task.signal, self._noiseless)
-        except BaseException as error:
-            self._failure = self._failure or error
-            self.stop()
-        with self._lock:
-            self._running.discard(task)
-            if outcome is not None:
-                part = slice(task.first, task.last)
-                for mine, given in zip(self._outcomes[task.study][:4], outcome[:4], strict=True):
-                    mine[part] = given
-                self._done[task.study][part] = True
-        return outcome is not None
+    def _take(self, task: Task, block: Outcome) -> None:
+        part = slice(task.first, task.last)
+        for mine, given in zip(self._outcomes[task.line][:4], block[:4], strict=True):
+            mine[part] = given
+        self._rows[task.line][part] = True
 
 
 def stopping(specs: Sequence[StoppingSpec], jobs: int | None = None) -> tuple[StoppingResult, ...]:

@@ -354,7 +354,7 @@ def test_progress_never_falls_whoever_finishes_what(seed, trials, horizon):
 def test_rows_that_another_run_finished_inside_a_running_block_count_once(steps, rows):
     simulation = Simulation(experiment_of(lines=LINES[:1], trials=10), memory())
     # private: this is what is tested
-    task = engine._Task(0, 2, 6, 1.0)
+    task = engine.Task(0, 2, 6, 1.0)
     simulation._running.add(task)
     task.signal.cells[1] = steps
     simulation._trials[0].done[2 : 2 + rows] = True
