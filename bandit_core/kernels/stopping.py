@@ -409,7 +409,7 @@ def epoch(epochs: Epochs, size: int, number: int, delta: float) -> tuple[float, 
 def elimination(state: np.ndarray, search: Search, epochs: Epochs, outcome: Outcome) -> None:
     """Successive elimination in epochs, until one arm is left or all are close; one trial per row of ``state``.
 
-    The epochs of `kernels.batched.elimination` (DP-SE), with beta = delta and an end; without a curator's noise the
+    The epochs of DP-SE (`policies.dp_se`), with beta = delta and an end; without a curator's noise the
     same with radii for sampling alone: pulls = [8 width^2 ln(4 |S| e^2/delta) / D^2] + 1 with D = 2^-e. In each epoch
     each of |S| means leaves its radius with probability at most delta/(2 |S| e^2), over all epochs pi^2/12 delta.
     """

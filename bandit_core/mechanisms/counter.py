@@ -118,10 +118,6 @@ class Counter(ABC):
         """Density of the noise after ``count`` items at ``places``, in reward units."""
 
     @abstractmethod
-    def error_bound(self, count: int, gamma: float) -> float:
-        """What the noise after ``count`` items exceeds, in absolute value, with probability at most ``gamma``."""
-
-    @abstractmethod
     def noise(self, rng: np.random.Generator, streams: int) -> Noise:
         """The noise of ``streams`` counters side by side, to be asked for the counts 1, 2, 3, ... in turn."""
 
@@ -184,10 +180,6 @@ class LaplaceCounter(Counter):
 
     def density(self, count: int, places: ArrayLike) -> np.ndarray:
         return noise_density(self.noise_scales(count), places)
-
-    def error_bound(self, count: int, gamma: float) -> float:
-        """By `laplace_sum_bound`."""
-        return laplace_sum_bound(self.noise_scales(count), gamma)
 
 
 class BinaryCounter(LaplaceCounter):

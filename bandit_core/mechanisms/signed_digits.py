@@ -59,24 +59,6 @@ def best_base(horizon: int) -> int:
     return min(bases, key=lambda base: (base - 1 / base) * levels(horizon, base) ** 3)
 
 
-def nodes_of(count: int, base: int) -> list[tuple[int, int, int]]:
-    """The nodes that make up the first ``count`` items: sign, level (0: single items), number within the level.
-
-    Lowest level first; of those that are subtracted the last first, as their noise is drawn.
-
-    >>> nodes_of(5, 3)  # items 1 to 9, less 7 to 9, less 6
-    [(-1, 0, 5), (-1, 1, 2), (1, 2, 0)]
-    """
-    found, level, half = [], 0, (base - 1) // 2
-    while count:
-        digit = (count + half) % base - half
-        stands = count - digit
-        numbers = range(stands, count) if digit > 0 else range(stands - 1, count - 1, -1)
-        found += [(1 if digit > 0 else -1, level, number) for number in numbers]
-        count, level = stands // base, level + 1
-    return found
-
-
 @device_function
 def fresh_nodes(digits: np.ndarray, half: int) -> int:
     """How many nodes get their noise when the count grows by one; ``digits`` (levels,) of the count, lowest first."""

@@ -169,10 +169,6 @@ class SquareRoot(Counter):
         sd = math.sqrt(self.variance(count))
         return np.exp(-0.5 * (np.asarray(places, float) / sd) ** 2) / (sd * math.sqrt(2 * math.pi))
 
-    def error_bound(self, count: int, gamma: float) -> float:
-        """By the normal tail: P(|N| > x) <= exp(-x^2 / 2)."""
-        return math.sqrt(2 * math.log(1 / gamma) * self.variance(count))
-
     def noise(self, rng: np.random.Generator, streams: int) -> Noise:
         drawn, weights = np.empty((streams, self.horizon)), coefficients(self.horizon)[::-1]
 

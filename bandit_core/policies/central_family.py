@@ -89,7 +89,7 @@ def concentrated(
 ) -> Guarantee:
     """Central rho-zCDP that gives (epsilon, delta)-DP, of the line's epsilon and its ``delta``.
 
-    ``rho`` is the largest one from which that follows by `accounting.epsilon_of_zcdp`, unless there is a better
+    ``rho`` is the largest one from which that follows by `accounting.zcdp_rho`, unless there is a better
     ``reason``; ``really`` is the epsilon that the run has, where it is not the line's.
     """
     epsilon, delta = nominal(setup) if really is None else really, setup.parameters.delta

@@ -312,18 +312,6 @@ class Contexts(Frozen):
         top = min(reach, POISSON_CAP)
         return math.exp(top) - math.exp(-reach)
 
-    @property
-    def reward_range(self) -> tuple[float, float]:
-        """Smallest and largest possible reward; infinite where there is noise."""
-        reach = self.largest_norm * self.theta_norm
-        if self.noise > 0:
-            return -math.inf, math.inf
-        if self.link == "identity":
-            return -reach, reach
-        if self.link == "logistic":
-            return 0.0, 1.0
-        return 0.0, math.inf if self.rewards == "drawn" else math.exp(min(reach, POISSON_CAP))
-
     def kernel_form(self) -> Environment:
         """What `kernels.contexts` reads."""
         distribution = self.law

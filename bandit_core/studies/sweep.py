@@ -213,7 +213,7 @@ class Sweep(Together[SweepResult]):
     Raises
     ------
     InputError
-        For a wrong grid, a budget or parameter that a policy refuses, or a run beyond what `limits.refuse` allows.
+        For a wrong grid, a budget or parameter that a policy refuses, or a run beyond what `costs.refuse` allows.
     """
 
     def __init__(

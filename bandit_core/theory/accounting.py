@@ -212,29 +212,13 @@ def zcdp_epsilon(rho: np.ndarray | float, delta: float) -> np.ndarray:
     return renyi_epsilon(np.asarray(rho, float)[..., None] * ORDERS, delta)
 
 
-def zcdp_of_pure(epsilon: float) -> float:
-    """rho of whatever is ``epsilon``-DP (Bun and Steinke 2016, Proposition 1.4). There is no way back.
-
-    >>> zcdp_of_pure(1.0)
-    0.5
-    """
-    return epsilon**2 / 2
-
-
-def epsilon_of_zcdp(rho: float, delta: float) -> float:
-    """Epsilon at ``delta`` of ``rho``-zCDP in closed form (Proposition 1.3 there); `zcdp_epsilon` is never larger.
-
-    >>> round(epsilon_of_zcdp(0.5, 1e-6), 3)
-    5.757
-    """
-    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
-
-
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """The largest rho of which `epsilon_of_zcdp` makes ``epsilon`` at ``delta``: what a policy of that budget spends.
+    """The largest rho with rho + 2 sqrt(rho ln(1/delta)) <= ``epsilon``: what a policy of that budget spends.
 
-    >>> round(zcdp_rho(1.0, 1e-6), 5), round(epsilon_of_zcdp(zcdp_rho(1.0, 1e-6), 1e-6), 12)
-    (0.01747, 1.0)
+    Bun and Steinke 2016, Proposition 1.3; the epsilon of `zcdp_epsilon` is never larger.
+
+    >>> round(zcdp_rho(1.0, 1e-6), 5)
+    0.01747
     """
     chance = math.log(1 / delta)
     return (epsilon / (math.sqrt(epsilon + chance) + math.sqrt(chance))) ** 2
@@ -268,27 +252,6 @@ def zeta(v: float) -> float:
     (10.5844, 1.0)
     """
     return float(_power_sums(np.array(math.inf), v))
-
-
-def theorem_3_4(epsilon: float, delta: float, v: float, times: np.ndarray | float) -> np.ndarray:
-    """Epsilon that Theorem 3.4 states after ``times`` pulls for DP-UCB-INT run with input ``epsilon``.
-
-    With the summation index put right: sqrt(n^v), not sqrt(t^v), under e^(1/sqrt(n^v)) - 1. It is a statement about
-    an interval series of the paper's technical report; `interval_epsilon` accounts for the intervals really used.
-    """
-    times = np.asarray(times, float)
-    plain = _power_sums(times, v / 2)
-    drift = sum(_power_sums(times, order * v / 2) / math.factorial(order - 1) for order in range(2, 25))
-    spread = np.sqrt(2 * math.log(1 / delta) * _power_sums(times, v))
-    return epsilon * np.minimum(plain, epsilon * drift + spread)
-
-
-def corollary_3_1(epsilon: float, delta: float, v: float, times: np.ndarray | float) -> np.ndarray:
-    """The closed form of Corollary 3.1, never below `theorem_3_4`."""
-    times = np.asarray(times, float)
-    plain = (times ** (1 - v / 2) - v / 2) / (1 - v / 2)
-    limit = 2 * epsilon * zeta(v) + math.sqrt(2 * zeta(v) * math.log(1 / delta))
-    return epsilon * np.minimum(plain, limit)
 
 
 def input_epsilon(epsilon: float, delta: float, v: float) -> float:

@@ -293,27 +293,6 @@ def power_table(
     )
 
 
-def achieved_power(
-    users_per_option: float,
-    baseline: float,
-    effect: float,
-    alpha: float = 0.05,
-    privacy: Privacy = "none",
-    epsilon: float | None = None,
-    options: int = 2,
-) -> float:
-    """Chance that such a test finds the effect, with the right sign (normal approximation)."""
-    from scipy.special import ndtr  # heavy import
-
-    _checked(
-        {"baseline": baseline, "effect": effect, "alpha": alpha, "power": 1.0 - 1e-12, "epsilon": epsilon}, privacy
-    )
-    _checked_options(options)
-    spread, noise = _spread(baseline, effect, privacy, epsilon)
-    error = math.sqrt(spread / users_per_option + noise / users_per_option**2)
-    return float(ndtr(effect / error - critical_value(alpha, options)))
-
-
 def smallest_effect(
     users_per_option: float,
     baseline: float,

@@ -13,7 +13,7 @@ from scipy import stats
 from bandit_core import Experiment
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.roll_out import TESTS, RollOutQuestion
-from bandit_core.theory.power import achieved_power, critical_value, sample_size
+from bandit_core.theory.power import critical_value, sample_size
 
 TRUSTS = [("none", None), *itertools.product(("local", "central"), (0.1, 0.7, 1.0, 4.0))]
 RATES = [(0.04, 0.004), (0.04, 0.02), (0.3, 0.1), (0.5, 0.05), (0.85, 0.1)]
@@ -65,8 +65,6 @@ def test_users_per_option_are_the_fewest_that_a_plain_search_finds(rate, effect,
     plan = sample_size(rate, effect, alpha, power, privacy, epsilon)
     n = fewest(lambda n: shift * math.sqrt(spread_at(n, (rate, rate + effect), privacy, epsilon)) <= effect)
     assert plan.users_per_option == n
-    assert achieved_power(n, rate, effect, alpha, privacy, epsilon) >= power - 1e-9
-    assert n == 1 or achieved_power(n - 1, rate, effect, alpha, privacy, epsilon) < power
 
 
 def exact_power(n, rate, effect, alpha, privacy, epsilon):

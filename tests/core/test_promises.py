@@ -142,12 +142,12 @@ def test_no_bound_is_drawn_against_a_policy_with_a_weaker_promise():
 def test_budgets_convert_in_one_direction_and_say_what_they_are():
     for epsilon, delta in product((0.05, 1.0, 8.0), (1e-2, 1e-9)):
         rho = accounting.zcdp_rho(epsilon, delta)
-        assert accounting.epsilon_of_zcdp(rho, delta) == pytest.approx(epsilon)
-        assert float(accounting.zcdp_epsilon(rho, delta)) <= epsilon < accounting.epsilon_of_zcdp(1.01 * rho, delta)
-        # Pure epsilon is more: its rho is larger than what may be spent at the same (epsilon, delta).
-        assert accounting.zcdp_of_pure(epsilon) > rho
+        assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(epsilon)
+        assert float(accounting.zcdp_epsilon(rho, delta)) <= epsilon
+        # Pure epsilon is more: its rho, epsilon^2 / 2, is larger than what may be spent at the same (epsilon, delta).
+        assert epsilon**2 / 2 > rho
         renyi = accounting.laplace_renyi(accounting.ORDERS, epsilon)
-        assert (renyi <= accounting.ORDERS * accounting.zcdp_of_pure(epsilon) * (1 + 1e-12)).all()
+        assert (renyi <= accounting.ORDERS * epsilon**2 / 2 * (1 + 1e-12)).all()
     for strong, weak in pairwise(("pure", "concentrated", "approximate")):
         assert weak in MEASURES[strong].implied() and strong not in MEASURES[weak].implied()
     setup = SimpleNamespace(fixed_epsilon=1.0, parameters=SimpleNamespace(delta=1e-6))

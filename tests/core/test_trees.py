@@ -189,7 +189,8 @@ def test_noise_has_the_variance_and_the_bounds_of_theory(counter, chan):
         assert column.mean() == pytest.approx(0, abs=5 * math.sqrt(variance / STREAMS)), count
         assert column.var() == pytest.approx(variance, rel=5 * math.sqrt(5 / STREAMS)), count
         for gamma in (0.2, 0.02):
-            exceeded = int(np.count_nonzero(np.abs(column) > counter.error_bound(count, gamma)))
+            bound = laplace_sum_bound(counter.noise_scales(count), gamma)
+            exceeded = int(np.count_nonzero(np.abs(column) > bound))
             assert exceeded <= stats.binom.ppf(1 - 1e-6, STREAMS, gamma), (count, gamma)
 
 

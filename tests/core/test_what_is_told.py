@@ -20,7 +20,6 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import baseline, best_share_at_end, scale, summaries
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Lognormal
-from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.rewards import MAX_OBSERVED, Empirical
 from bandit_core.studies import tradeoff
 from bandit_core.studies.threshold_check import experiment_of, points, spread_thresholds
@@ -163,22 +162,6 @@ def test_laws_of_values_take_no_names_and_no_calls():
     for text in ("empirical(values=1)", "beta(a(1),2)", "empirical(1:2,3)"):
         with pytest.raises(InputError):
             notation.read_arms(text)
-
-
-@pytest.mark.parametrize(
-    ("fields", "wanted"),
-    [
-        ({"noise": 0.1}, (-math.inf, math.inf)),
-        ({"noise": 0}, (-2.0, 2.0)),
-        ({"noise": 0, "link": "logistic"}, (0.0, 1.0)),
-        ({"noise": 0, "link": "poisson"}, (0.0, math.inf)),
-        ({"noise": 0, "link": "poisson", "rewards": "mean"}, (0.0, math.exp(2))),
-    ],
-)
-def test_the_range_of_rewards_with_features(fields, wanted):
-    theta = {"kind": "given", "values": [2.0, 0.0]}
-    users = Contexts.model_validate({"dimension": 2, "arms": 2, "law": {"kind": "sphere"}, "theta": theta, **fields})
-    assert users.reward_range == pytest.approx(wanted)
 
 
 def test_a_table_with_too_little_to_fit_is_refused():
