@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandit_core.jit.decorators import device_function, inlined, kernel
+from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels.streams import next_uniform
 
 FEWEST = 10.0  # n min(p, 1-p) from which the rejection's hat was proved to cover the probabilities
@@ -99,10 +99,3 @@ def binomial(count: float, chance: float, state: np.ndarray, row: int) -> float:
     rarer = min(chance, 1.0 - chance)
     few = _by_inversion(count, rarer, state, row) if count * rarer < FEWEST else _by_rejection(count, rarer, state, row)
     return few if chance <= 0.5 else count - few
-
-
-@kernel
-def fill(state: np.ndarray, row: int, count: float, chance: float, out: np.ndarray) -> None:
-    """Fill ``out`` with independent binomial variables from one stream (for tests and measurements)."""
-    for place in range(out.shape[0]):
-        out[place] = binomial(count, chance, state, row)

@@ -318,21 +318,5 @@ def epoch_numbers(rule: Elimination, tau: int, size: int) -> Epoch:
     return Epoch(precision, length, bound, error, cut * error)
 
 
-@kernel
-def fill_sums(
-    rewards: Rewards,
-    arm: int,
-    count: int,
-    bound: float,
-    at_once: bool,
-    state: np.ndarray,
-    signal: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Fill ``out`` with independent truncated sums from the first of the streams (for tests and measurements)."""
-    for place in range(out.shape[0]):
-        out[place] = truncated_sum(rewards, arm, count, bound, at_once, state, 0, signal)
-
-
 # For `policies.heavy_family`; to rename them would renew the versions of all that call them.
 NOISE_TERMS, clock_of, power_of, truncation_bound = _COLUMNS, _clock, _power, _bound

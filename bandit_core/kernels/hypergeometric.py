@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from bandit_core.jit.decorators import device_function, kernel
+from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.binomial import stirling_rest
 from bandit_core.kernels.streams import HALF_UNIT, beta, next_uniform
 
@@ -108,17 +108,3 @@ def share_of_first(first: float, rest: float, state: np.ndarray, row: int) -> fl
     if first == 1.0:
         return 1.0 - (next_uniform(state, row, 4) + HALF_UNIT) ** (1.0 / rest)
     return beta(state, row, first, rest)
-
-
-@kernel
-def fill_hypergeometric(state: np.ndarray, row: int, ones: float, others: float, draws: float, out: np.ndarray) -> None:
-    """Fill ``out`` with independent variables from one stream (for tests and measurements)."""
-    for place in range(out.shape[0]):
-        out[place] = hypergeometric(ones, others, draws, state, row)
-
-
-@kernel
-def fill_shares(state: np.ndarray, row: int, first: float, rest: float, out: np.ndarray) -> None:
-    """Fill ``out`` with independent shares from one stream (for tests and measurements)."""
-    for place in range(out.shape[0]):
-        out[place] = share_of_first(first, rest, state, row)

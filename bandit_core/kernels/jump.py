@@ -532,7 +532,7 @@ def jump(
 ) -> None:
     """Play one trial per row of ``state``, filling the record at the checkpoints.
 
-    ``affine`` is the shift and stretch of `kernels.index.Game`.
+    ``affine`` is the shift and stretch of `kernels.index.Problem`.
     """
     game, arms, tapes = _room(rewards, index, responses, groups, affine)
     order = np.empty(rewards.table.shape[0], np.int64)

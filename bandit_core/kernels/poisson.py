@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandit_core.jit.decorators import device_function, kernel
+from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.binomial import stirling_rest
 from bandit_core.kernels.streams import next_uniform
 
@@ -66,10 +66,3 @@ def poisson(mean: float, state: np.ndarray, row: int) -> float:
     if mean <= 0.0:
         return 0.0
     return _by_inversion(mean, state, row) if mean < FEWEST else _by_rejection(mean, state, row)
-
-
-@kernel
-def fill_poisson(state: np.ndarray, row: int, mean: float, out: np.ndarray) -> None:
-    """Fill ``out`` with independent Poisson variables from one stream (for tests and measurements)."""
-    for place in range(out.shape[0]):
-        out[place] = poisson(mean, state, row)

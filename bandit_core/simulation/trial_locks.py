@@ -84,16 +84,6 @@ class Claims:
         return None
 
 
-@contextmanager
-def alone(path: Path) -> Iterator[bool]:
-    """Whether no other process holds the lock of this file, which is held meanwhile; true where there are no locks."""
-    if fcntl is None:
-        yield True
-        return
-    with path.open("ab") as file:
-        yield _locked(file, fcntl.flock)
-
-
 def _locked(file: IO[bytes], lock: Callable[..., Any], *where: int) -> bool:
     """Whether the lock is ours now; also where the file system has no locks."""
     try:

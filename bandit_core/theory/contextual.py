@@ -11,8 +11,6 @@ the error of estimation; what that gives with a private regression, sqrt(d T) + 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from bandit_core.model import Measure, Model, RunSetup
@@ -75,7 +73,7 @@ def _shape(  # noqa: PLR0913 (the symbols of its formula)
     words: str,
     epsilon: float,
     curve: Curve,
-    multiplier: float,
+    multiplier: float = 1.0,
     *,
     side: Side = "upper",
     kind: Kind = "minimax",
@@ -156,85 +154,63 @@ def zheng(epsilon: float, multiplier: float = 1.0) -> Bound:
     return _shape("Zheng et al.", source, r"T^{3/4}/\epsilon", words, epsilon, lambda t: t**0.75 / epsilon, multiplier)
 
 
-def greedy_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def greedy_private(setup: RunSetup) -> list[Bound]:
     """The shapes for LDP-OLS and LDP-SGD on this instance."""
     contexts, epsilon = contexts_of(setup), setup.fixed_epsilon
     beta = margin_exponent(contexts)
     no_margin = "the distribution of contexts states no margin condition; choose the distribution margin or discrete"
     if contexts.structure == "multi":
-        bound = theorem_4_1(epsilon, 1.0 if beta is None else beta, multiplier)
+        bound = theorem_4_1(epsilon, 1.0 if beta is None else beta)
         return [bound if beta is not None else bound.ruled_out(no_margin)]
-    margin = theorem_3_3(epsilon, 1.0 if beta is None else beta, multiplier)
-    lower = theorem_3_2(epsilon, multiplier)
+    margin = theorem_3_3(epsilon, 1.0 if beta is None else beta)
+    lower = theorem_3_2(epsilon)
     return [
-        theorem_3_1(epsilon, multiplier),
+        theorem_3_1(epsilon),
         margin if beta is not None else margin.ruled_out(no_margin),
         lower if not beta else lower.ruled_out("the lower bound speaks of contexts without a margin"),
     ]
 
 
-def optimistic_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def optimistic_private(setup: RunSetup) -> list[Bound]:
     """The shapes for LDP-LinUCB and LDP-GLOC."""
-    return [zheng(setup.fixed_epsilon, multiplier)]
+    return [zheng(setup.fixed_epsilon)]
 
 
-def shariff_sheffet(setup: RunSetup, multiplier: float = 1.0) -> Bound:
+def shariff_sheffet(setup: RunSetup) -> Bound:
     """d sqrt(T) + d^(3/4) sqrt(T/epsilon): LinUCB on private sums, released after every user."""
     d, epsilon = contexts_of(setup).dimension * contexts_of(setup).models, setup.fixed_epsilon
     bound = _shape(
         "Shariff, Sheffet", f"{_SHARIFF}, as its abstract and later papers have it",
         r"\left(d\sqrt T+d^{3/4}\sqrt{T/\epsilon}\right)",
         "LinUCB on private sums of a curator loses no more than this order, even if an adversary chooses the contexts.",
-        epsilon, lambda t: d * np.sqrt(t) + d**0.75 * np.sqrt(t / epsilon), multiplier, model="joint",
+        epsilon, lambda t: d * np.sqrt(t) + d**0.75 * np.sqrt(t / epsilon), model="joint",
         assumptions=f"{_ADVERSARY}; a release after every user",
     )  # fmt: skip
     return bound if setup.parameters.refresh == 0 else bound.ruled_out("it needs a release after every user: refresh 0")
 
 
-def joint_regression(setup: RunSetup, multiplier: float = 1.0) -> Bound:
-    """sqrt(d T) + d/epsilon, put together from a reduction and from the error of private regression."""
+def joint_lower(setup: RunSetup) -> list[Bound]:
+    """Orders below which no policy with joint privacy can stay for all users and parameters.
+
+    sqrt(d T) + d/epsilon, put together from a reduction and from the error of private regression.
+    """
     contexts, epsilon = contexts_of(setup), setup.fixed_epsilon
     d = contexts.dimension * contexts.models
-    return _shape(
+    bound = _shape(
         "Private regression", f"{_HE}, and the usual error of a private regression; put together here",
         r"\left(\sqrt{dT}+d/\epsilon\right)",
         "Regret is at least the error of the estimate that a private policy learns: about this order, not proved here.",
-        epsilon, lambda t: np.sqrt(d * t) + d / epsilon, multiplier, side="lower", model="joint",
+        epsilon, lambda t: np.sqrt(d * t) + d / epsilon, side="lower", model="joint",
         measure="approximate", assumptions="the worst theta; contexts spread in every direction, without a margin",
     )  # fmt: skip
+    return [bound.ruled_out("it speaks of contexts without a margin") if margin_exponent(contexts) else bound]
 
 
-def joint_lower(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
-    """Orders below which no policy with joint privacy can stay for all users and parameters."""
-    margin = margin_exponent(contexts_of(setup))
-    regression = joint_regression(setup, multiplier)
-    no_margin = "it speaks of contexts without a margin"
-    return [regression.ruled_out(no_margin) if margin else regression]
-
-
-def joint_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def joint_private(setup: RunSetup) -> list[Bound]:
     """The shapes for JDP-LinUCB."""
-    return [shariff_sheffet(setup, multiplier), *joint_lower(setup, multiplier)]
+    return [shariff_sheffet(setup), *joint_lower(setup)]
 
 
-def nothing_stated(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def nothing_stated(setup: RunSetup) -> list[Bound]:
     """For the baselines without privacy, of which these papers state no bound."""
     return []
-
-
-SHAPES: dict[str, Callable[[RunSetup, float], list[Bound]]] = {
-    "ldp-ols": greedy_private,
-    "ldp-sgd": greedy_private,
-    "ldp-linucb": optimistic_private,
-    "ldp-gloc": optimistic_private,
-    "jdp-linucb": joint_private,
-    "jdp-greedy": joint_lower,
-    "dist-linucb": joint_lower,
-    "linucb": nothing_stated,
-    "greedy-ols": nothing_stated,
-}
-
-
-def shapes(policy: str, setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
-    """Every shape for a policy by name, times ``multiplier``."""
-    return SHAPES[policy](setup, multiplier)

@@ -8,15 +8,22 @@ import pytest
 import reference
 from scipy import stats
 
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import binomial
 from bandit_core.kernels.streams import streams
 
 DRAWS = 200_000
 
 
+@kernel
+def fill(state, count, chance, out):
+    for place in range(out.shape[0]):
+        out[place] = binomial.binomial(count, chance, state, 0)
+
+
 def draws(count: int, chance: float, many: int = DRAWS, seed: int = 1) -> np.ndarray:
     out = np.empty(many)
-    binomial.fill(streams(seed, 0, 1), 0, count, chance, out)
+    fill(streams(seed, 0, 1), count, chance, out)
     return out
 
 

@@ -15,6 +15,7 @@ from scipy import integrate, stats
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.presets import load_preset
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import heavy as kernels
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import streams
@@ -168,11 +169,17 @@ def test_elimination_by_users_has_the_law_of_that_by_epochs(policy):
 # --- sums and moments -----------------------------------------------------------------------------------------------
 
 
+@kernel
+def fill_sums(rewards, count, bound, at_once, state, signal, out):
+    for place in range(out.shape[0]):
+        out[place] = kernels.truncated_sum(rewards, 0, count, bound, at_once, state, 0, signal)
+
+
 def drawn_sums(law, count, bound, repeats, at_once, seed=0):
     rows, values = tables((law,))
     out, state = np.zeros(repeats), streams(seed, 0, 1)
     rewards = Rewards(rows, values, np.zeros(1), np.zeros(1))
-    kernels.fill_sums(rewards, 0, count, bound, at_once, state, np.zeros(2, np.int64), out)
+    fill_sums(rewards, count, bound, at_once, state, np.zeros(2, np.int64), out)
     return out
 
 

@@ -17,6 +17,7 @@ from test_binomial import chi_square_p
 from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 
 from bandit_core import Experiment, simulate
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import poisson
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import modular_sums, shuffled_bits
@@ -180,9 +181,15 @@ def test_dp_se_keeps_its_epochs_unless_asked():
 # --- Poisson variables ---------------------------------------------------------------------------------------------
 
 
+@kernel
+def fill_poisson(state, mean, out):
+    for place in range(out.shape[0]):
+        out[place] = poisson.poisson(mean, state, 0)
+
+
 def poisson_draws(mean, many=100_000):
     out = np.empty(many)
-    poisson.fill_poisson(streams(1, 0, 1), 0, mean, out)
+    fill_poisson(streams(1, 0, 1), mean, out)
     return out
 
 
