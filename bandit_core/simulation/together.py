@@ -18,7 +18,11 @@ Arms = tuple[Arm, ...]
 
 
 class Parts:
-    """Runs that are polled and stopped as one."""
+    """Runs that are polled and stopped as one; of those that were let go only what was told is kept."""
+
+    stopped = False
+    _kept = True
+    _notices: tuple[str, ...] = ()
 
     @property
     def _parts(self) -> Sequence[Any]:
@@ -38,15 +42,20 @@ class Parts:
     @property
     def kept(self) -> bool:
         """Whether the store took every block."""
-        return all(part.kept for part in self._parts)
+        return self._kept and all(part.kept for part in self._parts)
 
     @property
     def notices(self) -> list[str]:
         """What the owner of the run should be told, each once."""
-        return list(dict.fromkeys(notice for part in self._parts for notice in part.notices))
+        return list(dict.fromkeys([*self._notices, *(notice for part in self._parts for notice in part.notices)]))
+
+    def _let_go(self) -> None:
+        """Remember what the present runs tell, before others take their place."""
+        self._kept, self._notices = self.kept, tuple(self.notices)
 
     def stop(self) -> None:
         """Stop soon; what is finished is kept."""
+        self.stopped = True
         for part in self._parts:
             part.stop()
 
@@ -56,7 +65,6 @@ class Together(Parts, Generic[Found]):
 
     def __init__(self, points: Sequence[Experiment], store: Store | None = None) -> None:
         self._simulations = [Simulation(point, store) for point in points]
-        self.stopped = False
         self._weights = [max(simulation.missing_seconds, 1e-9) for simulation in self._simulations]
 
     @property
@@ -73,11 +81,6 @@ class Together(Parts, Generic[Found]):
     def results(self) -> tuple[Result, ...]:
         """What is done so far, one per experiment."""
         return tuple(simulation.result() for simulation in self._simulations)
-
-    def stop(self) -> None:
-        """Stop soon; what is finished is kept."""
-        self.stopped = True
-        super().stop()
 
     def result(self) -> Found:
         """What is made of everything that is done so far."""

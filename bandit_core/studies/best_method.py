@@ -37,7 +37,7 @@ from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Shown
-from bandit_core.simulation.together import Mixture
+from bandit_core.simulation.together import Mixture, Parts
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import write_number
@@ -333,7 +333,7 @@ def _behind(mine: LineResult, chosen: LineResult, paired: bool) -> tuple[float, 
     return behind, error, float(low), float(high)
 
 
-class Contest:
+class Contest(Parts):
     """The search for the best method of each trust model; polled and stopped like a `Simulation`.
 
     Parameters
@@ -365,11 +365,8 @@ class Contest:
         self._alive = {privacy: list(field) for privacy, field in self._fields.items()}
         self._screened: dict[Method, LineResult] = {}
         self._reported: dict[Method, LineResult] = {}
-        self.stopped = False
         self._refuse_if_too_large()
         self._round = 0
-        self._kept = True
-        self._notices: list[str] = []
         self._beforehand = ""  # see `Result`
         self._times = checkpoints(question.horizon)
         self._now = self._simulations()
@@ -477,7 +474,7 @@ class Contest:
             results = {key: simulation.result() for key, simulation in self._now.items()}
             played = {key: result.lines[0] for key, result in results.items()}
             self._beforehand = max([self._beforehand, *(result.bundled_results for result in results.values())])
-            self._kept, self._notices = self.kept, self.notices  # the simulations themselves are let go
+            self._let_go()
             done = self._screened if self._round < self._rounds else self._reported
             done.update({name: line for name, line in played.items() if line is not None})
             if self._round < self._rounds:
@@ -489,6 +486,10 @@ class Contest:
             self._now = self._simulations()
 
     @property
+    def _parts(self) -> list[Simulation | Mixture]:
+        return list(self._now.values())
+
+    @property
     def finished(self) -> bool:
         """Whether everything is decided."""
         return not self._now
@@ -496,8 +497,8 @@ class Contest:
     @property
     def missing_seconds(self) -> float:
         """Rough time, on one core, of what is at most left; what the store already holds of later rounds is counted."""
-        now = sum(simulation.missing_seconds for simulation in self._now.values())
-        return now + sum(trials * self._seconds_of(sizes) for trials, sizes in self._plan()[self._round + 1 :])
+        later = self._plan()[self._round + 1 :]
+        return super().missing_seconds + sum(trials * self._seconds_of(sizes) for trials, sizes in later)
 
     def _seconds_of(self, sizes: Mapping[Privacy, int]) -> float:
         """Rough time of one trial of those that are left, at most so many of each trust model and the slowest first."""
@@ -512,28 +513,6 @@ class Contest:
         """Share of the work that is done: rounds count alike, and the present one as far as it is."""
         now = [simulation.fraction for simulation in self._now.values()]
         return min(1.0, (self._round + (sum(now) / len(now) if now else 0.0)) / (self._rounds + 1))
-
-    @property
-    def waiting(self) -> bool:
-        """Whether what is to be computed next waits for its turn."""
-        return any(simulation.waiting for simulation in self._now.values())
-
-    @property
-    def kept(self) -> bool:
-        """Whether the store took every block."""
-        return self._kept and all(simulation.kept for simulation in self._now.values())
-
-    @property
-    def notices(self) -> list[str]:
-        """What the owner of the run should be told, each once."""
-        message = [notice for simulation in self._now.values() for notice in simulation.notices]
-        return list(dict.fromkeys([*self._notices, *message]))
-
-    def stop(self) -> None:
-        """Stop soon; what is finished is kept."""
-        self.stopped = True
-        for simulation in self._now.values():
-            simulation.stop()
 
     def run(self, jobs: int | None = None, on_progress: Callable[[Contest], None] | None = None) -> Decision | None:
         """Compute what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""

@@ -27,6 +27,7 @@ from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import reference, with_companions
+from bandit_core.simulation.together import Parts
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.best_method import Contest, Decision, Question
 from bandit_core.studies.sweep import at_budget
@@ -286,7 +287,7 @@ class _Missing(Exception):
     """A contest that the search needs is not finished."""
 
 
-class BestSearch:
+class BestSearch(Parts):
     """The smallest budget, or the fewest users, at which the best method of each trust model meets a goal.
 
     At every searched value the best method there is looked for anew (`Contest`). Polled and stopped like a
@@ -331,9 +332,6 @@ class BestSearch:
         self._done: dict[tuple[Privacy, int | None], Decision] = {}
         self._now: Contest | None = None
         self._found: list[Found] | None = None
-        self._kept = True
-        self._notices: list[str] = []
-        self.stopped = False
         self._advance(None)
 
     def _asked(self, place: int | None) -> Question:
@@ -353,7 +351,7 @@ class BestSearch:
             decision = contest.result()
             if decision is None:
                 raise _Missing
-            self._kept, self._notices = self.kept, self.notices
+            self._let_go()
             self._done[key] = decision
         return self._done[key]
 
@@ -392,6 +390,10 @@ class BestSearch:
         return Found(privacy, message, method, float(line.mean[-1]), float(line.stderr[-1]), high, blind)
 
     @property
+    def _parts(self) -> list[Contest]:
+        return [] if self._now is None else [self._now]
+
+    @property
     def missing_seconds(self) -> float:
         """Rough time, on one core, of what is left: the points that a search usually tries."""
         if self._found is not None:
@@ -412,27 +414,6 @@ class BestSearch:
             return 1.0
         now = self._now.fraction if self._now is not None and not self._now.finished else 0.0
         return min(0.99, (len(self._done) + now) / (self.USUAL_POINTS * len(self._promises)))
-
-    @property
-    def waiting(self) -> bool:
-        """Whether what is to be computed next waits for its turn."""
-        return self._now is not None and self._now.waiting
-
-    @property
-    def kept(self) -> bool:
-        """Whether the store took every block."""
-        return self._kept and (self._now is None or self._now.kept)
-
-    @property
-    def notices(self) -> list[str]:
-        """What the owner of the search should be told, each once."""
-        return list(dict.fromkeys([*self._notices, *(self._now.notices if self._now is not None else ())]))
-
-    def stop(self) -> None:
-        """Stop soon; what is finished is kept."""
-        self.stopped = True
-        if self._now is not None:
-            self._now.stop()
 
     def run(
         self, jobs: int | None = None, on_progress: Callable[[BestSearch], None] | None = None

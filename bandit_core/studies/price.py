@@ -378,7 +378,6 @@ class PriceStudy(Parts):
         found = () if question.undecided else question.epsilons
         self._searches = {at: _affordable(RollOutStudy, question.roll_out(at), store) for at in found}
         self._contests = {at: _affordable(Contest, question.contest(at), store=store) for at in question.epsilons}
-        self.stopped = False
 
     @property
     def _parts(self) -> list[Any]:
@@ -398,11 +397,6 @@ class PriceStudy(Parts):
     def kept(self) -> bool:
         """Whether the store took every block; nothing of a search is stored."""
         return False
-
-    def stop(self) -> None:
-        """Stop soon; what is finished is kept."""
-        self.stopped = True
-        super().stop()
 
     def run(self, jobs: int | None = None, on_progress: Callable[[PriceStudy], None] | None = None) -> Price | None:
         """Play what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""

@@ -410,11 +410,6 @@ class RollOutStudy(Parts):
         """Nothing of the searches is stored."""
         return False
 
-    @property
-    def stopped(self) -> bool:
-        """Whether someone asked for a stop."""
-        return self._search.stopped
-
     def run(
         self, jobs: int | None = None, on_progress: Callable[[RollOutStudy], None] | None = None
     ) -> tuple[RollOut, ...] | None:
