@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from bandit_core.experiments.experiment import Experiment
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
-_THINGS = ("policies", "arms", "epsilons", "presets", "audits")
 _RELEASES_HELP = "print what each private line releases, for an account of your own"
-_SPEC_HELP = "a preset name, a .json or .toml file, a link of the app, or - for JSON on standard input"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -54,7 +52,9 @@ def _document(spec: str) -> Any:
             [issue, *others] = error.issues
             if issue.path != "preset":
                 raise
-            raise InputError([Issue("spec", spec, f"{issue.allowed} A spec is {_SPEC_HELP}"), *others]) from None
+            raise InputError(
+                [Issue("spec", spec, f"{issue.allowed} A spec is {command_options.SPEC_HELP}"), *others]
+            ) from None
     try:
         text = sys.stdin.read(MAX_SPEC_BYTES + 1)
     except UnicodeDecodeError as error:
@@ -487,7 +487,7 @@ def _parser() -> argparse.ArgumentParser:
     descriptions: dict[str, str] = {}
     drawn = ("run", "sweep", "compare", "study")
 
-    def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> argparse.ArgumentParser:
+    def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> None:
         example = f"example: {called} {name} {command_options.EXAMPLES[name]}"
         options: argparse.ArgumentParser = commands.add_parser(
             name, description=words, epilog=example, allow_abbrev=False, formatter_class=parser.formatter_class
@@ -495,7 +495,7 @@ def _parser() -> argparse.ArgumentParser:
         descriptions[name] = words
         options.set_defaults(act=act)
         if spec:
-            options.add_argument("spec", metavar="SPEC", help=_SPEC_HELP)
+            options.add_argument("spec", metavar="SPEC", help=command_options.SPEC_HELP)
         if spec or name in ("compare", "export", "study", "benchmark", "list"):
             options.add_argument("--policy", metavar="FILE", action="append", help="run a Python file with a policy")
         if out:
@@ -505,70 +505,37 @@ def _parser() -> argparse.ArgumentParser:
                 help=f"write {', '.join(frames.ENDINGS)} instead of printing CSV"
                 + (f"; or the curves: {', '.join(frames.PICTURES)}" if name in drawn else ""),
             )
-        return options
+        for option, said in command_options.OPTIONS.get(name, ()):
+            options.add_argument(option, **said)
 
-    listing = command("list", _list, "what there is", spec=False)
-    listing.add_argument("what", choices=_THINGS)
-    listing.add_argument("--json", action="store_true", help="a list of objects")
-    run = command("run", _run, "simulate, and print the regret curves", out=True)
-    run.add_argument("--compare", action="store_true", help="print differences at the horizon: could they be luck?")
-    command_options.compare(
-        command("compare", _compare, "put two to six saved runs side by side", spec=False, out=True), _SPEC_HELP
-    )
-    sweep = command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
-    lesson = command("export", _export, "write lessons: a picture with a slider as one HTML file", spec=False)
-    command_options.export(lesson, _SPEC_HELP)
-    for simulated in (run, sweep, lesson):
-        for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
-            simulated.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
-        simulated.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    command_options.sweep(sweep)
-    study = command("study", _study, "play every combination of what a file varies", spec=False, out=True)
-    command_options.study(study)
+    command("list", _list, "what there is", spec=False)
+    command("run", _run, "simulate, and print the regret curves", out=True)
+    command("compare", _compare, "put two to six saved runs side by side", spec=False, out=True)
+    command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
+    command("export", _export, "write lessons: a picture with a slider as one HTML file", spec=False)
+    command("study", _study, "play every combination of what a file varies", spec=False, out=True)
     command("bounds", _printed("experiments.curves", "bounds"), "print the bounds of theory", out=True)
     command("releases", _printed("studies.accounts", "releases"), _RELEASES_HELP, out=True)
     command("build", _build, "print what each line would take where people use it, with programs that draw its noise")
-    thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
-    command_options.thresholds(thresholds)
-    audited = command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", False, True)
-    audited.add_argument("name", metavar="NAME", help="what to audit; `list audits` says what there is")
-    power = command("power", _power, "users that an A/B test needs, with and without privacy", False, True)
-    power.add_argument("--lift", metavar="L", help="instead of the effect: a share of the baseline, such as 15%%")
-    priced = command("price", _price, "what privacy costs with your numbers: losses, users and weeks", False)
-    command_options.price(priced)
-    replay = command("replay", _replay, "what everyone would have brought with each option of a log", False, True)
-    command_options.replay(replay)
-    ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
-    command_options.stopping(ends)
-    decides = command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
-    command_options.decide(decides)
-    before = command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
-    for studied in (ends, decides, study, before, priced):
-        studied.add_argument("--jobs", metavar="N", help="workers; never changes a number")
-    budget = command("budget", _budget, "what a person in several tests may spend in each", False, True)
-    command_options.numbers(audited, power, ends, decides, priced, budget)
-    reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
-    command_options.reproduce(reproduce)
-    scores = command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True)
-    command_options.benchmark(scores)
-    _other_commands(command)
+    command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
+    command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", spec=False, out=True)
+    command("power", _power, "users that an A/B test needs, with and without privacy", spec=False, out=True)
+    command("price", _price, "what privacy costs with your numbers: losses, users and weeks", spec=False)
+    command("replay", _replay, "what everyone would have brought with each option of a log", spec=False, out=True)
+    command("stopping", _stopping, "users until a decision, and how often it is wrong", spec=False, out=True)
+    command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
+    command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
+    command("budget", _budget, "what a person in several tests may spend in each", spec=False, out=True)
+    command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
+    command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True)
+    command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
+    command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False)
+    command("check", _check, "print ok, or every error of a spec")
+    command("check-policy", _check_policy, "say what holds of the policies in a Python file", spec=False)
+    command("link", _link, "print the address that opens this picture")
+    command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
     parser.epilog = command_options.overview(descriptions)
     return parser
-
-
-def _other_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
-    """Commands that compute nothing that is printed as a table."""
-    app = command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
-    app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
-    site = command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False)
-    command_options.site(site)
-    command("check", _check, "print ok, or every error of a spec")
-    checked = command("check-policy", _check_policy, "say what holds of the policies in a Python file", spec=False)
-    checked.add_argument("files", metavar="FILE", nargs="+", help="a Python file that ends in POLICY = Policy(...)")
-    link = command("link", _link, "print the address that opens this picture")
-    link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
-    errata = command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
-    errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

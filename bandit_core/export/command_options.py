@@ -1,4 +1,4 @@
-"""Options of the larger commands."""
+"""The options of every command."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ STOPPING_NUMBERS = {
     "cap": ("auto", "N", "users after which a run gives up; auto: 1e8, and 1e9 without means"),
     "growth": ("1.02", "G", "factor by which users grow between two decisions; 1 decides for every user"),
 }
-DECIDE_NUMBERS = {"delta": STOPPING_NUMBERS["delta"]}
 PRICE_NUMBERS = {
     "weekly": ("5000", "N", "people a week"),
     "weeks": ("10", "W", "for how many weeks"),
@@ -45,6 +44,12 @@ PRICE_NUMBERS = {
     "power": ("0.8", "B", "chance that a planned test finds the difference"),
     "zone": ("0", "PERCENT", "options that are worse than the best by this at most count as equally good in tests"),
     "seed": ("0", "S", "of the streams"),
+}
+BUDGET_NUMBERS = {
+    "epsilon": ("2", "E", "what a person may spend in all, such as in a month"),
+    "tests": ("4", "N", "tests that a person is in meanwhile"),
+    "visits": ("1", "M", "answers of a person in each test"),
+    "delta": ("0", "D", "delta of the whole; above 0, tight composition gives each test more"),
 }
 
 
@@ -100,131 +105,141 @@ def load_files(options: argparse.Namespace) -> list[str]:
     return [name for file in files for name in load_policy(Path(file))] if isinstance(files, list) else []
 
 
-BUDGET_NUMBERS = {
-    "epsilon": ("2", "E", "what a person may spend in all, such as in a month"),
-    "tests": ("4", "N", "tests that a person is in meanwhile"),
-    "visits": ("1", "M", "answers of a person in each test"),
-    "delta": ("0", "D", "delta of the whole; above 0, tight composition gives each test more"),
+def _option(name: str, **words: Any) -> tuple[str, dict[str, Any]]:
+    return name, words
+
+
+def _numbers(names: Mapping[str, tuple[str, str, str]]) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        _option(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
+        for name, (default, metavar, words) in names.items()
+    ]
+
+
+SPEC_HELP = "a preset name, a .json or .toml file, a link of the app, or - for JSON on standard input"
+_SPECS = {"metavar": "SPEC", "nargs": "+"}
+_JOBS = _option("--jobs", metavar="N", help="workers; never changes a number")
+_CHANGES = [
+    _option(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
+    for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams"))
+]
+OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {  # of each command, besides SPEC, --policy and --out
+    "list": [
+        _option("what", choices=("policies", "arms", "epsilons", "presets", "audits")),
+        _option("--json", action="store_true", help="a list of objects"),
+    ],
+    "run": [
+        _option("--compare", action="store_true", help="print differences at the horizon: could they be luck?"),
+        *_CHANGES,
+        _JOBS,
+    ],
+    "compare": [
+        _option("specs", **_SPECS, help=SPEC_HELP),
+        _option("--tests", action="store_true", help="print paired tests between lines of different runs"),
+        _JOBS,
+    ],
+    "sweep": [
+        *_CHANGES,
+        _JOBS,
+        _option("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line"),
+        _option("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary"),
+    ],
+    "export": [
+        _option("specs", **_SPECS, help=f"{SPEC_HELP}; several make a course"),
+        _option("--out", required=True, metavar="PLACE", help="a file that ends in .html, or a folder"),
+        _option("--slider", default="epsilon", metavar="NAME", help="what it moves: epsilon or horizon"),
+        _option("--at", metavar="A,B,C", help="positions of the slider, instead of the usual ones"),
+        _option("--live", action="store_true", help=LIVE_HELP),
+        _option("--base", default="", metavar="URL", help="address of the app, for links back to it"),
+        *_CHANGES,
+        _JOBS,
+    ],
+    "study": [
+        _option("file", metavar="FILE", help="a .toml or .json file: a spec, axes, and what to record"),
+        _option("--compare", action="store_true", help="print paired tests of all lines at every point"),
+        _option("--along", default="", metavar="AXIS", help="axis of the picture (default: epsilon)"),
+        _option("--at", metavar="AXIS=V,...", help="values of the other axes in the picture (default: the last)"),
+        _JOBS,
+    ],
+    "thresholds": [
+        _option("--epsilon", required=True, metavar="JSON", help='spread: JSON, or "uniform(0,2)"'),
+        _option("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate"),
+    ],
+    "audit": [
+        _option("name", metavar="NAME", help="what to audit; `list audits` says what there is"),
+        *_numbers(AUDIT_NUMBERS),
+    ],
+    "power": [
+        _option("--lift", metavar="L", help="instead of the effect: a share of the baseline, such as 15%%"),
+        *_numbers(POWER_NUMBERS),
+    ],
+    "price": [
+        _option("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts"),
+        _option("--baseline", metavar="P", help="rate of the present option: 0.031 or 3.1%%"),
+        _option("--lifts", metavar="A,B", help="percent that each new option adds: 5, a range 8-15, or ?"),
+        _option("--first", metavar="NAME", help="option of the file that the others are compared with"),
+        _option("--purchase", metavar="M,SD", help="mean and spread of a purchase; the baseline is who buys"),
+        _option("--limits", metavar="A,B", help="smallest and largest reward, where there are amounts"),
+        _option("--epsilon", default="0.5,1,2,4", metavar="A,B", help="budgets of a person"),
+        _option(
+            "--out",
+            metavar="FILE",
+            help=f"write {', '.join(frames.ENDINGS)}, or a page to print (.html), instead of CSV",
+        ),
+        _JOBS,
+        *_numbers(PRICE_NUMBERS),
+    ],
+    "replay": [_option("file", metavar="FILE", help="a log (CSV) with option, reward and propensity")],
+    "stopping": [
+        _option("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead"),
+        _option("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows"),
+        _JOBS,
+        *_numbers(STOPPING_NUMBERS),
+    ],
+    "decide": [
+        _option("--rule", default="proved", choices=("proved", "heuristic"), help="threshold (default proved)"),
+        _option("--split-visits", action="store_true", help="people who come N times: ε/N for each answer"),
+        _option("--trials", metavar="N", help="independent runs, instead of the spec's"),
+        _JOBS,
+        *_numbers({"delta": STOPPING_NUMBERS["delta"]}),
+    ],
+    "budget": _numbers(BUDGET_NUMBERS),
+    "warm": [_JOBS],
+    "reproduce": [
+        _option("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)"),
+        _option("--out", metavar="DIR", help="folder of the files, instead of the one that ships"),
+        _JOBS,
+        _option("--trials", metavar="N", help="at most so many trials of each line; the file says so"),
+        _option("--fresh", action="store_true", help="use nothing computed before, for honest times"),
+        _option("--table", action="store_true", help="compute nothing: print what the files say (Markdown)"),
+        _option("--details", action="store_true", help="with --table: also readings, tests and times"),
+        _option("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's"),
+    ],
+    "benchmark": [
+        _option("names", metavar="NAME", nargs="*", help="policies to play anew; without them what ships is read"),
+        _option("--play", action="store_true", help="play every policy anew, and read nothing that ships"),
+        _JOBS,
+        _option("--data", metavar="FILE", help="with --play or policies: write every case's numbers to this CSV file"),
+        _option("--table", action="store_true", help="print all scores as a document (Markdown)"),
+    ],
+    "app": [_option("--port", default="8501", metavar="N", help="where it listens (default 8501)")],
+    "site": [
+        _option("folder", metavar="FOLDER", help="where the files go; it is made"),
+        _option("--base", default="", metavar="URL", help="address of the app, for links into it"),
+        _option("--lessons", metavar="A,B", help="presets that become lessons with a slider"),
+        _JOBS,
+    ],
+    "check-policy": [
+        _option("files", metavar="FILE", nargs="+", help="a Python file that ends in POLICY = Policy(...)")
+    ],
+    "link": [_option("--base", default="http://localhost:8501", metavar="URL", help="address of the app")],
+    "errata": [_option("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")],
 }
-
-
-def numbers(*parsers: argparse.ArgumentParser) -> None:
-    """The plain numbers of ``audit``, ``power``, ``stopping``, ``decide``, ``price`` and ``budget``, in this order."""
-    every = (AUDIT_NUMBERS, POWER_NUMBERS, STOPPING_NUMBERS, DECIDE_NUMBERS, PRICE_NUMBERS, BUDGET_NUMBERS)
-    for parser, names in zip(parsers, every, strict=True):
-        for name, (default, metavar, words) in names.items():
-            parser.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
 
 
 def read(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """The plain numbers among the options of a command."""
     return {name: notation.read_number(getattr(options, name)) for name in names}
-
-
-def sweep(parser: argparse.ArgumentParser) -> None:
-    """The options of ``sweep``."""
-    parser.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
-    parser.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
-
-
-def study(parser: argparse.ArgumentParser) -> None:
-    """The options of ``study``."""
-    parser.add_argument("file", metavar="FILE", help="a .toml or .json file: a spec, axes, and what to record")
-    parser.add_argument("--compare", action="store_true", help="print paired tests of all lines at every point")
-    parser.add_argument("--along", default="", metavar="AXIS", help="axis of the picture (default: epsilon)")
-    parser.add_argument(
-        "--at", metavar="AXIS=V,...", help="values of the other axes in the picture (default: the last)"
-    )
-
-
-def thresholds(parser: argparse.ArgumentParser) -> None:
-    """The options of ``thresholds``."""
-    parser.add_argument("--epsilon", required=True, metavar="JSON", help='spread: JSON, or "uniform(0,2)"')
-    parser.add_argument("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate")
-
-
-def stopping(parser: argparse.ArgumentParser) -> None:
-    """The options of ``stopping``."""
-    parser.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
-    parser.add_argument(
-        "--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows"
-    )
-
-
-def site(parser: argparse.ArgumentParser) -> None:
-    """The options of ``site``."""
-    parser.add_argument("folder", metavar="FOLDER", help="where the files go; it is made")
-    parser.add_argument("--base", default="", metavar="URL", help="address of the app, for links into it")
-    parser.add_argument("--lessons", metavar="A,B", help="presets that become lessons with a slider")
-    parser.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-
-
-def decide(parser: argparse.ArgumentParser) -> None:
-    """The options of ``decide``."""
-    parser.add_argument("--rule", default="proved", choices=("proved", "heuristic"), help="threshold (default proved)")
-    parser.add_argument("--split-visits", action="store_true", help="people who come N times: ε/N for each answer")
-    parser.add_argument("--trials", metavar="N", help="independent runs, instead of the spec's")
-
-
-def price(parser: argparse.ArgumentParser) -> None:
-    """Everything but the plain numbers of `PRICE_NUMBERS`."""
-    parser.add_argument("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts")
-    parser.add_argument("--baseline", metavar="P", help="rate of the present option: 0.031 or 3.1%%")
-    parser.add_argument("--lifts", metavar="A,B", help="percent that each new option adds: 5, a range 8-15, or ?")
-    parser.add_argument("--first", metavar="NAME", help="option of the file that the others are compared with")
-    parser.add_argument("--purchase", metavar="M,SD", help="mean and spread of a purchase; the baseline is who buys")
-    parser.add_argument("--limits", metavar="A,B", help="smallest and largest reward, where there are amounts")
-    parser.add_argument("--epsilon", default="0.5,1,2,4", metavar="A,B", help="budgets of a person")
-    parser.add_argument(
-        "--out", metavar="FILE", help=f"write {', '.join(frames.ENDINGS)}, or a page to print (.html), instead of CSV"
-    )
-
-
-def replay(parser: argparse.ArgumentParser) -> None:
-    """The log."""
-    parser.add_argument("file", metavar="FILE", help="a log (CSV) with option, reward and propensity")
-
-
-def compare(parser: argparse.ArgumentParser, spec_help: str) -> None:
-    """Those of runs side by side."""
-    parser.add_argument("specs", metavar="SPEC", nargs="+", help=spec_help)
-    parser.add_argument("--tests", action="store_true", help="print paired tests between lines of different runs")
-    parser.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-
-
-def export(parser: argparse.ArgumentParser, spec_help: str) -> None:
-    """Those of lessons."""
-    parser.add_argument("specs", metavar="SPEC", nargs="+", help=f"{spec_help}; several make a course")
-    parser.add_argument("--out", required=True, metavar="PLACE", help="a file that ends in .html, or a folder")
-    parser.add_argument("--slider", default="epsilon", metavar="NAME", help="what it moves: epsilon or horizon")
-    parser.add_argument("--at", metavar="A,B,C", help="positions of the slider, instead of the usual ones")
-    parser.add_argument("--live", action="store_true", help=LIVE_HELP)
-    parser.add_argument("--base", default="", metavar="URL", help="address of the app, for links back to it")
-
-
-def reproduce(parser: argparse.ArgumentParser) -> None:
-    """Those of the papers' figures."""
-    parser.add_argument("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)")
-    parser.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")
-    parser.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    parser.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
-    parser.add_argument("--fresh", action="store_true", help="use nothing computed before, for honest times")
-    parser.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
-    parser.add_argument("--details", action="store_true", help="with --table: also readings, tests and times")
-    parser.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
-
-
-def benchmark(parser: argparse.ArgumentParser) -> None:
-    """Those of the standing benchmark."""
-    parser.add_argument(
-        "names", metavar="NAME", nargs="*", help="policies to play anew; without them what ships is read"
-    )
-    parser.add_argument("--play", action="store_true", help="play every policy anew, and read nothing that ships")
-    parser.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    parser.add_argument(
-        "--data", metavar="FILE", help="with --play or policies: write every case's numbers to this CSV file"
-    )
-    parser.add_argument("--table", action="store_true", help="print all scores as a document (Markdown)")
 
 
 def share(name: str, text: str) -> int | float:
