@@ -43,11 +43,14 @@ class _Claim(Frozen):
     @property
     def references(self) -> tuple[Reference, ...]:
         """Every line that the statement speaks of; none where it is about all lines."""
-        return ()
+        return (
+            *(getattr(self, name) for name in ("line", "other") if hasattr(self, name)),
+            *getattr(self, "lines", ()),
+        )
 
     def windows(self, horizon: int) -> set[Window]:
         """Times at which it needs the regret of every trial, besides the horizon."""
-        return set()
+        return {(self.after, self.after)} if hasattr(self, "after") else set()
 
 
 class Ratio(_Claim):
@@ -61,10 +64,6 @@ class Ratio(_Claim):
     reported: Finite
     half: Finite
     runs: Whole
-
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return (self.line,)
 
 
 class Less(_Claim):
@@ -122,10 +121,6 @@ class Crossing(_Claim):
     line: Reference
     other: Reference
 
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return self.line, self.other
-
     def windows(self, horizon: int) -> set[Window]:
         return {(max(1, horizon // 1000), max(1, horizon // 10))}
 
@@ -140,13 +135,6 @@ class Gap(_Claim):
     after: int
     many: str = ""
 
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return self.line, self.other
-
-    def windows(self, horizon: int) -> set[Window]:
-        return {(self.after, self.after)}
-
 
 class Fading(_Claim):
     """What ``line`` loses beyond ``other``, per user, is less at the horizon than at ``after``."""
@@ -155,13 +143,6 @@ class Fading(_Claim):
     line: Reference
     other: Reference
     after: int
-
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return self.line, self.other
-
-    def windows(self, horizon: int) -> set[Window]:
-        return {(self.after, self.after)}
 
 
 class Spread(_Claim):
@@ -177,10 +158,6 @@ class Spread(_Claim):
     reaches: Finite | None = None
     half: Finite = 0.0
 
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return self.lines
-
 
 class Growth(_Claim):
     """In the limit regret grows no faster than t^``at_most``; only the exponent of the last decade can be measured."""
@@ -188,10 +165,6 @@ class Growth(_Claim):
     kind: Literal["growth"]
     line: Reference
     at_most: Finite
-
-    @property
-    def references(self) -> tuple[Reference, ...]:
-        return (self.line,)
 
     def windows(self, horizon: int) -> set[Window]:
         return {(horizon // 10, horizon // 10)}
