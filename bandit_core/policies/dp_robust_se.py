@@ -17,20 +17,13 @@ all of these, n >= R of an arm, with Laplace(2 B / (n eps)) noise.
 
 from __future__ import annotations
 
-from bandit_core.model import Policy, RunSetup, any_rewards
-from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family, index_family
 from bandit_core.policies.central_family import noisy_sums, pure
-from bandit_core.theory import central, heavy
+from bandit_core.theory import heavy
 
-
-def _bounds(setup: RunSetup) -> list[Bound]:
-    private = [*central.finite_time(setup), *heavy.central_lower_bounds(setup)]
-    lower = [*private, *heavy.plain_lower_bounds(setup)]
-    return [*lower, *heavy.dp_robust_se(setup)]
-
-
-POLICY = Policy(
+POLICY = heavy_family.policy(
+    heavy_family.central_lower_bounds,
+    heavy.dp_robust_se,
     name="dp-robust-se",
     title="DPRSE",
     paper="Tao, Wu, Zhao, Wang 2022 (Algorithm 3)",
@@ -38,19 +31,12 @@ POLICY = Policy(
     "comparing noisy means of truncated rewards.",
     privacy="central",
     guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
-    epsilon="one",
     anytime=False,
     parameters=heavy_family.EliminationParameters,
-    settle=heavy_family.settle,
-    accepts=any_rewards,
-    refuses=heavy_family.refuse_infinite_moment,
     prepare=heavy_family.prepare_epochs,
-    late=True,
     held=index_family.held_late,
-    bounds=_bounds,
     guarantee=pure,
     releases=noisy_sums("the sum of an epoch's rewards (0 beyond B) of an arm, in units of 2 B, which is public"),
-    parent="robust-ucb",
     pseudo_code="""S = all arms;  beta = 1/T;  e = min(epsilon, 1)
 for tau = 1, 2, ... while more than one arm is left:
     D = 2^-tau;  L = ln(4 |S| tau^2 / beta)

@@ -18,11 +18,10 @@ import math
 import numpy as np
 
 from bandit_core.mechanisms.counter import depth
-from bandit_core.model import KernelCall, Policy, Release, RunSetup, any_rewards
-from bandit_core.model.bound import Bound
+from bandit_core.model import KernelCall, Release, RunSetup
 from bandit_core.policies import heavy_family
 from bandit_core.policies.central_family import central_release, nominal, pure
-from bandit_core.theory import central, heavy
+from bandit_core.theory import heavy
 
 
 def node_scale(setup: RunSetup) -> float:
@@ -51,32 +50,21 @@ def _releases(setup: RunSetup) -> list[Release]:
     return [central_release(what, 1.0, node_scale(setup) / 2, "when it is full", int(depth(setup.horizon)))]
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
-    private = [*central.finite_time(setup), *heavy.central_lower_bounds(setup)]
-    lower = [*private, *heavy.plain_lower_bounds(setup)]
-    return [*lower, *heavy.dp_robust_ucb(setup)]
-
-
-POLICY = Policy(
+POLICY = heavy_family.policy(
+    heavy_family.central_lower_bounds,
+    heavy.dp_robust_ucb,
     name="dp-robust-ucb",
     title="DPRUCB",
     paper="Tao, Wu, Zhao, Wang 2022 (Algorithms 1 and 2)",
     summary="UCB for rewards with very large outliers; a curator adds them up in a tree with noise.",
     privacy="central",
     guarantee_words="epsilon-central DP (pure): a tree over every arm's truncated rewards, all releases together",
-    epsilon="one",
     anytime=False,
     parameters=heavy_family.IndexParameters,
-    settle=heavy_family.settle,
-    accepts=any_rewards,
-    refuses=heavy_family.refuse_infinite_moment,
     prepare=_prepare,
-    late=True,
-    bounds=_bounds,
     guarantee=pure,
     spending=_spending,
     releases=_releases,
-    parent="robust-ucb",
     pseudo_code="""e = min(epsilon, 1);  eps' = epsilon / (floor(log2 T) + 1)
 pull each arm once
 for t = K+1, ..., T:

@@ -28,10 +28,10 @@ from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
 from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around
 from bandit_core.kernels.records import rewards_of
-from bandit_core.model import KernelCall, Policy, RunSetup
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
-from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
+from bandit_core.policies.central_family import ReadIndexParameters
 from bandit_core.policies.ucb import choose  # on the noisy means
 from bandit_core.theory import central
 
@@ -115,28 +115,16 @@ def _bounds(setup: RunSetup) -> list[Bound]:
     return [*central.lower_bounds(setup, tree_family.guarantee(setup)), *upper]
 
 
-POLICY = Policy(
+POLICY = tree_family.policy(
     name="dp-ucb",
     title="DP-UCB",
     paper="Tossou, Dimitrakakis 2016, Algorithm 2",
     summary="UCB on noisy running sums that all carry the same noise, as if it were not there.",
-    privacy="central",
-    guarantee_words="epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon; (epsilon, delta) with "
-    "counter square-root",
-    epsilon="one",
+    guarantee_words=tree_family.HYBRID_WORDS,
     anytime=True,
-    for_one_horizon=tree_family.in_place_of_printed,
     parameters=DPUCBParameters,
-    accepts=unit_rewards,
     prepare=_prepare,
-    late=True,
     bounds=_bounds,
-    guarantee=tree_family.guarantee,
-    settle=tree_family.settle,
-    refuses=tree_family.refuse_with_others,
-    spending=tree_family.spending,
-    releases=tree_family.releases,
-    parent="ucb",
     pseudo_code="""one counter for each arm: hybrid (tight: epsilon / 2 for its blocks and for its trees), k-ary or
 square root
 pull each arm once
@@ -145,5 +133,4 @@ for t = K+1, K+2, ...:
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a)
     insert its reward into its counter, and 0 into the counters of all other arms""",
     step_cost=lambda setup: 1.0 + (1.65 if setup.parameters.counter == "square-root" else 0.35) * len(setup.arms),
-    held=tree_family.held,
 )

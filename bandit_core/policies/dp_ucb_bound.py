@@ -27,10 +27,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bandit_core.kernels import trees
-from bandit_core.model import KernelCall, Policy, RunSetup
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
-from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
+from bandit_core.policies.central_family import ReadIndexParameters
 from bandit_core.policies.tree_family import Gamma
 from bandit_core.theory import central
 
@@ -87,29 +87,16 @@ def _bounds(setup: RunSetup) -> list[Bound]:
     return [*central.lower_bounds(setup, tree_family.guarantee(setup)), *upper]
 
 
-POLICY = Policy(
+POLICY = tree_family.policy(
     name="dp-ucb-bound",
     title="DP-UCB-BOUND",
     paper="Tossou, Dimitrakakis 2016, Algorithm 1",
     summary="UCB on noisy running sums, with a margin that covers their noise.",
-    privacy="central",
-    guarantee_words="epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon; (epsilon, delta) with "
-    "counter square-root",
-    epsilon="one",
+    guarantee_words=tree_family.HYBRID_WORDS,
     anytime=True,
-    for_one_horizon=tree_family.in_place_of_printed,
     parameters=DPUCBBoundParameters,
-    accepts=unit_rewards,
     prepare=_prepare,
-    late=True,
     bounds=_bounds,
-    guarantee=tree_family.guarantee,
-    settle=tree_family.settle,
-    refuses=tree_family.refuse_with_others,
-    spending=tree_family.spending,
-    releases=tree_family.releases,
-    held=tree_family.held,
-    parent="ucb",
     pseudo_code="""one counter for each arm: hybrid (tight: epsilon / 2 for its blocks and for its trees), k-ary or
 square root
 pull each arm once

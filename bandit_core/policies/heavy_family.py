@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -18,11 +19,14 @@ from bandit_core.kernels.records import Batches, rewards_of
 from bandit_core.kernels.streams import gamma
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
-from bandit_core.model import KernelCall, Parameters, RunSetup
+from bandit_core.model import KernelCall, Parameters, Policy, RunSetup, any_rewards
+from bandit_core.model.bound import Bound
 from bandit_core.policies import elimination_family, index_family
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Positive, Small
 from bandit_core.spec.portable_math import power
+from bandit_core.theory import central
+from bandit_core.theory import heavy as theory
 
 _TABLED = 2**20  # powers of n kept in a table (8 MB)
 # Default multipliers of the printed constants, chosen by experiment on the instances of Tao et al. (S1 to S3, v = 0.5
@@ -118,6 +122,28 @@ def settle(setup: RunSetup) -> Parameters:
     if getattr(given, "beta", None) == "auto":
         numbers["beta"] = 1 / max(2, setup.horizon)
     return given.model_copy(update=numbers)
+
+
+def policy(lower: Callable[[RunSetup], list[Bound]], upper: Callable[[RunSetup], list[Bound]], **fields: Any) -> Policy:
+    """An entry for a policy for rewards of any size; its bounds are ``lower``, of its trust model, and ``upper``."""
+    return Policy(
+        **{
+            "epsilon": "one",
+            "settle": settle,
+            "accepts": any_rewards,
+            "refuses": refuse_infinite_moment,
+            "late": True,
+            "parent": "robust-ucb",
+            "bounds": lambda setup: [*lower(setup), *upper(setup)],
+            **fields,
+        }
+    )
+
+
+def central_lower_bounds(setup: RunSetup) -> list[Bound]:
+    """What every policy with a curator must lose."""
+    private = [*central.finite_time(setup), *theory.central_lower_bounds(setup)]
+    return [*private, *theory.plain_lower_bounds(setup)]
 
 
 def refuse_infinite_moment(setup: RunSetup) -> str | None:

@@ -16,24 +16,25 @@ For epsilon above 1, where the paper's figures are, err leaves out the sampling 
 
 from __future__ import annotations
 
-from bandit_core.model import Policy, RunSetup, any_rewards
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family, index_family
 from bandit_core.policies.local_family import local_guarantee, noisy_answers
 from bandit_core.theory import heavy, local
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
-    lower = [
+def _lower_bounds(setup: RunSetup) -> list[Bound]:
+    return [
         *local.finite_time(setup),
         *heavy.plain_lower_bounds(setup),
         *heavy.central_lower_bounds(setup),
         *heavy.local_lower_bounds(setup),
     ]
-    return [*lower, *heavy.ldp_robust_se(setup)]
 
 
-POLICY = Policy(
+POLICY = heavy_family.policy(
+    _lower_bounds,
+    heavy.ldp_robust_se,
     name="ldp-robust-se",
     title="LDPRSE",
     paper="Tao, Wu, Zhao, Wang 2022 (Algorithm 4, corrected)",
@@ -41,19 +42,12 @@ POLICY = Policy(
     "them, and elimination in ever longer epochs.",
     privacy="local",
     guarantee_words="epsilon-local DP for every reward, however large (pure)",
-    epsilon="one",
     anytime=False,
     parameters=heavy_family.LocalEliminationParameters,
-    settle=heavy_family.settle,
-    accepts=any_rewards,
-    refuses=heavy_family.refuse_infinite_moment,
     prepare=heavy_family.prepare_epochs,
-    late=True,
     held=index_family.held_late,
-    bounds=_bounds,
     guarantee=local_guarantee,
     releases=noisy_answers("the reward (0 beyond B), in units of 2 B; B is that of its epoch and public"),
-    parent="robust-ucb",
     pseudo_code="""S = all arms;  beta = 1/T
 for tau = 1, 2, ... while more than one arm is left:
     D = 4^-tau (or 2^-tau);  L = ln(8 |S| tau^2 / beta)

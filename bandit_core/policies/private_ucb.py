@@ -27,10 +27,10 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.mechanisms import Binary, SignedDigits, SquareRoot
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
-from bandit_core.policies.central_family import nominal, unit_rewards
+from bandit_core.policies.central_family import nominal
 from bandit_core.policies.tree_family import Gamma
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import central
@@ -107,28 +107,20 @@ def _bounds(setup: RunSetup) -> list[Bound]:
     return [*central.lower_bounds(setup, _guarantee(setup)), *upper]
 
 
-POLICY = Policy(
+POLICY = tree_family.policy(
     name="private-ucb",
     title="Private-UCB",
     paper="Mishra, Thakurta 2015",
     summary="UCB on sums from a noisy tree for each arm, with a margin wide enough for the whole horizon.",
-    privacy="central",
     guarantee_words="epsilon-central DP (pure); the variant of 2015 keeps epsilon / K; (epsilon, delta) with counter "
     "square-root",
-    epsilon="one",
     anytime=False,
     parameters=PrivateUCBParameters,
-    accepts=unit_rewards,
     prepare=_prepare,
-    late=True,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,
     releases=_releases,
-    settle=tree_family.settle,
-    refuses=tree_family.refuse_with_others,
-    held=tree_family.held,
-    parent="ucb",
     pseudo_code="""epsilon' = epsilon (modern) or epsilon / K (2015)
 one counter for each arm: a binary tree of depth L = floor(log2 T) + 1 with node noise Laplace(L / epsilon'), a k-ary
 tree, or a square root

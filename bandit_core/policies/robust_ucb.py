@@ -8,8 +8,7 @@ with the present t, which would need every reward to be stored. kappa below 1 (t
 
 from __future__ import annotations
 
-from bandit_core.model import Guarantee, KernelCall, Policy, RunSetup, any_rewards
-from bandit_core.model.bound import Bound
+from bandit_core.model import Guarantee, KernelCall, RunSetup
 from bandit_core.policies import heavy_family
 from bandit_core.theory import finite_time_bounds, heavy
 
@@ -27,12 +26,9 @@ def _prepare(setup: RunSetup) -> KernelCall:
     )
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
-    lower = [*finite_time_bounds.without_privacy(setup), *heavy.plain_lower_bounds(setup)]
-    return [*lower, *heavy.robust_ucb(setup)]
-
-
-POLICY = Policy(
+POLICY = heavy_family.policy(
+    lambda setup: [*finite_time_bounds.without_privacy(setup), *heavy.plain_lower_bounds(setup)],
+    heavy.robust_ucb,
     name="robust-ucb",
     title="Robust-UCB",
     paper="Bubeck, Cesa-Bianchi, Lugosi 2013",
@@ -42,12 +38,7 @@ POLICY = Policy(
     epsilon="none",
     anytime=True,
     parameters=heavy_family.IndexParameters,
-    settle=heavy_family.settle,
-    accepts=any_rewards,
-    refuses=heavy_family.refuse_infinite_moment,
     prepare=_prepare,
-    late=True,
-    bounds=_bounds,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     parent="ucb",
     pseudo_code="""pull each arm once

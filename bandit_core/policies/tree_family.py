@@ -28,10 +28,10 @@ from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms import Binary, Counter, Hybrid, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import depth
 from bandit_core.mechanisms.square_root import exponentials
-from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
-from bandit_core.policies.central_family import approximate, central_release, nominal, pure
+from bandit_core.policies.central_family import approximate, central_release, nominal, pure, unit_rewards
 from bandit_core.spec import field_types
 from bandit_core.spec.field_types import Number
 
@@ -193,6 +193,32 @@ def step_cost(setup: RunSetup, first: float, each: float) -> float:
     if in_place_of_printed(setup):
         first, each = (1.6 if setup.parameters.counter == "k-ary" else 2.7), 0.065
     return first + each * len(setup.arms)
+
+
+HYBRID_WORDS = (
+    "epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon; (epsilon, delta) with counter square-root"
+)
+
+
+def policy(**fields: Any) -> Policy:
+    """An entry for a policy whose arms each have a counter; by default that of `counter_of`."""
+    return Policy(
+        **{
+            "privacy": "central",
+            "epsilon": "one",
+            "for_one_horizon": in_place_of_printed,
+            "accepts": unit_rewards,
+            "late": True,
+            "guarantee": guarantee,
+            "settle": settle,
+            "refuses": refuse_with_others,
+            "spending": spending,
+            "releases": releases,
+            "held": held,
+            "parent": "ucb",
+            **fields,
+        }
+    )
 
 
 def without_proof(setup: RunSetup, upper: list[Bound], printed: str) -> list[Bound]:
