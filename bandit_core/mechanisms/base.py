@@ -60,9 +60,9 @@ class Mechanism(ABC):
     def log_density(self, response: ArrayLike, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
         """ln of the density (of the mass, for bits) of ``response`` after ``reward``; -inf where it cannot occur."""
 
-    @abstractmethod
     def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-        """Expected response to ``reward``."""
+        """Expected response to ``reward``: the reward itself where noise of mean 0 is added."""
+        return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
 
     @abstractmethod
     def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
@@ -72,9 +72,9 @@ class Mechanism(ABC):
         """No response lies further than this from 0; infinite for noise without an end."""
         return math.inf
 
-    @abstractmethod
     def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
         """Unbiased estimate of what was randomised (the reward, or its sigmoid) from one response."""
+        return np.asarray(response, float) + 0.0 * np.asarray(epsilon, float)
 
     def _checked(self, rewards: ArrayLike) -> np.ndarray:
         rewards = np.asarray(rewards, float)

@@ -145,14 +145,8 @@ class GaussianNoise(Mechanism):
         away = (np.asarray(response, float) - np.asarray(reward, float)) / sd
         return -0.5 * away**2 - np.log(sd) - 0.5 * math.log(2 * math.pi)
 
-    def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-        return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
-
     def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
         return self.sd(epsilon) ** 2 + 0.0 * np.asarray(reward, float)
-
-    def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-        return np.asarray(response, float) + 0.0 * np.asarray(epsilon, float)
 
 
 def gaussian_noise(epsilon: float = 1.0, *, delta: float = 0.01) -> GaussianNoise:

@@ -141,15 +141,9 @@ class BallAlong(Mechanism):
     def reach(self, epsilon: float) -> float:
         return radius(self.dimension, epsilon)
 
-    def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-        return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
-
     def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
         # z_1^2 does not depend on the side, so it is as for a uniform point of the sphere.
         return self._reach(epsilon) ** 2 / self.dimension - np.asarray(reward, float) ** 2
-
-    def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-        return np.asarray(response, float) + 0.0 * np.asarray(epsilon, float)
 
 
 def ball_along(epsilon: float = 1.0, *, dimension: int = 3) -> BallAlong:

@@ -39,14 +39,8 @@ class Laplace(Mechanism):
         rate = np.asarray(epsilon, float) / self.sensitivity
         return np.log(rate / 2) - rate * np.abs(np.asarray(response, float) - np.asarray(reward, float))
 
-    def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-        return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
-
     def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
         return 2 * (self.sensitivity / np.asarray(epsilon, float)) ** 2 + 0.0 * np.asarray(reward, float)
-
-    def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-        return np.asarray(response, float) + 0.0 * np.asarray(epsilon, float)
 
 
 CTL = Laplace(
