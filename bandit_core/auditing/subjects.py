@@ -307,10 +307,6 @@ def _noisy_sums(**described: Any) -> Subject:
     )
 
 
-def _runs() -> list[Subject]:
-    return [*_first_of_runs(), _resting(), _noisy_sums()]
-
-
 def _first_of_runs() -> list[Subject]:
     return [
         Subject(
@@ -506,7 +502,8 @@ def _negative_controls() -> list[Subject]:
 @cache
 def subjects() -> dict[str, Subject]:
     """Everything that can be audited, by name: mechanisms, negative controls, runs."""
-    return {subject.name: subject for subject in (*_mechanisms(), *_negative_controls(), *_batch_controls(), *_runs())}
+    runs = (*_first_of_runs(), _resting(), _noisy_sums())
+    return {each.name: each for each in (*_mechanisms(), *_negative_controls(), *_batch_controls(), *runs)}
 
 
 def subject(name: str) -> Subject:

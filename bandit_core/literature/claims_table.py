@@ -38,11 +38,12 @@ def table(names: list[str], folder: Path | None = None, details: bool = False) -
         "\n".join(["| figure | statement | paper | here | |", "|---|---|---|---|---|", *_rows(judged)]) + "\n",
     ]
     if details:
+        tests = [f"| {title} | {each.says} | {each.test.words} |" for title, each in judged if each.test is not None]
         out += [
             "## Other readings\n",
             "\n".join(_explanations(judged)) + "\n",
             "## The tests\n",
-            "\n".join(["| figure | statement | test |", "|---|---|---|", *_test_rows(judged)]) + "\n",
+            "\n".join(["| figure | statement | test |", "|---|---|---|", *tests]) + "\n",
             "## How long it took\n",
             _costs(names, folder),
         ]
@@ -82,10 +83,6 @@ def _explanations(judged: _Judged) -> list[str]:
         rows.append(f"- {title}: {verdict.says} **{verdict.held}**. {verdict.explained}".rstrip())
         rows += [f"  - {reading_words(name, other)}" for name, other in verdict.readings]
     return rows
-
-
-def _test_rows(judged: _Judged) -> list[str]:
-    return [f"| {title} | {each.says} | {each.test.words} |" for title, each in judged if each.test is not None]
 
 
 _TITLE, _SAYS, _HELD = 0, 1, 4  # columns of a row of the table

@@ -99,11 +99,6 @@ class LocalEliminationParameters(EliminationParameters):
     ] = 4
 
 
-def largest_moment(arms: tuple[distributions.RewardDistribution, ...], v: float) -> float:
-    """Largest (1+v)-th raw moment of the arms, reward units to that power; infinite if one is."""
-    return max(arm.raw_moment(1 + v) for arm in distributions.distinct(arms))
-
-
 def error_kappa(v: float, local: bool) -> float:
     """The default kappa of elimination: the constants 24 and 12 (28 and 14) become a sixteenth of what they are."""
     return CONSTANTS ** ((2 if local else 1) * (1 + v) / v)
@@ -114,7 +109,8 @@ def settle(setup: RunSetup) -> Parameters:
     given: Any = setup.parameters
     numbers: dict[str, float] = {}
     if given.u == "auto":
-        numbers["u"] = largest_moment(setup.arms, given.v) or 1.0  # arms that all pay 0: any bound holds
+        moments = (arm.raw_moment(1 + given.v) for arm in distributions.distinct(setup.arms))
+        numbers["u"] = max(moments) or 1.0  # arms that all pay 0: any bound holds
     if given.kappa == "auto":
         local = isinstance(given, LocalEliminationParameters)
         index = PLAIN_CONSTANTS if setup.epsilon is None else CONSTANTS

@@ -359,11 +359,6 @@ HARD: dict[str, tuple[float, ...]] = {
 }
 
 
-def hard_arms(name: str) -> tuple[Bernoulli, ...]:
-    """The arms of one of `HARD`."""
-    return tuple(Bernoulli(mean=mean) for mean in HARD[name])
-
-
 def asked(means: str | None, names: str | None, **fields: Any) -> tuple[list[str] | None, list[StoppingSpec]]:
     """What a command line asks: (instance of each spec, specs); `HARD` ones, or no instances where ``means`` are given.
 
@@ -381,7 +376,8 @@ def asked(means: str | None, names: str | None, **fields: Any) -> tuple[list[str
     if means is not None:
         rows = [{"mean": notation.read_number(text)} for text in means.split(",")]
         return None, every_spec(validated(tuple[Bernoulli, ...], rows, ("means",)), names=wanted, **chosen)
-    every = {name: every_spec(hard_arms(name), names=wanted, **chosen) for name in HARD}
+    instances = {name: [Bernoulli(mean=mean) for mean in means] for name, means in HARD.items()}
+    every = {name: every_spec(arms, names=wanted, **chosen) for name, arms in instances.items()}
     return [name for name, specs in every.items() for _ in specs], [spec for specs in every.values() for spec in specs]
 
 

@@ -404,9 +404,6 @@ class Contest(Parts):
             return any(name.spent is not None for field in self._alive.values() for name in field)
         return any(len(field) > 1 for field in self._alive.values())
 
-    def _has_played(self, name: Method, trials: int) -> bool:
-        return name in self._screened and self._screened[name].count == trials
-
     def _join(self) -> None:
         """Each finalist of a trust model is joined by itself at smaller budgets."""
         for privacy, field in self._alive.items():
@@ -462,7 +459,8 @@ class Contest(Parts):
             name for field in self._alive.values() for name in field if len(field) > 1 or not screening
         )
         if self._round == len(ROUNDS):  # most of the others have played these trials
-            playing = {name: None for name in playing if not self._has_played(name, trials)}
+            played = {name for name, line in self._screened.items() if line.count == trials}
+            playing = {name: None for name in playing if name not in played}
         asked = {name: self._pool[name].model_copy(update={"trials": trials, "seed": seed}) for name in playing}
         if self.question.draws and not screening:
             return {name: Mixture(each, self.question.draws, self.store) for name, each in asked.items()}

@@ -119,7 +119,8 @@ def points(study: Study, base: Experiment) -> list[Point]:
     InputError
         With the field of the study, or with the combination, that is wrong.
     """
-    base = _with_policies(study, base)
+    if study.policies:
+        base = base.with_changes(lines=_lines(study, shared_budget(base)))
     axes = study.axes.named()
     count = math.prod(map(len, axes.values()))
     if count > MAX_POINTS:
@@ -134,10 +135,6 @@ def points(study: Study, base: Experiment) -> list[Point]:
             here = ", ".join(f"{name} = {write_value(value)}" for name, value in at.items())
             raise InputError([replace(issue, path=f"at {here}: {issue.path}") for issue in error.issues]) from None
     return found
-
-
-def _with_policies(study: Study, base: Experiment) -> Experiment:
-    return base.with_changes(lines=_lines(study, shared_budget(base))) if study.policies else base
 
 
 def _lines(study: Study, budget: BudgetDistribution | None) -> list[dict[str, Any]]:

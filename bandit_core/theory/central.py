@@ -441,10 +441,6 @@ def _worst_case_order(setup: RunSetup, source: str) -> Bound:
     )
 
 
-def _needs_alpha_above_3(bound: Bound, alpha: float) -> Bound:
-    return bound if alpha > 3 else bound.ruled_out(f"proved for alpha above 3, and alpha is {alpha:g}")
-
-
 def adap_ucb_rest(alpha: float) -> float:
     """Most pulls of a worse arm on average in episodes that a wrong estimate started (alpha above 1); see `adap_ucb`.
 
@@ -521,7 +517,7 @@ def adap_klucb(setup: RunSetup) -> list[Bound]:
     if binary is None or not binary.zero_one:
         return [bound.ruled_out("proved for arms that pay 0 or 1")]
     if alpha <= 3:
-        return [_needs_alpha_above_3(bound, alpha)]
+        return [bound.ruled_out(f"proved for alpha above 3, and alpha is {alpha:g}")]
     gaps = classic.true_gaps(setup)
     information = np.minimum(divergences.bernoulli_kl(binary.chances, binary.chances.max()), epsilon * gaps)
     slope, rest = classic.per_log(gaps, information), int((gaps > 0).sum()) * alpha / (alpha - 3)

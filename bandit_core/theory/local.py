@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -152,10 +153,6 @@ def _total_variation_form(setup: RunSetup) -> Bound:
     return replace(bound, curve=logarithmic(constant))
 
 
-def _average_response_kl(users: BudgetDistribution, p: float, q: float) -> float:
-    return mean_over_users(users, lambda epsilon: divergences.response_kl(p, q, epsilon))
-
-
 def evidence(setup: RunSetup) -> finite_time_bounds.Evidence:
     """What one private answer can tell, at most, averaged over the users' budgets.
 
@@ -171,7 +168,8 @@ def evidence(setup: RunSetup) -> finite_time_bounds.Evidence:
         if users.fixed is not None:
             return divergences.response_kl(p, q, users.fixed)
         p, q = np.broadcast_arrays(p, q)
-        found = [_average_response_kl(users, a, b) for a, b in zip(p.ravel(), q.ravel(), strict=True)]
+        pairs = zip(p.ravel(), q.ravel(), strict=True)
+        found = [mean_over_users(users, partial(divergences.response_kl, *pair)) for pair in pairs]
         return np.reshape(found, p.shape)
 
     return finite_time_bounds.Evidence(
