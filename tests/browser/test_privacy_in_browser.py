@@ -80,6 +80,6 @@ def test_what_a_link_asks_wrongly_is_told_as_text(visits: Visits) -> None:
 
 
 def test_a_unit_of_a_link_stays_a_word(visits: Visits) -> None:
-    visitor = visits("/your-numbers?" + urlencode({"unit": "https://evil.example :smile:", "users": "2000"}))
+    visitor = visits("/your-numbers?" + urlencode({"unit": "https://evil.example :smile:"}))
     visitor.sees("https://evil.example :smile:")  # in the sentence about losses, which comes last
     assert visitor.tab.evaluate(ACTIVE) == []
