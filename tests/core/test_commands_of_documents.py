@@ -25,10 +25,10 @@ SHOWN = {
 }
 SHORTER = {  # than minutes, or hours
     "reproduce": ["--trials", "2", "--out", "mine"],
-    "export": ["--at", "0.5,2"],
+    "export": ["--at", "0.5,2", "--trials", "4"],
     "run": ["--trials", "4"],
     "sweep": ["--trials", "4"],
-    "price": ["--weekly", "400"],
+    "price": ["--weekly", "40"],
 }
 ELSEWHERE = {  # run by another test
     "benchmark": "test_tutorial.py",
