@@ -138,7 +138,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)  # xdist looks for groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them."""
+    """One process runs a whole file, so that its fixtures are made and its pieces compiled once.
+
+    Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them. They start
+    first and slow files next, so that no process runs a long file alone at the end.
+    """
     for item in items:
         if item.path.parent.name == "browser":
             item.add_marker("browser")
@@ -146,6 +150,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("browser"))
             if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
+        elif item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (item.path.parent.name != "browser", item.path not in slow))
 
 
 @pytest.hookimpl(trylast=True)
