@@ -58,7 +58,7 @@ st.title("A bare page")
 users = list(range(200))
 st.plotly_chart(go.Figure([go.Scatter(x=users, y=[n**0.5 for n in users], name=str(line)) for line in range(3)]))
 """
-TURNS = 3
+TURNS = 7
 BUDGETS = (0.3, 0.5, 1.5, 2.0, 3.0)
 _drawn: list[float] = []  # seconds of every run of a page
 _open = page_frame.open_page
