@@ -185,7 +185,7 @@ def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours
 
 NUMBERS = ",~r"  # ticks as people write them: 0.0001 and 20,000, never 100µ
 AMOUNTS = {"tickformat": NUMBERS}
-USERS = {"exponentformat": "B"}  # how many there are: 1000, 10k, 1M, 1B
+USERS = {"exponentformat": "B", "separatethousands": True}  # how many there are: 1,000, 10k, 1M, 1B
 FEW_USERS = 1_000_000  # whose numbers have room at an axis when they are written in full
 USERS_LOG = {"type": "log", "dtick": 1, **USERS}
 
