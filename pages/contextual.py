@@ -70,6 +70,6 @@ if result is not None:
         lambda: view.regimes_panel(played),
         *("C", "orders", "shapes_beta"),
     )
-    lab_parts.fold("The methods one by one", "contextual-cards", lambda: panels.lines(played))
+    lab_parts.fold("The methods one by one", "contextual-lines", lambda: panels.lines(played))
     figures.fold_for_print(exports.for_file(played), exports.file_name(experiment))
 lab_parts.fold("What is private here, and how?", "explanation", partial(view.explanation, result))

@@ -32,7 +32,7 @@ def lines(result: Result, verdict: str = "") -> None:
 
 def _told(result: Result, verdict: str) -> tuple[str, str]:
     rows = summaries(result)
-    bounded = any(row.bound_name and np.isfinite(row.regret_over_bound) for row in rows)
+    bounded = any(np.isfinite(row.regret_over_bound) for row in rows)
     promises: dict[str, list[str]] = {}
     for row in rows:
         privacy = result.experiment.lines[row.line].entry.privacy
@@ -40,8 +40,7 @@ def _told(result: Result, verdict: str) -> tuple[str, str]:
             of = promises.setdefault(f"{theme.TRUST_WORDS[privacy]}: {words.plain(row.guarantee.words)}", [])
             of += [] if theme.TRUST_WORDS[privacy].startswith(row.label) else [words.called(row.label)]
     told = [
-        f"{words.sentence(promise)} ({', '.join(of)})." if of else f"{words.sentence(promise)}."
-        for promise, of in promises.items()
+        words.sentence(f"{promise} ({', '.join(of)})." if of else f"{promise}.") for promise, of in promises.items()
     ]
     notes = dict.fromkeys(f"{note}." for row in rows if (note := words.below_one(row, result)) and note not in verdict)
     return words.table(pd.DataFrame([_line(row, result, bounded) for row in rows])), "  \n".join([*told, *notes])
@@ -55,7 +54,7 @@ def _line(row: Summary, result: Result, bounded: bool) -> dict[str, str]:
         "regret ± standard error": words.with_error(row.regret, row.stderr),
         "price of privacy": words.price(row) if np.isfinite(row.price) else "–",
         "picked the best option, second half": f"{100 * row.best_share:.0f}%",
-        **({"of its proved upper bound": share if row.bound_name else "–"} if bounded else {}),
+        **({"of its proved upper bound": share} if bounded else {}),
     }
 
 
