@@ -105,7 +105,8 @@ def draw(result: Result) -> None:
     for number, line in enumerate(experiment.lines):
         guarantee = line.entry.guarantee(experiment.setups[number])
         sign = theme.TRUST_SIGNS[line.entry.privacy]
-        st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
+        promise = guarantee.words.removeprefix("no privacy: ")  # which the sign says, and most such labels, too
+        st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(promise)}")
         if message := arithmetic(experiment, number):
             st.caption(message)
     if any(line.entry.privacy != "none" for line in experiment.lines):

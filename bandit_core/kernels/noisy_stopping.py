@@ -302,7 +302,8 @@ def dp_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -
             if outcome.signal[0] != 0:
                 return
             leader = largest(means)
-            sure = releases.min() > 0.0 and is_sure(leader, totals, lengths, releases, rule, delta, epsilon, zone)
+            ready = bool(releases.min() > 0.0)
+            sure = ready and is_sure(leader, totals, lengths, releases, rule, delta, epsilon, zone)
             if sure or t >= cap:
                 break
             challenger = find_challenger(leader, totals, lengths, releases, counts, epsilon, zone)

@@ -13,6 +13,7 @@ import secrets
 import sqlite3
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -221,6 +222,7 @@ class Classroom:
             self._drop()
         if self._connection is None:
             self._connection = self._connect()
+            weakref.finalize(self, self._connection.close)  # since Python 3.13 one left to the collector warns
         return self._connection
 
     def _drop(self, error: sqlite3.Error | None = None) -> None:
@@ -258,7 +260,11 @@ def _opened(path: Path) -> sqlite3.Connection:
     if path.name != ":memory:":
         path.touch(mode=0o600)
     connection = sqlite3.connect(path, timeout=WRITER_SECONDS, check_same_thread=False, isolation_level=None)
-    connection.executescript(_SCHEMA)
+    try:
+        connection.executescript(_SCHEMA)
+    except sqlite3.Error:  # a damaged file
+        connection.close()
+        raise
     return connection
 
 
