@@ -152,8 +152,8 @@ def _adapters(hints: Mapping[str, Any]) -> dict[str, pydantic.TypeAdapter[Any]]:
 
 
 def _of_function(function: Callable[..., Any]) -> dict[str, pydantic.TypeAdapter[Any]]:
-    arguments = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
-    unwrapped = inspect.unwrap(function)
+    unwrapped = inspect.unwrap(function)  # since Python 3.14 a cached function has no annotations of its own
+    arguments = {name: hint for name, hint in unwrapped.__annotations__.items() if name != "return"}
     named = types.SimpleNamespace(__annotations__=arguments)
     return _adapters(typing.get_type_hints(named, unwrapped.__globals__, None, True))
 
