@@ -182,7 +182,7 @@ def test_twice_the_mistakes_are_twice_the_work(kind: str) -> None:
         return found["call"] + found["c_call"]
 
     work(10)
-    assert work(4000) < 2.2 * work(2000)
+    assert work(1000) < 2.2 * work(500)
 
 
 class Counted(str):
