@@ -203,6 +203,7 @@ async def many_files(server: Server, tabs: int, files: int) -> str:
                     await asyncio.to_thread(put_file, f"http://127.0.0.1:{server.port}", place, "x", content)
                     kept += 1
                 except HTTPError as error:
+                    error.close()
                     if error.code != 413:
                         raise
                     refused += 1

@@ -12,7 +12,7 @@ import json
 import sys
 from importlib.metadata import distributions
 from typing import Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 
@@ -21,6 +21,9 @@ def _told(address: str) -> dict[str, Any] | None:
     try:
         with urlopen(address, timeout=30) as answer:
             message = json.load(answer)
+    except HTTPError as refusal:
+        refusal.close()
+        return None
     except (URLError, OSError, ValueError):
         return None
     return message if isinstance(message, dict) and "vulnerabilities" in message else None
