@@ -40,7 +40,6 @@ from ui.learn.course import LESSONS
 LIMITS = {
     "LAB_JOBS": "2", "LAB_MAX_STEPS": "2e10", "LAB_MAX_SECONDS": "900", "LAB_MAX_RESULT_MB": "128", "LAB_MAX_RUNS": "2",
     "LAB_CACHE_MB": "256",
-    "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072",
 }  # fmt: skip
 STAY = 5.0  # seconds in front of a run
 LOADS, LONGEST = 16, 60.0  # pictures of the second visitor during one attack, and seconds after which it ends

@@ -2,8 +2,6 @@
 # Compile what is not compiled yet, then serve. PORT (else 8500 + LAB_PROCESS) and options of `streamlit run` may be given.
 set -eu
 cd "$(dirname "$0")/.."
-# Memory of a file that was read goes back to the system at once (glibc; without effect elsewhere).
-export MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072
 python -m bandit_core warm
 exec python -m streamlit run app.py \
     --server.port "${PORT:-$((8500 + ${LAB_PROCESS:-1}))}" --server.address "${ADDRESS:-0.0.0.0}" \

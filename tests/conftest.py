@@ -37,9 +37,14 @@ def share_machine_code(own: Path, common: Path) -> None:
     for old in sorted(common.iterdir(), key=lambda path: path.stat().st_mtime)[:-VERSIONS_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
     own.mkdir(parents=True, exist_ok=True)
+    there = os.path.relpath(folder, own)
     for link in own.glob("kernels-*"):
-        link.unlink() if link.is_symlink() else shutil.rmtree(link)
-    (own / folder.name).symlink_to(folder)
+        if not link.is_symlink():
+            shutil.rmtree(link)
+        elif os.readlink(link) != there:
+            link.unlink(missing_ok=True)
+    with contextlib.suppress(FileExistsError):  # another session in this checkout may have made it
+        (own / folder.name).symlink_to(there)
 
 
 def compile_one_after_the_other(own: Path) -> None:

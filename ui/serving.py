@@ -1,10 +1,12 @@
-"""Around the life of a server: enough open files; uploads and classes forgotten by a clock."""
+"""Around the life of a server: enough open files, memory given back, uploads and classes forgotten by a clock."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import logging
+import sys
 from collections.abc import AsyncIterator
 
 from ui import upload_limits
@@ -13,6 +15,9 @@ from ui import upload_limits
 # Streamlit keeps its session. Some systems refuse to raise the limit further than this.
 OPEN_FILES = 10_240
 CLASS_SECONDS = 300.0  # between looks at classes
+# Options of glibc's mallopt. Each thread of a page would else take from a pool of its own, of which there are eight a
+# core; a pool keeps what one page needed once. Blocks beyond 128 KiB, as of a file that was read, are no part of pools.
+MALLOC = {"M_ARENA_MAX": (-8, 2), "M_MMAP_THRESHOLD": (-3, 2**17), "M_TRIM_THRESHOLD": (-1, 2**17)}
 
 
 def allow_open_files(wanted: int = OPEN_FILES) -> int | None:
@@ -33,6 +38,12 @@ def allow_open_files(wanted: int = OPEN_FILES) -> int | None:
     return soft
 
 
+def give_memory_back() -> bool:
+    """Have the C library return memory to the system; whether it could be told (glibc only)."""
+    tell = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    return tell is not None and all([tell(*option) for option in MALLOC.values()])
+
+
 async def _close_classes() -> None:
     """Delete classes whose time is over, also where no one else acts on one."""
     while True:
@@ -47,6 +58,7 @@ async def _close_classes() -> None:
 async def around(_: object) -> AsyncIterator[None]:
     """What `app.py` gives to Streamlit as the life of its server."""
     allow_open_files()
+    give_memory_back()
     closing = asyncio.create_task(_close_classes())
     try:
         async with upload_limits.forgetting():

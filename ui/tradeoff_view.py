@@ -314,9 +314,9 @@ def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.T
     noisy = [value for trace in private if (value := tradeoff.noise_until(trace, result.experiment)) is not None]
     low, high = result.epsilons[0], result.epsilons[-1]
     if len(free) == len(private) and max(free) < high:
-        _region(figure, "privacy nearly free", max(free), high, "right")
+        _region(figure, "privacy<br>nearly free", max(free), high, "right")
     if len(noisy) == len(private) and min(noisy) > low:
-        _region(figure, "hardly better than random", low, min(noisy), "left")
+        _region(figure, "hardly better<br>than random", low, min(noisy), "left")
     change = tradeoff.regime_change(result.experiment)
     if _has_central(result.experiment) and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
         figure.add_vline(x=change, line={"dash": "dot", "color": theme.TRUST_COLOURS["central"], "width": 1})
@@ -333,7 +333,8 @@ def _region(figure: go.Figure, text: str, low: float, high: float, side: str) ->
     """
     figure.add_vrect(x0=low, x1=high, fillcolor="#888888", opacity=0.10, line_width=0, layer="below")
     at = math.log10(low if side == "left" else high)
-    figure.add_annotation(x=at, yref="paper", y=0.98, xanchor=side, yanchor="top", text=text, showarrow=False)
+    where = {"x": at, "yref": "paper", "y": 0.98, "xanchor": side, "yanchor": "top", "align": side}
+    figure.add_annotation(**where, text=text, showarrow=False)
 
 
 def legend(result: SweepResult) -> str:

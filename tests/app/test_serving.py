@@ -1,9 +1,12 @@
-"""How many files a server may have open."""
+"""How many files a server may have open, and what its C library is told."""
 
 from __future__ import annotations
 
+import asyncio
+import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,3 +40,17 @@ def test_the_usual_limit_is_raised(project):
 def test_a_limit_that_cannot_be_raised_enough_is_in_the_log(project):
     out, log = allowed(project, 512, 2048)
     assert out.split() == ["2048", "2048"] and "2048 files open" in log
+
+
+def test_a_server_tells_its_c_library_to_give_memory_back(monkeypatch):
+    assert serving.give_memory_back() == (platform.libc_ver()[0] == "glibc")
+    told = []
+    library = SimpleNamespace(mallopt=lambda *option: told.append(option) or 1)
+    monkeypatch.setattr(serving.ctypes, "CDLL", lambda _: library)
+
+    async def live():
+        async with serving.around(None):
+            pass
+
+    asyncio.run(live())
+    assert told == [(-8, 2), (-3, 131072), (-1, 131072)]
