@@ -8,6 +8,7 @@ and kept nowhere.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -15,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import plotly.graph_objects as go
-import plotly.io as pio
 import pyarrow as pa
 
 from bandit_core import Experiment
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LIMIT_BYTES = 32 * 2**20
+FIGURE_BYTES = 42_000  # of a figure without anything in it
+SMALL_BYTES = 16_384  # of a few words and the experiment under which they are kept
 Made = TypeVar("Made")
 
 
@@ -109,11 +111,18 @@ class Picture(go.Figure):
         object.__setattr__(self, "alt", alt)
         document = figure.to_dict()
         object.__setattr__(self, "_document", document)
-        object.__setattr__(self, "size", len(pio.to_json(document, validate=False)) + len(alt))
+        object.__setattr__(self, "size", FIGURE_BYTES + _held(document) + len(alt))
 
     def to_dict(self) -> dict[str, Any]:
         """The document of the figure, ready to be written as JSON."""
         return self._document
+
+
+def _held(document: Any) -> int:
+    """Bytes of memory that a document takes, which is two to four times its JSON."""
+    inner = [*document, *document.values()] if isinstance(document, dict) else document
+    nested = sum(map(_held, inner)) if isinstance(document, (dict, list, tuple)) else 0
+    return sys.getsizeof(document) + nested
 
 
 def is_own(experiment: Experiment) -> bool:
@@ -122,7 +131,11 @@ def is_own(experiment: Experiment) -> bool:
 
 
 def kept(
-    what: str, result: Result, how: Hashable, make: Callable[[], Made], size: Callable[[Made], int] = lambda made: 4096
+    what: str,
+    result: Result,
+    how: Hashable,
+    make: Callable[[], Made],
+    size: Callable[[Made], int] = lambda made: SMALL_BYTES,
 ) -> Made:
     """``make()``, made once for all visitors who look at the same ``result`` in the same way."""
     return make() if is_own(result.experiment) else memory.kept((what, result.content, how), make, size)
@@ -140,7 +153,7 @@ def of_experiment(
     experiment: Experiment,
     how: Hashable,
     make: Callable[[], Made],
-    size: Callable[[Made], int] = lambda made: 4096,
+    size: Callable[[Made], int] = lambda made: SMALL_BYTES,
 ) -> Made:
     """The same for what follows from the experiment itself, or from a study whose numbers ``how`` tells apart."""
     return make() if is_own(experiment) else memory.kept((what, experiment, how), make, size)
@@ -162,7 +175,7 @@ def of_controls(
     how: Hashable,
     make: Callable[[], Made],
     own: bool = False,
-    size: Callable[[Made], int] = lambda made: 4096,
+    size: Callable[[Made], int] = lambda made: SMALL_BYTES,
 ) -> Made:
     """The same for what follows from controls or from shipped files, which ``how`` tells apart.
 

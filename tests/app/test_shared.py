@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 import pytest
 import screen as on
@@ -193,4 +196,19 @@ def test_a_finished_picture_is_the_figure_itself() -> None:
     charts.style(figure, 300, True)
     picture = shared.Picture(figure, "told")
     assert json.loads(picture.to_json()) == json.loads(figure.to_json())
-    assert picture.size == len(picture.to_json()) + len("told") and picture.alt == "told"
+    assert picture.alt == "told"
+
+
+def test_a_picture_counts_the_memory_that_it_takes():
+    def picture() -> shared.Picture:
+        return shared.Picture(go.Figure({"data": [{"y": np.linspace(0, 1, 3000)}, {"y": list(range(2000))}]}), "told")
+
+    picture()
+    tracemalloc.start()
+    try:
+        pictures = [picture() for _ in range(10)]
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert 0.7 * taken < sum(each.size for each in pictures) < 1.4 * taken
