@@ -69,6 +69,7 @@ class Classroom:
     def __init__(self, folder: Callable[[], Path] | None = None, clock: Callable[[], float] = time.time) -> None:
         self._folder, self._clock, self._lock = folder, clock, threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._close: Callable[[], object]
         self._path = Path(":memory:")
         self._file: int | None = None  # which file is open; None: memory
 
@@ -222,14 +223,14 @@ class Classroom:
             self._drop()
         if self._connection is None:
             self._connection = self._connect()
-            weakref.finalize(self, self._connection.close)  # since Python 3.13 one left to the collector warns
+            self._close = weakref.finalize(self, self._connection.close)  # one left to the collector is a warning
         return self._connection
 
     def _drop(self, error: sqlite3.Error | None = None) -> None:
         """Open the file anew next time, unless someone else is only writing; what is in memory alone stays."""
         busy = error is not None and _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
         if self._connection is not None and self._file is not None and not busy:
-            self._connection.close()
+            self._close()
             self._connection = None
 
     def _connect(self) -> sqlite3.Connection:
