@@ -7,15 +7,13 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
 class Dependencies(MetadataHookInterface):
-    """What stands below ``# The app`` is the extra ``app``, other files are other extras."""
+    """What stands below ``# The app`` is the extra ``app``, requirements-dask.txt is the extra ``dask``."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Fill in the fields that pyproject.toml calls dynamic."""
         library, app = self._text("requirements.txt").split("\n# The app\n")
         metadata["dependencies"] = _lines(library)
-        others = {"dask": "requirements-dask.txt", "live": "deploy/live/requirements.txt"}
-        extras = {name: _lines(self._text(path)) for name, path in others.items()}
-        metadata["optional-dependencies"] = {"app": _lines(app), **extras}
+        metadata["optional-dependencies"] = {"app": _lines(app), "dask": _lines(self._text("requirements-dask.txt"))}
 
     def _text(self, name: str) -> str:
         return (Path(self.root) / name).read_text(encoding="utf-8")

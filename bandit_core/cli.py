@@ -172,12 +172,10 @@ def _export(options: argparse.Namespace) -> int:
     lessons = []
     for place, make in enumerate(made):
         positions = make()
-        addition = paths.live_addition(positions) if options.live else None
         results = finished(positions, _jobs(options.jobs))
         if results is None:
             return INTERRUPTED
-        where = {"folder": folder, "base": options.base, "addition": addition}
-        lessons.append(course.lesson(names, place, positions, results, **where))
+        lessons.append(course.lesson(names, place, positions, results, folder=folder, base=options.base))
     print(*course.write(options.out, lessons, folder), sep="\n")
     return DONE
 

@@ -58,22 +58,6 @@ def app_module(name: str) -> Any:
         Where the app's packages are not installed.
     """
     require_app()
-    return _beside(name)
-
-
-def live_addition(positions: Any) -> Any:
-    """What lets a lesson compute in its reader's browser (`bandit_core.export.page.Addition`), compiled now.
-
-    Raises
-    ------
-    InputError
-        Where the packages that compile it are not installed, or none of its lines can be played there.
-    """
-    return _beside("deploy.live.section").addition(positions)
-
-
-def _beside(name: str) -> Any:
-    """A module that stands beside the package."""
     if str(ROOT) not in sys.path:
         sys.path.append(str(ROOT))
     return importlib.import_module(name)

@@ -18,7 +18,6 @@ AUDIT_NUMBERS = {
     "seed": ("0", "S", "of the samples"),
     "confidence": ("0.999", "C", "chance that the bound is right"),
 }
-LIVE_HELP = "also let the reader's browser compute, without a network (needs the packages of the extra live)"
 POWER_NUMBERS = {
     "baseline": ("0.5", "P", "mean of the usual option, such as 0.04 or 4%%"),
     "effect": ("0.1", "D", "smallest difference of means worth finding"),
@@ -149,7 +148,6 @@ OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {  # of each command, bes
         _option("--out", required=True, metavar="PLACE", help="a file that ends in .html, or a folder"),
         _option("--slider", default="epsilon", metavar="NAME", help="what it moves: epsilon or horizon"),
         _option("--at", metavar="A,B,C", help="positions of the slider, instead of the usual ones"),
-        _option("--live", action="store_true", help=LIVE_HELP),
         _option("--base", default="", metavar="URL", help="address of the app, for links back to it"),
         *_CHANGES,
         _JOBS,

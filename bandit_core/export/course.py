@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bandit_core.export.document import as_html, marked_up
-from bandit_core.export.page import Addition, page, policy, style_of
+from bandit_core.export.page import page, policy, style_of
 from bandit_core.export.positions import Positions
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.sentences import verdict
@@ -80,7 +80,6 @@ def lesson(
     *,
     folder: bool,
     base: str = "",
-    addition: Addition | None = None,
 ) -> Lesson:
     """The lesson called ``names[place]``, with links to the others where it stands in a ``folder`` with them.
 
@@ -95,7 +94,7 @@ def lesson(
         positions.title,
         positions.experiment.note,
         marked_up(verdict(start, as_html)),
-        page(positions, results, base=base, around=_around(names, place) if folder else "", addition=addition),
+        page(positions, results, base=base, around=_around(names, place) if folder else ""),
     )
 
 

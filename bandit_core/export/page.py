@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.export.document import as_json, document
@@ -24,7 +24,6 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError, Issue
 
 MAX_BYTES = 2 * 10**6
-ADDED_BYTES = 3 * 10**6  # more for a lesson with an `Addition`
 ASSETS = Path(__file__).parent / "assets"
 Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
 # As in ui/theme.py (quiet, cool, warm, brown, violet), each readable as text on its ground.
@@ -73,21 +72,11 @@ def style_of(colours: Colours) -> str:
     return f"{(ASSETS / 'lesson.css').read_text('utf-8')}{light}@media (prefers-color-scheme:dark){{{dark}}}"
 
 
-class Addition(NamedTuple):
-    """What a page has more where it also computes: HTML near the top, HTML of a section, style sheet and script."""
-
-    link: str
-    section: str
-    style: str
-    script: str
-
-
-def policy(style: str, script: str, computes: bool = False) -> str:
-    """What the page may do: use this style and this script, ask no one for anything; compute, where it ``computes``."""
+def policy(style: str, script: str) -> str:
+    """What the page may do: use this style and this script, ask no one for anything."""
     style_hash, script_hash = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
-    allowed = " 'wasm-unsafe-eval'; worker-src blob:" if computes else ""
     return (
-        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'{allowed}; "
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -114,28 +103,25 @@ def page(
     *,
     colours: Colours | None = None,
     around: str = "",
-    addition: Addition | None = None,
     **texts: Unpack[PageTexts],
 ) -> str:
-    """The lesson as the text of one HTML file of at most `MAX_BYTES`, in UTF-8, and `ADDED_BYTES` with an addition.
+    """The lesson as the text of one HTML file of at most `MAX_BYTES`, in UTF-8.
 
-    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons, and an
-    ``addition`` lets the reader's browser compute (see `bandit_core.paths.live_addition`); for the others see
-    `document`. The same arguments give the same text.
+    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons; for the
+    others see `document`. The same arguments give the same text.
 
     Raises
     ------
     InputError
         Where something is not computed yet, and where no picture of at least 25 checkpoints fits into the file.
     """
-    most = MAX_BYTES + (ADDED_BYTES if addition else 0)
     for every in (1, 2, 4, 8):
         found = document(positions, results, every=every, **texts)
-        text = _written(found, colours or colours_of(positions.experiment), around, addition)
+        text = _written(found, colours or colours_of(positions.experiment), around)
         size = len(text.encode())
-        if size <= most:
+        if size <= MAX_BYTES:
             return text
-    words = f"at most {most / 1e6:g} MB in one file; use fewer lines or positions"
+    words = f"at most {MAX_BYTES / 1e6:g} MB in one file; use fewer lines or positions"
     raise InputError([Issue("lesson", f"{size / 1e6:.1f} MB", words)])
 
 
@@ -151,10 +137,9 @@ def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[flo
     return page(positions, positions.run())
 
 
-def _written(found: dict[str, object], colours: Colours, around: str, addition: Addition | None) -> str:
-    added = addition or Addition("", "", "", "")
-    style = style_of(colours) + added.style
-    script = (ASSETS / "lesson.js").read_text("utf-8") + added.script
+def _written(found: dict[str, object], colours: Colours, around: str) -> str:
+    style = style_of(colours)
+    script = (ASSETS / "lesson.js").read_text("utf-8")
     positions, lines = found["positions"], found["lines"]
     assert isinstance(positions, list) and isinstance(lines, list)
     signs = ", ".join(dict.fromkeys(f"{each['sign']} {each['words']}" for each in lines))
@@ -171,7 +156,7 @@ def _written(found: dict[str, object], colours: Colours, around: str, addition: 
     overall = f"<p>{found['overall']}</p>" if found["overall"] else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy(style, script, addition is not None)}">
+<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">
 <meta name="color-scheme" content="light dark"><meta name="generator" content="Private Bandit Lab">
 <title>{title}</title><style>{style}</style></head><body>
 {around}<main><h1>{title}</h1>
@@ -179,7 +164,7 @@ def _written(found: dict[str, object], colours: Colours, around: str, addition: 
 </label><input type="range" id="slider" min="0" max="{len(positions) - 1}" step="1" value="{found["start"]}">
 <span class="quiet">{low}</span><span></span><span class="quiet">{high}</span></div>
 <p class="quiet" id="odds"></p>
-<p id="sentence">{start["sentence"]}</p>{overall}{added.link}
+<p id="sentence">{start["sentence"]}</p>{overall}
 <noscript><p>Pictures need JavaScript, which is off. In words:</p><ul>{without_script}</ul></noscript>
 {figures}
 <p class="quiet">{found["legend"]}.</p>
@@ -192,7 +177,7 @@ position</label></p>
 <p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
 interpolated. {signs}.</p>
 <details id="bounds"><summary>Bounds drawn</summary><ul></ul></details>
-{added.section}{back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
+{back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
 <script type="application/json" id="lesson">{as_json(found)}</script>
 <script>{script}</script></body></html>
 """

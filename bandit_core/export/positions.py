@@ -58,12 +58,10 @@ def _whole(values: Iterable[Any]) -> list[int]:
     return sorted(set(values))
 
 
-def over_budgets(
-    experiment: Experiment, values: Iterable[Any] | None, usual: Iterable[float] = EPSILONS
-) -> list[Position]:
+def over_budgets(experiment: Experiment, values: Iterable[Any] | None) -> list[Position]:
     """A position per budget of every private line; before them the experiment as given, where it is none of those.
 
-    Without ``values`` the ``usual`` budgets, as far as they can be played.
+    Without ``values`` the usual budgets, as far as they can be played.
     """
     if not any(line.epsilon is not None for line in experiment.lines):
         raise InputError([Issue("slider", "epsilon", "no line has a budget here; the slider can be horizon")])
@@ -74,7 +72,7 @@ def over_budgets(
     lines = tuple(map(numbers.index, swept.played))
     found = []
     refused: InputError | None = None
-    for epsilon in budgets({*usual, *here} if values is None else values):
+    for epsilon in budgets({*EPSILONS, *here} if values is None else values):
         name = f"ε = {write_number(epsilon)}"
         try:
             if (levels := best_by_trust.swept(experiment, epsilon)) is not None:

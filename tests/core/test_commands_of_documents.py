@@ -34,7 +34,6 @@ ELSEWHERE = {  # run by another test
     "benchmark": "test_tutorial.py",
     "warm": "test_deploy.py",
     "site": "test_site.py",
-    "--live": "test_live_in_browser.py",
 }
 
 

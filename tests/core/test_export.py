@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InputError, paths, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.__main__ import main
 from bandit_core.experiments import links
 from bandit_core.export import course
@@ -298,73 +298,3 @@ def test_files_get_names_that_any_disk_takes():
         "ren-1c",
         "ren-1c-2",
     ]
-
-
-def test_packages_that_a_live_lesson_needs_are_named_before_anything_is_computed(tmp_path, capsys, monkeypatch):
-    from deploy.live import target
-
-    spec, out = tmp_path / "spec.json", tmp_path / "lesson.html"
-    spec.write_text(json.dumps(SPEC), encoding="utf-8")
-    (tmp_path / "requirements.txt").write_text("# exactly\nnumba==0.1\nno-such-compiler==2.0\n", encoding="utf-8")
-    monkeypatch.setattr(target, "HERE", tmp_path)
-    assert main(["export", str(spec), "--live", "--out", str(out)]) == 2
-    said = capsys.readouterr().err
-    assert "numba 0.1 (here: " in said and "no-such-compiler 2.0 (here: not installed)" in said
-    assert target.INSTALL in said and "%" not in said and not out.exists()
-
-
-@pytest.fixture
-def live(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The offer of live lessons, with a compiler and a comparison that do nothing."""
-    from deploy.live import modules, offer, target
-
-    monkeypatch.setattr(target, "missing", list)
-    monkeypatch.setattr(modules, "build", lambda samples: [b"wasm"] * len(samples))
-    monkeypatch.setattr(modules, "same_in_node", lambda module, played: len(played) > 1)
-    monkeypatch.setattr(modules, "licence", lambda: "MIT")
-    monkeypatch.setattr(offer.shutil, "which", str)
-    return offer
-
-
-def test_a_live_lesson_holds_the_calls_that_policies_prepare(lesson, live):
-    positions, results = lesson
-    text = page(positions, results, addition=paths.live_addition(positions))
-    [data] = re.findall(r'id="live-data">(.*?)</script>', text, re.DOTALL)
-    offered = json.loads(data)
-    budget, users = offered["budgets"].index("ε = 2.5"), offered["users"].index("5,000")
-    experiment = at_budget(positions.experiment, 2.5).with_changes(horizon=5000)
-    for (number, label, call), line in zip(offered["cells"][budget][users], experiment.lines, strict=True):
-        prepared = line.entry.prepare(experiment.setups[number])
-        given = [offered["leaves"][each] for each in offered["calls"][call]["arguments"]]
-        assert given == json.loads(json.dumps(list(live.leaves(prepared.arguments))))
-        assert label == experiment.label(number)
-    of_ucb = {call for row in offered["cells"] for cell in row for line, _, call in cell if line == 0}
-    assert len(of_ucb) == 1 < len(offered["calls"])
-    assert {offered["calls"][check["call"]]["kernel"] for check in offered["checks"]} == {0, 1}
-    assert "'wasm-unsafe-eval'; worker-src blob:" in text and "every bit was the same" in text
-    plain = page(positions, results)
-    assert "wasm-unsafe-eval" not in plain and "live-data" not in plain
-
-
-def test_without_node_a_live_lesson_is_not_called_compared(lesson, live, monkeypatch, capsys):
-    positions, _ = lesson
-    monkeypatch.setattr(live.shutil, "which", lambda name: None)
-    assert "every bit was the same" not in paths.live_addition(positions).section
-    assert "no node on PATH, so not compared" in capsys.readouterr().err
-
-
-def test_methods_that_give_other_numbers_in_a_browser_are_not_live(lesson, live, monkeypatch):
-    positions, _ = lesson
-    found = iter([True, False])
-    monkeypatch.setattr(live.modules, "same_in_node", lambda module, played: next(found))
-    offered = live.offer(positions)
-    assert offered["reasons"] == {2: live.DIFFERS} and offered["wasm"][1] == "" != offered["wasm"][0]
-    assert all(call < 0 for row in offered["cells"] for cell in row for line, _, call in cell if line == 2)
-    monkeypatch.setattr(live.modules, "same_in_node", lambda module, played: False)
-    with pytest.raises(InputError, match="no line of this lesson can be computed"):
-        live.offer(positions)
-
-
-def test_a_call_without_plain_numbers_is_not_for_browsers(live):
-    with pytest.raises(TypeError):
-        list(live.leaves((1.0, ("words",))))
