@@ -393,17 +393,6 @@ def _app(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _site(options: argparse.Namespace) -> int:
-    jobs = _jobs(options.jobs)
-    build = paths.app_module("ui.site.build")
-    lessons = options.lessons.split(",") if options.lessons else build.LESSONS
-    written = build.write(options.folder, options.base, lessons, lambda positions: finished(positions, jobs))
-    if written is None:
-        return INTERRUPTED
-    print(f"{len(written)} files, {sum(path.stat().st_size for path in written) / 1e6:.1f} MB, in {options.folder}")
-    return DONE
-
-
 def _warm(options: argparse.Namespace) -> int:
     from bandit_core.jit.machine_code import kernel_folder
     from bandit_core.simulation.warm_up import warm
@@ -527,7 +516,6 @@ def _parser() -> argparse.ArgumentParser:
     command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
     command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True)
     command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
-    command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False)
     command("check", _check, "print ok, or every error of a spec")
     command("check-policy", _check_policy, "say what holds of the policies in a Python file", spec=False)
     command("link", _link, "print the address that opens this picture")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING
 
 from bandit_core import Experiment
@@ -52,6 +53,12 @@ PUBLIC = production.PUBLIC
 def sentence(text: str) -> str:
     """The same words with a capital at their beginning."""
     return text[:1].upper() + text[1:]
+
+
+def as_html(text: str) -> str:
+    """Plain words with **bold** and `code` parts as HTML."""
+    bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text, quote=False))
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", bold)
 
 
 # Addresses and short codes (:smile:, :material/home:) are looked for in finished text, where a backslash is gone by

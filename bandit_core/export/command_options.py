@@ -56,7 +56,7 @@ GROUPS = {
     "Simulate": ("list", "check", "run", "compare", "sweep", "study", "bounds", "thresholds"),
     "Decide": ("price", "power", "decide", "stopping", "budget", "replay"),
     "A policy and its privacy": ("check-policy", "benchmark", "releases", "build", "audit"),
-    "Share": ("link", "export", "site", "app"),
+    "Share": ("link", "export", "app"),
     "The papers": ("reproduce", "errata"),
     "A server": ("warm",),
 }
@@ -82,7 +82,6 @@ EXAMPLES = {
     "audit": "ctb-as-printed --epsilon 0.1",
     "link": "trust --base https://lab.example.org",
     "export": "trust --out lesson.html",
-    "site": "public --base https://lab.example.org",
     "app": "--port 8502",
     "reproduce": "ren-1c --trials 10 --out mine",
     "errata": "ren-curator-3",
@@ -221,12 +220,6 @@ OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {  # of each command, bes
         _option("--table", action="store_true", help="print all scores as a document (Markdown)"),
     ],
     "app": [_option("--port", default="8501", metavar="N", help="where it listens (default 8501)")],
-    "site": [
-        _option("folder", metavar="FOLDER", help="where the files go; it is made"),
-        _option("--base", default="", metavar="URL", help="address of the app, for links into it"),
-        _option("--lessons", metavar="A,B", help="presets that become lessons with a slider"),
-        _JOBS,
-    ],
     "check-policy": [
         _option("files", metavar="FILE", nargs="+", help="a Python file that ends in POLICY = Policy(...)")
     ],

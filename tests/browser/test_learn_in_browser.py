@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 from visitor import PHONE, Profiles, Visitor
 
 from ui.learn.course import EXTRAS, STEPS
-from ui.site import learn
 from ui.teach import offline
 
 Visits = Callable[..., Visitor]
@@ -107,7 +106,7 @@ def test_lessons_open_from_a_disk_without_a_network(profiles: Profiles, tmp_path
             tab.get_by_role("link", name=step.title).click()
             answer = tab.locator(f"details:has(> .stops input[name={step.name}])")
             answer.locator("summary").first.click()
-            for stop in learn.shown(step, offline.MAX_STOPS):
+            for stop in offline.shown(step):
                 answer.get_by_text(step.slider.words(stop), exact=True).click()
                 picture = answer.locator("figure:visible img")
                 expect(picture).to_have_count(1)

@@ -33,7 +33,6 @@ SHORTER = {  # than minutes, or hours
 ELSEWHERE = {  # run by another test
     "benchmark": "test_tutorial.py",
     "warm": "test_deploy.py",
-    "site": "test_site.py",
 }
 
 

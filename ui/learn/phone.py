@@ -13,7 +13,7 @@ from bandit_core import simulate
 from bandit_core.export.page import style_of
 from ui.learn import answers, classroom, course, toss
 from ui.learn.step import Choice, Number, Step
-from ui.site.frame import words
+from ui.words import as_html
 
 AGAIN = 4  # seconds between loads of the page where there are no scripts
 _ASSETS = Path(__file__).resolve().parent.parent / "assets"
@@ -81,7 +81,7 @@ def _question(step: Step, code: str, phone: str, mine: float | None) -> str:
     at = step.slider.start
     if isinstance(step.guess, Choice):
         controls = "".join(
-            f'<button name="value" value="{place}"{" aria-pressed=true" * (mine == place)}>{words(label)}</button>'
+            f'<button name="value" value="{place}"{" aria-pressed=true" * (mine == place)}>{as_html(label)}</button>'
             for place, (label, _, _) in enumerate(step.guess.options)
         )
     else:
@@ -93,9 +93,9 @@ def _question(step: Step, code: str, phone: str, mine: float | None) -> str:
         )
     sent = ""
     if mine is not None:
-        sent = f"<p>Your guess is in: <b>{words(step.guess.message(mine))}</b>. You may change it.</p>"
+        sent = f"<p>Your guess is in: <b>{as_html(step.guess.message(mine))}</b>. You may change it.</p>"
     return (
-        f"<p>{words(step.question.format(at=step.slider.words(at)))}</p>{_form(step, code, phone, controls)}"
+        f"<p>{as_html(step.question.format(at=step.slider.words(at)))}</p>{_form(step, code, phone, controls)}"
         f'{sent}<p class="quiet">Kept without a name until the class ends.</p>'
     )
 
@@ -109,7 +109,7 @@ def _form(step: Step, code: str, phone: str, controls: str, more: str = "") -> s
 
 def _coins(step: Step, code: str, phone: str, mine: float | None) -> str:
     """The question of a toss; with scripts the phone tosses, else its owner does."""
-    asked = f"<p><b>{words(step.coins)}</b> Or answer the question that your teacher asks.</p>"
+    asked = f"<p><b>{as_html(step.coins)}</b> Or answer the question that your teacher asks.</p>"
     if mine is not None:
         return (
             f"{asked}<p>Your phone sent: <b>{'yes' if mine else 'no'}</b>. Nothing else about your answer has left it. "
@@ -129,16 +129,16 @@ def _coins(step: Step, code: str, phone: str, mine: float | None) -> str:
 def _share(step: Step, code: str) -> str:
     """What the class sent."""
     bits = toss.Bits(classroom.CLASSES.bits(code, step.name))
-    message = f"<p>{words(bits.message())}</p>" if bits.bits else "<p>No phone sent a bit.</p>"
-    return f"{message}<p><b>So: {words(step.so)}</b></p>"
+    message = f"<p>{as_html(bits.message())}</p>" if bits.bits else "<p>No phone sent a bit.</p>"
+    return f"{message}<p><b>So: {as_html(step.so)}</b></p>"
 
 
 def _answer(step: Step, measured: Number, mine: float | None) -> str:
     verdict = ""
     if mine is not None:
-        guess = words(step.guess.message(mine))
+        guess = as_html(step.guess.message(mine))
         verdict = f"<p><b>{answers.verdict(step, mine, measured)}</b> Your guess: {guess}.</p>"
-    return f"{verdict}<p>Measured: <b>{escape(step.answer_to(measured))}</b>.</p><p><b>So: {words(step.so)}</b></p>"
+    return f"{verdict}<p>Measured: <b>{escape(step.answer_to(measured))}</b>.</p><p><b>So: {as_html(step.so)}</b></p>"
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
@@ -11,6 +10,7 @@ from bandit_core import simulate
 from ui import printing
 from ui.learn.course import STEPS, title
 from ui.learn.step import Choice, Step
+from ui.words import as_html
 
 HEADS = {False: "What does privacy cost?", True: "What does privacy cost? Answers and notes"}
 SIZE = printing.Size(12.0, 7.0, 10)  # of a picture on the teacher's sheet
@@ -25,11 +25,6 @@ li{{list-style:none}} ul{{padding:0}} p{{margin:.4em 0}} img{{max-width:100%}}
 {body}
 </body></html>
 """
-
-
-def _html(text: str) -> str:
-    """Plain words with **bold** parts as HTML."""
-    return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text, quote=False))
 
 
 def _task(step: Step) -> list[str]:
@@ -76,7 +71,7 @@ def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
             written.append("\n\n".join([f"## {head}", *paragraphs]))
             continue
         body = "".join(_block(text) for text in paragraphs)
-        written.append(f"<section><h2>{_html(head)}</h2>{_picture(part, found) if teacher else ''}{body}</section>")
+        written.append(f"<section><h2>{as_html(head)}</h2>{_picture(part, found) if teacher else ''}{body}</section>")
     head = HEADS[teacher]
     about = "Each lesson takes one to five minutes: guess first, then look."
     if kind == "Markdown":
@@ -86,7 +81,7 @@ def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
 
 def sentences() -> str:
     """The sentences of the course on one page."""
-    rows = "".join(f"<p><b>{number}.</b> {_html(step.so)}</p>" for number, step in enumerate(STEPS, 1))
+    rows = "".join(f"<p><b>{number}.</b> {as_html(step.so)}</p>" for number, step in enumerate(STEPS, 1))
     return _PAGE.format(head=HEADS[False], body=rows)
 
 
@@ -109,7 +104,7 @@ def slides(lessons: Sequence[Step]) -> str:
     written = []
     for step in lessons:
         found, at = step.found(step.slider.start, 0, simulate), step.slider.start
-        head = f"<h2>{_html(title(step))}</h2>"
+        head = f"<h2>{as_html(title(step))}</h2>"
         asked = "".join(_block(text) for text in _task(step)[1:3])
         message = _block(f"**So: {step.so}** {step.conclude(found, at).text}")
         written += [
@@ -121,5 +116,5 @@ def slides(lessons: Sequence[Step]) -> str:
 
 def _block(text: str) -> str:
     if text.startswith("- "):
-        return f"<ul>{''.join(f'<li>{_html(row[2:])}</li>' for row in text.splitlines())}</ul>"
-    return f"<p>{_html(text)}</p>"
+        return f"<ul>{''.join(f'<li>{as_html(row[2:])}</li>' for row in text.splitlines())}</ul>"
+    return f"<p>{as_html(text)}</p>"

@@ -5,40 +5,108 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
 from html import escape
+from pathlib import Path
 
 import plotly.graph_objects as go
 
+from bandit_core import simulate
+from bandit_core.export.page import style_of
 from ui import printing
 from ui.learn.course import title
-from ui.learn.step import Step
-from ui.site import learn
-from ui.site.frame import SIZE, Site, document
+from ui.learn.step import Choice, Step
+from ui.words import as_html
 
 MAX_BYTES = 4 * 2**20
 MAX_STOPS = 5  # positions of a slider
-
-
-class _OneFile(Site):
-    """A site whose pictures stand in the page itself, with one digit behind the point."""
-
-    def picture(self, place: str, figure: go.Figure, alt: str, first: bool = False) -> str:
-        drawn = printing.file_of(figure, "svg", SIZE, "sans serif", SIZE.points).decode()
-        # Letters have small scales, which must stay.
-        rounded = re.sub(r"scale\([^)]*\)|(\d\.\d)\d+", lambda found: found[1] or found[0], drawn)
-        small = re.sub(r"\s+", " ", rounded)
-        message = escape(alt.replace("**", ""))
-        return f'<img src="data:image/svg+xml;base64,{b64encode(small.encode()).decode()}" alt="{message}">'
+HEIGHT = 320  # pixels, of the figure that a step draws
+SIZE = printing.Size(12.0, 8.0, 12)  # letters that a phone shows large enough
+_ASSET = Path(__file__).resolve().parent.parent / "assets" / "offline.css"
 
 
 def page(lessons: Sequence[Step]) -> str:
     """The file. Its numbers are computed here and now."""
-    site = _OneFile()
     parts = []
     for step in lessons:
-        parts.append(f'<h2 id="{step.name}">{escape(title(step))}</h2>{learn.part(site, step, False, MAX_STOPS)}')
+        parts.append(f'<h2 id="{step.name}">{escape(title(step))}</h2>{_part(step)}')
         if step.second is not None:
-            parts.append(f"<h3>{escape(step.second.title)}</h3>{learn.part(site, step.second, False, MAX_STOPS)}")
+            parts.append(f"<h3>{escape(step.second.title)}</h3>{_part(step.second)}")
     contents = "".join(f'<li><a href="#{step.name}">{escape(title(step))}</a></li>' for step in lessons)
     head = f'<nav aria-label="Lessons"><ul>{contents}</ul></nav>' if len(lessons) > 1 else ""
-    return document("What does privacy cost?", head + "".join(parts), "data:")
+    return _document("What does privacy cost?", head + "".join(parts))
+
+
+def shown(step: Step) -> list[float]:
+    """The positions that the file shows: all of them, or as many, evenly spread, as fit, the start among them."""
+    stops = list(step.slider.stops)
+    every = -(-len(stops) // MAX_STOPS)
+    start = stops.index(step.slider.start)
+    return stops[start % every :: every]
+
+
+def _document(title: str, body: str) -> str:
+    """A whole page without a script, whose pictures stand in it."""
+    # Which radio button shows what.
+    chosen = "".join(f".at{place}:checked~.shows{place}{{display:block}}" for place in range(MAX_STOPS))
+    sheet = style_of(()) + _ASSET.read_text("utf-8") + chosen
+    allowed = b64encode(sha256(sheet.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{allowed}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="color-scheme" content="light dark"><title>{escape(title)}</title><style>{sheet}</style></head>
+<body><main><h1>{escape(title)}</h1>
+{body}
+</main><footer class="quiet">Private Bandit Lab simulates private learning. It is not a privacy product and protects
+no one's data.</footer></body></html>
+"""
+
+
+def _part(step: Step) -> str:
+    """A lesson: the idea, a guess, and the answers."""
+    options = ""
+    if isinstance(step.guess, Choice):
+        options = "<ul>" + "".join(f"<li>{as_html(message)}</li>" for message, _, _ in step.guess.options) + "</ul>"
+    return (
+        f"<p>{as_html(step.idea)}</p><p><b>Guess first.</b> "
+        f"{as_html(step.question.format(at=step.slider.words(step.slider.start)))}</p>{options}"
+        f"<details><summary>Show the answer</summary>{_answers(step)}</details>"
+        f"<details><summary>Exercise</summary><p>{as_html(step.exercise)}</p>"
+        f"<details><summary>Its answer</summary><p>{as_html(step.answer)}</p></details></details>"
+        f"<details><summary>The maths</summary><p>{as_html(step.exact)}</p></details>"
+    )
+
+
+def _answers(step: Step) -> str:
+    """Radio buttons, which need no script, and what each one shows."""
+    buttons, figures = [], []
+    for place, at in enumerate(shown(step)):
+        found = step.found(at, 0, simulate)
+        message = step.conclude(found, at)
+        picture = _picture(step.draw(found, at, False, HEIGHT), message.text)
+        key, checked, asked = f"{step.name}-{place}", "", ""
+        if at == step.slider.start:  # what the question is about
+            checked = " checked"
+            asked = f" <b>What was asked:</b> {escape(step.answer_to(step.measured(found, at)))}."
+        buttons.append(
+            f'<input type="radio" name="{step.name}" id="{key}" class="at{place}"{checked}>'
+            f'<label for="{key}">{escape(step.slider.words(at))}</label>'
+        )
+        figures.append(
+            f'<figure class="shows{place}">{picture}<figcaption>{as_html(message.text)}{asked}</figcaption></figure>'
+        )
+    return f'<p id="{step.name}-label">{escape(step.slider.label)}</p><div class="stops" role="radiogroup" ' + (
+        f'aria-labelledby="{step.name}-label">{"".join(buttons)}{"".join(figures)}</div>'
+    )
+
+
+def _picture(figure: go.Figure, alt: str) -> str:
+    """A figure inside the page, with one digit behind the point."""
+    drawn = printing.file_of(figure, "svg", SIZE, "sans serif", SIZE.points).decode()
+    # Letters have small scales, which must stay.
+    rounded = re.sub(r"scale\([^)]*\)|(\d\.\d)\d+", lambda found: found[1] or found[0], drawn)
+    small = b64encode(re.sub(r"\s+", " ", rounded).encode()).decode()
+    return (
+        f'<img src="data:image/svg+xml;base64,{small}" alt="{escape(alt.replace("**", ""))}" width="600" height="400">'
+    )

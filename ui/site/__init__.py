@@ -1,1 +1,0 @@
-"""The lab as plain files for any web host: the course, lessons, the papers' figures and the benchmark."""
