@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from bandit_core.auditing.auditor import AuditResult, audit
     from bandit_core.auditing.subjects import subjects
     from bandit_core.data.lending import lending_document, read_lending, read_table, write_synthetic_csv
-    from bandit_core.data.observations import read_budgets, read_observations, replay
+    from bandit_core.data.observations import read_budgets, read_observations
     from bandit_core.experiments.curves import bounds
     from bandit_core.experiments.experiment import read as read_experiment
     from bandit_core.experiments.links import address
@@ -103,7 +103,6 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "read_observations": "data.observations",
     "read_table": "data.lending",
     "releases": "studies.accounts",
-    "replay": "data.observations",
     "reproduce": "literature.reproductions",
     "sample_size": "theory.power",
     "simulate": "simulation.engine",
@@ -167,7 +166,6 @@ __all__ = [
     "read_observations",
     "read_table",
     "releases",
-    "replay",
     "reproduce",
     "sample_size",
     "simulate",

@@ -243,14 +243,6 @@ def _budget(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _replay(options: argparse.Namespace) -> int:
-    frames.check(options.out)
-    from bandit_core import replay
-
-    frames.write(replay(options.file), options.out)
-    return DONE
-
-
 def _decide(options: argparse.Namespace) -> int:
     frames.check(options.out)
     jobs = _jobs(options.jobs)
@@ -508,7 +500,6 @@ def _parser() -> argparse.ArgumentParser:
     command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", spec=False, out=True)
     command("power", _power, "users that an A/B test needs, with and without privacy", spec=False, out=True)
     command("price", _price, "what privacy costs with your numbers: losses, users and weeks", spec=False)
-    command("replay", _replay, "what everyone would have brought with each option of a log", spec=False, out=True)
     command("stopping", _stopping, "users until a decision, and how often it is wrong", spec=False, out=True)
     command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
     command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)

@@ -11,12 +11,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bandit_core.data.replay import Replay, replayed_log
-from bandit_core.data.replay import table as replay_table
 from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
@@ -24,18 +21,11 @@ from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MAX_OPTIONS = 100
 MAX_DISTINCT = 1000  # more distinct values than that are replaced by as many means of equal weight
 CONFIDENCE = 0.95
 
-NOT_REPLAYED = (
-    "A log is not replayed: to tell what another choice would have brought takes the chance with which each user was "
-    "shown each option (the propensity), above 0 for every option. Instead each option's rewards are drawn again at "
-    "random, which is right if users were given their options at random."
-)
+DRAWN_AGAIN = "Each option's rewards are drawn again, which is right if users were given their options at random."
 
 _ARM_NAMES = {
     "arm", "arms", "option", "variant", "version", "group", "action", "treatment", "choice", "gruppe", "variante",
@@ -48,6 +38,10 @@ _REWARD_NAMES = {
 }  # fmt: skip
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?![\d.])")
 _CHANCE_NAMES = {"propensity", "propensities", "propensity score", "pscore", "action prob", "probability", "prob"}
+NO_LOG_OF_A_LEARNER = (
+    "no column of propensities: such a file is a learner's log, whose means mislead, and evaluating logs is not what "
+    "this tool does. If these are no chances of being shown an option, give the column another name"
+)
 _SIDE_NAMES = {
     "id", "uid", "user", "customer", "session", "index", "row", "nr", "number", "date", "datum", "day", "time",
     "timestamp", "week",
@@ -315,7 +309,6 @@ class Observations:
     used: tuple[str, ...] = ()  # option and reward, or a column per option
     long: bool = False
     far: tuple[Trouble, ...] = ()  # rewards beyond `near`, where they stand
-    replay: tuple[Replay, ...] = ()  # of a log that says with which chance each option was shown
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -353,9 +346,7 @@ class Observations:
         names = [option.name for option in self.options]
         if name not in names:
             raise InputError([Issue("first", name, f"one of {', '.join(names[:20])}")])
-        order = sorted(range(len(names)), key=lambda place: names[place] != name)
-        replay = tuple(self.replay[place] for place in order) if self.replay else ()
-        return replace(self, options=tuple(self.options[place] for place in order), replay=replay)
+        return replace(self, options=tuple(sorted(self.options, key=lambda option: option.name != name)))
 
     def holding(self, share: float) -> tuple[float, float]:
         """Limits that at least this share of every option's rewards keeps; 0 is one where no reward is below it.
@@ -413,29 +404,13 @@ def _is_long(table: Sheet) -> tuple[str, str] | None:
         head = replace(table, frame=table.frame[[name]][~table.blank(name, missing=True)].head(1000))
         numbers = head.numbers(name).values
         share = float((~np.isnan(numbers)).mean()) if len(numbers) else 1.0
-        if len(columns) > 2 and (
-            _is_side(head, name, numbers) or _is_dated(head, name) or _plain(name) in _CHANCE_NAMES
-        ):
+        if len(columns) > 2 and (_is_side(head, name, numbers) or _is_dated(head, name)):
             continue
         if share >= 0.5:
             counted.append(name)
         elif len(columns) == 2 or 2 * head.frame[name].nunique() <= len(numbers):
             spoken.append(name)
     return (spoken[0], counted[0]) if len(spoken) == len(counted) == 1 else None
-
-
-def replay(data: bytes) -> pd.DataFrame:
-    """What everyone would have brought with each option of a log: one row per option, columns of `data.replay.Replay`.
-
-    Raises
-    ------
-    InputError
-        As `read_observations`, and where the log has no propensities.
-    """
-    seen = read_observations(data)
-    if not seen.replay:
-        raise refusal("data", "a log", NOT_REPLAYED)
-    return replay_table(seen.replay)
 
 
 def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = False) -> Observations:
@@ -451,18 +426,19 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
     Raises
     ------
     InputError
-        When the file cannot be read as such a table, holds fewer than two options or too many, or is too large.
-        Every problem names its row or column.
+        When the file cannot be read as such a table, holds fewer than two options or too many, or is too large, and
+        when it has a column of propensities. Every problem names its row or column.
     """
     table = read_sheet(data)
+    if chances := [name for name in table.columns if _plain(name) in _CHANCE_NAMES]:
+        raise refusal("columns", chances[0], NO_LOG_OF_A_LEARNER)
     if missing := [name for name in columns if name not in table.columns]:
         raise refusal("columns", ", ".join(missing), f"columns of the file: {', '.join(table.columns[:20])}")
     if long and len(set(columns)) != 2:
         raise refusal("columns", ", ".join(columns), "two different columns: option and reward")
     notes: set[str] = set()
     pair = (columns[0], columns[1]) if long else None if columns else _is_long(table)
-    chance = next((name for name in table.columns if _plain(name) in _CHANCE_NAMES), None) if pair else None
-    samples, layout, troubles = _long(table, *pair, chance, notes) if pair else _wide(table, columns, notes)
+    samples, layout, troubles = _long(table, *pair, notes) if pair else _wide(table, columns, notes)
     options = tuple(Option.of(name, rewards) for name, rewards, _ in samples)
     if len(options) < 2:
         message = f"{options[0].name} is the only option" if options else "no option has a number"
@@ -477,7 +453,6 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
     return Observations(
         options, len(table.frame), layout, (*table.notes, *sorted(notes)), tuple(troubles), tuple(table.columns),
         pair or tuple(option.name for option in options), bool(pair), tuple(far),
-        () if chance is None else replayed_log(table, chance, samples),
     )  # fmt: skip
 
 
@@ -528,13 +503,11 @@ def _wide(table: Sheet, chosen: Sequence[str], notes: set[str]) -> tuple[list[_S
     return samples, "one column per option", troubles
 
 
-def _long(
-    table: Sheet, arm: str, reward: str, chance: str | None, notes: set[str]
-) -> tuple[list[_Sample], str, list[Trouble]]:
+def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
     codes, names = table.words(arm, MAX_OPTIONS)
     numbers, found, _ = table.numbers(reward, notes)
-    notes.add(NOT_REPLAYED if chance is None else f"The log is replayed by the chances in column {chance}.")
-    if others := [name for name in table.columns if name not in (arm, reward, chance)]:
+    notes.add(DRAWN_AGAIN)
+    if others := [name for name in table.columns if name not in (arm, reward)]:
         notes.add(f"Other columns were not used: {', '.join(others[:5])}{' …' if len(others) > 5 else ''}.")
     drop = "drop these rows"
     troubles = [trouble if trouble.kept else replace(trouble, repair=drop) for trouble in found]

@@ -54,7 +54,7 @@ BUDGET_NUMBERS = {
 
 GROUPS = {
     "Simulate": ("list", "check", "run", "compare", "sweep", "study", "bounds", "thresholds"),
-    "Decide": ("price", "power", "decide", "stopping", "budget", "replay"),
+    "Decide": ("price", "power", "decide", "stopping", "budget"),
     "A policy and its privacy": ("check-policy", "benchmark", "releases", "build", "audit"),
     "Share": ("link", "export", "app"),
     "The papers": ("reproduce", "errata"),
@@ -74,7 +74,6 @@ EXAMPLES = {
     "decide": "question.toml --delta 0.05",
     "stopping": "--means 0.05,0.044,0.04 --policy ctb-tt",
     "budget": "--epsilon 2 --tests 4",
-    "replay": "log.csv",
     "check-policy": "noisy_greedy.py",
     "benchmark": "--policy noisy_greedy.py",
     "releases": "tossou-2a",
@@ -186,7 +185,6 @@ OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {  # of each command, bes
         _JOBS,
         *_numbers(PRICE_NUMBERS),
     ],
-    "replay": [_option("file", metavar="FILE", help="a log (CSV) with option, reward and propensity")],
     "stopping": [
         _option("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead"),
         _option("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows"),

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bandit_core.data.observations import Option
-from bandit_core.data.replay import Replay
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.rewards import Arm, Bernoulli, Empirical, TwoPoint
@@ -89,9 +88,7 @@ def _chance(mean: float) -> float:
     return mean if mean == 0 else min(max(mean, SMALLEST), 1.0)
 
 
-def observed_draws(
-    options: Sequence[Option], arms: Sequence[Arm], scale: float, replay: Sequence[Replay] = ()
-) -> tuple[tuple[Arm, ...], ...]:
+def observed_draws(options: Sequence[Option], arms: Sequence[Arm], scale: float) -> tuple[tuple[Arm, ...], ...]:
     """Observed options with means from what the data allow; none where an option leaves its own error unknown.
 
     A rate has a uniform prior. The mean of amounts is normal around the observed one; the weights of the amounts then
@@ -103,19 +100,9 @@ def observed_draws(
         What was observed, and the same as arms.
     scale
         What a reward of 1 of an arm is worth.
-    replay
-        Of a log with propensities: the errors of its means, normal then; ``arms`` have these means (`replayed_arms`).
     """
     if any(option.interval is None for option in options):
         return ()
-    if replay:
-        return tuple(
-            tuple(
-                _moved(arm, float(_normal(chance)) * each.normalised_stderr / scale)
-                for arm, each, chance in zip(arms, replay, row, strict=True)
-            )
-            for row in strata(len(arms)).tolist()
-        )
     return tuple(
         tuple(_redrawn(*each, scale) for each in zip(options, arms, row, strict=True))
         for row in strata(len(options)).tolist()
@@ -124,28 +111,14 @@ def observed_draws(
 
 def _redrawn(option: Option, arm: Arm, chance: float, scale: float) -> Arm:
     """The arm with the mean below which the true one lies with this chance."""
-    from scipy.special import betaincinv  # heavy import
+    from scipy.special import betaincinv, ndtri  # heavy import
 
     if option.yes_or_no:
         won = option.mean * option.count
         moved = float(betaincinv(1 + won, 1 + option.count - won, chance)) - option.mean
     else:
-        moved = _normal(chance) * option.sd / math.sqrt(option.count)
+        moved = float(ndtri(chance)) * option.sd / math.sqrt(option.count)
     return _moved(arm, moved / scale)
-
-
-def replayed_arms(arms: Sequence[Arm], replay: Sequence[Replay], scale: float) -> tuple[Arm, ...]:
-    """Observed options as arms, with the self-normalised means of a log; as they are where there is none."""
-    if not replay:
-        return tuple(arms)
-    pairs = zip(arms, replay, strict=True)
-    return tuple(_moved(arm, (each.normalised - each.observed) / scale) for arm, each in pairs)
-
-
-def _normal(chance: float) -> float:
-    from scipy.special import ndtri  # heavy import
-
-    return float(ndtri(chance))
 
 
 def _moved(arm: Arm, by: float) -> Arm:

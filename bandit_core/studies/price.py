@@ -29,7 +29,7 @@ from bandit_core.spec.number_text import number, with_error
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Contest, Decision, Question
 from bandit_core.studies.business_case import costs, observed_arms
-from bandit_core.studies.draws import Options, observed_draws, replayed_arms, shares, typed_options, unknown_share
+from bandit_core.studies.draws import Options, observed_draws, shares, typed_options, unknown_share
 from bandit_core.studies.roll_out import TRIALS, RollOut, RollOutQuestion, RollOutStudy
 from bandit_core.studies.sales import sales
 
@@ -487,8 +487,7 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         seen = seen if first is None else seen.starting_with(first)
         arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
         names, scale = tuple(option.name for option in seen.options), high - low
-        arms = replayed_arms(arms, seen.replay, scale)
-        options = Options(arms, draws=observed_draws(seen.options, arms, scale, seen.replay))
+        options = Options(arms, draws=observed_draws(seen.options, arms, scale))
     users = round(weekly * weeks)
     if not 10 <= users <= MAX_PEOPLE:
         raise InputError([Issue("weeks", weeks, f"so many that 10 to {number(MAX_PEOPLE)} people come in all")])

@@ -730,13 +730,10 @@ def test_several_tests_share_the_budget_of_a_person() -> None:
     assert [row[3] for row in cells] == [weeks_words(row.test_users / 40) for row in rows[1:]]
 
 
-def test_a_log_with_propensities_is_replayed() -> None:
-    log = b"arm,reward,propensity\n" + b"A,1,0.5\nA,0,0.25\nB,1,0.5\nB,0,0.5\nB,1,0.5\n" * 20
-    screen = upload(on.visit("your-numbers", **QUICK), log)
-    cells = {row[0]: row for row in _table(screen, "self-normalised")}
-    assert cells["A"][3].startswith("0.33") and cells["B"][3].startswith("0.67")
-    assert cells["A"][2].startswith("0.40 ") and cells["B"][2].startswith("0.80 ")
-    assert _answer_drawn(screen)
+def test_a_learners_log_is_refused_in_words() -> None:
+    screen = upload(on.visit("your-numbers", **QUICK), b"arm,reward,propensity\n" + b"A,1,0.5\nB,0,0.5\n" * 20)
+    assert ["a learner's log, whose means mislead" in each.value for each in screen.error] == [True]
+    assert screen.get("file_uploader")
 
 
 def test_the_baseline_of_an_upload_can_be_chosen() -> None:

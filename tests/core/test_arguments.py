@@ -65,7 +65,6 @@ def allowed(tmp_path):
         "read_table": {"source": table, "features": ["x"], "action": "a", "reward": "r"},
         "releases": {"experiment": SMALL},
         "price": {"baseline": 0.1, "lifts": [20], "weekly": 100, "weeks": 1, "epsilon": [1.0]},
-        "replay": {"data": b"option,reward,propensity\nA,1,0.5\nB,0,0.5\nA,0,0.5\n"},
         "reproduce": {"name": "ren-1c", "folder": tmp_path},
         "sample_size": {"baseline": 0.1, "effect": 0.02},
         "simulate": {"experiment": SMALL},

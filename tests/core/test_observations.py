@@ -384,10 +384,15 @@ def test_a_log_with_dates_is_read_by_its_options_and_amounts(day):
     assert any("day of visit" in note for note in log.notes)
 
 
-@pytest.mark.parametrize("more", ["", ",propensity"])
-def test_a_log_says_that_it_is_drawn_again_unless_it_has_propensities(more):
-    rows = "".join(f"{'ab'[number % 2]},{number % 3 % 2}{',0.5' if more else ''}\n" for number in range(40))
-    log = read_observations(f"arm,reward{more}\n{rows}".encode())
-    assert (observations.NOT_REPLAYED in log.notes) == (not more) == (not log.replay)
-    assert [option.count for option in log.options] == [20, 20]
-    assert observations.NOT_REPLAYED not in read_observations(b"a,b\n1,0\n0,1\n").notes
+def test_a_log_says_that_it_is_drawn_again():
+    log = read_observations(b"arm,reward\n" + b"a,1\nb,0\na,0\nb,1\n" * 10)
+    assert observations.DRAWN_AGAIN in log.notes and [option.count for option in log.options] == [20, 20]
+    assert observations.DRAWN_AGAIN not in read_observations(b"a,b\n1,0\n0,1\n").notes
+
+
+@pytest.mark.parametrize("name", ["propensity", "Propensity_Score", "pscore", "prob"])
+@pytest.mark.parametrize("chosen", [{}, {"columns": ("arm", "reward"), "long": True}])
+def test_a_learners_log_is_refused_in_words(name, chosen):
+    with refused("columns") as issues:
+        read_observations(f"arm,reward,{name}\na,1,0.5\nb,0,0.5\n".encode(), **chosen)
+    assert issues[0].value == name and "learner's log" in issues[0].allowed

@@ -22,7 +22,6 @@ from bandit_core.data.observations import (
     read_budgets,
     read_observations,
 )
-from bandit_core.data.replay import Replay
 from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import MAX_BYTES, MAX_ROWS, Trouble, read_sheet
 from bandit_core.policies.stopping import Rule
@@ -34,7 +33,6 @@ from bandit_core.studies.draws import (
     Options,
     chances_of_being_best,
     observed_draws,
-    replayed_arms,
     shares,
     typed_options,
 )
@@ -301,8 +299,6 @@ def _uploaded() -> Asked | None:
     _observed_table(seen.options, chosen)
     if not seen.yes_or_no:
         reward_limits.fold(seen.options, limits, True)
-    if seen.replay:
-        _replay_table(seen.replay)
     st.markdown(chosen.sure)
     if any(option.summarised for option in seen.options):
         st.caption(
@@ -342,19 +338,18 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
     """What was observed as the options of the question; methods with privacy see rewards cut to the limits."""
     options, cut = seen.options, reward_limits.cut_words(seen.options, limits)
     arms, low, high, clip = observed_arms(options, limits)
-    arms = replayed_arms(arms, seen.replay, high - low)
     return Asked(
         arms=arms,
         names=tuple(option.name for option in options),
         low=low,
         high=high,
         observed=options,
-        sure="The simulation draws the means from the replay." if seen.replay else certainty(options),
+        sure=certainty(options),
         cut=cut,
         limits=None if clip is None else limits,
         amounts=not all(option.clipped(*limits).yes_or_no for option in options),
         misled=reward_limits.misled_words(options, limits),
-        draws=observed_draws(options, arms, high - low, seen.replay),
+        draws=observed_draws(options, arms, high - low),
     )
 
 
@@ -375,25 +370,6 @@ def _observed_table(options: Sequence[Option], asked: Asked) -> None:
         rows.append(row)
     st.dataframe(
         pd.DataFrame(rows), hide_index=True, width="stretch", alt="Observed options: count, mean and interval of each"
-    )
-
-
-def _replay_table(replay: Sequence[Replay]) -> None:
-    rows = [
-        {
-            "option": defused(each.option),
-            "observed": words.number(each.observed),
-            "by inverse propensity": words.with_error(each.inverse, each.inverse_stderr),
-            "self-normalised": words.with_error(each.normalised, each.normalised_stderr),
-            "rows that count": words.number(each.effective),
-        }
-        for each in replay
-    ]
-    st.markdown("**What would everyone bring with one option?** The log is replayed.")
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", alt="Replayed mean of each option")
-    st.caption(
-        "A row counts more if its option was unlikely to be shown. ± is one standard error. All answers below use the "
-        "self-normalised means. That is right if the chances are, and if each option had one for every user."
     )
 
 
