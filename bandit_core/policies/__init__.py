@@ -1,8 +1,7 @@
 """The registry: every module here, or in `contextual`, with ``POLICY`` (or ``POLICIES``) is found by itself.
 
-Other installed packages offer policies by entry points of the group `GROUP`; each names a `Policy`, or several. A file
-on one's own machine is added by `load_policy`, which only the command line and users of the library call: it runs what
-the file says. A guarantee from elsewhere for which no releases are listed is shown as `CLAIMED`.
+A file on one's own machine is added by `load_policy`, which only the command line and users of the library call: it
+runs what the file says. A guarantee from elsewhere for which no releases are listed is shown as `CLAIMED`.
 """
 
 from __future__ import annotations
@@ -10,13 +9,11 @@ from __future__ import annotations
 import difflib
 import importlib.util
 import linecache
-import logging
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
 from functools import cache
 from importlib.machinery import SourceFileLoader
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +22,6 @@ from bandit_core.policies.visits import for_people
 from bandit_core.spec.errors import InputError, Issue, unreadable
 from bandit_core.spec.found import found
 
-GROUP = "private_bandit_lab.policies"
 CLAIMED = "claimed by its file, not accounted"
 _no_releases = next(field.default for field in fields(Policy) if field.name == "releases")
 _added: dict[str, tuple[Path, Policy]] = {}  # from files
@@ -35,8 +31,7 @@ _added: dict[str, tuple[Path, Policy]] = {}  # from files
 def registry() -> dict[str, Policy]:
     """Every policy by name: those for arms first, then grouped by promise (`KEPT`), then by file."""
     policies: list[Policy] = [*found(__name__, "POLICY"), *found(f"{__name__}.contextual", "POLICY")]
-    others = [*_offered({policy.name for policy in policies}).values(), *(policy for _, policy in _added.values())]
-    policies += map(_as_claimed, others)
+    policies += [_as_claimed(policy) for _, policy in _added.values()]
     policies.sort(key=lambda policy: (policy.setting == "contexts", KEPT.index(policy.privacy)))
     return {policy.name: for_people(policy) for policy in policies}
 
@@ -92,18 +87,6 @@ def _as_claimed(policy: Policy) -> Policy:
         return replace(policy, guarantee=guarantee)
     words = f"{policy.guarantee_words} ({CLAIMED})"
     return replace(policy, guarantee=guarantee, guarantee_words=words, title=f"{policy.title} (claimed)")
-
-
-def _offered(taken: set[str]) -> dict[str, Policy]:
-    """Policies of other packages. A package that is broken is left out, and told in the log."""
-    others: dict[str, Policy] = {}
-    for point in sorted(entry_points(group=GROUP)):
-        try:
-            policies = _checked(point.load(), point.value, taken | others.keys())
-            others |= {policy.name: policy for policy in policies}
-        except Exception as error:
-            logging.getLogger(__name__).warning("policies of %s are left out: %s", point.value, error)
-    return others
 
 
 def _checked(offered: Any, place: str, taken: Collection[str]) -> Sequence[Policy]:

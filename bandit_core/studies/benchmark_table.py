@@ -20,8 +20,7 @@ _RULES = """\
 Made by `python -m bandit_core benchmark --table`; do not edit by hand.
 
 Every policy plays the same tasks, at the same budgets, for the same numbers of users, and is compared with those that
-guarantee at least as much privacy. `bandit-lab benchmark --policy FILE` scores a policy of your own, and
-`bandit-lab benchmark NAME` one that another installed package offers.
+guarantee at least as much privacy. `bandit-lab benchmark --policy FILE` scores a policy of your own.
 
 ## The rules, version {version}
 
