@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy, stopping
     from bandit_core.studies.best_method import Question, best_methods
     from bandit_core.studies.business_case import typed_arms
-    from bandit_core.studies.compared import compare
     from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
     from bandit_core.studies.policy_check import check_policy
@@ -81,7 +80,6 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "budget": "studies.several_tests",
     "build": "studies.production",
     "check_policy": "studies.policy_check",
-    "compare": "studies.compared",
     "composed": "studies.accounts",
     "decide": "studies.decisions",
     "errata": "literature.errata",
@@ -144,7 +142,6 @@ __all__ = [
     "budget",
     "build",
     "check_policy",
-    "compare",
     "composed",
     "decide",
     "errata",

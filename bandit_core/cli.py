@@ -122,20 +122,6 @@ def _sweep(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _compare(options: argparse.Namespace) -> int:
-    frames.check(options.out, () if options.tests else frames.PICTURES)
-    from bandit_core.studies.compared import Comparison, names_of
-
-    experiments = [_experiment(argparse.Namespace(spec=spec)) for spec in options.specs]
-    found = finished(Comparison(names_of(options.specs), experiments), _jobs(options.jobs))
-    if found is None:
-        return INTERRUPTED
-    for field, values in found.differences.iterrows():
-        print(f"{field}:", *(f"  {name}: {value}" for name, value in values.items()), sep="\n", file=sys.stderr)
-    frames.write(found.tests if options.tests else found.final, options.out, picture=found.save)
-    return DONE
-
-
 def _study(options: argparse.Namespace) -> int:
     frames.check(options.out, () if options.compare else frames.PICTURES)
     jobs = _jobs(options.jobs)
@@ -464,7 +450,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(act=lambda _: print(parser.format_help(), end=""))
     commands = parser.add_subparsers(metavar="COMMAND", help="one of those below")
     descriptions: dict[str, str] = {}
-    drawn = ("run", "sweep", "compare", "study")
+    drawn = ("run", "sweep", "study")
 
     def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> None:
         example = f"example: {called} {name} {command_options.EXAMPLES[name]}"
@@ -475,7 +461,7 @@ def _parser() -> argparse.ArgumentParser:
         options.set_defaults(act=act)
         if spec:
             options.add_argument("spec", metavar="SPEC", help=command_options.SPEC_HELP)
-        if spec or name in ("compare", "export", "study", "benchmark", "list"):
+        if spec or name in ("export", "study", "benchmark", "list"):
             options.add_argument("--policy", metavar="FILE", action="append", help="run a Python file with a policy")
         if out:
             options.add_argument(
@@ -489,7 +475,6 @@ def _parser() -> argparse.ArgumentParser:
 
     command("list", _list, "what there is", spec=False)
     command("run", _run, "simulate, and print the regret curves", out=True)
-    command("compare", _compare, "put two to six saved runs side by side", spec=False, out=True)
     command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
     command("export", _export, "write lessons: a picture with a slider as one HTML file", spec=False)
     command("study", _study, "play every combination of what a file varies", spec=False, out=True)

@@ -14,7 +14,6 @@ from ui import (
     budget_section,
     build_view,
     charts,
-    compare_view,
     decision_times,
     export_panel,
     exports,
@@ -137,5 +136,4 @@ elif view == "For builders":
     elif part == "Code":
         st.caption("Run this where the project is installed; it prints the numbers of this picture.")
         st.code(exports.snippet(experiment), language="python")
-compare_view.fold(experiment)
 lab_parts.fold("How is this computed?", "explanation", lambda: panels.explanation(result))  # 1.5 MB for pseudo-code

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,7 +10,7 @@ from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import status_words
-from bandit_core.simulation.comparisons import LEVEL, Difference, differences
+from bandit_core.simulation.comparisons import LEVEL, differences
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Summary, summaries
 from bandit_core.spec.number_text import write_number
@@ -120,15 +118,7 @@ def comparisons(result: Result) -> None:
     if not pairs:
         return
     st.markdown("**Could a difference be luck?**")
-    label = result.experiment.label
-    rows = shared.table(
-        "comparisons",
-        result,
-        None,
-        lambda: defused_frame(
-            luck_rows((label(each.first), label(each.second), each) for each in differences(result.lines))
-        ),
-    )
+    rows = shared.table("comparisons", result, None, lambda: defused_frame(_luck(result)))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Differences of the lines at the horizon")
     counted = "one pair" if pairs == 1 else f"{pairs} pairs"
     st.caption(
@@ -141,10 +131,11 @@ def comparisons(result: Result) -> None:
     )
 
 
-def luck_rows(pairs: Iterable[tuple[str, str, Difference]]) -> pd.DataFrame:
+def _luck(result: Result) -> pd.DataFrame:
     """A row per pair of lines, by their names, first the line that lost more."""
     rows = []
-    for first, second, found in pairs:
+    for found in differences(result.lines):
+        first, second = map(result.experiment.label, (found.first, found.second))
         more, less = (first, second) if found.difference >= 0 else (second, first)
         low, high = (found.low, found.high) if found.difference >= 0 else (-found.high, -found.low)
         rows.append(

@@ -20,7 +20,6 @@ from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store, default_store
 from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.studies.best_method import Contest, Decision
-from bandit_core.studies.compared import Comparison
 from bandit_core.studies.goal_search import BestSearch
 from bandit_core.studies.price import PriceStudy
 from bandit_core.studies.roll_out import RollOut, RollOutStudy
@@ -161,7 +160,7 @@ def _computed(request: Request, experiment: Experiment) -> Any:
 
 
 def study_of(
-    build: Callable[[], Contest | BestSearch | Positions | RollOutStudy | PriceStudy | Comparison],
+    build: Callable[[], Contest | BestSearch | Positions | RollOutStudy | PriceStudy],
     what: Hashable,
     name: str,
     store: Store | None = None,

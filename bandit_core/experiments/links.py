@@ -223,7 +223,7 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
 _NO_FIELD = "is no field of an experiment; if the page has such a control, copy the link on Explore instead"
 
 
-def opened(address: str, ignored: Collection[str] = ()) -> Experiment:
+def opened(address: str) -> Experiment:
     """The experiment of a whole address; see `read`.
 
     Raises
@@ -235,8 +235,8 @@ def opened(address: str, ignored: Collection[str] = ()) -> Experiment:
     if not mark:
         raise InputError([Issue("link", address, "a link of the app, such as .../explore?preset=trust")])
     fields = dict(parse_qsl(query, keep_blank_values=True))
-    others = fields.keys() - {*KEYS, *DISPLAY, *ignored}
-    experiment, issues = read(fields, {*ignored, *others})
+    others = fields.keys() - {*KEYS, *DISPLAY}
+    experiment, issues = read(fields, others)
     issues += [Issue(path_of((key,)), fields[key], _NO_FIELD) for key in sorted(others)]
     if issues:
         raise InputError(issues)

@@ -53,7 +53,7 @@ BUDGET_NUMBERS = {
 
 
 GROUPS = {
-    "Simulate": ("list", "check", "run", "compare", "sweep", "study", "bounds", "thresholds"),
+    "Simulate": ("list", "check", "run", "sweep", "study", "bounds", "thresholds"),
     "Decide": ("price", "power", "decide", "stopping", "budget"),
     "A policy and its privacy": ("check-policy", "benchmark", "releases", "build", "audit"),
     "Share": ("link", "export", "app"),
@@ -64,7 +64,6 @@ EXAMPLES = {
     "list": "policies",
     "check": "mine.toml",
     "run": "trust --horizon 2000 --out curves.csv",
-    "compare": "trust mine.toml --out curves.pdf",
     "sweep": "trust --epsilon 0.3,1,3",
     "study": "study.toml --out study.parquet",
     "bounds": "two-treatments",
@@ -128,11 +127,6 @@ OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {  # of each command, bes
     "run": [
         _option("--compare", action="store_true", help="print differences at the horizon: could they be luck?"),
         *_CHANGES,
-        _JOBS,
-    ],
-    "compare": [
-        _option("specs", **_SPECS, help=SPEC_HELP),
-        _option("--tests", action="store_true", help="print paired tests between lines of different runs"),
         _JOBS,
     ],
     "sweep": [

@@ -43,7 +43,6 @@ def allowed(tmp_path):
         "budget": {"epsilon": 1.0, "tests": 2},
         "build": {"experiment": SMALL},
         "check_policy": {"path": policy},
-        "compare": {"experiments": [SMALL, SMALL]},
         "composed": {"releases": ()},
         "decide": {"document": SPEC},
         "errata": {},
@@ -133,6 +132,12 @@ def test_what_stands_for_an_experiment(source):
     found = experiment_of(source)
     assert found == (SMALL if not isinstance(source, str | Path) else bandit_core.load_preset("default"))
     assert not bandit_core.bounds(source).empty or found.horizon
+
+
+def test_a_link_stands_for_an_experiment_and_a_broken_one_is_refused():
+    assert experiment_of(bandit_core.address(SMALL)) == SMALL
+    with pytest.raises(InputError, match="lines"):
+        experiment_of("http://localhost:8501/explore?lines=nobody")
 
 
 MESSAGES = (Path(__file__).parents[2] / "docs" / "reference" / "messages.md").read_text(encoding="utf-8")
