@@ -149,9 +149,7 @@ _PLAYED_BY = {
     "polya-sum": "dist-dp-se",
     "skellam-sum": "dist-rdp-se",
     "binary": "private-ucb",
-    "logarithmic": "adap-ucb",
     "hybrid": "dp-ucb-bound",
-    "adaptive-tree": "dp-robust-ucb",
     "k-ary": "dp-ucb",
     "square-root": "dp-se",
 }

@@ -90,24 +90,23 @@ def _answers(mechanism: Mechanism) -> Sampler:
 
 
 def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
-    """The sums that a counter releases of zeros, of which one item may have the least or the largest value.
+    """The sums that a counter releases of zeros, of which one item may be 1.
 
-    Each node tells by how far it lies from the one value towards the other, but no further. Normal noise has no
+    Each node tells by how far it lies from 0 towards 1, but no further. Normal noise has no
     nodes: the total of all sums with the best weights is normal, and tells everything.
     """
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
         counter = make(epsilon)
-        low, high = counter.span(what.item)
         stream = np.zeros((len(inputs), what.items))
-        stream[:, what.item - 1] = low + (high - low) * inputs
+        stream[:, what.item - 1] = inputs
         released = np.concatenate([np.zeros((len(inputs), 1)), counter.release(stream, rng)], axis=1)
         if isinstance(counter, SquareRoot):
             return released[:, 1:] @ counter.evidence(what.item)
         assert isinstance(counter, LaplaceCounter)
         described = np.zeros(len(inputs))
         for late, early in what.nodes:
-            described += np.clip(released[:, late] - released[:, early], low, high) / counter.fresh_scale(late)
+            described += np.clip(released[:, late] - released[:, early], 0.0, 1.0) / counter.fresh_scale(late)
         return described
 
     return sampler

@@ -19,14 +19,12 @@ True
 
 from functools import cache
 
-from bandit_core.mechanisms.adaptive import AdaptiveTree
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.binary import Binary
 from bandit_core.mechanisms.counter import Counter, laplace_sum_bound
 from bandit_core.mechanisms.description import Description
 from bandit_core.mechanisms.hybrid import Hybrid
 from bandit_core.mechanisms.laplace import CTL
-from bandit_core.mechanisms.logarithmic import Logarithmic
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.mechanisms.sigmoid import CTB_S, CTL_S
 from bandit_core.mechanisms.signed_digits import SignedDigits
@@ -34,9 +32,7 @@ from bandit_core.mechanisms.square_root import SquareRoot
 from bandit_core.spec.found import found
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (CTL, CTB, CTL_S, CTB_S)}
-COUNTERS: dict[str, type[Counter]] = {
-    counter.name: counter for counter in (Binary, Logarithmic, Hybrid, SignedDigits, SquareRoot)
-}
+COUNTERS: dict[str, type[Counter]] = {counter.name: counter for counter in (Binary, Hybrid, SignedDigits, SquareRoot)}
 
 _KINDS = ("answer", "batch", "counter")
 _ORDER = (
@@ -66,12 +62,10 @@ __all__ = [
     "CTL",
     "CTL_S",
     "MECHANISMS",
-    "AdaptiveTree",
     "Binary",
     "Counter",
     "Description",
     "Hybrid",
-    "Logarithmic",
     "Mechanism",
     "SignedDigits",
     "SquareRoot",

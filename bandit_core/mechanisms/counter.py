@@ -1,8 +1,8 @@
 """Counters: sums of a stream of rewards, released by a trusted curator while the rewards come in (continual release).
 
 A counter protects one item of the stream: whatever one changes in it, the whole sequence of released sums moves by at
-most e^epsilon in probability (and, where the noise is normal, but for delta). `binary`, `logarithmic`, `hybrid`,
-`signed_digits` and `square_root` hold one counter each.
+most e^epsilon in probability (and, where the noise is normal, but for delta). `binary`, `hybrid`, `signed_digits`
+and `square_root` hold one counter each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.losses import noise_density
 from bandit_core.spec.errors import InputError, Issue
 
-Noise = Callable[[int], "np.ndarray | None"]  # of the sum after so many items, (streams,); None: no new sum is released
+Noise = Callable[[int], np.ndarray]  # of the sum after so many items, (streams,)
 MAX_NODES = 64  # summed noise terms that one release can hold, for any count below 2^63
 
 
@@ -98,7 +98,6 @@ class Counter(ABC):
     paper: ClassVar[str]
     words: ClassVar[str]
     guarantee_words: ClassVar[str]
-    overstates: ClassVar[bool] = False  # whether `spent` is an upper bound that no item reaches
 
     @property
     @abstractmethod
@@ -120,17 +119,6 @@ class Counter(ABC):
     @abstractmethod
     def noise(self, rng: np.random.Generator, streams: int) -> Noise:
         """The noise of ``streams`` counters side by side, to be asked for the counts 1, 2, 3, ... in turn."""
-
-    def _taken(self, items: np.ndarray, count: int) -> np.ndarray:
-        """What is added of the items that come in as number ``count``; refuses items outside [0, 1]."""
-        outside = np.flatnonzero(~((items >= 0) & (items <= 1)))  # catches NaN as well
-        if len(outside):
-            raise InputError([Issue("item", float(items[outside[0]]), "a number in [0, 1]")])
-        return items
-
-    def span(self, count: int) -> tuple[float, float]:
-        """The smallest and the largest value that item number ``count`` may have."""
-        return 0.0, 1.0
 
     def start(self, rng: np.random.Generator, streams: int = 1) -> RunningCounter:
         """Begin ``streams`` independent counters side by side."""
@@ -173,7 +161,7 @@ class LaplaceCounter(Counter):
 
     @abstractmethod
     def fresh_scale(self, count: int) -> float:
-        """Scale of the Laplace variables drawn for item number ``count``; 0 when none is drawn."""
+        """Scale of the Laplace variables drawn for item number ``count``."""
 
     def variance(self, count: int) -> float:
         return float(2 * np.sum(self.noise_scales(count) ** 2))
@@ -192,10 +180,8 @@ class BinaryCounter(LaplaceCounter):
     def noise(self, rng: np.random.Generator, streams: int) -> Noise:
         held, noises = np.zeros((streams, MAX_NODES + 1)), np.zeros(streams)
 
-        def following(count: int) -> np.ndarray | None:
+        def following(count: int) -> np.ndarray:
             scale = self.fresh_scale(count)
-            if scale <= 0:
-                return None
             uniforms = rng.integers(0, 2**52, streams) * 2.0**-52
             self._advance(held, count.bit_count(), uniforms, scale, noises)
             return noises
@@ -211,7 +197,6 @@ class RunningCounter:
         self.count = 0
         self._noise = counter.noise(rng, streams)
         self._sums = np.zeros(streams)
-        self._released = np.zeros(streams)
 
     def insert(self, item: ArrayLike) -> np.ndarray:
         """Insert one item (one number for all streams, or one per stream) and return the released sums, (streams,).
@@ -222,13 +207,13 @@ class RunningCounter:
             When an item lies outside [0, 1], or the counter's horizon is exceeded.
         """
         items = np.broadcast_to(np.asarray(item, float), self._sums.shape)
-        items = self.counter._taken(items, self.count + 1)
+        outside = np.flatnonzero(~((items >= 0) & (items <= 1)))  # catches NaN as well
+        if len(outside):
+            raise InputError([Issue("item", float(items[outside[0]]), "a number in [0, 1]")])
         noise = self._noise(self.count + 1)
         self.count += 1
         self._sums += items
-        if noise is not None:
-            self._released = self._sums + noise
-        return self._released.copy()
+        return self._sums + noise
 
 
 def within(count: int, horizon: int) -> None:

@@ -1,6 +1,7 @@
 """Hybrid mechanism (Chan, Shi and Song 2011): running sums of an endless stream.
 
-At 2^k items the logarithmic mechanism releases a sum; from there to 2^(k+1) a fresh binary mechanism of horizon 2^k
+At 2^k items the logarithmic mechanism releases a sum, in which each block of items between two powers of two has one
+Laplace variable; from there to 2^(k+1) a fresh binary mechanism of horizon 2^k
 adds the items that came since. An item may enter one block and one tree, so the budgets of the two parts add up:
 half of epsilon each gives epsilon-DP. Tossou and Dimitrakakis (2016) describe both parts at the full epsilon, which
 is 2 epsilon-DP.
@@ -19,13 +20,16 @@ from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import BinaryCounter, depth
 from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
-from bandit_core.mechanisms.logarithmic import block_noise
 
 
 @inlined
 def hybrid_noise(held: np.ndarray, row: int, bits: int, fresh: float) -> float:
     """Noise in the sum of the first n items, where n has ``bits`` ones: blocks at ``held[row, 1]``, the tree on top."""
-    return block_noise(held, row, fresh) if bits == 1 else tree_noise(held, row, bits, fresh)
+    if bits > 1:
+        return tree_noise(held, row, bits, fresh)
+    total = held[row, 1] + fresh  # of a new block
+    held[row, 1] = total
+    return total
 
 
 @kernel

@@ -116,7 +116,7 @@ def test_the_average_of_more_users_comes_close() -> None:
 
 
 def test_running_sums_at_equal_epsilon() -> None:
-    screen = on.visit("mechanisms", part="sums", upto="256", sums="binary,adaptive-tree")
+    screen = on.visit("mechanisms", part="sums", upto="256", sums="binary,k-ary")
     error = on.chart(screen, "sums-error")
     counters = [one for one in registry().values() if one.kind == "counter"]
     assert len(error.names) == len(counters)
@@ -128,19 +128,19 @@ def test_running_sums_at_equal_epsilon() -> None:
     )
     assert signed < tree
     assert all(f"**{words.number(float(mean))}**" in on.words(screen) for mean in (signed, tree))
-    assert error.y(registry()["logarithmic"].title)[-1] < error.y(registry()["binary"].title)[-1]
     spent = on.chart(screen, "sums-spent")
     for trace in spent.traces:
         assert spent.y(trace["name"]).max() <= 1 + 1e-9
     path = on.chart(screen, "sums-path")
-    assert len(path.names) == 3 and path.names[1:] == [registry()[name].title for name in ("binary", "adaptive-tree")]
+    assert len(path.names) == 3 and path.names[1:] == [registry()[name].title for name in ("binary", "k-ary")]
     law = on.chart(screen, "sums-law")
     assert np.abs(law.y("ln ratio")).max() == pytest.approx(1 / 9, rel=1e-2)  # one node of nine
     screen.select_slider(key="mechanisms-at").set_value(1)
-    screen.selectbox(key="mechanisms-count").set_value("logarithmic")
+    screen.selectbox(key="mechanisms-count").set_value("hybrid")
     on.run(screen)
-    assert np.abs(on.chart(screen, "sums-law").y("ln ratio")).max() == pytest.approx(1, rel=1e-2)
-    assert on.address(screen)["count"] == "logarithmic"
+    half = np.abs(on.chart(screen, "sums-law").y("ln ratio")).max()  # of ε, for blocks
+    assert half == pytest.approx(1 / 2, rel=1e-2)
+    assert on.address(screen)["count"] == "hybrid"
 
 
 def test_better_counters_are_compared_with_a_bandit_that_needs_none() -> None:

@@ -13,7 +13,7 @@ from scipy import integrate, stats
 
 from bandit_core import InputError, mechanisms
 from bandit_core.kernels import heavy as heavy_kernels
-from bandit_core.mechanisms import AdaptiveTree, Binary, Hybrid, Logarithmic, gaussian, registry
+from bandit_core.mechanisms import Binary, Hybrid, gaussian, registry
 from bandit_core.mechanisms.l2_ball import ball_along, radius, release
 from bandit_core.mechanisms.losses import chance_of_right_guess, nodes, noise_density, play_round, profile, span
 from bandit_core.model import Signal
@@ -42,10 +42,8 @@ def test_every_mechanism_file_is_found_and_tells_all():
         for module in pkgutil.iter_modules(mechanisms.__path__)
         if {"DESCRIPTION", "DESCRIPTIONS"} & set(vars(importlib.import_module(f"bandit_core.mechanisms.{module.name}")))
     ]
-    assert {"adaptive", "binary", "gaussian", "laplace", "randomised_response", "sigmoid"} <= set(described)
-    assert set(mechanisms.MECHANISMS) | set(mechanisms.COUNTERS) | {"gaussian", "l2-ball", "adaptive-tree"} <= set(
-        registry()
-    )
+    assert {"binary", "gaussian", "laplace", "randomised_response", "sigmoid"} <= set(described)
+    assert set(mechanisms.MECHANISMS) | set(mechanisms.COUNTERS) | {"gaussian", "l2-ball"} <= set(registry())
     for name, one in registry().items():
         assert one.name == name
         for text in (one.title, one.paper, one.words, one.guarantee, one.sensitivity, *vars(one.formulas).values()):
@@ -223,9 +221,7 @@ def test_noise_of_counters_has_the_stated_variance(described):
     counter = described.make(0.7, **({"horizon": 12} if described.settings else {}))
     released = counter.release(np.zeros((30_000, 12)), np.random.default_rng(4))
     for count in (1, 2, 5, 8, 11):
-        stands = 2 ** int(math.log2(count)) if described.name == "logarithmic" else count
         seen = released[:, count - 1]
-        assert counter.variance(count) == counter.variance(stands)
         assert seen.mean() == pytest.approx(0, abs=4.5 * seen.std() / math.sqrt(30_000))
         assert (seen**2).mean() == pytest.approx(counter.variance(count), abs=5 * (seen**2).std() / math.sqrt(30_000))
     assert counter.total_epsilon == pytest.approx(0.7)
@@ -238,43 +234,12 @@ def test_variances_are_those_of_the_formulas():
     for count in range(1, 65):
         k = int(math.log2(count))
         assert Binary(2.0, 64).variance(count) == pytest.approx(2 * ones[count - 1] * 7**2 / 4)
-        assert Logarithmic(2.0).variance(count) == pytest.approx(2 * (k + 1) / 4)
         rest = (count - 2**k).bit_count()
         assert Hybrid.calibrated(2.0).variance(count) == pytest.approx((8 * (k + 1) + 8 * (k + 1) ** 2 * rest) / 4)
-    tree = AdaptiveTree(0.5, 64, v=0.5, u=2.0)
-    assert tree.level(10) == pytest.approx((0.5 * 2 * 10 / math.log(64) ** 1.5) ** (1 / 1.5))
-    closed = [tree.level(n) for n in (4, 6)]  # 6 = 4 + 2: nodes that were closed at 4 and at 6
-    assert tree.variance(6) == pytest.approx(sum(8 * (level * 7 / 0.5) ** 2 for level in closed))
 
 
-def test_the_adaptive_tree_adds_up_what_is_small_enough():
-    tree = AdaptiveTree(1e9, 8, v=1.0, u=1e4)  # epsilon counts as 1 in the level; the noise is off
-    items = np.array([1.0, -2.0, 900.0, 3.0, -1e6, 5.0, 7.0, -9.0])
-    level = np.array([tree.level(n) for n in range(1, 9)])
-    assert np.all(np.diff(level) > 0) and level[2] < 900 and level[7] > 9
-    expected = np.cumsum(np.where(np.abs(items) <= level, items, 0.0))
-    np.testing.assert_allclose(tree.release(items, np.random.default_rng(0)), expected, atol=1e-4)
-    with pytest.raises(InputError, match="finite"):
-        tree.release([math.nan], np.random.default_rng(0))
-    with pytest.raises(InputError, match="horizon"):
-        tree.release(np.zeros(9), np.random.default_rng(0))
-    with pytest.raises(InputError, match="v in"):
-        AdaptiveTree(1.0, 8, v=0.0)
-
-
-def test_no_item_of_the_adaptive_tree_spends_more_than_is_told():
-    """Every item's nodes, listed: it moves each by at most 2 B of its own level."""
-    tree = AdaptiveTree(0.9, 37)
-    for item in range(1, 38):
-        paid, end = 0.0, item
-        while end <= 37:  # the nodes that hold the item: item, and every later end of a block around it
-            paid += 2 * tree.level(item) / tree.noise_scales(end)[-1]
-            end += end & -end
-        assert paid <= tree.spent(37) * (1 + 1e-9) <= 0.9 * (1 + 1e-9)
-
-
-def test_the_kernel_of_the_policy_uses_the_same_tree():
-    """DPRUCB's level and node scale, from its own file, are those of the counter here."""
+def test_no_reward_spends_more_than_epsilon_in_the_adaptive_tree():
+    """DPRUCB's level and node scale are the paper's; each node of a reward moves by at most twice its level."""
     from bandit_core import Experiment
     from bandit_core.policies import dp_robust_ucb, heavy_family
 
@@ -296,9 +261,16 @@ def test_the_kernel_of_the_policy_uses_the_same_tree():
         dp_robust_ucb.POLICY.play(instance, np.zeros((1, 8), np.uint64), np.array([500]), Signal())
     finally:
         heavy_kernels.by_index = original
-    tree = AdaptiveTree(0.4, 500, v=instance.parameters.v, u=1.5)
     assert heavy_family.heavy is heavy_kernels
+
+    def level(n):
+        return seen["level"] * n ** (1 - seen["exponent"])
+
     for n in (1, 20, 400):
-        level = seen["level"] * n ** (1 - seen["exponent"])
-        assert level == pytest.approx(tree.level(n))
-        assert seen["node_scale"] * level == pytest.approx(tree.noise_scales(n)[-1])
+        assert level(n) == pytest.approx((0.4 * 1.5 * n / math.log(500) ** 1.5) ** (1 / (1 + instance.parameters.v)))
+    for n in range(1, 501):
+        paid, end = 0.0, n
+        while end <= 500:  # the nodes that hold the reward: its own, and every later end of a block around it
+            paid += 2 * level(n) / (seen["node_scale"] * level(end))
+            end += end & -end
+        assert paid <= 0.4 * (1 + 1e-9), n

@@ -17,7 +17,7 @@ from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import trees
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams
-from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, SignedDigits, SquareRoot, laplace_sum_bound
+from bandit_core.mechanisms import Binary, Hybrid, SignedDigits, SquareRoot, laplace_sum_bound
 from bandit_core.model import Signal, Stopped, run_kernel
 from bandit_core.policies import dp_ucb, registry, tree_family
 from bandit_core.spec.errors import InputError
@@ -79,7 +79,6 @@ class Signed(SignedTree):
 
 COUNTERS = [
     pytest.param(Binary(0.7, 70), lambda: ChanBinary(0.7, 70), id="binary"),
-    pytest.param(Logarithmic(0.7), lambda: ChanLogarithmic(0.7), id="logarithmic"),
     pytest.param(Hybrid(0.3, 0.9), lambda: ChanHybrid(0.3, 0.9), id="hybrid"),
     pytest.param(SignedDigits(0.7, 70, 3), lambda: Signed(0.7, 70, 3), id="k-ary, three branches"),
     pytest.param(SignedDigits(0.7, 70), lambda: Signed(0.7, 70, 13), id="k-ary, the best number of branches"),
@@ -102,8 +101,8 @@ def test_streams_side_by_side_are_independent_and_all_items_count(counter, chan)
     assert released.shape == (3,) and len(set(released)) == 3
     items = np.tile([1.0, 0.0, 0.25, 1.0], (2, 1))
     quiet = type(counter)(*(1e12 if isinstance(value, float) else value for value in vars(counter).values()))
-    expected = [1, 1, 1 if counter.name == "logarithmic" else 1.25, 2.25]
-    np.testing.assert_allclose(quiet.release(items, np.random.default_rng(0)), [expected] * 2, atol=1e-9)
+    expected = [[1, 1, 1.25, 2.25]] * 2
+    np.testing.assert_allclose(quiet.release(items, np.random.default_rng(0)), expected, atol=1e-9)
 
 
 def nodes_of_each_item(counter, count):
@@ -128,8 +127,7 @@ def nodes_of_each_item(counter, count):
     elif counter.name == "binary":
         tree(0, count, counter.epsilon, counter.horizon)
     else:
-        blocks(counter.budgets[0])
-    if counter.name == "hybrid":
+        blocks(counter.block_epsilon)
         for power in range(count.bit_length()):
             tree(2**power, min(count, 2 ** (power + 1) - 1) - 2**power, counter.tree_epsilon, 2**power)
     return paid
@@ -162,7 +160,7 @@ def test_a_binary_counter_ends_at_its_horizon():
     assert running.count == 2
 
 
-@pytest.mark.parametrize("make", [lambda e: Binary(e, 4), Logarithmic, Hybrid.calibrated, Hybrid.as_printed])
+@pytest.mark.parametrize("make", [lambda e: Binary(e, 4), Hybrid.calibrated, Hybrid.as_printed])
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
 def test_budgets_must_be_positive_numbers(make, epsilon):
     with refused("epsilon"):
@@ -195,7 +193,7 @@ def test_noise_has_the_variance_and_the_bounds_of_theory(counter, chan):
 
 
 def test_the_first_release_is_one_laplace_variable():
-    for counter, scale in ((Binary(0.5, 8), 8.0), (Logarithmic(0.5), 2.0), (Hybrid.calibrated(0.5), 4.0)):
+    for counter, scale in ((Binary(0.5, 8), 8.0), (Hybrid.calibrated(0.5), 4.0)):
         noise = counter.release(np.zeros((STREAMS, 1)), np.random.default_rng(3))[:, 0]
         assert stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue > 1e-4, counter.name
 
@@ -203,7 +201,6 @@ def test_the_first_release_is_one_laplace_variable():
 def test_variances_by_hand():
     assert Binary(2.0, 8).variance(7) == pytest.approx(3 * 2 * (4 / 2) ** 2)
     assert Binary(2.0, 8).variance(8) == pytest.approx(2 * (4 / 2) ** 2)
-    assert Logarithmic(2.0).variance(9) == pytest.approx(4 * 2 / 4)
     assert Hybrid.calibrated(2.0).variance(13) == pytest.approx(2 * 4 + 2 * 2 * 4**2)
 
 
@@ -249,11 +246,10 @@ def natural(counter):
 
 
 BINARY = Binary(1.0, 7), 0, [1, 2, 4]
-LOGARITHMIC = Logarithmic(1.0), 2, [4]
 HYBRID = Hybrid.calibrated(1.0), 8, [9, 10, 12, 16]  # item 9: three of four tree levels, then the block of 9 to 16
 
 
-@pytest.mark.parametrize(("counter", "before", "times"), [BINARY, LOGARITHMIC, HYBRID])
+@pytest.mark.parametrize(("counter", "before", "times"), [BINARY, HYBRID])
 def test_counters_pass_a_privacy_audit(counter, before, times):
     found = audit(watching(counter, before, times), counter.total_epsilon, [(0.0, 1.0)], samples=60_000)
     assert found.verdict == "consistent", found.words
@@ -265,7 +261,6 @@ def test_counters_pass_a_privacy_audit(counter, before, times):
     [
         pytest.param(Binary(2.0, 7), *BINARY[1:], id="binary, half the noise"),
         pytest.param(natural(Binary(1.0, 7)), *BINARY[1:], id="binary, natural logarithm"),
-        pytest.param(Logarithmic(2.0), *LOGARITHMIC[1:], id="logarithmic, half the noise"),
         pytest.param(Hybrid.calibrated(2.0), *HYBRID[1:], id="hybrid, half the noise"),
         pytest.param(Hybrid.as_printed(1.0), *HYBRID[1:], id="hybrid, full epsilon for both parts"),
     ],

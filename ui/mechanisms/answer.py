@@ -49,7 +49,7 @@ DEFAULTS = {
     "sure": "0.999",
     "draw": "0",
     "run": "",
-    "sums": "binary,logarithmic,hybrid",
+    "sums": "binary,hybrid",
     "at": "8",
     "count": "binary",
     "crowd": "shuffled-bits",

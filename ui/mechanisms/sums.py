@@ -54,7 +54,7 @@ def _stream(fields: Fields, epsilon: float) -> Sums:
         *fields.stops("upto", LENGTHS),
         key=state.own_key("mechanisms-upto"),
         format_func=words.count,
-        help="Number of items. The logarithmic and the hybrid mechanism need not know it in advance.",
+        help="Number of items. The hybrid mechanism need not know it in advance.",
     )
     fields.keep("upto", horizon)
     draw = int(
@@ -128,7 +128,7 @@ def _paths(fields: Fields) -> list[str]:
         asked,
         format_func=lambda name: COUNTERS[name].title,
         key=state.own_key("mechanisms-sums"),
-        help="The adaptive tree is for rewards of any size. On items in [0, 1] its noise is far larger.",
+        help="Counters whose sums are drawn.",
     )
     fields.keep("sums", ",".join(names))
     return names
@@ -163,11 +163,10 @@ def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
     """
     dark, colour = theme.is_dark(), theme.mechanism_colour(name, theme.is_dark())
     counter = chosen.counter(name)
-    item = counter.span(1)[1]
     sd = math.sqrt(counter.variance(count))
-    x = np.linspace(-3 * sd, item + 3 * sd, 401)
-    without, with_item = counter.density(count, x), counter.density(count, x - item)
-    pair = [(f"first item {item:.3g}", with_item, colour), ("first item 0", without, theme.quiet(dark))]
+    x = np.linspace(-3 * sd, 1 + 3 * sd, 401)
+    without, with_item = counter.density(count, x), counter.density(count, x - 1)
+    pair = [("first item 1", with_item, colour), ("first item 0", without, theme.quiet(dark))]
     loss = np.log(with_item) - np.log(without)
     axes = ("density", "published sum (all other items 0)")
     figure = pair_chart(x, pair, loss, chosen.epsilon, axes, 1.45 * chosen.epsilon)
@@ -234,7 +233,7 @@ def spending_chart(chosen: Sums) -> go.Figure:
             x=counts,
             y=counter.spent(counts),
             mode="lines",
-            name=f"{_titled(name)} (at most)" if counter.overstates else _titled(name),
+            name=_titled(name),
             line={
                 "color": theme.mechanism_colour(name, dark),
                 "width": 2.5,
@@ -278,8 +277,7 @@ def draw(fields: Fields) -> None:
         described = charts.read_aloud(figure, "Released running sums and the true sum")
         st.plotly_chart(figure, key="sums-path", config=charts.CONFIG, alt=described)
         described = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
-        early = " The adaptive tree counts large early items as 0." if COUNTERS["adaptive-tree"].title in ends else ""
-        st.caption(f"One stream of items 0 or 1. Error at the end: {described or 'nothing is drawn'}.{early}")
+        st.caption(f"One stream of items 0 or 1. Error at the end: {described or 'nothing is drawn'}.")
     left, right = st.columns(2)
     with left:
         st.markdown("**How large is the error?** Standard deviation of the noise at equal ε")
@@ -287,9 +285,8 @@ def draw(fields: Fields) -> None:
         described = charts.read_aloud(figure, "Standard deviation of the noise of each counter")
         st.plotly_chart(figure, key="sums-error", config=charts.CONFIG, alt=described)
         st.caption(
-            "Curve: root mean square over nearby counts. Band: least to most noise among them. The adaptive tree "
-            "protects rewards of any size. Not drawn: the logarithmic mechanism updates its sum at powers of two only."
-            f"\n\n{mean_errors(chosen)}"
+            "Curve: root mean square over nearby counts. Band: least to most noise among them.\n\n"
+            f"{mean_errors(chosen)}"
         )
     with right:
         st.markdown("**Largest privacy loss of one item** so far")
