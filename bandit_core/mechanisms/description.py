@@ -32,20 +32,19 @@ class Audited:
 
     ``nodes`` are pairs (late, early) of counts: the released sum at the first less that at the second is one noisy
     node with the item in it. None where the noise is normal: there one weighted total of all sums tells everything.
-    ``words`` say what that misses; ``inputs`` and ``seen`` replace the usual words for the two inputs and for what is
-    seen.
+    ``words`` say what that misses.
     """
 
     items: int
     item: int
     nodes: tuple[tuple[int, int], ...] = ()
     words: str = ""
-    inputs: str = ""
     seen: str = "the noisy sums of which the item is part, each cut to [0, 1], added up"
 
-    def __post_init__(self) -> None:
-        if not self.inputs:
-            object.__setattr__(self, "inputs", f"item {self.item} of {self.items} is 0 or 1, all others are 0")
+    @property
+    def inputs(self) -> str:
+        """The two inputs, in words."""
+        return f"item {self.item} of {self.items} is 0 or 1, all others are 0"
 
 
 @dataclass(frozen=True, kw_only=True)
