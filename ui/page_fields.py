@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment
+from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.studies import best_by_trust
+from bandit_core.studies.sweep import budgets
 from ui import problems, state, words
 
 Word = TypeVar("Word", bound=str)
@@ -32,6 +36,22 @@ def tell(issues: Sequence[Issue], place: DeltaGenerator | None = None) -> None:
             f"Part of this link could not be used. The page uses defaults instead.\n{words.issues(list(issues))}",
             icon=":material/link_off:",
         )
+
+
+def move_budget() -> None:
+    """Move the budget that the private lines share to the ``eps`` of a link, which then stands in their own field."""
+    text = state.mine().pop("asked-epsilon", None)
+    if text is None:
+        return
+    shown, found = state.experiment(), []
+    budget = shared_budget(shown)
+    try:
+        if budget is None or budget.fixed is None:
+            raise InputError([Issue("eps", text, "no field of this picture: its policies share no single ε")])
+        shown = best_by_trust.moved(shown, *budgets([text]))
+    except InputError as error:
+        found = [replace(issue, path="eps") for issue in error.issues]
+    state.adopt(shown, [*state.issues(), *found])
 
 
 def _number(text: str, low: float, high: float, whole: bool) -> float | None:
@@ -102,8 +122,8 @@ def toggle(label: str, name: str, key: str, help: str, on_change: Callable[[], N
 def changes(name: str, value: object, draw: Callable[..., Any], change: Callable[[Any], Experiment]) -> None:
     """A control of the experiment that is shown: it opens at ``value``, and what it says changes the experiment.
 
-    ``draw`` gets ``key``, ``on_change`` and ``disabled``: while the sidebar holds something that cannot be read, since
-    a changed experiment draws it anew. What ``change`` refuses changes nothing, and a message below says why.
+    ``draw`` gets ``key`` and ``on_change``. A changed experiment draws the sidebar anew, without what cannot be read
+    there. What ``change`` refuses changes nothing, and a message below says why.
     """
     named = f"{name} {value!r}"  # a new control wherever the value came from elsewhere
     key = state.key(named)
@@ -113,12 +133,12 @@ def changes(name: str, value: object, draw: Callable[..., Any], change: Callable
         if st.session_state[key] == value or key != state.key(named):
             return
         try:
-            state.adopt(change(st.session_state[key]))
+            state.adopt(change(st.session_state[key]), state.issues())
         except InputError as error:
             state.adopt(state.experiment(), state.issues())
             state.mine()["refused"] = name, error.issues
 
-    draw(key=key, on_change=moved, disabled=state.unfinished())
+    draw(key=key, on_change=moved)
     refused, issues = state.mine().get("refused", ("", []))
     if refused == name:
         message = words.issues(list(map(problems.on_screen, issues)))

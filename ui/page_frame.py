@@ -79,6 +79,7 @@ def _open(page: Any) -> None:
     place = None
     if stated.sidebar:
         page_requirements.settle(stated)
+        page_fields.move_budget()
         if with_sidebar and not alone:
             place = sidebar.draw(stated)
             state.write_address(stated)

@@ -70,8 +70,8 @@ def _schema(parameters: type[BaseModel]) -> dict[str, Any]:
 
 
 def _stated(value: Any) -> Any:
-    """A parameter's value as its control shows it."""
-    return value if isinstance(value, bool | str) else number_text.write_number(value)
+    """A parameter's value as its text field shows it."""
+    return value if isinstance(value, str) else number_text.write_number(value)
 
 
 def _control(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> None:
@@ -90,11 +90,11 @@ def _control(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str)
 
 def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
     """The value of a parameter's control; None stands for the default."""
-    said = state.current(slot, _stated(value))
     schema = _schema(policy.parameters)[name]
-    if "enum" in schema or schema.get("type") == "boolean":
+    if "enum" in schema or schema.get("type") == "boolean":  # also before there is a control: of the value's own type
+        said = state.current(slot, value)
         return None if said == field.default else said
-    text = str(said).strip()
+    text = str(state.current(slot, _stated(value))).strip()
     if text == str(field.default) or not text:
         return None
     try:

@@ -66,12 +66,9 @@ def _preset_section(page: menu.Page) -> None:
     )
 
 
-def _redraw(switch: str) -> None:
-    """Callback of a switch that draws other controls. It waits while one cannot be read, to keep what is typed."""
-    if state.unfinished():
-        st.session_state[switch] = not st.session_state[switch]
-    else:
-        state.adopt(state.experiment())
+def _redraw() -> None:
+    """Callback of a switch that draws other controls: they open at the last valid experiment."""
+    state.adopt(state.experiment())
 
 
 def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
@@ -89,7 +86,6 @@ def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
             as_table,
             key="arms-as-table",
             on_change=_redraw,
-            args=("arms-as-table",),
             help="One row per group of equal arms, instead of text. Not while something here cannot be read.",
             disabled=bool(found),
         )
@@ -454,9 +450,11 @@ def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
 
 
 def _open_controls() -> None:
-    """Callback: remembers the choice, and keeps the values of controls that are no longer drawn."""
-    _redraw("change-experiment")
+    """Callback: remembers the choice, and keeps the values of controls that go. They stay while one cannot be read."""
+    st.session_state["change-experiment"] |= state.unfinished()
     state.mine()["everything"] = st.session_state["change-experiment"]
+    if not state.unfinished():
+        _redraw()
 
 
 def draw(page: menu.Page) -> DeltaGenerator:

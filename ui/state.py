@@ -23,7 +23,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, true_words
-from bandit_core.spec.errors import Issue
+from bandit_core.spec.errors import Issue, path_of
 from ui import first_paint, menu
 
 # Address fields that are no part of the experiment: controls of single pages; and how a page is shown.
@@ -110,6 +110,7 @@ def open_own(new: Experiment, issues: list[Issue] | None = None, own_file: bool 
     """Take an experiment from outside (link, preset, upload): it is the visitor's own from now on."""
     mine()["from-own-file"] = own_file
     mine()["example-of"] = ""
+    mine()["unasked"] = False
     adopt(new, issues)
 
 
@@ -159,7 +160,6 @@ def commit(new: Experiment) -> None:
     """Make an edited experiment the current one."""
     if new != mine()["experiment"]:
         mine()["experiment"] = new
-        mine()["problems"] = []
         mine().pop("refused", None)
 
 
@@ -235,19 +235,35 @@ def read_address(page: menu.Page, translate: Read) -> None:
     mine()["page"] = page.address
     own, old = page.fields.split(), page.old_fields.split()
     shared, shared_before = (
-        {name: value for name, value in each.items() if name in old or name not in FIELDS} for each in (asked, before)
+        {name: value for name, value in each.items() if name in {*links.KEYS, *old}} for each in (asked, before)
     )
-    if "experiment" not in mine() or (shared != shared_before and not (moved and not shared)):
-        former = {name: value for name, value in shared.items() if name in old}
+    former = {name: value for name, value in shared.items() if name in old}
+    with_budget = "budget" in page.controls(lambda _: False) and "eps" not in own
+    if with_budget and set(former) <= {"eps"}:
+        former = {}
+        shared.pop("eps", None)
+    opened = "experiment" not in mine() or (shared != shared_before and not (moved and not shared))
+    if opened:
         if page.opens and not shared:
             open_own(load_preset(page.opens))
         else:
             _open_address(former or shared, translate if former else links.read)
+            mine()["unasked"] = not shared
         mine()["arrived"] = experiment() if former else None
-    elif moved and page.opens and kept() == load_preset("default"):
+    elif moved and page.opens and mine()["unasked"] and kept() == load_preset("default"):
         open_own(load_preset(page.opens))
     elif moved:  # widgets of the page that was left are gone: redraw them from what they said
         adopt(experiment())
+    if opened or asked.get("eps") != before.get("eps"):
+        mine()["asked-epsilon"] = asked.get("eps") if with_budget and not former else None
+    if asked != before:
+        known = [*own, *["eps"] * with_budget, *(links.KEYS if page.sidebar else ())]
+        unknown = f"no field of this page; allowed: {', '.join(known) or 'none'}"
+        refused = dict.fromkeys(asked.keys() - {*known, *old, *links.KEYS}, unknown)
+        if former:
+            refused |= dict.fromkeys(asked.keys() & set(links.KEYS), f"not used beside {', '.join(former)}")
+        found = [Issue(path_of((name,)), text, refused[name]) for name, text in asked.items() if name in refused]
+        mine()["problems"] = issues() + found
     if not moved and [asked.get(name) for name in own] != [before.get(name) for name in own]:
         mine()["own-turn"] = mine().get("own-turn", 0) + 1
     mine()["address"] = asked
@@ -273,6 +289,8 @@ def write_address(page: menu.Page) -> None:
     """Let the address follow the committed experiment; only differences from the default are written."""
     mine()["seen-widgets"] = _widgets()
     wanted = links.write(experiment())
+    if mine()["unasked"] and wanted == {"preset": "default"}:
+        wanted = {}
     if example_of():
         written = mine()["example-addresses"]
         written[frozenset(wanted.items())] = example_of()

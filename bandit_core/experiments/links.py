@@ -90,7 +90,7 @@ def _query(parameters: Mapping[str, str]) -> str:
 
 
 def write(experiment: Experiment) -> dict[str, str]:
-    """The query parameters of an experiment: those that differ from the preset that makes them shortest."""
+    """The query parameters of an experiment, at least one: what differs from the preset that makes them shortest."""
     if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
         return _shortest.__wrapped__(experiment)  # data of one's own outlive no session
     return dict(_shortest(experiment))
@@ -116,7 +116,7 @@ def _shortest(experiment: Experiment) -> dict[str, str]:
         candidate = head | {key: value for key, value in complete.items() if value != base.get(key) or key in mixed}
         if (asked := (len(_query(candidate)), place)) < length:
             shortest, length = candidate, asked
-    return shortest
+    return shortest or {"preset": "default"}  # an address without any field may open another picture
 
 
 def address(

@@ -105,7 +105,9 @@ def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
     assert [line.policy for line in kept.lines] == ["ucb"]
     assert kept.arms == load_preset("default").arms
     on.change(screen, "select_slider", "horizon", 1000)
-    assert not screen.warning  # told once, until the visitor goes on
+    assert screen.main.warning[0].value == message  # nothing moves under the hand
+    on.change(screen, "selectbox", "preset", "trust")
+    assert not screen.warning  # told until another picture is opened
 
 
 def test_the_slider_of_home_is_in_the_address() -> None:

@@ -37,9 +37,10 @@ def paths(problems):
     return [problem.path for problem in problems]
 
 
-def test_the_default_experiment_needs_no_parameters():
-    assert links.write(default()) == {}
-    assert links.address(default(), BASE + "/") == f"{BASE}/explore"
+def test_the_default_experiment_is_named_too():
+    """An address without any field opens what a page opens with, which may be another picture."""
+    assert links.write(default()) == {"preset": "default"}
+    assert links.address(default(), BASE + "/") == f"{BASE}/explore?preset=default"
     assert links.read({}) == (default(), [])
 
 
