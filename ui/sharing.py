@@ -9,6 +9,32 @@ from ui import menu, state, words
 
 LESSON = {"embed": "true", "controls": "off"}
 
+# Runs when a popover opens. Where a page comes by plain http from another host, only the old way of copying works.
+_copy = st.components.v2.component(
+    "copy",
+    html='<p role="status"></p>',
+    css="p{margin:0;font:.875rem var(--st-font);color:var(--st-text-color)}",
+    js="""export default function ({ data, parentElement }) {
+  const message = parentElement.querySelector("p"), focused = document.activeElement;
+  if (message.title === data) return;
+  message.title = data;
+  const select = () => {
+    const field = document.createElement("textarea");
+    field.value = data;
+    parentElement.append(field);
+    field.select();
+    const copied = document.execCommand("copy");
+    field.remove();
+    focused?.focus();
+    const shown = (parentElement.host ?? parentElement).closest("[data-testid=stPopoverBody]")?.querySelector("code");
+    if (!copied && shown) getSelection().selectAllChildren(shown);
+    message.textContent = copied ? "Copied:" : "Press Ctrl+C to copy:";
+  };
+  if (!navigator.clipboard) return select();
+  navigator.clipboard.writeText(data).then(() => { message.textContent = "Copied:" }, select);
+}""",
+)
+
 
 def base(page: str) -> str:
     """The address of the app, seen from the page with that address."""
@@ -26,9 +52,15 @@ def panel(page: str) -> None:
             st.warning("**No link opens this picture.** Download the settings file instead.\n" + words.issues(unread))
         return
     with left.popover("Copy link", width="stretch", help="The address of this picture."):
-        st.code(links.address(now, here, page, own), language=None, wrap_lines=True)
+        _copied(links.address(now, here, page, own), "copy-link")
         if links.too_long(now):
             st.warning("This link is too long for some programs. Download the settings file instead.")
     with right.popover("Embed link", width="stretch", help="The same picture without sidebar and menu."):
         st.caption("For slides or a course page.")
-        st.code(links.address(now, here, page, {**own, **LESSON}), language=None, wrap_lines=True)
+        _copied(links.address(now, here, page, {**own, **LESSON}), "copy-embed")
+
+
+def _copied(address: str, key: str) -> None:
+    """The address, which goes into the clipboard when the popover around it opens."""
+    _copy(key=key, data=address)
+    st.code(address, language=None, wrap_lines=True)
