@@ -37,14 +37,12 @@ from ui.menu import Page
 PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust", epsilon_above=True)
 page_frame.enter()
 
-head, alone = st.container(), state.lesson()
+head, alone = st.container(key="heading"), state.lesson()
 experiment = lesson.slider(menu.named("explore")) if alone else state.experiment()
-title, note = words.heading(experiment)
+_, note = words.heading(experiment)
 best = best_by_trust.position(experiment)  # where it is Start's picture, each level has its best method
-head.title(words.plain(title))
+lab_parts.heading(head, experiment, alone)
 if not alone:
-    if note:
-        head.caption(words.plain(note))
     budget_section.epsilon_above()
 
 covered = lesson.covered("explore")

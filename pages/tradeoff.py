@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import figures, lab_parts, page_frame, runner, shared, state, theme, tradeoff_view
+from ui import figures, lab_parts, page_frame, runner, shared, state, theme, tradeoff_view, words
 from ui.menu import Page
 
 PAGE = Page(
@@ -23,11 +23,15 @@ st.title("How much privacy can you afford?")
 experiment, epsilons = tradeoff_view.controls(distinct_lines(state.experiment()))
 dark = theme.is_dark()
 result = runner.sweep_of(experiment, epsilons)
+if result is None or any(line is None for point in result.results for line in point.lines):
+    result = runner.sweep_preview(experiment, epsilons) or result
 if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
 swept = result
+if swept.experiment != experiment:
+    st.info(words.preview(swept, experiment), icon=":material/preview:")
 verdict, notes, legend = shared.of_experiment(
     "tradeoff-words",
     experiment,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from html import escape
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment
 from bandit_core.experiments.shared_budget import shared_budget
@@ -27,6 +29,18 @@ def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: s
     if opened.open:
         with opened:
             draw()
+
+
+def heading(place: DeltaGenerator, experiment: Experiment, alone: bool) -> None:
+    """Title and note. The first change takes them away, so as much room is kept as either state needs."""
+    title, note = words.heading(experiment)
+    with place.container():
+        st.title(words.plain(title))
+        if note and not alone:
+            st.caption(words.plain(note))
+    for each in () if alone else (state.base(), experiment.model_copy(update={"title": "", "note": ""})):
+        room = "".join(f"<p>{escape(text)}</p>" for text in words.heading(each) if text)
+        place.html(f'<div class="room" aria-hidden="true">{room}</div>')
 
 
 def table(text: str, key: str) -> None:

@@ -251,6 +251,25 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
         return None
 
 
+def sweep_preview(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepResult | None:
+    """The same for a sweep; None where no cut makes it live."""
+    small = _played(experiment)
+    seconds = LIVE_SECONDS / len(epsilons)
+    most = int(small.trials * seconds / estimated_seconds(small))
+    small = small.with_changes(trials=min(small.trials, max(10, most)))
+    while small.horizon > 1000 and estimated_seconds(small) > seconds:
+        small = small.with_changes(horizon=max(1000, small.horizon // 10))
+    if _too_expensive(small, seconds):
+        return None
+    try:
+        with page_lock.computing():
+            found = Sweep(small, epsilons).run()
+    except InputError:
+        return None
+    own = experiment.with_changes(trials=small.trials, horizon=small.horizon)
+    return found.without_companions(own)
+
+
 def shared_result() -> Result | None:
     """The result of the shared experiment."""
     return result_of(state.experiment(), along=True)

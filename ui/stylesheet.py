@@ -46,6 +46,11 @@ _CHARTS = f"""
 _ROOM = """
 [data-testid=stMain] [class*=st-key-]:not([class*=st-key-learn-])>[data-testid=stSkeleton]{min-height:68px}
 .st-key-glossary [data-testid=stColumn]+* [data-testid=stSkeleton]{height:2rem}
+.st-key-heading{display:grid}
+.st-key-heading>*{grid-area:1/1}
+.room{visibility:hidden}
+.st-key-heading .room p{margin:1rem 0 0;font-size:.875rem;line-height:1.6}
+.st-key-heading .room p:first-child{margin:0;padding-top:1.25rem;font-weight:700;font-size:1.9rem;line-height:1.2}
 .st-key-contextual-opening{min-height:700px}
 .st-key-mechanisms-opening{min-height:600px}
 :is(.st-key-theory-pictures,.st-key-heavy-pictures) [data-testid=stColumn]{

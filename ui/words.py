@@ -24,6 +24,8 @@ from bandit_core.studies import production
 if TYPE_CHECKING:
     import pandas as pd
 
+    from bandit_core.studies.sweep import SweepResult
+
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "middle 90% of",
     "range": "lowest to highest of",
@@ -295,7 +297,7 @@ def cost(done: Result, time: str) -> str:
     )
 
 
-def preview(result: Result, whole: Experiment) -> str:
+def preview(result: Result | SweepResult, whole: Experiment) -> str:
     """What a preview leaves out."""
     shown = result.experiment
     short = shown.horizon < whole.horizon
