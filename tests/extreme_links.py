@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import typing
 from typing import Any
 
+import pydantic
 from hypothesis import strategies as st
 
 from bandit_core.policies import registry
@@ -87,6 +90,27 @@ def lines(draw: st.DrawFn, setting: str) -> str:
         if draw(st.integers(0, 2)) == 0:
             arguments.append(f"{parameter}={draw(_value(field.annotation))}")
     return f"{name}({','.join(arguments)})" if arguments else name
+
+
+@functools.cache
+def _allowed(policy: str, parameter: str) -> list[str]:
+    """The words, and the numbers at the ends, that a parameter may be."""
+    parameters, found = registry()[policy].parameters, []
+    for value in [*_words(parameters.model_fields[parameter].annotation), *AT_THE_ENDS]:
+        with contextlib.suppress(pydantic.ValidationError):
+            parameters.model_validate({parameter: value})
+            found.append(value if isinstance(value, str) else write_number(float(value)))
+    return found
+
+
+@st.composite
+def allowed_lines(draw: st.DrawFn, policy: str) -> str:
+    """A line whose parameters are each allowed, though perhaps not all together."""
+    arguments = [] if registry()[policy].epsilon == "none" else [draw(st.sampled_from(["1e-6", "0.5", "1e6"]))]
+    values = {parameter: _allowed(policy, parameter) for parameter in registry()[policy].parameters.model_fields}
+    drawn = draw(st.fixed_dictionaries({}, optional={name: st.sampled_from(each) for name, each in values.items()}))
+    arguments += [f"{name}={value}" for name, value in drawn.items()]
+    return f"{policy}({','.join(arguments)})" if arguments else policy
 
 
 @st.composite

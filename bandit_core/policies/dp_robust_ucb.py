@@ -32,7 +32,9 @@ def node_scale(setup: RunSetup) -> float:
 def _prepare(setup: RunSetup) -> KernelCall:
     p, epsilon = setup.parameters, min(1.0, nominal(setup))
     log_t, order = heavy_family.log_horizon(setup), 1 + p.v
-    bonus = p.kappa * 18 * p.u ** (1 / order) * (log_t ** (1.5 + 1 / p.v) / epsilon) ** (p.v / order)
+    # (ln^(1.5+1/v) T)^(v/(1+v)), with the exponents multiplied first: ln^(1.5+1/v) T is beyond a double for small v
+    growth = log_t ** ((1.5 * p.v + 1) / order) / epsilon ** (p.v / order)
+    bonus = p.kappa * 18 * p.u ** (1 / order) * growth
     return heavy_family.prepare_index(
         setup,
         bonus=bonus, slope=4.0, offset=math.log(2.0), level=(epsilon * p.u / log_t**1.5) ** (1 / order),

@@ -6,15 +6,17 @@ import json
 
 import numpy as np
 import pytest
-from extreme_links import AT_THE_ENDS, BEYOND, OF_THE_ISSUE, extreme_links
+from extreme_links import AT_THE_ENDS, BEYOND, OF_THE_ISSUE, allowed_lines, extreme_links
 from helpers import refused
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bandit_core import simulate
 from bandit_core.data.observations import read_budgets, read_observations
 from bandit_core.experiments import catalogue, curves, links
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.experiments.presets import load_preset
+from bandit_core.policies import registry
 from bandit_core.simulation.costs import cost
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import summaries
@@ -76,6 +78,18 @@ def test_any_extreme_numbers_are_computed_or_refused(link):
         return
     judge(experiment)
     if experiment.horizon <= 1000 and all(line.policy in FEW for line in experiment.lines):
+        play(experiment)
+
+
+@pytest.mark.parametrize("policy", sorted(registry()))
+@settings(max_examples=25)
+@given(data=st.data())
+def test_every_policy_plays_the_extremes_of_its_parameters_or_refuses_them(policy, data):
+    arms = {"contexts": "single(2,3)"} if registry()[policy].setting == "contexts" else {"arms": "0.9,0.5"}
+    horizon = data.draw(st.sampled_from(["1", "10", "1000"]))
+    experiment = read({**arms, "lines": data.draw(allowed_lines(policy)), "T": horizon, "n": "2"})
+    if experiment is not None:
+        judge(experiment)
         play(experiment)
 
 
