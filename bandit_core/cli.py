@@ -366,6 +366,9 @@ def _app(options: argparse.Namespace) -> int:
     if not isinstance(port, int) or not 0 < port < 65536:
         raise InputError([Issue("port", options.port, "a whole number from 1 to 65535")])
     paths.require_app()
+    from bandit_core.simulation.costs import check_settings
+
+    check_settings()  # before a server starts that would refuse every run
     sys.argv = ["streamlit", "run", str(paths.ROOT / "app.py"), f"--server.port={port}"]
     runpy.run_module("streamlit", run_name="__main__")  # in this process, so that signals reach it; does not return
     return DONE
@@ -373,8 +376,10 @@ def _app(options: argparse.Namespace) -> int:
 
 def _warm(options: argparse.Namespace) -> int:
     from bandit_core.jit.machine_code import kernel_folder
+    from bandit_core.simulation.costs import check_settings
     from bandit_core.simulation.warm_up import warm
 
+    check_settings()
     count = warm(_jobs(options.jobs))
     print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")
     return DONE

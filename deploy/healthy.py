@@ -19,8 +19,10 @@ def main(address: str) -> int:
 
 def own_address() -> str:
     """Where the process of this environment serves."""
-    port = os.environ.get("PORT") or 8500 + int(os.environ.get("LAB_PROCESS", "1"))
-    return f"http://127.0.0.1:{port}"
+    number = os.environ.get("LAB_PROCESS") or "1"
+    if not number.isdecimal():
+        sys.exit(f"LAB_PROCESS: {number!r}: this environment variable takes a whole number of at least 1")
+    return f"http://127.0.0.1:{os.environ.get('PORT') or 8500 + int(number)}"
 
 
 if __name__ == "__main__":

@@ -16,20 +16,42 @@ RECORD_SECONDS = 3e-9  # adding one arm up at one checkpoint
 SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
 STOP_CHECK_SECONDS = 0.25  # seconds, by our estimate, after which a kernel looks whether it was stopped
 MAX_STOP_CHECKS = 20_000  # in one trial
+SETTINGS = {  # whole numbers from the environment: the least that is allowed, and what counts where nothing is said
+    "LAB_JOBS": (1, 0), "LAB_MAX_STEPS": (1, 10**12), "LAB_MAX_SECONDS": (1, 10**9), "LAB_MAX_RUNS": (1, 16),
+    "LAB_MAX_RESULT_MB": (1, 2048), "LAB_CACHE_MB": (0, 512),
+}  # fmt: skip
 
 
-def setting(name: str, default: int) -> int:
-    """A whole number of at least 1 from the environment; ``1e9`` is one, too."""
-    text = os.environ.get(name, "").strip()
+def setting(name: str) -> int:
+    """What the environment says of one of `SETTINGS`; ``1e9`` is a whole number, too.
+
+    Raises
+    ------
+    InputError
+        When it is no number that is allowed: a limit that its owner believes in must not vanish.
+    """
+    text, (least, default) = os.environ.get(name, "").strip(), SETTINGS[name]
     if not text:
         return default
     try:
         value = float(text)
-        if value >= 1 and value == int(value):
+        if value >= least and value == int(value):
             return int(value)
     except (ValueError, OverflowError):
         pass
-    raise InputError([Issue(name, text, "this environment variable takes a whole number of at least 1")])
+    raise InputError([Issue(name, text, f"this environment variable takes a whole number of at least {least}")])
+
+
+def check_settings() -> None:
+    """Raise `InputError` with all of `SETTINGS` that are wrong."""
+    issues: list[Issue] = []
+    for name in SETTINGS:
+        try:
+            setting(name)
+        except InputError as error:
+            issues += error.issues
+    if issues:
+        raise InputError(issues)
 
 
 def worker_count(jobs: int | None = None) -> int:
@@ -41,7 +63,7 @@ def worker_count(jobs: int | None = None) -> int:
         When one of them is no whole number of at least 1.
     """
     if jobs is None:
-        jobs = setting("LAB_JOBS", 0)
+        jobs = setting("LAB_JOBS")
     elif jobs < 1:
         raise InputError([Issue("jobs", jobs, "a whole number of at least 1")])
     if jobs == 0:
@@ -70,19 +92,13 @@ def steps(experiment: Experiment) -> int:
 
 
 def most_steps() -> int:
-    """What one run may cost (``LAB_MAX_STEPS``).
-
-    Raises
-    ------
-    InputError
-        When the variable is no whole number: a limit that its owner believes in must not vanish.
-    """
-    return setting("LAB_MAX_STEPS", 10**12)
+    """What one run may cost (``LAB_MAX_STEPS``)."""
+    return setting("LAB_MAX_STEPS")
 
 
 def most_seconds() -> int:
     """What one run may take, in seconds on this machine's workers by our estimate (``LAB_MAX_SECONDS``)."""
-    return setting("LAB_MAX_SECONDS", 10**9)
+    return setting("LAB_MAX_SECONDS")
 
 
 def most_runs() -> int:
@@ -90,12 +106,12 @@ def most_runs() -> int:
 
     Others wait their turn.
     """
-    return setting("LAB_MAX_RUNS", 16)
+    return setting("LAB_MAX_RUNS")
 
 
 def most_bytes() -> int:
     """Memory that one experiment may take (``LAB_MAX_RESULT_MB``)."""
-    return setting("LAB_MAX_RESULT_MB", 2048) * 2**20
+    return setting("LAB_MAX_RESULT_MB") * 2**20
 
 
 def _row_bytes(experiment: Experiment) -> int:
@@ -168,11 +184,12 @@ def cost(experiment: Experiment, lines: list[int] | None = None, jobs: int | Non
 
 
 def refuse(taken: Cost, path: str = "", factors: str = "horizon x trials x lines", fewer: str = "") -> None:
-    """Raise `InputError` where that is more steps, seconds or memory than is allowed here.
+    """Raise `InputError` where that is more steps, seconds or memory than is allowed here, or a setting is wrong.
 
     ``path`` is the field to name (default: one that weighs much), ``factors`` says what the steps are made of, and
     ``fewer`` what there may be less of besides trials.
     """
+    check_settings()
     issues = []
     less = f"use a shorter horizon or fewer {fewer}trials, or run it on your own machine, where no one else waits"
     if taken.steps > most_steps():

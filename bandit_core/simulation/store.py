@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sqlite3
 import threading
 import time
@@ -24,8 +23,10 @@ from typing import Any, TypeVar
 from bandit_core.model import Block
 from bandit_core.paths import cache_folder
 from bandit_core.simulation.bundled_results import Beforehand
+from bandit_core.simulation.costs import SETTINGS, setting
 from bandit_core.simulation.packing import pack, unpack
 from bandit_core.simulation.trial_locks import Claims
+from bandit_core.spec.errors import InputError
 
 T = TypeVar("T")
 
@@ -322,9 +323,9 @@ def _total(database: sqlite3.Connection) -> int:
 def default_store() -> Store:
     """The process's store, as ``LAB_CACHE_DIR`` and ``LAB_CACHE_MB`` set it."""
     try:
-        limit = int(max(0.0, float(os.environ.get("LAB_CACHE_MB") or "512")) * 2**20)
-    except (ValueError, OverflowError):
-        limit = 512 * 2**20
+        limit = setting("LAB_CACHE_MB") * 2**20
+    except InputError:  # each run is refused with these words, see `costs.refuse`
+        limit = SETTINGS["LAB_CACHE_MB"][1] * 2**20
     folder = cache_folder()
     for old in folder.glob("blocks-*.sqlite*"):  # what no version will ever read again
         version = old.name.removeprefix("blocks-").partition(".")[0]

@@ -68,6 +68,10 @@ class InputError(ValueError):
         self.issues = list(issues)
         super().__init__("\n".join(message(self.issues)))
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[list[Issue]]]:
+        """Cross to another process with its issues: by itself an exception is made again from its text."""
+        return type(self), (self.issues,)
+
 
 def path_of(location: Iterable[str | int]) -> str:
     """``("lines", 1, "epsilon")`` as ``lines[1].epsilon``; names that are no plain words are quoted in brackets."""

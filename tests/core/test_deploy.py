@@ -1,6 +1,8 @@
 """The files for hosts agree with each other and with the project."""
 
 import json
+import os
+import pickle
 import re
 import runpy
 import shutil
@@ -12,13 +14,15 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from helpers import kernels_lent
+from helpers import kernels_lent, refused
 
-from bandit_core import cli
+from bandit_core import cli, simulate
+from bandit_core.experiments.presets import load_preset
 from bandit_core.jit import machine_code
 from bandit_core.policies import registry
 from bandit_core.policies.stopping import stopping_policies
-from bandit_core.simulation import warm_up
+from bandit_core.simulation import costs, warm_up
+from bandit_core.spec.errors import InputError, Issue
 
 
 def test_every_setting_is_documented_and_every_documented_one_exists(project: Path) -> None:
@@ -33,6 +37,28 @@ def test_every_setting_is_documented_and_every_documented_one_exists(project: Pa
             <= set_there
             <= read
         )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", [[*costs.SETTINGS], ["LAB_PROCESS"], ["PORT"]], ids="-".join)
+def test_a_server_with_wrong_settings_says_a_sentence_of_each_and_does_not_start(project: Path, names: str) -> None:
+    said = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **dict.fromkeys(names, "abc")}
+    start = ["sh", str(project / "deploy" / "start.sh")]
+    done = subprocess.run(start, env={**os.environ, **said}, check=False, capture_output=True, text=True)
+    words = "{}: 'abc': this environment variable takes a whole number of at least {}"
+    assert done.stderr.splitlines() == [words.format(name, costs.SETTINGS.get(name, (1, 1))[0]) for name in names]
+    assert done.returncode == 2 and done.stdout == ""
+
+
+def test_no_run_starts_with_a_wrong_limit_of_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_CACHE_MB", "-1")
+    with refused("LAB_CACHE_MB", value="-1"):
+        simulate(load_preset("default"))
+
+
+def test_a_wrong_input_found_in_another_process_is_told_as_in_this_one() -> None:
+    error = InputError([Issue("horizon", 0, "a whole number"), Issue("trials", None, "required")])
+    assert pickle.loads(pickle.dumps(error)).issues == error.issues
 
 
 def test_streamlit_may_look_for_secrets_in_the_home_of_the_unit(project: Path) -> None:

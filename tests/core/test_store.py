@@ -442,7 +442,7 @@ def test_a_closed_store_finds_and_keeps_nothing(store):
 
 
 @pytest.mark.parametrize(
-    ("megabytes", "limit"), [("", 512 * 2**20), ("1", 2**20), ("0", 0), ("-3", 0), ("much", 512 * 2**20)]
+    ("megabytes", "limit"), [("", 512 * 2**20), ("1", 2**20), ("0", 0), ("-3", 512 * 2**20), ("much", 512 * 2**20)]
 )
 def test_the_environment_sets_the_process_store(tmp_path, monkeypatch, megabytes, limit):
     monkeypatch.setenv("LAB_CACHE_DIR", str(tmp_path))
