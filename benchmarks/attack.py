@@ -180,9 +180,6 @@ async def spec(server: Server, content: bytes, form: str) -> str:
     async with visiting(server, "explore", "T=1000&n=5") as visitor:
         await visitor.run()
         await visitor.settle()
-        visitor.turn_on("Change the experiment")
-        await visitor.run()
-        await visitor.settle()
         await visitor.upload("Load a settings file", f"spec.{form}", content)
         await visitor.settle()
         return reached(visitor)
@@ -296,10 +293,18 @@ def scenes() -> dict[str, Attack]:
 
 
 async def play(server: Server, attack: Attack, answers: list[str]) -> None:
-    """One try after the other until someone stops it; what each finished one reached goes to ``answers``."""
+    """One try after the other until someone stops it; what each finished one reached goes to ``answers``.
+
+    A file that the server has no room for, as it still holds those of earlier tries, is sent again a second later.
+    """
     while True:
         try:
             answers.append(await attack(server, 1 + len(answers)))
+        except HTTPError as error:
+            error.close()
+            if error.code != 413:
+                answers.append(f"HTTP {error.code}")
+            await asyncio.sleep(1)
         except Exception as error:  # it has not reached what was to be tried
             answers.append(f"{type(error).__name__}: {error}"[:200])
             await asyncio.sleep(0.1)

@@ -122,10 +122,7 @@ async def drawn_anew(server: Server, page: str, label: str, position: str) -> fl
     """Seconds from a moved slider to the picture of its new position."""
     async with visiting(server, page) as visitor:
         await drawn(visitor)
-        if label not in visitor.widgets:
-            visitor.turn_on("Change the experiment")
-            await visitor.run()
-            await visitor.settle()
+        await visitor.find(label)
         before, start = visitor.picture, time.perf_counter()
         await visitor.move(label, position)
         while visitor.picture == before or visitor.picture_at < start:

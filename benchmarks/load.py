@@ -65,10 +65,9 @@ ALONE = 50  # guesses of one phone before the others come
 MAX_LOG = 10_000  # bytes that a server may write while many tabs are open
 USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless someone says otherwise
 PATIENCE = 600.0  # seconds that a wandering visitor waits for a page: the machine may be busy, and kernels not compiled
-RATIOS = {  # scenes of many beside the same for one alone
-    "50 open one link, picture": "one visitor alone, picture",
-    "20 read, no one else, change": "one visitor alone, change",
-}
+MANY, HANDS, RUNS, CHANGES = 50, 20, 5, 10  # who open one link, who move a slider, long runs, and moves of a reader
+SMALL = 2, 2, 1, 2  # the same for a test
+AFTERWARDS = 20.0  # seconds without a visitor, after which memory is looked at again
 PAGES = ("", "explore", "tradeoff", "threshold", "heavy-tails", "contextual", "your-numbers")
 
 
@@ -151,7 +150,7 @@ async def heavy(server: Server, seed: int, leave: asyncio.Event) -> tuple[float,
                 return float("inf"), not visitor.errors
 
 
-async def load(server: Server) -> bool:
+async def load(server: Server, many: int = MANY, hands: int = HANDS, long: int = RUNS, changes: int = CHANGES) -> bool:
     """Every scene in turn; prints the table, and tells whether all pictures were right."""
     rows: list[list[object]] = []
     right = True
@@ -180,22 +179,22 @@ async def load(server: Server) -> bool:
     waits, check = await drags(server, 20, 12, every=0.2)
     note("one visitor alone, change", waits, check())
 
-    pictures = await asyncio.gather(*(opened(server, "explore", LINK) for _ in range(50)))
+    pictures = await asyncio.gather(*(opened(server, "explore", LINK) for _ in range(many)))
     wanted = expected(LINK)
     good = all(equal(curves_of(picture), wanted) for _, picture in pictures)
-    note("50 open one link, picture", [seconds for seconds, _ in pictures], good)
-    dragged = await asyncio.gather(*(drags(server, 100 + number, 4) for number in range(20)))
-    note("20 drag a slider, change", *together(dragged))
+    note(f"{many} open one link, picture", [seconds for seconds, _ in pictures], good)
+    dragged = await asyncio.gather(*(drags(server, 100 + number, 4) for number in range(hands)))
+    note(f"{hands} drag a slider, change", *together(dragged))
 
-    readers = await asyncio.gather(*(drags(server, 200 + number, 10, every=1.0) for number in range(20)))
-    note("20 read, no one else, change", *together(readers))
+    readers = await asyncio.gather(*(drags(server, 200 + number, changes, every=1.0) for number in range(hands)))
+    note(f"{hands} read, no one else, change", *together(readers))
     leave = asyncio.Event()
-    runs = [asyncio.create_task(heavy(server, 300 + number, leave)) for number in range(5)]
+    runs = [asyncio.create_task(heavy(server, 300 + number, leave)) for number in range(long)]
     await asyncio.sleep(3)
-    readers = await asyncio.gather(*(drags(server, 400 + number, 10, every=1.0) for number in range(20)))
+    readers = await asyncio.gather(*(drags(server, 400 + number, changes, every=1.0) for number in range(hands)))
     going = sum(not run.done() for run in runs)
     note(
-        f"20 read, {going} long runs go on",
+        f"{hands} read, {going} long runs go on",
         *together(readers),
     )
     leave.set()
@@ -203,11 +202,15 @@ async def load(server: Server) -> bool:
     idle = time.perf_counter()
     while server.threads() > 60 and time.perf_counter() - idle < 60:
         await asyncio.sleep(1)
-    await asyncio.sleep(20)
+    await asyncio.sleep(AFTERWARDS if many == MANY else 0)
     columns = ["scene", "times", "median, s", "p95, s", "server's CPU, s each", "memory, MiB", "pictures right"]
     print_table(columns, rows)
     p95 = {str(row[0]): float(row[3]) for row in rows}  # type: ignore[arg-type]
-    for scene, one in RATIOS.items():
+    ratios = {  # scenes of many beside the same for one alone
+        f"{many} open one link, picture": "one visitor alone, picture",
+        f"{hands} read, no one else, change": "one visitor alone, change",
+    }
+    for scene, one in ratios.items():
         print(f"{scene}: p95 {p95[scene] / p95[one]:.1f} times that of: {one}")
     print(
         f"Memory: {start:.0f} MiB before the first visitor, {server.megabytes('VmHWM'):.0f} at its highest, "
@@ -456,6 +459,7 @@ def main() -> int:
     parser.add_argument("--tabs", type=int, metavar="N", help="so many tabs of page Learn instead of the load test")
     parser.add_argument("--phones", type=int, metavar="N", help="a class of so many phones instead of the load test")
     parser.add_argument("--classes", type=int, metavar="N", help="so many classes at once, each with so many phones")
+    parser.add_argument("--small", action="store_true", help="the load test with two visitors in place of many")
     options = parser.parse_args()
     print(machine(), end="\n\n")
     limits = {"LAB_JOBS": "2", "LAB_MAX_RUNS": "4"}
@@ -467,6 +471,8 @@ def main() -> int:
         return 0 if played(lambda server: many_classes(server, options.classes, phones), **limits) else 1
     if options.phones:
         return 0 if played(lambda server: school_class(server, options.phones), **limits) else 1
+    if options.small:
+        return 0 if played(lambda server: load(server, *SMALL), **limits) else 1
     good = options.tabs is not None or played(load, **limits)
     tabs = options.tabs or MANY_TABS
     good = played(lambda server: many_tabs(server, tabs), open_files=USUAL_FILES, **limits) and good

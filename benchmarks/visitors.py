@@ -233,13 +233,22 @@ class Visitor:
         number = self.widgets[label].id
         self.set[number] = WidgetState(id=number, bool_value=True)
 
+    async def find(self, label: str) -> None:
+        """Turn on the switch behind which the page has this control, where it is not on the page."""
+        if label not in self.widgets:
+            self.turn_on("Change the experiment")
+            await self.run()
+            await self.settle()
+
     async def move(self, label: str, option: str) -> None:
-        """Move a slider of words to ``option``; returns at once."""
+        """Move a slider of words to ``option``; returns at once, if the slider is on the page."""
+        await self.find(label)
         self.choose(label, option)
         await self.run()
 
     async def upload(self, label: str, name: str, content: bytes) -> None:
         """Hand a file to the server as a browser does, and choose it; returns before the page has read it."""
+        await self.find(label)
         message = BackMsg()
         asked = message.file_urls_request
         asked.request_id, asked.session_id = "1", self.session
