@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from bandit_core.jit import machine_code
-from benchmarks import attack, load
+from benchmarks import attack, load, nightly
 
 HELPERS = {"__init__", "measuring", "visitors"}
 SMALL = {  # arguments with which each is played here, in seconds on a quiet machine
     "attack": [["--small", "800 equal headings", "30 files of 20 MB in one tab", "40 guesses of 20 MB"]],
     "bench_registry": [["ucb", "linucb"]],
-    "load": [["--tabs", "3"], ["--phones", "3"], ["--classes", "2", "--phones", "3"]],
+    "load": [["--small"], ["--tabs", "3"], ["--phones", "3"], ["--classes", "2", "--phones", "3"]],
 }
 HELP = {  # they play for minutes, or write what ships: only their arguments are read
-    "bench_pages", "benchmark_check", "best_by_trust", "coverage", "frozen", "processes", "stopping_check",
+    "bench_pages", "benchmark_check", "best_by_trust", "coverage", "frozen", "nightly", "processes", "stopping_check",
 }  # fmt: skip
 IMPORTED = {  # the same, without arguments
-    "bench_peers", "first_pictures", "one_move", "pictures", "play_all", "shipped",
+    "bench_peers", "first_pictures", "pictures", "play_all", "shipped",
 }  # fmt: skip
 
 
@@ -44,6 +44,21 @@ def run(project: Path, name: str, *words: str) -> subprocess.CompletedProcess[st
 def test_every_benchmark_is_here(project):
     files = {path.stem for path in (project / "benchmarks").glob("*.py")}
     assert files == HELPERS | set(SMALL) | HELP | IMPORTED
+
+
+def test_every_program_is_run_every_night_but_those_that_only_write_what_ships():
+    assert {*nightly.programs()} == {*SMALL, *HELP, *IMPORTED} - nightly.MAKERS - {"nightly"}
+    assert set(nightly.WAYS) <= {*nightly.programs()}
+
+
+@pytest.mark.slow
+def test_a_program_that_fails_at_night_is_seen(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(nightly, "WAYS", {"frozen": ["--help", "--no-such-option"]})
+    monkeypatch.setattr(sys, "argv", ["nightly", str(tmp_path), "frozen"])
+    assert nightly.main() == 1
+    table = capsys.readouterr().out
+    assert "| frozen --help | 0 |" in table and "| frozen --no-such-option | 2 |" in table
+    assert "usage:" in (tmp_path / "frozen-help.txt").read_text()
 
 
 @pytest.mark.slow
