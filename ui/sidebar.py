@@ -451,7 +451,8 @@ def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
 
 def _open_controls() -> None:
     """Callback: remembers the choice, and keeps the values of controls that go. They stay while one cannot be read."""
-    st.session_state["change-experiment"] |= state.unfinished()
+    if state.unfinished():
+        st.session_state["change-experiment"] = True
     state.mine()["everything"] = st.session_state["change-experiment"]
     if not state.unfinished():
         _redraw()

@@ -26,8 +26,7 @@ from bandit_core.experiments.presets import load_preset, true_words
 from bandit_core.spec.errors import Issue, path_of
 from ui import first_paint, menu
 
-# Address fields that are no part of the experiment: controls of single pages; and how a page is shown.
-FIELDS = frozenset().union(*(f"{page.fields} {page.old_fields}".split() for page in menu.pages()))
+# Address fields that say how a page is shown.
 PASSED_OVER = frozenset({first_paint.UNKNOWN}) | links.DISPLAY
 MAX_EXAMPLE_ADDRESSES = 200
 Read = Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]

@@ -7,7 +7,8 @@ import screen as on
 
 from bandit_core import Experiment, load_preset
 from bandit_core.experiments import links
-from ui import state
+from bandit_core.experiments.shared_budget import shared_budget
+from ui import menu, state
 
 CASES = {
     "arms": {"arms": "0.9,beta(4,1)x5", "T": "500", "n": "3"},
@@ -236,4 +237,22 @@ def test_neither_is_the_slider_of_home() -> None:
 
 
 def test_no_page_takes_a_field_of_the_experiment_for_its_own():
-    assert not state.FIELDS & set(links.KEYS)
+    fields = {field for page in menu.pages() for field in f"{page.fields} {page.old_fields}".split()}
+    assert not fields & {*links.KEYS, *state.PASSED_OVER}
+
+
+BUDGETS = [page.name for page in menu.pages() if "budget" in page.controls(lambda _: False)]
+
+
+@pytest.mark.parametrize("page", BUDGETS)
+def test_epsilon_of_a_link_moves_the_budget_on_every_page_that_has_one(page: str) -> None:
+    small = {"preset": "users-with-features", **on.SMALL} if page == "contextual" else {}
+    plain, moved, wrong = (on.visit(page, **small, **eps) for eps in ({}, {"eps": "0.3"}, {"eps": "abc"}))
+    before, after = (screen.session_state["lab"]["experiment"] for screen in (plain, moved))
+    if page == "threshold":  # about budgets that differ
+        assert after == before and "share no single ε" in moved.main.warning[0].value
+        return
+    assert shared_budget(after).fixed == 0.3 != shared_budget(before).fixed
+    assert not moved.main.warning and "eps" not in on.address(moved)
+    assert wrong.session_state["lab"]["experiment"] == before
+    assert "eps\\: 'abc'\\: a number from" in wrong.main.warning[0].value

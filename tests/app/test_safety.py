@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments import links
-from ui import charts, exports, state, words
+from ui import charts, exports, menu, state, words
 
-FIELDS = sorted(state.FIELDS | state.PASSED_OVER)
+FIELDS = sorted(state.PASSED_OVER.union(*(f"{page.fields} {page.old_fields}".split() for page in menu.pages())))
 BAD = ("", "nan", "-1", "1e300", "0", "[x](http://x)<b>", "9" * 400)
 MARKUP = "<b>bold</b> **strong** [link](javascript:alert(1)) $x^2$ `code` :red[x] <img src=x onerror=alert(1)> &lt;"
 

@@ -249,6 +249,74 @@ class Visitor:
         """Wait until the page shows these words."""
         expect(self.main()).to_contain_text(words)
 
+    def alerts(self) -> list[str]:
+        """What warnings and errors say, on the page and in the sidebar."""
+        found = self.tab.locator("[data-testid=stAlertContentWarning], [data-testid=stAlertContentError]")
+        return [" ".join(words.split()) for words in found.all_inner_texts()]
+
+    def switched_off(self) -> list[str]:
+        """Controls of the page that do not answer, by their words or names."""
+        return (
+            self.main()
+            .locator(":is(button,input,textarea,select):disabled, [aria-disabled=true]")
+            .evaluate_all(
+                "found => found.map(each => each.ariaLabel || each.innerText || each.outerHTML.slice(0, 80))"
+            )
+        )
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose an entry of a select box with the mouse."""
+        box = self.tab.get_by_test_id("stSelectbox").filter(
+            has=self.tab.get_by_test_id("stWidgetLabel").get_by_text(label, exact=True)
+        )
+        entry = self.tab.get_by_role("option", name=option, exact=True)
+        while not self.tab.get_by_role("option").count():  # a list goes where its page is still being drawn
+            box.get_by_role("combobox").click()
+            self.tab.wait_for_timeout(500)
+        if not entry.count():  # of a long list, only what is in sight is there
+            box.get_by_role("combobox").fill(option)
+        entry.click()
+        self.settle()
+
+    def open_fold(self, title: str) -> None:
+        """Open a closed part of the page or of the sidebar."""
+        self.tab.locator("summary").filter(has_text=title).first.click()
+        self.settle()
+        self.tab.wait_for_timeout(500)  # it unfolds, and what is below moves
+
+    def copy_link(self, button: str = "Copy link") -> str:
+        """Press the button; what is in the clipboard then, which the page says, too."""
+        self.tab.get_by_role("button", name=button, exact=True).click()
+        popover = self.tab.get_by_test_id("stPopoverBody")
+        expect(popover.get_by_role("status")).to_have_text("Copied:")
+        shown = popover.locator("code").inner_text()
+        self.context.grant_permissions(["clipboard-read"])
+        copied: str = self.tab.evaluate("navigator.clipboard.readText()")
+        self.context.clear_permissions()
+        assert copied == shown
+        self.tab.keyboard.press("Escape")
+        popover.wait_for(state="detached")
+        return copied
+
+    def picture(self) -> dict[str, Any]:
+        """What the page says in numbers: every curve of its charts, and every sentence with a number in it."""
+        self.settle()
+        self.tab.wait_for_function(
+            "() => !document.querySelector('[data-testid=stMain] [data-testid=stSkeleton]') && "
+            "[...document.querySelectorAll('[data-testid=stMain] [data-testid=stPlotlyChart]')]"
+            ".every(each => each.querySelector('.main-svg'))"
+        )
+        drawn = (
+            self.main()
+            .locator(".js-plotly-plot")
+            .evaluate_all(
+                "plots => plots.map(plot => plot.data.filter(trace => trace.name)"
+                ".map(trace => [trace.name, trace.x?.bdata ?? trace.x, trace.y?.bdata ?? trace.y]))"
+            )
+        )
+        said = [words for words in self.main().locator("p").all_inner_texts() if re.search(r"\d", words)]
+        return {"drawn": drawn, "said": said}
+
     @property
     def verdict(self) -> str:
         """The sentence above the chart."""

@@ -1,0 +1,129 @@
+"""A link opens the picture that it was copied from; select boxes give back what they were drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+from visitor import PHONE, Visitor
+
+Visits = Callable[..., Visitor]
+# Page, fields of its address, the slider that is moved once. Of presets one of each kind that pages tell apart.
+PICTURES = (
+    ("explore", "preset=default", "Privacy budget"),
+    ("tradeoff", "preset=first-look", "Range of ε"),
+    ("heavy-tails", "preset=wild-rewards&T=5000", "Exponent v"),
+    ("contextual", "preset=users-with-features&T=2000", "Privacy budget"),
+)
+
+
+def opens_what_it_shows(visits: Visits, visitor: Visitor) -> str:
+    """The link of the page, opened in a browser that has seen nothing, shows the same numbers and has the same link."""
+    link, picture = visitor.copy_link(), visitor.picture()
+    other = visits(link)
+    assert other.picture() == picture, link
+    assert other.copy_link() == link
+    other.leave()
+    visits.visitors.remove(other)  # type: ignore[attr-defined]
+    return link
+
+
+@pytest.mark.parametrize(("page", "fields", "slider"), PICTURES)
+def test_a_copied_link_opens_the_same_picture(visits: Visits, page: str, fields: str, slider: str) -> None:
+    visitor = visits(f"/{page}?{fields}")
+    assert not visitor.alerts() and not visitor.switched_off()
+    before = visitor.copy_link()
+    visitor.press_on_slider(slider, "ArrowRight")
+    link = opens_what_it_shows(visits, visitor)
+    assert link != before and not visitor.alerts()
+
+
+def test_the_preset_that_is_chosen_is_the_one_that_a_link_and_a_reload_open(visits: Visits) -> None:
+    visitor = visits("/explore")
+    assert opens_what_it_shows(visits, visitor).endswith("/explore?preset=trust")
+    visitor.choose("Start from", "default · What does privacy cost?")
+    expect(visitor.main().locator("h1")).to_have_text("What does privacy cost?")
+    assert opens_what_it_shows(visits, visitor).endswith("/explore?preset=default")
+    picture = visitor.picture()
+    visitor.tab.reload()
+    visitor.settle()
+    assert visitor.picture() == picture
+    visitor.open_page("Theory")
+    visitor.settle()
+    visitor.open_page("Explore")
+    expect(visitor.main().locator("h1")).to_have_text("What does privacy cost?")  # chosen stays chosen
+
+
+def test_a_link_with_epsilon_moves_the_budget_and_says_what_it_cannot_use(visits: Visits) -> None:
+    visitor = visits("/explore?eps=0.5")
+    visitor.sees("At ε = 0.5,")
+    assert "dp-imed(0.5" in visitor.address["lines"] and "eps" not in visitor.address and not visitor.alerts()
+    visitor.open("/heavy-tails?eps=much&from=2&colour=red")
+    [message] = visitor.alerts()
+    for words in (
+        "eps: 'much': a number from",
+        "from: '2': no field of this page",
+        "colour: 'red'",
+        "allowed: rewards",
+    ):
+        assert words in message
+    assert visitor.address == {"preset": "wild-rewards"} and not visitor.switched_off()
+
+
+def test_select_boxes_of_heavy_tails_by_mouse(visits: Visits) -> None:
+    visitor = visits("/heavy-tails?users=1e9&trust=local")
+    assert not visitor.alerts() and not visitor.switched_off()
+    visitor.open_fold("Change the arms, the rewards or the trust")
+    for who, local in (("trust a curator", False), ("trust no one", True)):
+        visitor.choose("Trust", who)
+        assert ("ldp-robust-se" in visitor.tab.url) is local
+        assert not visitor.alerts() and not visitor.switched_off()
+
+
+def test_options_of_policies_by_mouse(visits: Visits) -> None:
+    """A number and words, in the box of a policy and back again."""
+    lines = "ucb,ldp-robust-se(1),dp-ucb-int(1)"
+    visitor = visits(f"/explore?arms=0.9,0.5&lines={lines}&T=2000&n=4")
+    visitor.open_controls()
+    for policy, label, other, usual, written in (
+        ("LDPRSE", "shrink", "2", "4", "shrink=2"),
+        ("DP-UCB-INT", "accounting", "paper", "tight", "accounting=paper"),
+    ):
+        visitor.open_fold(policy)
+        visitor.choose(label, other)
+        assert written in visitor.address["lines"] and not visitor.alerts()
+        visitor.choose(label, usual)
+        assert visitor.address["lines"] == lines and not visitor.alerts()
+
+
+def test_an_error_leaves_every_control_alive_and_one_of_the_page_mends_it(visits: Visits) -> None:
+    visitor = visits("/heavy-tails?preset=wild-rewards&T=5000")
+    visitor.open_controls()
+    visitor.open_fold("Arms")
+    field = visitor.tab.get_by_role("textbox", name="Means and reward distributions")
+    field.fill("0.9, many")
+    field.press("Control+Enter")
+    visitor.settle()
+    assert len(visitor.alerts()) == 2 and not visitor.switched_off()  # under the field, and on the page
+    visitor.press_on_slider("Exponent v", "ArrowRight")
+    assert not visitor.alerts() and visitor.address["lines"]
+
+
+@pytest.mark.parametrize("window", [{"width": 1280}, PHONE], ids=["1280", "390"])
+def test_nothing_moves_under_the_hand_at_the_first_change(visits: Visits, window: dict[str, int]) -> None:
+    """Title and note go, as they speak of another picture; what the link said wrongly stays."""
+    visitor = visits("/explore?preset=trust&unknown=1", **window)
+    title, places = visitor.main().locator("h1"), [visitor.element(each) for each in ("epsilon", "regret-chart")]
+    visitor.chart()
+    before = [title.inner_text(), *(place.bounding_box()["y"] for place in places)]
+    visitor.press_on_slider("Privacy budget", "ArrowRight")
+    after = [title.inner_text(), *(place.bounding_box()["y"] for place in places)]
+    assert after[0] != before[0] and after[1:] == before[1:]
+
+
+def test_a_sweep_is_seen_before_it_is_run(visits: Visits) -> None:
+    visitor = visits("/tradeoff?preset=trust")
+    visitor.sees("A preview:")
+    curves = visitor.chart("tradeoff-chart")
+    assert len(curves) == 3 and all(len(curve) == 9 for curve in curves.values())
