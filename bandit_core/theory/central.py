@@ -83,7 +83,7 @@ def _d_eps_bound(setup: RunSetup, epsilon: float) -> Bound:
         rewards="0 or 1",
         source=D_EPS_PAPER,
         status="asymptotic",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d_\epsilon(\mu_a,\mu_*)}\,\ln t,\qquad"
+        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d_\epsilon(\mu_a,\mu_*)}\,\ln t,\qquad "
         r"d_\epsilon(x,y)=\inf_{x\le z\le y}\{\epsilon(z-x)+d(z,y)\}",
         words="No centrally private policy can do better in the long run; DP-KLUCB and DP-IMED come as close as you "
         "like. With much privacy each worse arm costs about ln t / epsilon whatever its gap; with little privacy it "
@@ -398,7 +398,7 @@ def dp_se(setup: RunSetup) -> list[Bound]:
             rewards="[0, 1]",
             source="re-derived from the algorithm of Sajed and Sheffet 2019",
             status="derived",
-            formula=r"\sum_{a:\Delta_a>0}\Delta_a\sum_{e=1}^{e_a}R_e+\tfrac{\pi^2}{12}\beta\,t\max_a\Delta_a,\qquad"
+            formula=r"\sum_{a:\Delta_a>0}\Delta_a\sum_{e=1}^{e_a}R_e+\tfrac{\pi^2}{12}\beta\,t\max_a\Delta_a,\qquad "
             r"e_a=\lceil\log_2(1/\Delta_a)\rceil",
             words="DP-SE plays a worse arm R_e times in epoch e and has dropped it once the epoch's precision 2^-e is "
             "as fine as its gap. The last term is the small chance that an estimate was off.",

@@ -194,7 +194,7 @@ def until_dropped(setup: RunSetup, steps: Steps, model: Model) -> Bound:
         rewards="[0, 1]",
         source="re-derived from the batches and radii of the run",
         status="derived",
-        formula=r"\sum_{a:\Delta_a>0}\Delta_a\sum_{b\le b_a}l_b+p\,t\max_a\Delta_a,\qquad"
+        formula=r"\sum_{a:\Delta_a>0}\Delta_a\sum_{b\le b_a}l_b+p\,t\max_a\Delta_a,\qquad "
         r"b_a=\min\{b:4r_b<\Delta_a\}",
         words="A worse arm is pulled in every batch up to the first whose radius is below a quarter of its gap. The "
         "last term is the small chance p that a mean of the run lies outside its radius.",
