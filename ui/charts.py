@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from bisect import bisect_left
@@ -224,6 +223,11 @@ def vertical_range(curves: dict[int, np.ndarray], log: bool, highest: float = 0.
     return float(np.log10(low / 1.3)), float(np.log10(top * 8))
 
 
+def as_text(markup: str) -> str:
+    """What a picture says, without Plotly's markup: rows in one, and signs as they are read."""
+    return " ".join(unescape(re.sub("<[^<>]*>", " ", markup)).split())
+
+
 def _rows(label: str) -> list[str]:
     """A label cut between words into at most three rows of `ROW` characters; "ε = 1" stays together if it fits."""
     joined = re.sub(r" ([=~]) ", "\u00a0\\1\u00a0", label)
@@ -413,7 +417,7 @@ def _at(trace: Any, place: int) -> str:
 
 def read_aloud(figure: go.Figure, what: str) -> str:
     """A picture as text, for screen readers: what it shows, and where every named curve begins and ends."""
-    axes = [html.unescape(axis.title.text) for axis in (figure.layout.xaxis, figure.layout.yaxis) if axis.title.text]
+    axes = [as_text(axis.title.text) for axis in (figure.layout.xaxis, figure.layout.yaxis) if axis.title.text]
     parts = [f"{what}{f' ({axes[1]} against {axes[0]})' if len(axes) == 2 else ''}."]
     for trace in figure.data:
         if not trace.name or trace.x is None or trace.y is None:
@@ -428,7 +432,7 @@ def read_aloud(figure: go.Figure, what: str) -> str:
             found = _at(trace, places[0])
         else:
             found = f"from {_at(trace, places[0])} to {_at(trace, places[-1])}"
-        parts.append(f"{html.unescape(trace.name.replace('<br>', ' '))}: {found}.")
+        parts.append(f"{as_text(trace.name)}: {found}.")
     return " ".join(parts)
 
 

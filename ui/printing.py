@@ -6,7 +6,6 @@ it carries its fonts. It is imported when the first file is asked for.
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import math
@@ -126,7 +125,7 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
             axes.fill_between(x, y, edge, color=colour, alpha=opacity, linewidth=0, zorder=1)
         elif trace.mode == "markers" or line.width:
             colour, opacity = _colour(line.color or trace.marker.color)
-            name = _SIGN.sub("", html.unescape(trace.name)) if trace.name and trace.showlegend is not False else None
+            name = _SIGN.sub("", charts.as_text(trace.name)) if trace.name and trace.showlegend is not False else None
             dotted = "markers" in trace.mode
             stated = trace.marker.size if trace.marker.size is not None else 6  # what Plotly draws
             sizes = np.broadcast_to(np.asarray(stated if dotted else 0, float), len(x))
@@ -152,7 +151,7 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
 
 def _draw_bars(axes: Axes, trace: go.Bar) -> None:
     """Bars over names, with their whiskers."""
-    names = [html.unescape(str(name)) for name in trace.x]
+    names = ["\n".join(map(charts.as_text, str(name).split("<br>"))) for name in trace.x]
     errors = None if trace.error_y.array is None else np.asarray(trace.error_y.array, float)
     whiskers = {"ecolor": trace.error_y.color or "black", "capsize": 3}
     shade = {"color": trace.marker.color, "alpha": trace.marker.opacity}
@@ -194,14 +193,14 @@ def _set_axes(axes: Axes, figure: go.Figure) -> None:
         if log and shown.range is not None:
             ends = 10**ends
         if isinstance(axis.get_major_formatter(), StrCategoryFormatter):
-            axis.set_label_text(html.unescape(shown.title.text or ""))
+            axis.set_label_text(charts.as_text(shown.title.text or ""))
             continue
         if log:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ends[1] < 300 * ends[0] else (1.0,)))
             axis.set_minor_formatter(NullFormatter())
         axis.set_major_formatter(FuncFormatter(lambda value, _: tick_words(value)))
         (axes.set_xlim if axis is axes.xaxis else axes.set_ylim)(*ends)
-        axis.set_label_text(html.unescape(shown.title.text or ""))
+        axis.set_label_text(charts.as_text(shown.title.text or ""))
 
 
 def tick_words(value: float) -> str:

@@ -135,31 +135,36 @@ def numbers_in(values: Any) -> np.ndarray:
     return np.array([np.nan if value is None else value for value in values], float)
 
 
+def as_shown(name: str) -> str:
+    """The words of a legend, whose rows are marked where Plotly alone reads them."""
+    return name.replace("<br>", " ")
+
+
 class Chart:
-    """A Plotly figure as it is sent to the browser."""
+    """A Plotly figure as it is sent to the browser; its traces keep their names as they are sent."""
 
     def __init__(self, spec: str) -> None:
         figure = json.loads(spec)
         self.layout: dict[str, Any] = figure["layout"]
         self.traces: list[dict[str, Any]] = figure["data"]
-        for trace in self.traces:
-            if trace.get("name"):
-                trace["name"] = trace["name"].replace("<br>", " ")  # long ones stand in rows
 
     @property
     def names(self) -> list[str]:
-        """Names of the traces that stand in the legend."""
-        return [trace["name"] for trace in self.traces if trace.get("showlegend") is not False]
+        """Names of the traces that stand in the legend, as it shows them."""
+        return [as_shown(trace["name"]) for trace in self.traces if trace.get("showlegend") is not False]
 
     def y(self, name: str) -> np.ndarray:
         """Values of the trace of that name."""
-        return next(numbers_in(trace["y"]) for trace in self.traces if trace.get("name") == name)
+        return numbers_in(self._named(name)["y"])
 
     def band(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper edge of the band around the mean of that name."""
-        group = next(trace["legendgroup"] for trace in self.traces if trace.get("name") == name)
+        group = self._named(name)["legendgroup"]
         low = next(place for place, trace in enumerate(self.traces) if _is_band(trace, group))
         return numbers_in(self.traces[low]["y"]), numbers_in(self.traces[low - 1]["y"])
+
+    def _named(self, name: str) -> dict[str, Any]:
+        return next(trace for trace in self.traces if as_shown(trace.get("name", "")) == as_shown(name))
 
 
 def _is_band(trace: dict[str, Any], group: str) -> bool:

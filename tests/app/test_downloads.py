@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import html
 import io
 import json
 import os
@@ -20,6 +21,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import screen as on
+from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from PIL import Image
@@ -213,6 +215,36 @@ def _pdf_words(data: bytes) -> bytes:
 def printed(result: Result, kind: str, size: printing.Size, font: str, points: float) -> bytes:
     """The chart for print."""
     return printing.file_of(charts.regret_chart(result, direct_labels=False), kind, size, font, points)
+
+
+def read(kind: str, data: bytes, drawn: list[str]) -> str:
+    """The words of a picture: as its file has them, or of a PNG what was ``drawn`` as pixels."""
+    if kind == "svg":  # each word is drawn as shapes, behind a comment with its letters
+        return html.unescape("\n".join(re.findall(r"<!-- (.*?) -->", data.decode())))
+    if kind == "pdf":
+        written = re.findall(rb"\[([^]]*)\]\s*TJ", _pdf_words(data))
+        parts = (b"".join(re.findall(rb"\(((?:\\.|[^\\)])*)\)", each)) for each in written)
+        return "\n".join(re.sub(rb"\\(.)", rb"\1", part).decode("utf-16-be") for part in parts)
+    return "\n".join(drawn)
+
+
+@pytest.mark.parametrize("kind", list(printing.KINDS))
+def test_a_picture_for_print_has_the_words_of_the_screen(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that stands in rows on the screen is one in print; what a visitor wrote stays as it was written."""
+    drawn: list[str] = []
+    draw_text = RendererAgg.draw_text
+
+    def noted(self: RendererAgg, gc: Any, x: float, y: float, s: str, *rest: Any, **more: Any) -> None:
+        drawn.append(s)
+        draw_text(self, gc, x, y, s, *rest, **more)
+
+    monkeypatch.setattr(RendererAgg, "draw_text", noted)
+    lines = [{"policy": "thompson"}, {"policy": "ucb", "label": "a <br> of one's own & more"}]
+    figure = charts.regret_chart(simulate(EXPERIMENT.with_changes(lines=lines)))
+    assert any("<br>" in name for name in legends.entries(figure))
+    figure.layout.yaxis.title.text = "one<br>two"
+    found = read(kind, printing.file_of(figure, kind, printing.SIZES["page of a paper"], "sans serif", 9), drawn)
+    assert {"Thompson sampling", "a <br> of one's own & more", "one two", "users so far"} <= set(found.split("\n"))
 
 
 @pytest.mark.parametrize("place", list(printing.SIZES))

@@ -191,8 +191,8 @@ def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() 
     assert {"C": "0.01", "old": "1", "orders": "1"}.items() <= on.address(screen).items()
     after = on.chart(screen, "heavy-shapes")
     np.testing.assert_allclose(after.y(name.format(0.01))[-1], before.y(name.format(1))[-1] / 100, rtol=1e-5)
-    [old] = [trace for trace in after.traces if trace["name"].endswith("superseded")]
-    assert "Theorem 7 as printed" in old["name"] and old["line"]["color"] == "#8a949e"
+    [old] = [trace for trace in after.traces if on.as_shown(trace["name"]).endswith("superseded")]
+    assert "Theorem 7 as printed" in on.as_shown(old["name"]) and old["line"]["color"] == "#8a949e"
 
 
 def test_no_bound_of_one_model_stands_beside_a_policy_of_another() -> None:
