@@ -94,7 +94,7 @@ def _open(page: Any) -> None:
     if not alone:
         runner.origin()
         glossary.footer()
-    theme_watch.watch()
+    theme_watch.watch(stated.section)
     if place is not None:  # only now the page's own controls have written their fields
         with place:
             sharing.panel(page.url_path)

@@ -5,6 +5,7 @@ A style that a run of the page sends comes after the elements that it is for, an
 
 from __future__ import annotations
 
+EDGE = ("#7d8893", "#7b8793")  # of what is drawn by its edge alone: contrast 3 with both grounds of a theme
 INK = ("#46525e", "#b3bdc7")  # of words in a picture, on light and on dark ground
 WIDE = 620
 NARROW = '.annotation [style*="pointer-events: all"]{display:none}'
@@ -24,9 +25,38 @@ white-space:normal!important}
 :is([data-testid=stPageLink-NavLink],[data-testid=stBaseButton-elementToolbar],[data-testid=stTopNavLink],
 [data-testid=stTopNavSection],[data-testid=stSidebarNavLink]):focus-visible{
 outline:2px solid INK;outline-offset:-2px}
+:is([data-testid=stHeader],[data-testid=stSidebarNav],[role=menu]) [aria-current]:not([aria-current=false]) p{
+text-decoration:underline 2px;text-underline-offset:5px}
+:is([data-testid=stNumberInputContainer],[data-testid=stTextInputRootElement],
+[data-testid=stSelectbox] [role=group]):not(:focus-within){border-color:EDGE!important}
+[data-testid=stCheckbox] label>span+div{outline:1px solid EDGE;outline-offset:-1px}
+:is([data-testid=stTooltipIcon] button,[data-testid=stCheckbox] label){position:relative}
+[data-testid=stSlider] div:has(>div>input[type=range])::after,[data-testid=stTooltipIcon] button::after,
+[data-testid=stCheckbox] label::before{content:"";position:absolute;inset:-6px}
+[data-testid=stCheckbox] label::before{inset:-2px 0}
 [data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
 @media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
 animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}
+"""
+
+# Where a visitor's system sets the colours, a browser drops every ground and shadow, and with them all that Streamlit
+# draws by these alone: here such parts get an outline, or one of the system's own colours.
+_FORCED = """
+@media (forced-colors:active){
+[data-testid=stSlider] [role=group]>div>div:first-child,[data-testid=stProgressBarTrack],
+[data-testid=stCheckbox] label>span+div,[data-testid=stRadioOption] span+div>div:first-child,
+[data-testid=stAlertContainer],[data-testid=stCode],[data-testid=stFileUploaderDropzone],
+[data-testid=stMultiSelect] [data-tag]{outline:1px solid CanvasText;outline-offset:-1px}
+[data-testid=stSlider] div:has(>div>input[type=range]),[data-testid=stProgressBarTrack]>*,
+[data-testid=stCheckbox] label>span+div>div,[data-testid=stCheckbox] label:has(:checked)>span+div,
+[data-testid=stRadioOption]:has(:checked) span+div>div:first-child>div{
+forced-color-adjust:none;background:CanvasText!important}
+[data-testid=stCheckbox] label:has([role=switch]:checked)>span+div>div{background:Canvas!important}
+[data-testid=stSliderThumbValue]{color:CanvasText!important}
+[data-testid=stButtonGroup] :is([aria-checked=true],[aria-pressed=true]),
+[role=option]:is([aria-selected=true],[data-focused=true]){
+forced-color-adjust:none;background:Highlight!important;border-color:Highlight!important;color:HighlightText!important}
+}
 """
 
 # Labels at the ends of curves (they alone have words of their own under the pointer) give way where they would take
@@ -88,7 +118,8 @@ _TEACH = """
 [class*=st-key-teach-card-] :is([data-testid=stElementContainer],button,div){width:100%}
 """
 
-STYLE = (_FRAME + _CHARTS + _ROOM + _PAPER + _LEARN + _TEACH).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+STYLE = (_FRAME + _FORCED + _CHARTS + _ROOM + _PAPER + _LEARN + _TEACH).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+STYLE = STYLE.replace("EDGE", f"light-dark({EDGE[0]},{EDGE[1]})")
 
 # A lesson on a projector fills the window, and its letters grow with it. Sent by the lesson: `html:has(...)` for
 # it made a browser look at all elements of every page, again and again.

@@ -1,6 +1,7 @@
 """What Streamlit's browser side does not do by itself: draw the page again when a visitor switches between light and
-dark, scroll when a finger swipes over a chart, print a page whose charts are wider than paper, and forget the
-room that was kept for a sidebar."""
+dark, mark the part of the menu that holds the page, leave the focus with a control that is drawn anew, scroll when a
+finger swipes over a chart, print a page whose charts are wider than paper, and forget the room that was kept for a
+sidebar."""
 
 from __future__ import annotations
 
@@ -19,17 +20,33 @@ addEventListener("beforeprint", () => {
 });
 """
 
+# A control that the page draws anew, as each that changes the experiment, keeps the focus: else every press of a key
+# would be the last one.
+_FOCUS = """
+let focused = null;
+const named = element => element.tagName + (element.ariaLabel || element.innerText);
+addEventListener("focusin", ({ target }) => { focused = [target, named(target)]; });
+new MutationObserver(() => {
+  if (!focused || focused[0].isConnected || document.activeElement !== document.body) return;
+  const again = [...document.querySelectorAll(focused[0].tagName)].find(each => named(each) === focused[1]);
+  again?.focus({ preventScroll: true });
+}).observe(document.body, { childList: true, subtree: true });
+"""
+
 # Asked once for a ground: should the server not believe it, the page is not drawn for ever.
 _watch = st.components.v2.component(
     "theme_watch",
     js=charts.SWIPE
     + _PAPER
+    + _FOCUS
     + """
 let asked = null, timer = null;
 
 export default function ({ parentElement, data, setTriggerValue }) {
   document.getElementById("room")?.remove();
   const look = () => {
+    for (const section of document.querySelectorAll("[data-testid=stTopNavSection]"))
+      section.setAttribute("aria-current", section.innerText.trim() === data.section);
     const style = getComputedStyle(parentElement.host ?? parentElement);
     const ground = style.getPropertyValue("--st-background-color").trim();
     if (!/^#[0-9a-f]{6}$/i.test(ground)) return;
@@ -47,6 +64,9 @@ export default function ({ parentElement, data, setTriggerValue }) {
 )
 
 
-def watch() -> None:
-    """Compare what the page was drawn for with what is on the screen; takes no room and no key stops at it."""
-    _watch(key="theme-watch", data={"dark": theme.is_dark()}, on_switched_change=lambda: None)
+def watch(section: str) -> None:
+    """Compare what the page was drawn for with what is on the screen; takes no room and no key stops at it.
+
+    ``section`` is the part of the menu that holds the page.
+    """
+    _watch(key="theme-watch", data={"dark": theme.is_dark(), "section": section}, on_switched_change=lambda: None)

@@ -154,7 +154,8 @@ class Visitor:
             self.tab.add_init_script(script)
         self.tab.set_viewport_size({"width": width, "height": height})
         motion = "reduce" if still else "no-preference"
-        self.tab.emulate_media(color_scheme="dark" if dark else "light", reduced_motion=motion)
+        scheme = "dark" if dark else "light"
+        self.tab.emulate_media(color_scheme=scheme, reduced_motion=motion, forced_colors="none")
         self._heard = {
             "pageerror": lambda error: self.errors.append(str(error)),
             "websocket": lambda socket: self._note(socket.url),
