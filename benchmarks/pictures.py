@@ -1,8 +1,7 @@
 """Pictures that ship, from the code of the app: ``python -m benchmarks.pictures`` draws them anew.
 
 Those of the lessons on page Teach (ui/assets/lessons), and that of the README (docs/picture.png). It also prints what
-README says of its picture; those numbers are over 2,000 runs, as the picture's own are too few for two digits.
-``--numbers`` prints them and draws nothing.
+README says of its picture, the numbers of Start. ``--numbers`` prints them and draws nothing.
 
 README's picture needs what tests/requirements.txt installs, and a ``chromium`` on PATH. The page
 ``/explore?preset=trust&bounds=0`` shows the same numbers.
@@ -26,7 +25,6 @@ from ui.teach.view import PICTURES
 WHERE = Path(__file__).parent.parent / "docs" / "picture.png"
 PRESET = "trust"
 WIDTH, HEIGHT = 900, 460
-TRIALS = 2_000  # for the numbers in words
 LESSON_WIDTH, LESSON_HEIGHT, EDGE = 260, 110, 8  # pixels
 MAX_POINTS, MAX_DOTS = 60, 120
 
@@ -35,7 +33,7 @@ def lessons() -> None:
     """Draw every lesson where its slider begins, for light and dark ground."""
     PICTURES.mkdir(exist_ok=True)
     for step in course.LESSONS:
-        found = step.found(step.slider.start, 0, simulate)
+        found = step.found(step.slider.start, simulate)
         for dark in (False, True):
             drawn = svg(step.draw(found, step.slider.start, dark, 320))
             (PICTURES / f"{step.name}-{'dark' if dark else 'light'}.svg").write_text(drawn + "\n", "utf-8")
@@ -117,7 +115,7 @@ def page() -> str:
 
 def numbers() -> tuple[str, str]:
     """README's numbers in its words: the losses, then the prices of privacy by trust in a curator and in no one."""
-    result = simulate(load_preset(PRESET).with_changes(trials=TRIALS))
+    result = simulate(load_preset(PRESET))
     free, curator, nobody = (line for line in result.lines if line is not None)
     losses = [f"{line.mean[-1]:.0f}" for line in (free, curator, nobody)]
     prices = [f"{line.ratio_to(free)[0]:.1f}" for line in (curator, nobody)]

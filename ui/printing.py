@@ -123,36 +123,48 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
             colour, opacity = _colour(trace.fillcolor)
             edge = np.asarray(before.y, float)
             axes.fill_between(x, y, edge, color=colour, alpha=opacity, linewidth=0, zorder=1)
-        elif trace.mode == "markers" or line.width:
+        elif "lines" not in trace.mode or line.width:
             colour, opacity = _colour(line.color or trace.marker.color)
             name = _SIGN.sub("", charts.as_text(trace.name)) if trace.name and trace.showlegend is not False else None
             dotted = "markers" in trace.mode
             stated = trace.marker.size if trace.marker.size is not None else 6  # what Plotly draws
             sizes = np.broadcast_to(np.asarray(stated if dotted else 0, float), len(x))
+            usual = max(8.0, float(sizes[sizes > 0].min(initial=math.inf))) if sizes.any() else 8.0
             step = max(1, math.ceil(len(x) / (trace.marker.maxdisplayed or len(x) or 1)))
             axes.plot(
                 x, y,
                 label=name or f"_{place}",
                 color=colour,
                 alpha=opacity,
-                linewidth=0 if trace.mode == "markers" else line.width * unit,
+                linewidth=line.width * unit if "lines" in trace.mode else 0,
                 linestyle=_DASHES.get(line.dash, "solid"),
                 marker=_MARKERS.get(trace.marker.symbol, "o") if dotted else None,
-                markersize=max(8, float(sizes.max(initial=0))) * unit,
+                markersize=usual * unit,
                 markevery=np.flatnonzero(sizes)[step // 2 :: step].tolist(),
                 drawstyle="steps-post" if line.shape == "hv" else "default",
                 zorder=2 + (line.width or 5) / 10,
             )  # fmt: skip
+            for each in np.flatnonzero(sizes > usual):  # where a slider stands
+                marker = _MARKERS.get(trace.marker.symbol, "o")
+                axes.plot(x[each], y[each], marker, color=colour, markersize=sizes[each] * unit, label=f"_{place}")
+            for across, up, text in zip(x, y, () if trace.text is None else trace.text, strict=False):
+                near: dict[str, Any] = {"xytext": (-6 * unit, 6 * unit), "textcoords": "offset points", "ha": "right"}
+                axes.annotate(text, (across, up), color=colour, **near)
             if trace.error_y.array is not None:
-                errors = np.asarray(trace.error_y.array, float)
-                axes.errorbar(x, y, errors, fmt="none", ecolor=colour, elinewidth=unit, capsize=2 * unit)
+                axes.errorbar(x, y, _errors(trace), fmt="none", ecolor=colour, elinewidth=unit, capsize=2 * unit)
         before = trace
+
+
+def _errors(trace: go.Scatter | go.Bar) -> np.ndarray:
+    """How far error bars reach below and above."""
+    above, below = trace.error_y.array, trace.error_y.arrayminus
+    return np.array([above if below is None else below, above], float)
 
 
 def _draw_bars(axes: Axes, trace: go.Bar) -> None:
     """Bars over names, with their whiskers."""
     names = ["\n".join(map(charts.as_text, str(name).split("<br>"))) for name in trace.x]
-    errors = None if trace.error_y.array is None else np.asarray(trace.error_y.array, float)
+    errors = None if trace.error_y.array is None else _errors(trace)
     whiskers = {"ecolor": trace.error_y.color or "black", "capsize": 3}
     shade = {"color": trace.marker.color, "alpha": trace.marker.opacity}
     axes.bar(names, np.asarray(trace.y, float), width=0.6, yerr=errors, error_kw=whiskers, zorder=2, **shade)

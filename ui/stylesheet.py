@@ -116,6 +116,7 @@ _LEARN = """
 _TEACH = """
 [class*=st-key-teach-card-]{display:grid!important;grid-template-columns:1fr 1fr;gap:.5rem}
 [class*=st-key-teach-card-] :is([data-testid=stElementContainer],button,div){width:100%}
+[class*=st-key-teach-card-] button em{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
 """
 
 STYLE = (_FRAME + _FORCED + _CHARTS + _ROOM + _PAPER + _LEARN + _TEACH).replace("INK", f"light-dark({INK[0]},{INK[1]})")
@@ -129,6 +130,7 @@ html{font-size:clamp(12px,min(1.35vw,2.4vh),30px)!important}
 .st-key-project h1{font-size:1.7rem!important;padding:0}
 [data-testid=stMainBlockContainer]:has(.st-key-project){padding-bottom:0!important}
 .st-key-project-picture{height:56vh!important;flex:none!important}
+.st-key-project-guesses{height:36vh!important;flex:none!important}
 html :is(.js-plotly-plot,#js-plotly-tester) text{font-size:max(18px,1rem)!important}
 .st-key-project [data-testid=stSlider] div:has(>div>input[type=range]){width:1.8rem;height:1.8rem}
 .st-key-project [data-testid=stSlider] label{margin-bottom:.9rem}

@@ -38,7 +38,7 @@ BUDGETS = tuple(epsilon for epsilon in EPSILONS if 0.1 <= epsilon <= 8)  # nats;
 def decide(epsilon: float, store: Store | None = None) -> dict[Privacy, Method]:
     """The method of each level that the contest chooses at a budget, anew."""
     preset = load_preset(PRESET)
-    decision = best_methods(Question(tuple(preset.arms), preset.horizon, epsilon, seed=preset.seed), store=store)
+    decision = best_methods(Question(tuple(preset.arms), preset.horizon, epsilon), store=store)
     assert not any(line.params for line in decision.result.experiment.lines)  # the table names policies and budgets
     return {level: decision.chosen(level) for level in LEVELS}
 

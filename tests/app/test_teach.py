@@ -11,7 +11,7 @@ import pytest
 import screen as on
 
 from ui import menu
-from ui.learn import course, printed
+from ui.learn import course, phone, printed
 from ui.learn.course import LESSONS, STEPS
 from ui.learn.step import Choice
 from ui.teach import offline, project, view
@@ -67,7 +67,8 @@ def test_a_projected_lesson_asks_and_then_shows_picture_sentence_and_slider(step
     assert step.so in before and len(screen.select_slider) == 1 + (step.other is not None)
     config = screen.get_by_key("project-chart").proto.config
     assert '"displayModeBar": false' in config
-    assert step.title in screen.title[0].value and step.idea in before
+    assert step.title in screen.title[0].value and step.asks() in before
+    assert screen.metric[0].value.split()[0].rstrip("%") == str(phone.measured(step.name)).split()[0]
     on.own(screen, "select_slider", f"learn-{step.name}").set_value(step.slider.stops[0])
     on.run(screen)
     moved = on.chart(screen, "project-chart")

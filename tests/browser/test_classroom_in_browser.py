@@ -107,6 +107,7 @@ def test_a_lecture(visits: Visits) -> None:
     teacher.sees(FOLLOWING.title)
     for phone in phones:
         expect(phone.tab.locator("main")).to_contain_text(FOLLOWING.title)
+    press(elsewhere, "class-end")
     press(elsewhere, "class-close")
     for phone in phones:
         expect(phone.tab.get_by_role("alert")).to_be_visible()

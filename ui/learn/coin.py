@@ -84,6 +84,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=lambda right, at: right,
+    bars=True,
     so="The smaller ε is, the more often the coin lies, and the less one answer reveals.",
     exact="Randomised response: the true bit is sent with probability e^ε / (1 + e^ε), else its opposite. Any answer "
     "is at most e^ε times as likely for one truth as for the other, which is ε-local differential privacy. If both "

@@ -48,6 +48,12 @@ def title(step: Step) -> str:
     return f"{field}. {step.title}" if field.isdigit() else step.title
 
 
+def on_button(label: str, step: Step) -> str:
+    """What a button of a lesson's card says; eyes see the label, a screen reader says the lesson, too."""
+    field = address(step)
+    return f"{label} *lesson {f'{field}: ' * field.isdigit()}{step.title}*"
+
+
 def beside(step: Step, by: int) -> Step | None:
     """The lesson after it, or before it (``by`` = -1)."""
     place = LESSONS.index(step) + by

@@ -46,7 +46,7 @@ STEP = Step(
     "match. The app learns what these numbers mean and picks a joke **for each person**. A curator sees the numbers "
     "and adds noise to their sums. Your own joke may depend on you, but the jokes of all others hide you. If you trust "
     "no one, your phone adds noise to all it sends.",
-    question="At {at}, how many times as much joy is lost if you trust no one as if you trust a curator?",
+    question="At {at}, how many times as much joy do you lose without a trusted curator as with one?",
     guess=Choice((("less than 5 times", -np.inf, 5), ("5 to 50 times", 5, 50), ("more than 50 times", 50, np.inf))),
     unit="times",
     slider=jokes.slider(

@@ -112,6 +112,7 @@ STEP = Step(
     sample=_sample,
     draw=_draw,
     conclude=_told,
+    bars=True,
     measured=lambda counts, at: _at(counts, at)[2],
     so="Many noises partly cancel, but they still add up; one noise stays the same for any crowd.",
     exact="Laplace noise of scale 1/ε on each answer in [0, 1] is ε-locally private; the same noise once on the sum, "

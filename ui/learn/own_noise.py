@@ -58,7 +58,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=_measured,
-    so="One noise on a sum hides many people; noise in every single choice must be far wider.",
+    so="One noise on a sum hides many people; noise in every single choice must be far wider, as far as is proved.",
     exact="Gaussian Thompson sampling (Agrawal and Goyal 2017) with b pulls of each arm before the draws and c times "
     "their usual variance is μ-Gaussian differentially private with μ² = D / (c (b + 1)) for D steps with draws (after "
     "Ou, Avella Medina and Cummings 2024); shown as (ε, δ) at δ = 10⁻⁶, with a trusted curator. As usual: b = c = 1. "

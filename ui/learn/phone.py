@@ -32,7 +32,7 @@ def version(now: classroom.Moment | None) -> str:
 def measured(name: str) -> Number:
     """The number that is guessed in a lesson."""
     step = course.named(name)
-    return step.measured(step.found(step.slider.start, 0, simulate), step.slider.start)
+    return step.measured(step.found(step.slider.start, simulate), step.slider.start)
 
 
 def take(code: str, phone: str, name: str, text: str) -> str:
@@ -78,7 +78,6 @@ def _closed(code: str) -> str:
 
 
 def _question(step: Step, code: str, phone: str, mine: float | None) -> str:
-    at = step.slider.start
     if isinstance(step.guess, Choice):
         controls = "".join(
             f'<button name="value" value="{place}"{" aria-pressed=true" * (mine == place)}>{as_html(label)}</button>'
@@ -95,7 +94,7 @@ def _question(step: Step, code: str, phone: str, mine: float | None) -> str:
     if mine is not None:
         sent = f"<p>Your guess is in: <b>{as_html(step.guess.message(mine))}</b>. You may change it.</p>"
     return (
-        f"<p>{as_html(step.question.format(at=step.slider.words(at)))}</p>{_form(step, code, phone, controls)}"
+        f"<p>{as_html(step.asks())}</p>{_form(step, code, phone, controls)}"
         f'{sent}<p class="quiet">Kept without a name until the class ends.</p>'
     )
 

@@ -93,6 +93,7 @@ STEP = Step(
     sample=_sample,
     draw=_draw,
     conclude=_told,
+    bars=True,
     measured=lambda crowd, at: _at(crowd, at)[2],
     so="The lies cancel out in a crowd, but it takes more people.",
     exact="60% of the users laugh. From n answers behind the coin of the step before, with mean m, the share is "

@@ -17,7 +17,7 @@ BUDGETS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # each twice the one before
 
 def _experiment(at: float) -> Experiment:
     lines = [jokes.flipped(epsilon, "{epsilon}") for epsilon in BUDGETS]
-    return jokes.played([jokes.OPENLY, *lines], trials=150, y="log")
+    return jokes.played([jokes.OPENLY, *lines], y="log")
 
 
 def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
@@ -56,8 +56,8 @@ STEP = Step(
     name="price",
     title="The price curve",
     idea="How many times as many laughs are lost as with open answers? That number is the **price of privacy**. A "
-    "price of 1 means that privacy is free. Each dot is the price at one budget, and each budget is twice the one "
-    "before. Look where the curve is steep and where it is flat.",
+    "price of 1 means that privacy is free. We measure it at seven budgets, each twice the one before. Where does half "
+    "the budget cost many laughs, and where hardly any?",
     question="You halve the budget, from twice as much down to {at}. How many times as many laughs are lost then?",
     guess=Choice(
         (("hardly more: below 1.5", -np.inf, 1.5), ("1.5 to 3 times", 1.5, 3), ("more than 3 times", 3, np.inf))
@@ -74,9 +74,10 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=_measured,
-    so="At a small ε, each further step towards privacy costs more than at a large one.",
+    bars=True,
+    so="At a small ε, each further step towards privacy costs more laughs than at a large one.",
     exact="Price: the regret of TS-CF at a budget divided by that of Thompson sampling without privacy, on the same "
-    "arms, with common random numbers over 150 runs of 10,000 users. Error bars: 95% intervals. In the long run "
+    "arms, with common random numbers over 500 runs of 10,000 users. Error bars: 95% intervals. In the long run "
     "the price of local privacy on Bernoulli arms grows like coth²(ε/2), so like 4/ε² for small ε: a factor of 4 for "
     "each halving. At a fixed number of users no price is above that of choosing blindly, so the curve bends on the "
     "left.",

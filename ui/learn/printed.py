@@ -29,12 +29,10 @@ li{{list-style:none}} ul{{padding:0}} p{{margin:.4em 0}} img{{max-width:100%}}
 
 def _task(step: Step) -> list[str]:
     """The paragraphs of a lesson for students."""
-    at = step.slider.start
     guess = [f"- ☐ {message}" for message, _, _ in step.guess.options] if isinstance(step.guess, Choice) else []
-    asked = f"**Guess first.** {step.question.format(at=step.slider.words(at))}"
     return [
         step.idea,
-        asked,
+        f"**Guess first.** {step.asks()}",
         "\n".join(guess) or f"My guess: ______ {step.guess.unit}",  # type: ignore[union-attr]
         *(["\n".join(f"- {hint}" for hint in step.more)] if step.more else []),
         f"**Exercise.** {step.exercise}",
@@ -45,9 +43,8 @@ def _answer(step: Step, found: object) -> list[str]:
     """The paragraphs of a lesson for the teacher."""
     at = step.slider.start
     return [
-        f"**Guess.** {step.question.format(at=step.slider.words(at))} Measured: "
-        f"{step.answer_to(step.measured(found, at))}. {step.conclude(found, at).text}",
-        f"**So:** {step.so}",
+        f"**Guess.** {step.asks()} Measured: {step.answer_to(step.measured(found, at))}.",
+        step.says(found, at),
         f"**Exercise.** {step.exercise} **Answer.** {step.answer}",
         f"**For the lesson.** {step.notes}",
         f"**The maths.** {step.exact}",
@@ -64,7 +61,7 @@ def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
     parts = [part for step in lessons for part in (step, step.second) if part is not None]
     written = []
     for part in parts:
-        found = part.found(part.slider.start, 0, simulate) if teacher else None
+        found = part.found(part.slider.start, simulate) if teacher else None
         paragraphs = _answer(part, found) if teacher else _task(part)
         head = part.title if part not in lessons else title(part)
         if kind == "Markdown":
@@ -103,10 +100,10 @@ def slides(lessons: Sequence[Step]) -> str:
     """A slide with each question and one with its answer. Page Down steps on; printed, each is a page."""
     written = []
     for step in lessons:
-        found, at = step.found(step.slider.start, 0, simulate), step.slider.start
+        found, at = step.found(step.slider.start, simulate), step.slider.start
         head = f"<h2>{as_html(title(step))}</h2>"
         asked = "".join(_block(text) for text in _task(step)[1:3])
-        message = _block(f"**So: {step.so}** {step.conclude(found, at).text}")
+        message = _block(step.says(found, at))
         written += [
             f"<section>{head}{_block(step.idea)}{asked}</section>",
             f"<section>{head}{_picture(step, found)}{message}</section>",

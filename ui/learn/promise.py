@@ -35,12 +35,19 @@ def _draw(found: AuditResult, at: float, dark: bool, height: int) -> go.Figure:
     figure.add_scatter(
         x=[found.lower_bound],
         y=[1],
-        mode="markers+text",
-        name="at least",
-        text=[f"at least {found.lower_bound:.3g}"],
-        textposition="top right",
+        mode="markers",
+        name=f"at least {found.lower_bound:.3g}",
         marker={"color": shade, "size": 14, "symbol": "triangle-right"},
         hovertemplate="at least %{x:.3~g}<extra></extra>",
+    )
+    seen = _measured(found, at)
+    figure.add_scatter(
+        x=[seen.value],
+        y=[1],
+        mode="markers",
+        name=f"seen: {seen}",
+        marker={"color": theme.ink(dark), "size": 12, "symbol": "diamond"},
+        hovertemplate="seen %{x:.3~g}<extra></extra>",
     )
     figure.add_scatter(
         x=[CLAIM, CLAIM],
@@ -57,14 +64,13 @@ def _draw(found: AuditResult, at: float, dark: bool, height: int) -> go.Figure:
 
 
 def _told(found: AuditResult, at: float) -> Message:
-    bound = Number(float(f"{found.lower_bound:.3g}"))
+    bound, seen = Number(float(f"{found.lower_bound:.3g}")), _measured(found, at)
+    numbers = {"bound": bound, "seen": seen}
     head = f"From {count(int(at))} samples for each secret, "
-    head += f"the audit is 99.9% sure that the real ε is at least **{bound}**"
+    head += f"the audit sees a leak of **{seen}** and is 99.9% sure that the real ε is at least **{bound}**"
     if found.verdict == "violates":
-        return Message(f"{head}. The claim was {CLAIM:g}: it is broken.", {"bound": bound}, found.verdict)
-    return Message(
-        f"{head}. The claim of {CLAIM:g} may still be true; that is no proof.", {"bound": bound}, found.verdict
-    )
+        return Message(f"{head}. The claim was {CLAIM:g}: it is broken.", numbers, found.verdict)
+    return Message(f"{head}. The claim of {CLAIM:g} may still be true; that is no proof.", numbers, found.verdict)
 
 
 def _measured(found: AuditResult, at: float) -> Number:

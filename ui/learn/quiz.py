@@ -20,11 +20,12 @@ MAX_LETTERS = 60  # of a name
 
 @dataclass(frozen=True)
 class Question:
-    """A question, its options, and the place of the right one."""
+    """A question, its options, the place of the right one, and the step that answers it."""
 
     text: str
     options: tuple[str, str, str]
     right: int
+    step: int
 
 
 def _truth(epsilon: float) -> str:
@@ -33,22 +34,25 @@ def _truth(epsilon: float) -> str:
 
 
 QUESTIONS = (
-    Question("What does a smaller ε do?", ("It hides each person better.", "It tells more.", "Nothing."), 0),
-    Question("How often does the coin tell the truth at ε = 1?", (_truth(0.1), _truth(1), _truth(3)), 1),
+    Question("What does a smaller ε do?", ("It hides each person better.", "It tells more.", "Nothing."), 0, 2),
+    Question("How often does the coin tell the truth at ε = 1?", (_truth(0.1), _truth(1), _truth(3)), 1, 2),
     Question(
         "Each answer may be a lie. Why can the app still learn?",
         ("It knows who lied.", "Lies are deleted later.", "In a crowd the lies cancel out."),
         2,
+        3,
     ),
     Question(
         "The same ε hides you in both cases. Who loses fewer rewards?",
         ("A learner with a trusted curator.", "A learner that trusts no one.", "Both lose the same at every ε."),
         0,
+        6,
     ),
     Question(
         "Once in a while a tip is huge. What helps to hide it?",
         ("Ask for it twice.", "Cut off what is too large.", "Use less noise."),
         1,
+        8,
     ),
 )
 
@@ -105,6 +109,9 @@ def draw() -> None:
     st.markdown(f"**Your code.** Give it to your teacher with your name: `{code(answers, name)}`")
     marks = right(answers)
     st.markdown(f"**{sum(marks)} of {len(marks)}** are right.")
+    for number, (question, fits) in enumerate(zip(QUESTIONS, marks, strict=True), 1):
+        if not fits:
+            st.markdown(f"- Question {number} is not right. Look at step {question.step} again.")
 
 
 def check() -> None:

@@ -17,6 +17,7 @@ from bandit_core.spec.number_text import with_error
 
 Verdict = Literal["more", "less", "unclear"]
 ROOM = 2.0  # standard errors to each side, of numbers that come without an interval of their own
+BARS = "± is one standard error; the bars are 95% intervals."
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Step:
     what the idea is about, before the guess, on dark ground or not and so high; ``below`` draws more below the picture
     of a finished run. ``second`` is a second part, with a guess of its own, folded away below. ``coins`` is a question
     that phones answer with one bit behind two coins, in place of a guess. ``other`` is a second slider, and the step at
-    each of its positions.
+    each of its positions. ``bars``: the picture has error bars.
     """
 
     name: str
@@ -165,6 +166,7 @@ class Step:
     second: Step | None = None
     coins: str = ""
     other: tuple[Slider, Callable[[float], Step]] | None = None
+    bars: bool = False
 
     def fields(self, at: float) -> dict[str, str]:
         """The fields of the address that opens exactly what the step shows on its ``page``."""
@@ -177,13 +179,24 @@ class Step:
         """What was measured, with its unit."""
         return with_unit(measured, self.unit)
 
-    def found(self, at: float, seed: int, simulate: Callable[[Experiment], Any]) -> Any:
-        """What the step shows at a position: a result of ``simulate``, or what ``sample`` draws."""
+    def asks(self) -> str:
+        """The question at the position where the slider starts."""
+        return self.question.format(at=self.slider.words(self.slider.start))
+
+    def says(self, found: Any, at: float) -> str:
+        """What every view says below the picture."""
+        return f"**So: {self.so}** {self.conclude(found, at).text}" + f" {BARS}" * self.bars
+
+    def found(self, at: float, simulate: Callable[[Experiment], Any], seed: int | None = None) -> Any:
+        """What the step shows at a position: a result of ``simulate``, or what ``sample`` draws.
+
+        ``seed`` is another one than the step's own, which every view shows.
+        """
         if self.experiment is not None:
             experiment = self.experiment(at)
-            return simulate(experiment if seed == experiment.seed else experiment.with_changes(seed=seed))
+            return simulate(experiment if seed is None else experiment.with_changes(seed=seed))
         assert self.sample is not None
-        return self.sample(at, seed)
+        return self.sample(at, seed or 0)
 
 
 def line_of(result: Result, number: int) -> LineResult:

@@ -36,7 +36,7 @@ STEP = Step(
     idea="So far you trusted no one: the coin was tossed on your phone. There is another way. A **curator** sees all "
     "true answers and adds noise to their sums. The same ε then hides you from the rest of the world, but not from "
     "the curator. If you trust the curator, a little noise can hide many people at once.",
-    question="At {at}, how many times as many laughs are lost if you trust no one as if you trust a curator?",
+    question="At {at}, how many times as many laughs do you lose without a trusted curator as with one?",
     guess=Choice((("less than 1.3 times", -np.inf, 1.3), ("1.3 to 5 times", 1.3, 5), ("more than 5 times", 5, np.inf))),
     unit="times",
     slider=jokes.slider(

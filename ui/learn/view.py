@@ -152,7 +152,7 @@ def _say(step: Step, at: float, found: object, key: str) -> None:
     if mine is not None and mine.measured is None and mine.at == at:
         mine.measured = step.measured(found, at)
     with st.container(key=key):
-        st.markdown(f"**So: {step.so}** {step.conclude(found, at).text}")
+        st.markdown(step.says(found, at))
         if mine is not None and mine.measured is not None:
             st.caption(said_of(step, mine))
 

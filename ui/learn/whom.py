@@ -87,6 +87,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=_measured,
+    bars=True,
     so="A very noisy answer can blur the clear ones more than it adds to them.",
     exact="HeLDP-UCB-B on two Bernoulli arms (0.8 and 0.4), 10,000 users; a fifth of the users each has ε = 0, 0.2, "
     "1, 2 and 100. Answers of users below the public threshold ε_min are discarded. Each kept answer is decoded by "

@@ -62,6 +62,16 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
 
 
 def _told(result: Result, at: float) -> Message:
+    message, openly = _compared(result, at), difference(result, 0, LEVELS.index(at) + 1)
+    if openly.verdict != "more":
+        return message
+    free = lost(result, 0)
+    tail = f"The learner on open tips lost **{free}**: it is another method, more careful than it must be here."
+    return Message(f"{message.text} {tail}", {**message.numbers, "free": free}, message.verdict)
+
+
+def _compared(result: Result, at: float) -> Message:
+    """The position next to the best one."""
     place, best = LEVELS.index(at) + 1, _best(result)
     mine, least = lost(result, place), lost(result, best)
     head = f"At level {at:g} the learner on hidden tips lost **{mine}**"
@@ -102,6 +112,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=_measured,
+    bars=True,
     so="Cut too much and the signal goes; cut too little and the noise drowns it.",
     exact="Five arms with Pareto rewards of shape 1.95 (the variance is infinite) and means 0.9, 0.7, 0.5, 0.3, 0.1; "
     "10,000 users, 500 runs, ε = 1 with a trusted curator (DPRSE), and Robust-UCB without privacy. A public bound u on "

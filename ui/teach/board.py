@@ -20,7 +20,7 @@ from ui.learn import answers, classroom, course, pictures, toss
 from ui.learn.step import Choice, Number, Scale, Step
 
 EVERY = 1.5  # seconds between looks at the class
-HEIGHT, SHARE, ROW = 220, 320, 11  # of histogram and estimate in pixels; letters in a row of a histogram's names
+HEIGHT, SHARE, ROW = 220, 320, 14  # of histogram and estimate in pixels; letters in a row of a histogram's names
 _SAID, _MINE = "class-said", "class-mine"
 
 
@@ -175,10 +175,12 @@ def _follow(room: Room, counts: bool = False) -> None:
 
 
 def _closer(room: Room) -> None:
-    st.button(
-        "Close the class", key="class-close", on_click=_close, args=(room,), width="stretch",
-        help="Deletes the code and all guesses at once.",
-    )  # fmt: skip
+    with st.popover("End the class", key="class-end", width="stretch", help="Asks before it ends the class."):
+        st.markdown("The code stops working on all phones, and all guesses are deleted.")
+        st.button(
+            "End it for everyone", key="class-close", on_click=_close, args=(room,), width="stretch",
+            help="There is no way back. “Close” above leaves the class open.",
+        )  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -190,11 +192,15 @@ def guessed(room: Room, step: Step, answer: Number | None) -> None:
     guesses = classroom.CLASSES.guesses(room.code, step.name)
     if answer is not None:
         fit = sum(step.guess.fits(value, answer) for value in guesses)
-        st.markdown(f"**{fit} of {len(guesses)}** guesses fit. Measured: {step.answer_to(answer)}.")
-    figure = histogram(step.guess, guesses, answer, theme.is_dark())
-    st.plotly_chart(figure, config=dict(figures.QUIET), key="class-guesses", alt=read_aloud(step.guess, guesses))
-    _again_button(room)
-    _closer(room)
+        st.markdown(f"**{fit} of {len(guesses)}** guesses fit.")
+    figure, alt = histogram(step.guess, guesses, answer, theme.is_dark()), read_aloud(step.guess, guesses)
+    with st.container(key="project-guesses"):
+        st.plotly_chart(figure, config=dict(figures.QUIET), key="class-guesses", alt=alt, height="stretch")
+    again, end = st.columns(2)
+    with again:
+        _again_button(room)
+    with end:
+        _closer(room)
     _follow(room)
 
 
@@ -251,26 +257,35 @@ def read_aloud(guess: Choice | Scale, guesses: tuple[float, ...]) -> str:
 
 
 def histogram(guess: Choice | Scale, guesses: tuple[float, ...], answer: Number | None, dark: bool) -> go.Figure:
-    """One bar for each possible guess; those that fit the answer are coloured, and ticked or marked by a line."""
+    """One bar for each possible guess, from the top; those that fit the answer are coloured, and ticked or marked.
+
+    Bars of a choice lie on their sides, so that its words have room.
+    """
     fits = [answer is not None and guess.fits(value, answer) for value in guess.values()]
     shade, quiet = pictures.colour(pictures.PRIVATE, dark), theme.quiet(dark)
     names = [("✓ " * fit) + guess.message(value) for value, fit in zip(guess.values(), fits, strict=True)]
     names = ["<br>".join(textwrap.wrap(name, ROW)) for name in names]
+    lying, made = isinstance(guess, Choice), counts(guess, guesses)
     figure = go.Figure()
     figure.add_bar(
-        x=names if isinstance(guess, Choice) else list(guess.values()),
-        y=counts(guess, guesses),
+        x=made if lying else list(guess.values()),
+        y=names if lying else made,
+        orientation="h" if lying else "v",
         name="guesses",
         marker={"color": [shade if fit else quiet for fit in fits]},
-        hovertemplate="%{x}: %{y}<extra></extra>",
+        text=made if lying else None,
+        textposition="outside",
+        hovertemplate="%{y}: %{x}<extra></extra>" if lying else "%{x}: %{y}<extra></extra>",
         showlegend=False,
     )
     charts.style(figure, HEIGHT, dark)
-    figure.layout.margin.t = 10
-    most = max(counts(guess, guesses), default=0)
-    figure.update_yaxes(title="guesses", range=[0, 1.15 * max(most, 4)])
-    figure.update_xaxes(tickangle=0)
-    if isinstance(guess, Scale):
+    figure.layout.height, figure.layout.margin.t = None, 10  # the height is that of the window
+    room = [0, 1.15 * max(*made, 4)]
+    if isinstance(guess, Choice):
+        figure.update_xaxes(range=room, visible=False)
+        figure.update_yaxes(autorange="reversed", showgrid=False)
+    else:
+        figure.update_yaxes(title="guesses", range=room)
         figure.update_xaxes(title=f"guess ({guess.unit})", range=[guess.low - 1, guess.high + 1])
         if answer is not None:
             figure.add_vline(answer.value, line={"color": shade, "width": 2, "dash": "dash"})

@@ -70,7 +70,7 @@ def _part(step: Step) -> str:
         options = "<ul>" + "".join(f"<li>{as_html(message)}</li>" for message, _, _ in step.guess.options) + "</ul>"
     return (
         f"<p>{as_html(step.idea)}</p><p><b>Guess first.</b> "
-        f"{as_html(step.question.format(at=step.slider.words(step.slider.start)))}</p>{options}"
+        f"{as_html(step.asks())}</p>{options}"
         f"<details><summary>Show the answer</summary>{_answers(step)}</details>"
         f"<details><summary>Exercise</summary><p>{as_html(step.exercise)}</p>"
         f"<details><summary>Its answer</summary><p>{as_html(step.answer)}</p></details></details>"
@@ -82,9 +82,8 @@ def _answers(step: Step) -> str:
     """Radio buttons, which need no script, and what each one shows."""
     buttons, figures = [], []
     for place, at in enumerate(shown(step)):
-        found = step.found(at, 0, simulate)
-        message = step.conclude(found, at)
-        picture = _picture(step.draw(found, at, False, HEIGHT), message.text)
+        found = step.found(at, simulate)
+        picture = _picture(step.draw(found, at, False, HEIGHT), step.conclude(found, at).text)
         key, checked, asked = f"{step.name}-{place}", "", ""
         if at == step.slider.start:  # what the question is about
             checked = " checked"
@@ -94,7 +93,8 @@ def _answers(step: Step) -> str:
             f'<label for="{key}">{escape(step.slider.words(at))}</label>'
         )
         figures.append(
-            f'<figure class="shows{place}">{picture}<figcaption>{as_html(message.text)}{asked}</figcaption></figure>'
+            f'<figure class="shows{place}">{picture}<figcaption>{as_html(step.says(found, at))}{asked}</figcaption>'
+            "</figure>"
         )
     return f'<p id="{step.name}-label">{escape(step.slider.label)}</p><div class="stops" role="radiogroup" ' + (
         f'aria-labelledby="{step.name}-label">{"".join(buttons)}{"".join(figures)}</div>'

@@ -55,13 +55,15 @@ def embed() -> None:
 
 def sheet(step: Step) -> None:
     """The students' sheet of one lesson."""
-    _button("Sheet", f"{step.name}-sheet.html", partial(printed.page, (step,), False, "HTML"), "assignment",
+    label, made = course.on_button("Sheet", step), partial(printed.page, (step,), False, "HTML")
+    _button(label, f"{step.name}-sheet.html", made, "assignment",
             f"sheet-{step.name}", "Question and exercise on one page, to print.")  # fmt: skip
 
 
 def file(step: Step) -> None:
     """One lesson as a file."""
-    _button("File", f"{step.name}.html", partial(offline.page, (step,)), "download", f"file-{step.name}",
+    label = course.on_button("File", step)
+    _button(label, f"{step.name}.html", partial(offline.page, (step,)), "download", f"file-{step.name}",
             "One HTML file that needs no network. It takes some seconds to compute.")  # fmt: skip
 
 

@@ -8,11 +8,12 @@ import streamlit as st
 
 from ui import figures, lesson, page_fields, state, stylesheet, theme
 from ui.learn import answers, course
-from ui.learn.step import Choice, Step
+from ui.learn.step import Choice, Number, Step, with_unit
 from ui.teach import board
 from ui.teach.board import Room
 
 HEIGHT = 420  # of the picture, for a browser that does not stretch it
+_MEASURED = "project-measured"  # by lesson, in this visit
 _SHOWN = "project-shown"  # names of the lessons whose answer was shown in this visit
 NEAR = 0.09  # of the height of a picture: labels at the ends of curves are that far apart
 
@@ -26,11 +27,9 @@ if (!window.labKeys) {
   addEventListener("keydown", event => {
     const slider = document.querySelector(".st-key-project input[type=range]");
     if (!document.querySelector(".st-key-project") || event.ctrlKey || event.altKey || event.metaKey) return;
-    const arrow = {ArrowLeft: "stepDown", ArrowRight: "stepUp"}[event.key];
-    if (arrow && slider && event.target !== slider) {
-      slider.focus();
-      slider[arrow]();
-      slider.dispatchEvent(new Event("input", {bubbles: true}));
+    if (["ArrowLeft", "ArrowRight"].includes(event.key) && slider && event.target !== slider) {
+      slider.focus();  // keys that come later reach it by themselves
+      slider.dispatchEvent(new KeyboardEvent("keydown", {key: event.key, bubbles: true, cancelable: true}));
     } else {
       const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (!act) return;
@@ -80,10 +79,10 @@ def draw() -> None:
         title.title(course.title(step))
         with way:
             _way(step, room)
-        st.markdown(step.idea)
         if shown:
             _answer(step, room)
         else:
+            st.markdown(step.idea)
             _question(step, room)
     st.html(_KEYS, unsafe_allow_javascript=True)
 
@@ -112,7 +111,7 @@ def _question(step: Step, room: Room | None) -> None:
             st.subheader(step.coins)
             board.share_now(room.code, step)
         else:
-            st.subheader(step.question.format(at=step.slider.words(step.slider.start)))
+            st.subheader(step.asks())
             if isinstance(step.guess, Choice):
                 st.markdown("\n".join(f"- {label}" for label, _, _ in step.guess.options))
     with right:
@@ -130,16 +129,17 @@ def _question(step: Step, room: Room | None) -> None:
 
 def _answer(step: Step, room: Room | None) -> None:
     if room is not None and step.coins:
+        st.subheader(step.coins)
         board.share(room, step)
         st.markdown(f"**So: {step.so}**")
         return
-    at = answers.position(step)
-    place = st.container()
+    at, asked = answers.position(step), step
+    asking, place = st.container(), st.container()
     left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
     with left.container(key="project-slider"):
         at, step = answers.slider(step, at), answers.other(step)
     with place:
-        picture, guesses = st.columns([3, 1]) if room is not None else (st.container(), None)
+        picture, guesses = st.columns([3, 2], gap="medium") if room is not None else (st.container(), None)
         with picture.container(key="project-picture"):
             found = answers.found(step, at, "project")
             if found is None:
@@ -147,15 +147,35 @@ def _answer(step: Step, room: Room | None) -> None:
             figure = labelled(lesson.large(step.draw(found, at, theme.is_dark(), HEIGHT)))
             figure.layout.height, figure.layout.margin.t = None, 10  # the height is that of the window
             answers.picture(figure, step.title, "project-chart", figures.QUIET, height="stretch")
+        measured = _measured(asked)
         if room is not None and guesses is not None:
             with guesses:
-                board.guessed(room, step, _measured(step))
-    right.markdown(f"**So: {step.so}** {step.conclude(found, at).text}")
+                board.guessed(room, step, measured)
+    with asking:
+        _asked(asked, measured)
+    right.markdown(step.says(found, at))
 
 
-def _measured(step: Step):  # type: ignore[no-untyped-def]
-    start = answers.found(step, step.slider.start, "project")
-    return None if start is None else step.measured(start, step.slider.start)
+def _measured(step: Step) -> Number | None:
+    """What the question asked for, once it is known: kept, as its result may be gone while the slider moves."""
+    known: dict[str, Number] = st.session_state.setdefault(_MEASURED, {})
+    if step.name not in known:
+        found = answers.found(step, step.slider.start, "project-asked")
+        if found is not None:
+            known[step.name] = step.measured(found, step.slider.start)
+    return known.get(step.name)
+
+
+def _asked(step: Step, measured: Number | None) -> None:
+    """The question with its choices, those that fit ticked, and the answer in large digits."""
+    question, answer = st.columns([3, 1], gap="medium", vertical_alignment="center")
+    choices = step.guess.options if isinstance(step.guess, Choice) else ()
+    fits = [measured is not None and step.guess.fits(place, measured) for place in range(len(choices))]
+    shown = [f"**✓ {label}**" if fit else label for (label, _, _), fit in zip(choices, fits, strict=True)]
+    question.markdown(f"**{step.asks()}**\n\n{' · '.join(shown)}")
+    if measured is not None:
+        value, _, error = str(measured).partition(" ± ")
+        answer.metric("Measured" + f" (± {error}, one standard error)" * bool(error), with_unit(value, step.unit))
 
 
 def labelled(figure: go.Figure) -> go.Figure:

@@ -15,10 +15,10 @@ from ui.teach import board, paper, project
 COLUMNS = 3
 PICTURES = Path(__file__).resolve().parent.parent / "assets" / "lessons"  # by benchmarks/pictures.py
 WAYS = (
-    ("Project a lesson", "co_present", "Full window, large letters, one slider. Press R to reveal the answer."),
-    ("Let the class guess", "groups", "Phones scan a code and follow you. No app, no names."),
-    ("Exercise sheet", "assignment", "Questions for students; answers and notes for you."),
-    ("Offline file", "download", "All lessons in one file. The fastest choice for a slow network."),
+    ("Project a lesson", "Full window, large letters, one slider. Press R to reveal the answer."),
+    ("Let the class guess", "Phones scan a code and follow you. No app, no names."),
+    ("Exercise sheet", "Questions for students; answers and notes for you."),
+    ("Offline file", "All lessons in one file. The fastest choice for a slow network."),
 )
 
 
@@ -31,10 +31,10 @@ def draw() -> None:
     st.markdown("Fifteen minutes are enough for three lessons. The class guesses first, then looks.")
     board.room()
     _again()
-    actions: tuple[Callable[[Step], None], ...] = (_project, _guess, paper.sheets, paper.course_file)
-    for column, (title, icon, message), act in zip(st.columns(4), WAYS, actions, strict=True):
+    actions: tuple[Callable[[Step], None], ...] = (_project_first, _guess, paper.sheets, paper.course_file)
+    for column, (title, message), act in zip(st.columns(4), WAYS, actions, strict=True):
         with column.container(border=True, height="stretch"):
-            st.markdown(f"#### :material/{icon}: {title}\n{message}")
+            st.markdown(f"#### {title}\n{message}")
             act(course.LESSONS[0])
     st.subheader("The lessons")
     for start in range(0, len(course.LESSONS), COLUMNS):
@@ -68,9 +68,13 @@ def _game() -> None:
                      help="Thirty users, four jokes. Then again behind a coin.")  # fmt: skip
 
 
-def _project(step: Step, key: str = "open-project") -> None:
+def _project_first(step: Step) -> None:
+    _project(step, "Project lesson 1", "open-project")
+
+
+def _project(step: Step, label: str, key: str) -> None:
     st.button(
-        "Project", icon=":material/co_present:", key=key, on_click=project.open_window, args=(step,),
+        label, icon=":material/co_present:", key=key, on_click=project.open_window, args=(step,),
         help="The full window. Page Down leads to the next lesson.",
     )  # fmt: skip
 
@@ -90,7 +94,7 @@ def _card(step: Step) -> None:
     st.image(drawn.read_text("utf-8"), width="stretch", alt=f"Small picture of: {step.title}")
     st.markdown(f"**{course.title(step)}**")
     with st.container(key=f"teach-card-{step.name}"):
-        _project(step, f"open-project-{step.name}")
-        _guess(step, "Guess", f"class-open-{step.name}")
+        _project(step, course.on_button("Project", step), f"open-project-{step.name}")
+        _guess(step, course.on_button("Guess", step), f"class-open-{step.name}")
         paper.sheet(step)
         paper.file(step)

@@ -1,0 +1,232 @@
+"""A lecture told in every form: projected, with a class on phones, on paper and offline. All of them say the same."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Locator, expect
+from visitor import PHONE, Profiles, Visitor
+
+from bandit_core import simulate
+from bandit_core.paths import ROOT
+from ui.learn import printed
+from ui.learn.course import LESSONS, STEPS
+from ui.learn.step import Choice
+from ui.teach import offline
+
+Visits = Callable[..., Visitor]
+PRICE, TRUST = STEPS[4], STEPS[5]
+START = PRICE.slider.start
+NEXT = PRICE.slider.stops[PRICE.slider.stops.index(START) + 1]
+MEETING = """boxes => boxes.some((a, i) => boxes.slice(i + 1).some(b =>
+    a.left < b.right && b.left < a.right && a.top < b.bottom - 1 && b.top < a.bottom - 1))"""
+
+
+@cache
+def found(at: float) -> Any:
+    return PRICE.found(at, simulate)
+
+
+def measured() -> str:
+    return str(PRICE.measured(found(START), START))
+
+
+def large() -> str:
+    return f"{measured().split()[0]} times"
+
+
+def said(at: float) -> str:
+    return PRICE.says(found(at), at).replace("**", "")
+
+
+def bars(figure: Any) -> np.ndarray:
+    """Value, lower and upper end of each bar of a drawn curve."""
+    value, errors = np.asarray(figure.y, float), figure.error_y
+    return np.array([value, value - errors.arrayminus, value + errors.array]).T
+
+
+def of_paper(svg: str) -> np.ndarray:
+    """The same read from a file, by the heights of the curve, whose values are known."""
+    curve = re.search(r'id="line2d_\d+">\s*<path d="((?:[ML] [\d.]+ [\d.]+\s*){7})" clip-path', svg)
+    sticks = re.search(r'id="LineCollection_1">(.*?)</g>', svg, re.DOTALL)
+    assert curve and sticks
+    heights = np.array(re.findall(r"[ML] [\d.]+ ([\d.]+)", curve[1]), float)
+    ends = np.array(re.findall(r"M [\d.]+ ([\d.]+)\s*L [\d.]+ ([\d.]+)", sticks[1]), float)
+    value = bars(PRICE.draw(found(START), START, False, 320).data[0])[:, 0]
+    scale = np.polyfit(heights, np.log(value), 1)
+    return np.exp(np.polyval(scale, np.column_stack([heights, ends.max(axis=1), ends.min(axis=1)])))
+
+
+def asks(teacher: Visitor) -> None:
+    expect(teacher.tab.locator(".st-key-project-reveal button").locator("visible=true").last).to_be_visible()
+    teacher.tab.wait_for_function("window.labKeys")
+    teacher.settle()
+
+
+def sentence(visitor: Visitor) -> Locator:
+    return visitor.main().locator("p", has_text="So:").first
+
+
+def question_and_answer_stand(teacher: Visitor, step: Any) -> None:
+    """What the class was asked, its choices, and the measured number in large digits."""
+    assert isinstance(step.guess, Choice)
+    for words in (step.asks(), *(label for label, _, _ in step.guess.options)):
+        expect(teacher.main().get_by_text(words).first).to_be_visible()
+    value = teacher.tab.get_by_test_id("stMetricValue")
+    expect(value).to_be_visible()
+    size, usual = (
+        float(each.evaluate("node => parseFloat(getComputedStyle(node).fontSize)"))
+        for each in (value, sentence(teacher))
+    )
+    assert size >= 1.8 * usual
+
+
+def test_teach_names_every_button_and_the_first_arrow_moves_thumb_picture_and_words(visits: Visits) -> None:
+    teacher = visits("/teach", width=1280, height=720)
+    expect(teacher.tab.get_by_role("button", name="File lesson", exact=False)).to_have_count(len(LESSONS))
+    seen = teacher.main().aria_snapshot()
+    names = re.findall(r"- '?button \"((?:Project|Guess|Sheet|File) [^\"]*)\"", seen)
+    expected = [f"{label} {step.title}" for step in LESSONS for label in ("Project", "Guess", "Sheet", "File")]
+    assert [re.sub(r" lesson( \d+:)?", "", name) for name in names if name != "Project lesson 1"] == expected
+    headings = re.findall(r"- heading \"([^\"]*)\"", seen)
+    assert len(set(names)) == len(names) and len(headings) >= 6
+    assert not [name for name in headings if " icon" in name]
+    teacher.tab.get_by_role("button", name=f"Project lesson 5: {PRICE.title}", exact=True).click()
+    asks(teacher)
+    teacher.tab.keyboard.press("r")
+    expect(sentence(teacher)).to_have_text(said(START))
+    question_and_answer_stand(teacher, PRICE)
+    expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text(large())
+    sizes = "plot => Array.from(plot.data[0].marker.size).indexOf(18)"
+    plot = teacher.element("project-chart").locator(".js-plotly-plot")
+    assert plot.evaluate(sizes) == PRICE.slider.stops.index(START)
+    teacher.tab.keyboard.press("ArrowRight")
+    expect(teacher.tab.get_by_role("slider").first).to_have_attribute("aria-valuetext", PRICE.slider.words(NEXT))
+    expect(sentence(teacher)).to_have_text(said(NEXT))
+    teacher.settle()
+    assert teacher.address["at"] == f"{NEXT:g}"
+    assert plot.evaluate(sizes) == PRICE.slider.stops.index(NEXT)
+    question_and_answer_stand(teacher, PRICE)
+    expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text(large())  # what was asked does not move
+
+
+def test_a_class_of_three_sees_wide_bars_and_is_not_ended_by_a_slip(visits: Visits) -> None:
+    teacher = visits("/teach", width=1280, height=720)
+    teacher.tab.get_by_role("button", name=f"Guess lesson 5: {PRICE.title}", exact=True).click()
+    asks(teacher)
+    code = teacher.address["class"]
+    phones = [visits(f"/learn?class={code}&controls=off", dark=dark, **PHONE) for dark in (False, True)]
+    for step in (PRICE, TRUST):
+        for place, phone in enumerate(phones):
+            expect(phone.tab.locator("main")).to_contain_text(step.asks())
+            button = phone.tab.locator("main button").nth(place)
+            button.click()
+            expect(button).to_have_attribute("aria-pressed", "true")
+        expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text("2")
+        asks(teacher)
+        teacher.tab.keyboard.press("r")
+        plot = teacher.element("class-guesses").locator(".js-plotly-plot")
+        expect(plot.locator(".main-svg").first).to_be_visible()
+        question_and_answer_stand(teacher, step)
+        for width, height in ((960, 540), (1920, 1080), (1280, 720)):
+            teacher.tab.set_viewport_size({"width": width, "height": height})
+            teacher.settle()
+            teacher.tab.wait_for_function(
+                "least => document.querySelector('[class*=st-key-class-guesses] .js-plotly-plot').clientWidth >= least",
+                arg=0.3 * width,
+            )
+            names = plot.locator(".ytick text, .bartext")
+            boxes = names.evaluate_all("all => all.map(node => node.getBoundingClientRect().toJSON())")
+            assert len(boxes) >= 3 and not teacher.tab.evaluate(MEETING, boxes), (step.name, width)
+            assert teacher.main().evaluate("main => main.scrollHeight") <= height, (step.name, width)
+        value = teacher.tab.get_by_test_id("stMetricValue").inner_text().split()[0]
+        for phone in phones:
+            expect(phone.tab.locator("main")).to_contain_text(f"Measured: {value} ±")
+        if step is PRICE:
+            teacher.tab.keyboard.press("PageDown")
+            teacher.sees(TRUST.title)
+    teacher.tab.get_by_role("button", name="End the class").click()
+    expect(teacher.tab.get_by_text("The code stops working")).to_be_visible()
+    for phone in phones:
+        expect(phone.tab.get_by_role("alert")).to_have_count(0)
+    teacher.tab.get_by_role("button", name="End it for everyone").click()
+    for phone in phones:
+        expect(phone.tab.get_by_role("alert")).to_be_visible()
+
+
+def test_learn_the_offline_file_and_both_sheets_say_and_draw_the_same(
+    visits: Visits, profiles: Profiles, tmp_path: Path
+) -> None:
+    student = visits("/learn?step=5", **PHONE)
+    student.tab.locator("[class*='st-key-learn-price-guess-'] button").locator("visible=true").nth(1).click()
+    expect(sentence(student)).to_have_text(said(START))
+    drawn = student.element("learn-picture").locator(".js-plotly-plot").evaluate(
+        "plot => [plot._fullData[0].y, plot._fullData[0].error_y.arrayminus, plot._fullData[0].error_y.array]"
+        ".map(each => Array.from(each))"
+    )  # fmt: skip
+    value, below, above = np.array(drawn)
+    of_screen = np.column_stack([value, value - below, value + above])
+    teacher = visits("/teach", width=1280)
+    files = []
+    for label in ("File", "Sheet"):
+        button = teacher.tab.get_by_role("button", name=f"{label} lesson 5: {PRICE.title}", exact=True)
+        with teacher.tab.expect_download() as download:
+            button.click()
+        files.append(tmp_path / f"{label}.html")
+        download.value.save_as(files[-1])
+    files.append(tmp_path / "answers.html")
+    files[-1].write_text(printed.page((PRICE,), True, "HTML"))
+    tab = profiles.new({"offline": True}).tab
+
+    tab.goto(files[0].as_uri())
+    tab.get_by_text("Show the answer").click()
+    shown = {}
+    for at in offline.shown(PRICE):
+        tab.get_by_text(PRICE.slider.words(at), exact=True).click()
+        expect(tab.locator("figure:visible figcaption")).to_contain_text(said(at))
+        shown[at] = b64decode(tab.locator("figure:visible img").get_attribute("src").partition(",")[2]).decode()  # type: ignore[union-attr]
+    expect(tab.get_by_text(f"What was asked: {measured()} times")).to_have_count(1)
+    assert len(set(shown.values())) == len(shown)  # each with its own large dot
+    np.testing.assert_allclose(of_paper(shown[START]), of_screen, rtol=0.02)
+
+    tab.goto(files[2].as_uri())
+    answers = tab.locator("section")
+    expect(answers).to_contain_text(f"Measured: {measured()} times")
+    expect(answers).to_contain_text(said(START))
+    paper = b64decode(tab.locator("img").get_attribute("src").partition(",")[2]).decode()  # type: ignore[union-attr]
+    np.testing.assert_allclose(of_paper(paper), of_screen, rtol=0.02)
+
+    tab.goto(files[1].as_uri())
+    sheet = tab.locator("section").inner_text()
+    assert (
+        PRICE.asks() in sheet and not re.search(r"\b(curve is|dot|picture)\b", sheet) and not tab.locator("img").count()
+    )
+    tab.context.close()
+
+
+def test_start_explore_learn_and_readme_say_the_same_of_whom_one_trusts(visits: Visits) -> None:
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    prices = re.search(r"by about ([\d.]+) where a curator is trusted and by about ([\d.]+) where no one is", readme)
+    losses = re.search(r"with a trusted curator about (\d+), where no one is trusted about (\d+)\.", readme)
+    assert prices and losses
+    visitor = visits("/")
+    for page in ("/", "/explore?preset=trust"):
+        visitor.open(page)
+        verdict = visitor.main().locator("p", has_text="At ε = 1").first
+        expect(verdict).to_contain_text(re.compile(f"about {prices[1]} times.*about {prices[2]} times"))
+    visitor.open("/learn?step=6")
+    visitor.tab.locator("[class*='st-key-learn-trust-guess-'] button").locator("visible=true").nth(1).click()
+    numbers = re.findall(r"lost ([\d.]+) ±", sentence(visitor).inner_text())
+    assert [f"{float(each):.0f}" for each in reversed(numbers)] == list(losses.groups())
+    for number, name, words in ((4, "learner", "which is {} times"), (5, "price", "ε = 1 hiding costs {} times")):
+        visitor.open(f"/learn?step={number}&at=1")
+        visitor.tab.locator(f"[class*='st-key-learn-{name}-guess-'] button").locator("visible=true").nth(1).click()
+        before, after = words.split("{}")
+        price = re.search(f"{before}([\\d.]+) ±.*?{after}", sentence(visitor).inner_text())
+        assert price and f"{float(price[1]):.1f}" == prices[2]
