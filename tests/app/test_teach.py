@@ -7,13 +7,14 @@ from base64 import b64decode
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 import pytest
 import screen as on
 
-from ui import menu
-from ui.learn import course, phone, printed
+from ui import menu, printing
+from ui.learn import course, phone, pictures, printed
 from ui.learn.course import LESSONS, STEPS
-from ui.learn.step import Choice
+from ui.learn.step import Choice, Number
 from ui.teach import offline, project, view
 
 EVERY = pytest.mark.parametrize("step", LESSONS, ids=lambda step: step.name)
@@ -144,6 +145,19 @@ def test_pictures_of_a_file_keep_their_letters() -> None:
     for picture in drawn:
         scales = [float(each) for found in re.findall(r"scale\(([^)]*)\)", picture) for each in found.split()]
         assert scales and all(scales)
+
+
+def test_files_draw_skewed_error_bars_as_they_are() -> None:
+    figure = go.Figure()
+    numbers = [Number(1.0, 0.1), Number(4.8, 0.5, (4.0, 8.3)), Number(2.0, 0.1)]
+    pictures.dots(figure, [1.0, 2.0, 3.0], numbers, "price", "#123456", at=2.0)
+    drawn = printing.file_of(figure, "svg", offline.SIZE, "sans serif", 12).decode()
+    curve = re.search(r'<path d="M [\d.]+ ([\d.]+) \s*L [\d.]+ ([\d.]+) \s*L [\d.]+ ([\d.]+) \s*" clip-path', drawn)
+    bars = re.search(r'id="LineCollection_1">(.*?)</g>', drawn, re.DOTALL)
+    assert curve and bars
+    scale = np.polyfit([float(each) for each in curve.groups()], [1.0, 4.8, 2.0], 1)
+    ends = np.polyval(scale, np.array(re.findall(r"M [\d.]+ ([\d.]+)\s*L [\d.]+ ([\d.]+)", bars[1]), float))
+    np.testing.assert_allclose(sorted(ends[1]), [4.0, 8.3], rtol=1e-3)
 
 
 def test_slides_ask_and_answer_by_turns() -> None:

@@ -193,14 +193,14 @@ def test_learn_the_offline_file_and_both_sheets_say_and_draw_the_same(
         shown[at] = b64decode(tab.locator("figure:visible img").get_attribute("src").partition(",")[2]).decode()  # type: ignore[union-attr]
     expect(tab.get_by_text(f"What was asked: {measured()} times")).to_have_count(1)
     assert len(set(shown.values())) == len(shown)  # each with its own large dot
-    np.testing.assert_allclose(of_paper(shown[START]), of_screen, rtol=0.02)
+    np.testing.assert_allclose(of_paper(shown[START]), of_screen, rtol=0.01)
 
     tab.goto(files[2].as_uri())
     answers = tab.locator("section")
     expect(answers).to_contain_text(f"Measured: {measured()} times")
     expect(answers).to_contain_text(said(START))
     paper = b64decode(tab.locator("img").get_attribute("src").partition(",")[2]).decode()  # type: ignore[union-attr]
-    np.testing.assert_allclose(of_paper(paper), of_screen, rtol=0.02)
+    np.testing.assert_allclose(of_paper(paper), of_screen, rtol=0.01)
 
     tab.goto(files[1].as_uri())
     sheet = tab.locator("section").inner_text()
