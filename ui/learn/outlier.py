@@ -100,7 +100,7 @@ STEP = Step(
     guess=Choice(
         (("less than a tenth", -np.inf, 0.1), ("a tenth to a third", 0.1, 1 / 3), ("more than a third", 1 / 3, np.inf))
     ),
-    unit="times the sum",
+    unit="times",
     slider=Slider(
         label="Cut-off: ← more is cut · more noise →",
         help="Tips above it count as nothing.",

@@ -75,7 +75,7 @@ STEP = Step(
     "answer? A very noisy answer may do **more harm than good** if the learner takes it for as good as the others.",
     question="The app ignores {at}. What does it lose, next to listening to all who answer?",
     guess=Choice((("less", -np.inf, 0.9), ("about the same", 0.9, 1.1), ("more", 1.1, np.inf))),
-    unit="times as much",
+    unit="times",
     slider=Slider(
         label="Ignore",
         help="Users whose own ε is lower are not listened to.",
