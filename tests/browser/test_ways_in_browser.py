@@ -29,18 +29,17 @@ PARTS = {  # what shows by its ground or edge where a control is, and what it sa
     "choice": "[data-testid=stSelectbox] [role=group]",
 }
 GROUNDS = {False: "rgb(255, 255, 255)", True: "rgb(17, 22, 28)"}
-# Of every control that is seen: its name, if a finger 24 pixels wide would miss it. A link within a sentence may be
-# as high as its line, and a control's label is a part of it.
+# Of every control that is seen: its name, if a finger 24 pixels wide would miss it. A control's label is a part of it;
+# the small buttons above a picture are left out, which Plotly and Streamlit draw.
 MISSED = """() => [...document.querySelectorAll(
-    '[data-testid=stMain] :is(button, input, summary, a[data-testid])')].filter(
+    '[data-testid=stMain] :is(button, input, summary, a[data-testid]):not(.modebar *, [data-testid=stElementToolbar] *)')
+].filter(
     control => control.checkVisibility({opacityProperty: true, visibilityProperty: true})).filter(control => {
-  const whole = control.closest('label') ?? control.closest('[data-rac][style*=absolute]') ?? control;
+  const whole = control.matches('input') && control.closest('label, [data-rac][style*=absolute]') || control;
   whole.scrollIntoView({block: 'center'});
   const box = whole.getBoundingClientRect(), x = box.x + box.width / 2, y = box.y + box.height / 2;
-  return [[-11, 0], [11, 0], [0, -11], [0, 11]].some(([right, down]) => {
-    const met = document.elementFromPoint(x + right, y + down);
-    return !whole.contains(met) && !met?.contains(control);
-  });
+  return [[-11, 0], [11, 0], [0, -11], [0, 11]].some(
+    ([right, down]) => !whole.contains(document.elementFromPoint(x + right, y + down)));
 }).map(control => control.ariaLabel || control.innerText)"""
 
 
