@@ -81,9 +81,10 @@ def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor
     visitors: list[Visitor] = []
     message = len(server.output)
 
-    def visit(path: str, *, at: Server = server, **options: Any) -> Visitor:
+    def visit(path: str = "", *, at: Server = server, **options: Any) -> Visitor:
         visitors.append(Visitor(profiles, at, **options))
-        visitors[-1].open(path)
+        if path:
+            visitors[-1].open(path)
         return visitors[-1]
 
     visit.visitors = visitors  # type: ignore[attr-defined]

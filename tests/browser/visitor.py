@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect
 from playwright.sync_api import Error as PlaywrightError
 
 from ui import menu
@@ -22,6 +22,12 @@ new PerformanceObserver(list => list.getEntries().filter(entry => !entry.hadRece
   value: entry.value,
   moved: entry.sources.map(({node}) => node?.parentElement?.className + ' ' + node?.innerText?.slice(0, 40)),
 }))).observe({type: 'layout-shift', buffered: true});"""
+# How often the page has asked the server for something, and how often the server had said something after that.
+ASKED = """if (window.WebSocket) {
+  const send = WebSocket.prototype.send; window.asked = window.answered = 0;
+  WebSocket.prototype.send = function (...words) {
+    if (!this.heard) this.heard = this.addEventListener('message', () => { answered = asked }) ?? true;
+    asked += 1; window.still = 0; return send.apply(this, words) } }"""
 SECONDS = 1000  # Playwright counts milliseconds
 HANGS = 300 * SECONDS  # what never comes: no machine is so slow, and no test passes or fails by its speed
 PHONE: dict[str, Any] = {  # one kind for all tests, so that they share its profile
@@ -87,7 +93,7 @@ class Profile:
         self.options = options
         self.context = browser.new_context(**options)
         self.tab: Page = self.context.new_page()
-        self.tab.add_init_script(SHIFTS)
+        self.tab.add_init_script(SHIFTS + ASKED)
         self.tab.set_default_timeout(HANGS)
 
     def forget(self) -> None:
@@ -147,6 +153,7 @@ class Visitor:
         self.server = server
         self.errors: list[str] = []
         self.foreign: list[str] = []  # requests to another host than the server's
+        self.console: list[str] = []  # errors that the page's scripts report
         self._profiles, self._new = profiles, new
         self._profile = profiles.new(options) if new else profiles.take(options)
         self.context, self.tab = self._profile.context, self._profile.tab
@@ -158,6 +165,7 @@ class Visitor:
         self.tab.emulate_media(color_scheme=scheme, reduced_motion=motion, forced_colors="none")
         self._heard = {
             "pageerror": lambda error: self.errors.append(str(error)),
+            "console": self._hear,
             "websocket": lambda socket: self._note(socket.url),
             "request": lambda request: self._note(request.url),
         }
@@ -172,6 +180,15 @@ class Visitor:
         asked, own = urlsplit(address), urlsplit(self.server.url)
         if asked.scheme not in ("data", "blob", "about") and asked.netloc != own.netloc:
             self.foreign.append(address)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        """Remember an error of the page's scripts; Streamlit looks for its server below the page's address first."""
+        if message.type == "error" and "/_stcore/" not in message.location.get("url", ""):
+            self.console.append(message.text)
+
+    def start(self, path: str) -> None:
+        """Follow a link, and do not wait for what it opens."""
+        self.tab.goto(path if "://" in path else self.server.url + path, wait_until="commit")
 
     def open(self, path: str) -> None:
         """Open a path of the app, or a whole address."""
@@ -260,9 +277,7 @@ class Visitor:
         return (
             self.main()
             .locator(":is(button,input,textarea,select):disabled, [aria-disabled=true]")
-            .evaluate_all(
-                "found => found.map(each => each.ariaLabel || each.innerText || each.outerHTML.slice(0, 80))"
-            )
+            .evaluate_all("found => found.map(each => each.ariaLabel || each.innerText || each.outerHTML.slice(0, 80))")
         )
 
     def choose(self, label: str, option: str) -> None:

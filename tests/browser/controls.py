@@ -1,0 +1,201 @@
+"""Every control of a page, found on the page itself; moved by keyboard or mouse, and moved back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import doors
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import Locator, TimeoutError
+from visitor import Visitor
+
+WIDGETS = {
+    "slider": "stSlider",
+    "select box": "stSelectbox",
+    "choice of several": "stMultiSelect",
+    "switch": "stCheckbox",
+    "number": "stNumberInput",
+    "text": "stTextInput",
+    "long text": "stTextArea",
+    "buttons": "stButtonGroup",
+    "radio": "stRadio",
+}
+# The widgets that are in use, as kind, label and their place among those alike; each is marked with this name.
+FIND = """widgets => {
+  const names = {}, found = [];
+  for (const node of document.querySelectorAll(Object.values(widgets).map(id => `[data-testid=${id}]`).join())) {
+    const box = node.getBoundingClientRect();
+    if (!box.width || !box.height || !node.closest('[data-testid=stMain], [data-testid=stSidebar]')) continue;
+    if (node.querySelector('input:disabled, textarea:disabled, [role=radio]:disabled')) continue;
+    const kind = Object.keys(widgets).find(kind => widgets[kind] === node.dataset.testid);
+    const label = node.querySelector('[aria-label]:not([aria-label^="Help for"])')?.ariaLabel ?? '';
+    const name = [node.closest('[data-testid=stSidebar]') ? 'sidebar' : 'page', kind, label].join(', ');
+    names[name] = (names[name] ?? 0) + 1;
+    node.dataset.tried = `${name}, ${names[name]}`.replace(', 1', '');
+    found.push(node.dataset.tried);
+  }
+  return found }"""
+# What the page says and draws beside what stands in its controls.
+SHOWN = """() => {
+  const main = document.querySelector('[data-testid=stMain]');
+  const own = '[data-testid=stWidgetLabel], [data-testid=stSlider], [data-testid=stButtonGroup], button, summary';
+  const said = 'stMarkdownContainer stHtml stCode stMetric stDataFrame stImage stAlert'.split(' ')
+    .map(id => `[data-testid=${id}]`).join();
+  const seen = node => node.getBoundingClientRect().width > 0 && !node.closest(own);
+  const ghosts = / Thin: the slider.s last position\\./;
+  const of = plot => JSON.stringify([
+    plot.data.filter(trace => trace.name && trace.showlegend !== false).map(
+      trace => [trace.name, trace.x, trace.y, trace.z, trace.text, trace.line, trace.error_y]),
+    plot.layout.xaxis?.type, plot.layout.yaxis?.type, plot.layout.shapes, plot.layout.annotations]);
+  return {
+    words: [...document.querySelectorAll(said)].filter(seen).map(node => node.innerText.replace(ghosts, '')),
+    pictures: [...main.querySelectorAll('img')].filter(seen).map(node => node.src),
+    numbers: [...main.querySelectorAll('.js-plotly-plot')].filter(seen).map(of),
+  } }"""
+
+NEVER = 120_000  # milliseconds after which a list or an answer does not come any more
+# They begin something else, or bring other controls, so there is no way back; or are seen in a file only.
+NOT_MOVED = ("Start from", "Add a policy", "Change the experiment", "Edit as a table", "Title of the page")
+
+
+def unfold(visitor: Visitor) -> None:
+    """Open the controls of the experiment, and every fold, also those inside others."""
+    switch = visitor.tab.get_by_role("switch", name="Change the experiment")
+    if switch.count() and not switch.is_checked():
+        doors.press(visitor, switch, "Space")
+    for _ in range(60):
+        closed = visitor.tab.locator("[data-testid=stExpander] details:not([open]) > summary >> visible=true")
+        if not closed.count():
+            break
+        closed.first.press("Enter")
+        doors.wait(visitor)
+
+
+def names(visitor: Visitor) -> list[str]:
+    """The widgets that there are now."""
+    return visitor.tab.evaluate(FIND, WIDGETS)
+
+
+def widget(visitor: Visitor, name: str) -> Locator:
+    """The widget of that name."""
+    assert name in names(visitor), name
+    return visitor.tab.locator(f'[data-tried="{name}"]')
+
+
+def move(visitor: Visitor, name: str) -> Iterator[None]:
+    """Move a control; with the next step, move it back."""
+    kind = name.split(", ")[1]
+    here = widget(visitor, name)
+    if kind == "slider":
+        knob = here.locator("input[type=range]").first
+        ahead = knob.get_attribute("value") != knob.get_attribute("max")
+        yield from (knob.press(key) for key in (("ArrowRight", "ArrowLeft") if ahead else ("ArrowLeft", "ArrowRight")))
+    elif kind == "switch":
+        for _ in range(2):
+            widget(visitor, name).locator("input").press("Space")
+            yield
+    elif kind in ("number", "text", "long text"):
+        field = here.locator("input, textarea").first
+        stood = field.input_value()
+        for value in (doors.elsewhere(stood, name), stood):
+            field = widget(visitor, name).locator("input, textarea").first
+            field.fill(value)
+            field.press("ControlOrMeta+Enter" if kind == "long text" else "Enter")
+            yield
+    elif kind in ("buttons", "radio"):
+        button = here.locator("[role=radio], button[aria-pressed]")
+        on = "button => button.ariaChecked === 'true' || button.ariaPressed === 'true'"
+        stood = next((place for place, each in enumerate(button.all()) if each.evaluate(on)), None)
+        other = 1 if stood == 0 else 0
+        for number in (other, other if stood is None else stood):
+            widget(visitor, name)  # marks it anew
+            button.nth(number).click()
+            yield
+    else:
+        stood = here.get_by_role("combobox").input_value()
+        if kind == "choice of several":
+            stood = here.locator("[data-tag]").last.get_attribute("aria-label")
+            here.locator("[data-tag] button").last.click()
+        else:
+            choose(visitor, here, stood, other=True)
+        yield
+        choose(visitor, widget(visitor, name), stood)
+        yield
+
+
+def choose(visitor: Visitor, here: Locator, words: str, other: bool = False) -> None:
+    """Choose the entry of a select box with these words, or the one beside it."""
+    box = here.get_by_role("combobox")
+    box.press("ArrowDown")
+    entries = visitor.tab.get_by_role("listbox").get_by_role("option")
+    entries.first.wait_for()
+    said = [each.inner_text() for each in entries.all()]
+    if words not in said:
+        box.fill(words)
+        entries.filter(has_text=words).first.click()
+        return
+    place = said.index(words)
+    entries.nth(place if not other else place + 1 if place + 1 < len(said) else place - 1).click()
+
+
+def state(visitor: Visitor) -> dict[str, Any]:
+    """What is shown now, where, and with which controls."""
+    return {"address": [visitor.tab.url], "controls": names(visitor), **visitor.tab.evaluate(SHOWN)}
+
+
+def asked(visitor: Visitor, step: Iterator[None]) -> bool:
+    """Take a step, and wait for what the page makes of it; whether it asked the server for anything."""
+    before = visitor.tab.evaluate("asked")
+    next(step)
+    try:
+        visitor.tab.wait_for_function(f"asked > {before}", timeout=doors.ASKS)
+    except TimeoutError:
+        return False
+    doors.wait(visitor)
+    return True
+
+
+def tried(visitor: Visitor, name: str) -> str:
+    """What is wrong with a control that is moved and moved back; empty where nothing is."""
+    before = state(visitor)
+    step = move(visitor, name)
+    if not asked(visitor, step):
+        return "asks nothing"
+    after, seen = state(visitor), doors.look(visitor)
+    troubles = [words for words in seen.troubles if not words.startswith("no picture")]
+    same = [part for part in before if before[part] == after[part]]
+    if not asked(visitor, step):
+        return "cannot be moved back"
+    back = state(visitor)
+    left = [f"{part}: {doors.first_of(before[part], back[part])}" for part in before if before[part] != back[part]]
+    if troubles:
+        return "; ".join(troubles)
+    if len(same) == len(before):
+        return "changes nothing"
+    return f"back again, {'; '.join(left)}" if left else ""
+
+
+def faults(visits: Callable[..., Visitor], path: str, folds: bool = False) -> list[str]:
+    """What is wrong with any control of a page; ``folds``: also with those that are folded away."""
+    visitor, found = visits(height=1600, new=True), []
+    visitor.tab.set_default_timeout(NEVER)
+
+    def arrive() -> None:
+        visitor.start(path)
+        doors.wait(visitor)
+        if folds:
+            unfold(visitor)
+
+    arrive()
+    for name in names(visitor):
+        if name.split(", ")[2] in NOT_MOVED or name not in names(visitor):
+            continue
+        try:
+            fault = tried(visitor, name)
+        except (AssertionError, PlaywrightError) as error:
+            fault = str(error)
+        if fault:
+            found.append(f"{path}: {name}: {fault}")
+            arrive()
+    return found

@@ -1,0 +1,34 @@
+"""Every preset on every page that takes it, and every control of every page and method, in a browser.
+
+Not part of the suite; `CONTRIBUTING.md` says how to run it. A test for each page and preset, so that pytest's
+own options choose some (``-k heavy-tails``) or go on with what has failed (``--last-failed``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import controls
+import doors
+import pytest
+from test_doors_in_browser import none, opened
+from visitor import Visitor
+
+from ui import menu, page_requirements
+
+Visits = Callable[..., Visitor]
+TAKEN = [
+    (page.address, name) for page in menu.pages() if page.sidebar for name in page_requirements.presets_of(page.shows)
+]
+PARTS = ["/mechanisms?part=batch", "/mechanisms?part=sums", "/mechanisms?part=guess", "/mechanisms?part=audit"]
+
+
+@pytest.mark.parametrize(("page", "preset"), TAKEN)
+def test_a_preset_opens_and_after_a_change_its_link_opens_the_same(visits: Visits, page: str, preset: str) -> None:
+    opened(visits, [doors.place(page, preset=preset)])
+    none(doors.trips(visits, [doors.place(page, preset=preset, **doors.SMALL)]))
+
+
+@pytest.mark.parametrize("path", [f"/{page.address}" for page in menu.pages()] + PARTS + doors.of_methods())
+def test_every_control_moves_something_and_back(visits: Visits, path: str) -> None:
+    none(controls.faults(visits, path, folds=True))

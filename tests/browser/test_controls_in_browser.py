@@ -1,0 +1,22 @@
+"""Each control that stands on a page as it opens changes the page or its address, and moved back brings both back.
+
+Those in folds, of every method, and of Your numbers, where each move begins a search, are moved by `everything.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import controls
+import pytest
+from test_doors_in_browser import none
+from visitor import Visitor
+
+from ui import menu
+
+Visits = Callable[..., Visitor]
+
+
+@pytest.mark.parametrize("page", [page.address for page in menu.pages() if page.name != "your-numbers"])
+def test_every_control_moves_something_and_back(visits: Visits, page: str) -> None:
+    none(controls.faults(visits, f"/{page}"))

@@ -1,0 +1,64 @@
+"""Every door opens: no error, no control out of use, a picture, and a link in the address line that opens the same.
+
+`every_door.py` opens all that there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import doors
+from visitor import Visitor
+
+from ui import menu
+
+Visits = Callable[..., Visitor]
+
+
+def opened(visits: Visits, paths: list[str]) -> list[doors.Seen]:
+    """What stands behind these doors; nothing is wrong with any."""
+    found = [seen for _, seen in doors.walk(visits, paths)]
+    none([f"{seen.path}: {trouble}" for seen in found for trouble in seen.troubles + seen.page["warnings"]])
+    return found
+
+
+def none(faults: list[str]) -> None:
+    """There is no fault; all are told."""
+    assert not faults, "\n".join(faults)
+
+
+def test_every_address_in_documents_and_every_link_on_those_pages_opens(visits: Visits) -> None:
+    documents = doors.of_documents()
+    pages = opened(visits, documents)
+    assert {seen.path.partition("?")[0] for seen in pages} == {f"/{page.address}" for page in menu.pages()}
+    linked = {link for seen in pages for link in seen.page["links"]} - set(documents)
+    assert len(linked) > 10
+    beyond = opened(visits, sorted(linked))
+    none(doors.reopened(visits, [seen for seen in pages + beyond if seen.address != seen.path]))
+
+
+def test_every_lesson_opens_alone_in_the_full_window_and_leads_to_its_page(visits: Visits) -> None:
+    lessons = opened(visits, doors.of_lessons())
+    opened(visits, sorted({link for seen in lessons for link in seen.page["links"]}))
+
+
+def test_controls_of_every_method_and_distribution_are_in_use(visits: Visits) -> None:
+    opened(visits, doors.of_methods())
+
+
+def test_a_preset_stays_in_the_address_until_something_is_changed(visits: Visits) -> None:
+    none(doors.reopened(visits, [seen for seen in opened(visits, doors.examples()) if seen.address != seen.path]))
+
+
+def test_presets_open_on_their_pages_and_after_a_change_their_link_opens_the_same(visits: Visits) -> None:
+    none(doors.trips(visits, doors.some_presets()))
+
+
+def test_a_budget_in_a_link_is_used_or_refused_in_words(visits: Visits) -> None:
+    lab = [page.address for page in menu.pages() if page.sidebar]
+    used, refused = (
+        [each for _, each in doors.walk(visits, [doors.place(page, eps=said) for page in lab])]
+        for said in ("0.3", "abc")
+    )
+    none([each.path for each in used if not each.page["warnings"] and "0.3" not in each.page["knobs"]])
+    none([each.path for each in refused if not each.page["warnings"]])
