@@ -32,8 +32,8 @@ GROUNDS = {False: "rgb(255, 255, 255)", True: "rgb(17, 22, 28)"}
 # Of every control that is seen: its name, if a finger 24 pixels wide would miss it. A control's label is a part of it;
 # the small buttons above a picture are left out, which Plotly and Streamlit draw.
 MISSED = """() => [...document.querySelectorAll(
-    '[data-testid=stMain] :is(button, input, summary, a[data-testid]):not(.modebar *, [data-testid=stElementToolbar] *)')
-].filter(
+    '[data-testid=stMain] :is(button, input, summary, a[data-testid])')].filter(
+    control => !control.closest('.modebar, [data-testid=stElementToolbar]')).filter(
     control => control.checkVisibility({opacityProperty: true, visibilityProperty: true})).filter(control => {
   const whole = control.matches('input') && control.closest('label, [data-rac][style*=absolute]') || control;
   whole.scrollIntoView({block: 'center'});
