@@ -55,10 +55,13 @@ def load_preset(name: str) -> Experiment:
 def true_words(experiment: Experiment) -> Experiment:
     """The experiment without the title and note of a preset that plays something else.
 
-    An edited preset that was saved as a file may still carry them.
+    An edited preset that was saved as a file may still carry them; one that is edited back has them again.
     """
     words = (experiment.title, experiment.note)
-    same = [each for each in map(load_preset, preset_names()) if (each.title, each.note) == words != ("", "")]
+    if words == ("", ""):
+        again = next(filter(experiment.plays_as, map(load_preset, preset_names())), experiment)
+        return experiment.model_copy(update={"title": again.title, "note": again.note})
+    same = [each for each in map(load_preset, preset_names()) if (each.title, each.note) == words]
     if not same or any(experiment.plays_as(each) for each in same):
         return experiment
     return experiment.model_copy(update={"title": "", "note": ""})

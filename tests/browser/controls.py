@@ -26,7 +26,8 @@ FIND = """widgets => {
   const names = {}, found = [];
   for (const node of document.querySelectorAll(Object.values(widgets).map(id => `[data-testid=${id}]`).join())) {
     const box = node.getBoundingClientRect();
-    if (!box.width || !box.height || !node.closest('[data-testid=stMain], [data-testid=stSidebar]')) continue;
+    if (!box.width || node.closest('details:not([open])')) continue;
+    if (!node.closest('[data-testid=stMain], [data-testid=stSidebar]')) continue;
     if (node.querySelector('input:disabled, textarea:disabled, [role=radio]:disabled')) continue;
     const kind = Object.keys(widgets).find(kind => widgets[kind] === node.dataset.testid);
     const label = node.querySelector('[aria-label]:not([aria-label^="Help for"])')?.ariaLabel ?? '';
@@ -45,7 +46,7 @@ SHOWN = """() => {
   const seen = node => node.getBoundingClientRect().width > 0 && !node.closest(own);
   const ghosts = / Thin: the slider.s last position\\./;
   const of = plot => JSON.stringify([
-    plot.data.filter(trace => trace.name && trace.showlegend !== false).map(
+    plot.data.filter(trace => trace.name && !trace.name.startsWith('before: ')).map(
       trace => [trace.name, trace.x, trace.y, trace.z, trace.text, trace.line, trace.error_y]),
     plot.layout.xaxis?.type, plot.layout.yaxis?.type, plot.layout.shapes, plot.layout.annotations]);
   return {
@@ -55,8 +56,9 @@ SHOWN = """() => {
   } }"""
 
 NEVER = 120_000  # milliseconds after which a list or an answer does not come any more
-# They begin something else, or bring other controls, so there is no way back; or are seen in a file only.
-NOT_MOVED = ("Start from", "Add a policy", "Change the experiment", "Edit as a table", "Title of the page")
+# They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
+# or (a figure of Papers) have a name in the address from then on.
+NOT_MOVED = ("Start from", "Add a policy", "Change the experiment", "Edit as a table", "Title of the page", "Figure")
 
 
 def unfold(visitor: Visitor) -> None:

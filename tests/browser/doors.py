@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +28,7 @@ STILL = """() => {
   const near = node => { const box = node.getBoundingClientRect();
     return box.width > 0 && box.height > 0 && box.top < innerHeight };
   const waits = [...document.querySelectorAll('[data-testid=stSkeleton]')].some(near)
-    || [...document.querySelectorAll('[data-testid=stProgress]')].some(near)
+    || [...document.querySelectorAll('[data-testid=stProgress]')].some(e => near(e) && /computing|waiting/.test(e.innerText))
     || [...document.querySelectorAll('[data-testid=stPlotlyChart]')].some(e => near(e) && !e.querySelector('.main-svg'))
     || [...document.images].some(image => near(image) && !image.complete);
   const still = app?.dataset.testScriptState === 'notRunning' && answered === asked
@@ -239,7 +240,10 @@ def first_of(value: list[Any], found: list[Any]) -> str:
     """Where two lists differ first."""
     for one, other in zip([*value, None], [*found, None], strict=False):
         if one != other:
-            return f"was {str(one)[:300]}, is {str(other)[:300]}"
+            texts = str(one), str(other)
+            alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+            start = max(0, sum(1 for _ in alike) - 60)
+            return f"was {texts[0][start : start + 200]}, is {texts[1][start : start + 200]}"
     return "longer or shorter"
 
 
