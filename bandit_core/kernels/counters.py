@@ -15,7 +15,6 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, inlined
 from bandit_core.kernels.play import Stream, gaussian, laplace
-from bandit_core.kernels.trees import Counters
 from bandit_core.mechanisms.binary import tree_noise as binary_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.hybrid import hybrid_noise
@@ -23,6 +22,17 @@ from bandit_core.mechanisms.signed_digits import count_on, fresh_nodes, signed_n
 from bandit_core.mechanisms.square_root import spread_noise
 
 _COLUMNS = 40  # noise terms a binary counter can hold; a horizon of 10^9 needs 31
+
+
+class Counters(NamedTuple):
+    """Their noise: Laplace(``block_scale``) on blocks, Laplace(depth x ``level_scale``) on the nodes of trees.
+
+    Not ``hybrid``: Laplace(``level_scale``) on all nodes.
+    """
+
+    hybrid: bool
+    block_scale: float
+    level_scale: float
 
 
 class Nodes(NamedTuple):

@@ -22,12 +22,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import common_counters, trees
 from bandit_core.kernels.counters import empty_nodes, empty_roots, node_noise, root_noise
 from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
 from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around
-from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
@@ -101,13 +99,7 @@ RULES = {
 
 def _prepare(setup: RunSetup) -> KernelCall:
     counter, per_pull = tree_family.numbers_of(setup, tree_family.counter_of(setup)), tree_family.per_pull(setup)
-    hybrid = setup.parameters.counter == "hybrid"
-
-    def fast() -> KernelCall:
-        margin = trees.Margin(per_pull, trees.FLAT, 0.0, 0.0)
-        return KernelCall(common_counters.common_counters, (rewards_of(setup), counter, margin), len(setup.arms))
-
-    return RULES[setup.parameters.counter].call(setup, Numbers(counter, per_pull), fast if hybrid else None)
+    return RULES[setup.parameters.counter].call(setup, Numbers(counter, per_pull))
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
@@ -132,5 +124,5 @@ for t = K+1, K+2, ...:
     S_a = noisy sum of arm a from its counter
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a)
     insert its reward into its counter, and 0 into the counters of all other arms""",
-    step_cost=lambda setup: 1.0 + (1.65 if setup.parameters.counter == "square-root" else 0.35) * len(setup.arms),
+    step_cost=lambda setup: 1.0 + (1.65 if setup.parameters.counter == "square-root" else 0.65) * len(setup.arms),
 )

@@ -26,7 +26,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bandit_core.kernels import trees
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
@@ -74,7 +73,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return tree_family.prepare(
         setup,
         counter=printed, per_pull=per_pull,
-        shape=trees.LOG_SINCE if since else trees.LOG_PULLS, slope=scale * slope, offset=scale * offset,
+        shape=tree_family.LOG_SINCE if since else tree_family.LOG_PULLS, slope=scale * slope, offset=scale * offset,
     )  # fmt: skip
 
 
@@ -108,5 +107,5 @@ for t = K+1, K+2, ...:
            square root: sd of the noise in S_a times sqrt(8 ln t)
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + nu_a / N_a
     insert its reward into its counter""",
-    step_cost=lambda setup: tree_family.step_cost(setup, 0.4, 0.065),
+    step_cost=tree_family.step_cost,
 )

@@ -132,5 +132,5 @@ for t = K+1, ..., T:
         square root: sd of the noise in S_a times sqrt(2 ln(K T / gamma))
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + Gamma / N_a
     insert its reward into its tree""",
-    step_cost=lambda setup: tree_family.step_cost(setup, 0.7, 0.073),
+    step_cost=tree_family.step_cost,
 )

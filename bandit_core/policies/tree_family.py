@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from bandit_core.jit.decorators import inlined
-from bandit_core.kernels import trees
 from bandit_core.kernels.counters import (
+    Counters,
     Root,
     Tree,
     empty_nodes,
@@ -24,7 +24,6 @@ from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
 from bandit_core.kernels.counters import tree_spread as spread
 from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
-from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms import Binary, Counter, Hybrid, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import depth
 from bandit_core.mechanisms.square_root import exponentials
@@ -188,11 +187,9 @@ def held(setup: RunSetup, rows: int) -> float:
     return found + arms * (len(exponentials(setup.horizon)[0]) + 8)
 
 
-def step_cost(setup: RunSetup, first: float, each: float) -> float:
-    """Time of a pull on counters that grow with the pulls of their arm; ``first`` and ``each`` arm where printed."""
-    if in_place_of_printed(setup):
-        first, each = (1.6 if setup.parameters.counter == "k-ary" else 2.7), 0.065
-    return first + each * len(setup.arms)
+def step_cost(setup: RunSetup) -> float:
+    """Time of a pull on counters that grow with the pulls of their arm."""
+    return (2.7 if setup.parameters.counter == "square-root" else 1.6) + 0.065 * len(setup.arms)
 
 
 HYBRID_WORDS = (
@@ -235,6 +232,8 @@ def per_pull(setup: RunSetup) -> float:
 
 # UCB on counters that grow with the pulls of their arm, with a margin that covers their noise.
 
+FLAT, LOG_PULLS, LOG_SINCE = range(3)  # f(n), see `growth`
+
 
 class Numbers(NamedTuple):
     """The counter of each arm and its index,
@@ -242,7 +241,7 @@ class Numbers(NamedTuple):
         S / n + sqrt(per_pull ln t / n) + (s sqrt(l) + b l f) / n,    l = slope ln t + offset,
 
     ``per_pull`` 2 or 0. Where counters have horizons s is ``spread`` times that of the noise (`kernels.counters`), and
-    f is 1; printed ones have no s, and an f that grows with n in the ``shape`` of `kernels.trees`. b is ``tail``.
+    f is 1; printed ones have no s, and an f that grows with n in its ``shape``, see `growth`. b is ``tail``.
     """
 
     counter: Any
@@ -251,7 +250,7 @@ class Numbers(NamedTuple):
     offset: float
     spread: float = 0.0
     tail: float = 1.0
-    shape: int = trees.FLAT
+    shape: int = FLAT
 
 
 class State(NamedTuple):
@@ -321,12 +320,12 @@ def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
 @inlined
 def growth(shape: int, count: float) -> float:
     """The f of printed counters: 1, ln n + 1, or log2 n' + 1, n' being the pulls since the last power of two."""
-    if shape == trees.FLAT:
+    if shape == FLAT:
         return 1.0
     since = count - math.ldexp(0.5, math.frexp(count)[1])
     if since == 0.0:
         return 1.0
-    return (math.log(count) if shape == trees.LOG_PULLS else math.log2(since)) + 1.0
+    return (math.log(count) if shape == LOG_PULLS else math.log2(since)) + 1.0
 
 
 _COUNTERS: dict[str, dict[str, Any]] = {
@@ -337,16 +336,16 @@ _COUNTERS: dict[str, dict[str, Any]] = {
 RULES = {name: Rule(f"on_{name}", start, choose, learn, belief, parts=parts) for name, parts in _COUNTERS.items()}
 
 
-def numbers_of(setup: RunSetup, counter: Counter) -> Tree | Root | trees.Counters:
+def numbers_of(setup: RunSetup, counter: Counter) -> Tree | Root | Counters:
     """A counter in the numbers of its kernel."""
     if isinstance(counter, SignedDigits):
         return Tree(counter.depth, counter.half, counter.node_scale)
     if isinstance(counter, SquareRoot):
         return Root(counter.sd, *exponentials(setup.horizon))
     if isinstance(counter, Hybrid):
-        return trees.Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
+        return Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
     assert isinstance(counter, Binary)
-    return trees.Counters(False, 0.0, counter.node_scale)
+    return Counters(False, 0.0, counter.node_scale)
 
 
 def prepare_covered(
@@ -377,15 +376,10 @@ def prepare(
     *,
     counter: Binary | Hybrid,
     per_pull: float = 2.0,
-    shape: int = trees.FLAT,
+    shape: int = FLAT,
     slope: float = 0.0,
     offset: float = 0.0,
 ) -> KernelCall:
     """The call for the counters of the papers, with a margin l f(n)."""
     own = numbers_of(setup, counter)
-
-    def fast() -> KernelCall:
-        margin = trees.Margin(per_pull, shape, slope, offset)
-        return KernelCall(trees.own_counters, (rewards_of(setup), own, margin), len(setup.arms))
-
-    return RULES["printed"].call(setup, Numbers(own, per_pull, slope, offset, shape=shape), fast)
+    return RULES["printed"].call(setup, Numbers(own, per_pull, slope, offset, shape=shape))
