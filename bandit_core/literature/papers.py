@@ -19,6 +19,7 @@ from pydantic import Field
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.literature.erratum import Erratum
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Finite, Frozen, Whole
 
@@ -238,6 +239,13 @@ class Paper(Frozen):
     about: str
     studies: tuple[Study, ...] = ()
     figures: Annotated[tuple[Figure, ...], Field(min_length=1)]
+    errata: tuple[Erratum, ...] = ()
+
+    @property
+    def cited(self) -> str:
+        """Surnames and year, as errata name it."""
+        *others, last = (name.split()[-1] for name in self.authors.split(", "))
+        return f"{', '.join(others)} and {last} {self.year}".removeprefix(" and ")
 
 
 @cache

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit
 
-from bandit_core import Experiment, load_preset
+from bandit_core import Experiment, errata, load_preset
 from bandit_core.experiments.catalogue import entries
 from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.model import PROMISES
@@ -87,6 +87,8 @@ def formulas() -> set[str]:
     table = heavy.table_1(load_preset("tao-s3-local-v05").setups[-1])
     found |= {*table["upper"], *table["lower"], *latex_calls()}
     found |= {formula for path in program() for text in texts(path) for formula in BETWEEN_DOLLARS.findall(text)}
+    for erratum in errata():
+        found |= set(BETWEEN_DOLLARS.findall(f"{erratum.printed} {erratum.corrected} {erratum.why}"))
     return found - {""}
 
 

@@ -9,8 +9,8 @@ from helpers import refused
 
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.literature.errata import KINDS, azize, errata, erratum_of, han, ren, tossou
-from bandit_core.literature.errata.erratum import Check
+from bandit_core.literature.errata import KINDS, Check, errata, erratum_of
+from bandit_core.literature.erratum import CHECKS, checks
 from bandit_core.mechanisms import Hybrid, gaussian, l2_ball
 from bandit_core.model import Signal
 from bandit_core.policies import registry
@@ -19,6 +19,7 @@ from bandit_core.theory import accounting
 NAMES = [erratum.name for erratum in errata()]
 CHECKED = [erratum.name for erratum in errata() if erratum.evidence is not None]
 ERRORS = [erratum.name for erratum in errata() if erratum.kind == "error"]
+azize, ren = checks("azize"), checks("ren")
 
 
 def check_of(name) -> Check:
@@ -60,16 +61,16 @@ def test_what_is_measured_depends_on_the_reading_and_what_is_wanted_on_neither(n
 def test_a_mechanism_that_is_mended_takes_its_erratum_away(monkeypatch):
     """Checks ask the mechanism itself, so they notice when it changes."""
     monkeypatch.setattr(Hybrid, "as_printed", Hybrid.calibrated)
-    assert not tossou.hybrid_budget().run().confirmed
+    assert not check_of("tossou-hybrid-budget").run().confirmed
     monkeypatch.undo()
     monkeypatch.setattr(l2_ball, "radius", lambda dimension, epsilon: 2.0)
-    assert not han.radius().run().confirmed
+    assert not check_of("han-radius").run().confirmed
     monkeypatch.undo()
     monkeypatch.setattr(ren.divergences, "response_mean", lambda mean, epsilon: mean)
-    assert not ren.lemma_9().run().confirmed
+    assert not check_of("ren-lemma-9").run().confirmed
     monkeypatch.undo()
     monkeypatch.setattr(azize, "_index", lambda mean, pulls, t, epsilon: mean)  # never two equal ones
-    assert not azize.order_of_arms().run().confirmed
+    assert not check_of("azize-order-of-arms").run().confirmed
 
 
 def test_the_order_of_arms_is_judged_on_the_policy_itself():
@@ -90,6 +91,15 @@ def test_the_order_of_arms_is_judged_on_the_policy_itself():
     error = math.sqrt((np.var(plain) + np.var(compiled)) / runs)
     assert abs(np.mean(plain) - np.mean(compiled)) < 3.5 * error
     assert error < 0.05 * np.mean(plain)
+
+
+def test_every_check_is_that_of_an_erratum_and_every_checked_erratum_has_one():
+    offered = set()
+    for path in CHECKS.glob("*.py"):
+        module = checks(path.stem)
+        made = {name for name, each in vars(module).items() if getattr(each, "__module__", "") == module.__name__}
+        offered |= {f"{path.stem}-{name.replace('_', '-')}" for name in made if not name.startswith("_")}
+    assert offered == set(CHECKED)
 
 
 def test_kinds_are_counted_apart_and_no_misprint_claims_a_check():
@@ -123,11 +133,11 @@ def test_messages_to_all_arms_at_full_budget_give_away_no_more_than_that(dimensi
 
 def test_releases_of_the_simplified_interval_add_up_to_about_twice_the_budget():
     """Exact between the analytic ends of one release and a bound that holds for every composition."""
-    outcome = tossou.release_interval().run()
+    outcome = erratum_of("tossou-release-interval").check()
     assert 1.64 < outcome.printed < 2.27 and 0.4 < outcome.corrected < 1
     for interval in (16, 153):
         # private: this is what is tested
-        exact = tossou._exact_epsilon(interval, 1.1, math.exp(-10))
+        exact = checks("tossou")._exact_epsilon(interval, 1.1, math.exp(-10))
         assert exact < float(accounting.interval_epsilon(interval, 1.1, math.exp(-10), 1e5))
         variance = float(np.sum((interval * np.arange(1.0, 1e5 // interval + 1)) ** -1.1))
         normal = gaussian.smallest_delta(math.sqrt(variance), 1.0, exact)  # many small losses are nearly normal

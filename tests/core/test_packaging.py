@@ -78,7 +78,7 @@ def python(installed: Path, folder: Path, code: str) -> str:
 def test_the_wheel_holds_the_library_the_data_and_the_app_and_nothing_else(wheel: Path) -> None:
     tracked = [path for path in ROOT.glob("bandit_core/**/*") if path.suffix in KINDS]
     wanted = {path.relative_to(ROOT).as_posix() for path in tracked}
-    for name in ("presets", "papers", "pages", "ui"):
+    for name in ("presets", "papers", "tests/errata", "pages", "ui"):
         files = [path for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc"]
         wanted |= {f"{SHIPPED}/{path.relative_to(ROOT).as_posix()}" for path in files}
     wanted |= {f"{SHIPPED}/{name}" for name in ("app.py", "pyproject.toml", ".streamlit/config.toml")}
@@ -131,6 +131,7 @@ print(json.dumps([known, sorted(name for name in papers.played() if reproduction
     names, results = json.loads(python(installed, tmp_path, code))
     assert set(names) == {path.stem for path in (ROOT / "papers").glob("*.toml")}
     assert results == sorted(path.stem for path in (ROOT / "papers" / "results").glob("*.json"))
+    assert "  confirmed (error): " in run(installed, tmp_path, "bandit-lab", "errata", "ren-curator-3")
 
 
 def test_the_app_of_the_wheel_finds_its_pages_and_files(installed: Path, tmp_path: Path) -> None:

@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 
-from bandit_core.literature.errata.erratum import Check, Erratum
+from bandit_core.literature.erratum import Check
 from bandit_core.mechanisms import gaussian, l2_ball
-
-PAPER = "Han, Liang, Wang and Zhang 2021"
 
 
 def radius() -> Check:
@@ -63,55 +61,3 @@ def gaussian_range() -> Check:
         return gaussian.smallest_delta(1.0, noise, epsilon / 2)
 
     return Check(measure, "at most", delta / 2, delta_of, classical, analytic, tolerance=1e-6)
-
-
-ERRATA = tuple(
-    Erratum(name, PAPER, place, printed, corrected, why, check, "contextual", "withdrawn" if check is None else "error")
-    for name, place, printed, corrected, why, check in (
-        (
-            "han-radius",
-            "Lemma 2.2",
-            r"radius with the factor $\frac{\sqrt\pi e^\epsilon+1}{2}$",
-            r"$r=R\sqrt\pi\,\frac{e^\epsilon+1}{e^\epsilon-1}\,\frac{\Gamma((d+1)/2)}{\Gamma(d/2)}$",
-            "The line of a fraction was lost. Only with the corrected radius is the average of many answers the "
-            "vector.",
-            radius,
-        ),
-        (
-            "han-zero-vector",
-            "Lemma 2.2",
-            r"$\tilde X=(2b-1)x$, also for $x=0$",
-            "a random direction where x = 0",
-            "The vector 0 has no direction, so there is no half of the sphere to choose. The messages about arms that "
-            "were not played are exactly this case.",
-            zero_vector,
-        ),
-        (
-            "han-regression-noise",
-            "section 3.1",
-            r"noise on $xx^\top$ of variance $4C_B^2\sigma^2$",
-            r"$4C_B^4\sigma^2$",
-            "The product of two contexts grows with the square of their length. The printed noise is too small for "
-            "contexts longer than √2.",
-            regression_noise,
-        ),
-        (
-            "han-margin-range",
-            "the bounds under a margin, Theorem 3.3",
-            r"$0\le\beta<1$",
-            r"$0\le\beta<1$, as printed",
-            "We held β = 0 for a slip, because Assumption 4 has β > 0 and the margin condition says nothing at β = 0. "
-            "That is no error: there the bound has the order √T, which Theorem 3.1 proves without any margin.",
-            None,
-        ),
-        (
-            "han-gaussian-range",
-            "Proposition 4.1",
-            r"no range of $\epsilon$",
-            r"each mechanism runs at $\epsilon/2$, and the Gaussian one is proved up to 1: $\epsilon\le2$ "
-            "(beyond, calibrate exactly)",
-            "For large budgets the classical noise is too small for the δ it promises.",
-            gaussian_range,
-        ),
-    )
-)

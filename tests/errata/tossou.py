@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bandit_core.literature.errata.erratum import Check, Erratum
+from bandit_core.literature.erratum import Check
 from bandit_core.mechanisms import Hybrid
 from bandit_core.mechanisms.counter import laplace_sum_bound
 from bandit_core.theory import accounting
 
-PAPER = "Tossou and Dimitrakakis 2016"
 _SQRT_8 = math.sqrt(8)
 
 
@@ -124,90 +123,3 @@ def release_interval() -> Check:
 
     measure = "ε that DP-UCB-INT really keeps in 100,000 pulls of an arm when asked for ε = 1 (v = 1.1, δ = e^-10)"
     return Check(measure, "at most", epsilon, kept, "as printed", "calibrated")
-
-
-ERRATA = tuple(
-    Erratum(name, PAPER, place, printed, corrected, why, check, page, "misprint" if check is None else "error")
-    for name, place, printed, corrected, why, check, page in (
-        (
-            "tossou-exploration",
-            "Algorithm 1",
-            r"index $\frac{s_a}{n_a}+\frac{\nu_a}{n_a}$",
-            r"$\frac{s_a}{n_a}+\sqrt{\frac{2\ln t}{n_a}}+\frac{\nu_a}{n_a}$",
-            "The text says that UCB's index is kept, and the proofs need its square root. Without it the margin covers "
-            "the privacy noise only: with a large budget the policy becomes greedy and sometimes never finds the best "
-            "arm. The parameter *index* of the policy plays either version.",
-            exploration,
-            "explore",
-        ),
-        (
-            "tossou-logarithm-of-zero",
-            "Algorithm 1",
-            r"$\nu_a\propto\log_2n'_a+1$, also for $n'_a=0$",
-            r"$\nu_a=\frac{4\sqrt8}{\epsilon}\ln t$ where $n'_a=0$",
-            "When the number of pulls is a power of two, nothing is left over and the logarithm is minus infinity, but "
-            "the noise of one block still has to be covered.",
-            logarithm_of_zero,
-            "explore",
-        ),
-        (
-            "tossou-hybrid-budget",
-            "Algorithms 1 and 2, the hybrid counter",
-            r"both of its parts with the budget $\epsilon$",
-            r"$\epsilon/2$ each",
-            "Every reward enters a tree and a block, and what the two give away adds up to twice the budget. The "
-            "parameter *accounting* of the policy plays either version.",
-            hybrid_budget,
-            "mechanisms",
-        ),
-        (
-            "tossou-noise-bound",
-            "equation (2.2)",
-            r"$\frac{\sqrt8}{\epsilon}\ln\frac2\gamma(\ln n+1)$ for every $\gamma$",
-            r"only where $\ln\frac2\gamma$ is at least the number of nodes; in general "
-            r"$\sqrt8\,b\sqrt{\ln\frac2\gamma}\,\max\{\sqrt m,\sqrt{\ln\frac2\gamma}\}$ for $m$ nodes of scale $b$",
-            "The index uses it with γ of the order t⁻⁴, where it holds; in general it does not.",
-            noise_bound,
-            "mechanisms",
-        ),
-        (
-            "tossou-summation-index",
-            "Theorem 3.4",
-            r"$\sqrt{t^v}$ under the sum over $n$",
-            r"$\sqrt{n^v}$",
-            "Early releases spend the most. With t in place of n almost nothing is counted for them.",
-            summation_index,
-            "explore",
-        ),
-        (
-            "tossou-release-interval",
-            "Algorithm 3",
-            r"releases every $\lceil1/\epsilon'\rceil$ pulls; new noise at every step while an arm is not played; sums "
-            "of the first round not updated",
-            r"every $\lceil\epsilon'^{-2/v}\rceil$ pulls; one draw for each release; sums always updated",
-            "The paper itself says that Algorithm 3 simplifies the interval and refers to a technical report, which we "
-            "could not obtain. Run with the simplified interval, the releases spend about twice the budget at ε = 1. "
-            "The check adds them up exactly, for 100,000 pulls of one arm.",
-            release_interval,
-            "explore",
-        ),
-        (
-            "tossou-one-name-twice",
-            "section 4, experiments",
-            "one sentence contrasts DP-UCB with DP-UCB",
-            "one of the two is DP-UCB-BOUND",
-            "The paragraph compares the two: one leads early, the other later.",
-            None,
-            "explore",
-        ),
-        (
-            "tossou-rate-of-prior-work",
-            "abstract",
-            r"the rate of earlier work is $\epsilon^{-1}\ln^3T$ in one version and $\epsilon^{-2}\ln^2T$ in another",
-            "one rate for one policy; the order of Private-UCB is among the bounds on the page Theory",
-            "Two different rates cannot both be that of the same policy.",
-            None,
-            "theory",
-        ),
-    )
-)

@@ -7,11 +7,9 @@ import math
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.literature.errata.erratum import Check, Erratum
+from bandit_core.literature.erratum import Check
 from bandit_core.mechanisms import Binary
 from bandit_core.theory import heavy
-
-PAPER = "Tao, Wu, Zhao and Wang 2022"
 
 
 def _value(name: str, gap: float, scale: float = 1.0, v: float = 0.5) -> float:
@@ -102,87 +100,3 @@ def tree_budget() -> Check:
 
     measure = "ε that one reward spends in a tree over a million users, for a budget of 1"
     return Check(measure, "at most", epsilon, spent, math.log(users), Binary(epsilon, users).noise_scales(1)[0])
-
-
-ERRATA = tuple(
-    Erratum(name, PAPER, place, printed, corrected, why, check, "heavy-tails", "misprint" if check is None else "error")
-    for name, place, printed, corrected, why, check in (
-        (
-            "tao-line-21",
-            "Algorithm 4, line 21",
-            r"$R_\tau\,\epsilon$ in the denominator of $err_\tau$",
-            r"$\sqrt{R_\tau}\,\epsilon$",
-            "The appendix has the square root, and only with it is 28 err at most D for the printed length of an "
-            "epoch. As printed, arms are dropped for differences smaller than the noise.",
-            line_21,
-        ),
-        (
-            "tao-symbols",
-            "Algorithm 4, lines 19 to 23",
-            r"estimates are $\bar\mu$ in lines 19 and 20 and $\tilde\mu$ below; a maximum over $a$ of $\bar\mu_i$",
-            "one symbol, one index",
-            "Taken literally, the elimination compares numbers that were never assigned.",
-            None,
-        ),
-        (
-            "tao-powers-of-u",
-            "Lemma 4 and Theorem 4",
-            r"$u^{\frac1{1+v}}$ and, in the worst case, $u^{\frac{v}{(1+v)^2}}$",
-            r"$u^{1/v}$ and $u^{\frac1{1+v}}$",
-            "Regret is counted in units of reward: in cents it must be a hundred times the number that it is in euros. "
-            "That is so with the corrected powers only.",
-            powers_of_u,
-        ),
-        (
-            "tao-theorem-7",
-            "Theorem 7 and Lemma 13",
-            r"$\frac{u^{2/v}\ln T}{\epsilon^2}\sum_a\Delta_a^{-1/v}$, and $T^{\frac1{1+v}}$ in the worst case",
-            r"$\frac{u^{2/v}\ln T}{\epsilon^2}\sum_a\Delta_a^{-\frac{2+v}{v}}$ and $T^{\frac{2+v}{2(1+v)}}$",
-            "The proof ends with the epoch where the gap exceeds D²; the rule only ensures that it exceeds D. For "
-            "small gaps the printed bound lies below what every locally private policy must lose. (Zhou and Zhang "
-            "2024 found the flaw as well.)",
-            theorem_7,
-        ),
-        (
-            "tao-optimality",
-            "Remarks 3 and 4",
-            "Theorem 7 matches its lower bounds",
-            "it does not; the corrected one matches the corrected lower bound",
-            "Theorems 8 and 9 stay true, but they are too small by a power of the gap.",
-            optimality,
-        ),
-        (
-            "tao-theorem-6-noise",
-            "proof of Theorem 6",
-            r"$\mathrm{Lap}(B/\epsilon)$",
-            r"$\mathrm{Lap}(2B/\epsilon)$, as in Algorithm 4",
-            "Truncated rewards lie between −B and B, so two of them may differ by 2B.",
-            theorem_6_noise,
-        ),
-        (
-            "tao-theorem-7-epochs",
-            "proof of Theorem 7",
-            r"$R_{\tau+1}\ge4^{-2(1+v)/v}R_\tau$, and $e^2$ in a failure probability",
-            r"$4^{2(1+v)/v}$, and $\tau^2$",
-            "Epochs grow; the sign of the exponent was lost.",
-            theorem_7_epochs,
-        ),
-        (
-            "tao-lower-bound-constant",
-            "proofs of the local lower bounds",
-            r"$8(e^\epsilon-1)^2\approx8\epsilon^2$ for $\epsilon\le1$",
-            r"$(e^\epsilon-1)^2\le(e-1)^2\epsilon^2\approx2.95\,\epsilon^2$",
-            "At ε = 1 the left side is almost three times the right side. Only constants change.",
-            lower_bound_constant,
-        ),
-        (
-            "tao-tree-budget",
-            "Algorithm 2",
-            r"$\epsilon'=\epsilon/\log T$",
-            r"$\epsilon/(\lfloor\log_2T\rfloor+1)$",
-            "Every reward sits in that many nodes of the tree. With the natural logarithm it spends about 1.44 times "
-            "the budget.",
-            tree_budget,
-        ),
-    )
-)

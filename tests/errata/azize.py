@@ -6,9 +6,8 @@ import math
 
 import numpy as np
 
-from bandit_core.literature.errata.erratum import Check, Erratum
+from bandit_core.literature.erratum import Check
 
-PAPER = "Azize and Basu 2022"
 _ALPHA = 3.1  # its regret bound is proved for values above 3
 
 
@@ -55,18 +54,3 @@ def order_of_arms() -> Check:
 
     measure = "regret with the best arm listed last, less that with it first, in standard errors (ε = 0.5, 1,000 users)"
     return Check(measure, "at most", 3.5, difference, True, False)
-
-
-ERRATA = (
-    Erratum(
-        "azize-order-of-arms",
-        PAPER,
-        "the index of AdaP-KLUCB (that of DP-KLUCB, Azize et al. 2025, likewise)",
-        r"pull $\arg\max_a$ of an index that is at most 1, which programs read as the first of the largest",
-        "one of the largest at random (or relabel the arms at random before a run, which is what this lab does)",
-        "An arm with few rewards, or with much noise, has the index 1, and so do most arms for a long time when ε is "
-        "small. A program that then takes the first of them plays the arm that is listed first. As papers usually list "
-        "the best arm first, more privacy seems to cost less.",
-        order_of_arms,
-    ),
-)

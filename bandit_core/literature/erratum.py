@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from types import ModuleType
+from typing import Annotated, Any, Literal
 
+from pydantic import Field
+
+from bandit_core.paths import ROOT
+from bandit_core.spec.field_types import Frozen
+
+CHECKS = ROOT / "tests" / "errata"
 Rule = Literal["equal to", "at most", "at least", "below"]
 Kind = Literal["error", "sharpening", "misprint", "withdrawn"]
 KINDS: dict[Kind, str] = {
@@ -106,23 +115,39 @@ class Check:
         )
 
 
-@dataclass(frozen=True)
-class Erratum:
-    """One place of a paper. ``printed``, ``corrected`` and ``why`` are markdown with formulas between dollar signs.
+@cache
+def checks(author: str) -> ModuleType:
+    """The checks of the errata whose names begin with ``author``, a function each: tests that page and command run."""
+    spec = importlib.util.spec_from_file_location(f"errata_{author}", CHECKS / f"{author}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
-    ``evidence`` makes the check; None for a misprint, which is seen by inspection, and for
-    what is withdrawn: these claim no check.
-    """
 
-    name: str
-    paper: str
+class Erratum(Frozen):
+    """One place of a paper. ``printed``, ``corrected`` and ``why`` are markdown with formulas between dollar signs."""
+
+    name: Annotated[str, Field(pattern="^[a-z]+(-[a-z0-9]+)+$")]
+    paper: str = ""
     place: str
     printed: str
     corrected: str
     why: str
-    evidence: Callable[[], Check] | None
     page: str = "explore"  # where its effect can be seen
     kind: Kind = "error"
+
+    @property
+    def evidence(self) -> Callable[[], Check] | None:
+        """What makes the check, a function that is called as this erratum.
+
+        None for a misprint, which is seen by inspection, and for what is withdrawn: these claim no check.
+        """
+        if self.kind in ("misprint", "withdrawn"):
+            return None
+        author, _, name = self.name.partition("-")
+        made: Callable[[], Check] = getattr(checks(author), name.replace("-", "_"))
+        return made
 
     def check(self) -> Outcome | None:
         """The result of the check; None where there is none."""

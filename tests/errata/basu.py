@@ -6,10 +6,8 @@ import math
 
 import numpy as np
 
-from bandit_core.literature.errata.erratum import Check, Erratum
+from bandit_core.literature.erratum import Check
 from bandit_core.theory import definitions, divergences
-
-PAPER = "Basu, Dimitrakakis and Tossou 2019"
 
 
 def lemma_4() -> Check:
@@ -88,53 +86,3 @@ def _told_by_a_random_channel(worse: float, best: float, epsilon: float, seed: i
         return 0.0
     p, q = worse * one + (1 - worse) * zero, best * one + (1 - best) * zero
     return float(np.sum(p * np.log(p / q)))
-
-
-ERRATA = (
-    Erratum(
-        "basu-lemma-4",
-        PAPER,
-        "Lemma 4",
-        r"$\mathrm{KL}\le2\,\alpha_\epsilon\sum_a\mathrm E[N_a]\,\mathrm{KL}(\nu_a\|\nu_a')$",
-        r"$\tfrac12\,\alpha_\epsilon\sum_a\mathrm E[N_a]\,\mathrm{KL}(\nu_a\|\nu_a')$ is enough",
-        "Pinsker's inequality for the total variation has the constant 1/2; 2 is that of the L1 distance, which is "
-        "twice as large. The printed lemma is true, but it makes Theorem 4 four times weaker than it could be.",
-        lemma_4,
-        "theory",
-        "sharpening",
-    ),
-    Erratum(
-        "basu-lemma-6-names",
-        PAPER,
-        "Lemma 6 and Corollary 3",
-        '"local" and "instantaneous" privacy',
-        "central DP in both",
-        "Their proofs use the promise of a curator. A policy can keep that promise while its learner sees every "
-        "reward, so that it keeps no local promise at all.",
-        lemma_6_names,
-        "theory",
-    ),
-    Erratum(
-        "basu-theorems-2-and-3",
-        PAPER,
-        "Theorems 2 and 3, Corollaries 2 and 3",
-        r"a factor $1/\epsilon$ on $\sqrt{Kt}$ without local privacy",
-        r"$\max\{\sqrt{(K-1)t}/27,\ (K-1)/(131\epsilon)\}$ (Azize and Basu 2022)",
-        "DP-SE keeps central DP and loses the order of √(K t ln t) + K ln t / ε. Where ε falls like 1/ln t the printed "
-        "lower bounds outgrow that, whatever their constants.",
-        theorems_2_and_3,
-        "theory",
-    ),
-    Erratum(
-        "basu-kl-ucb-cf",
-        PAPER,
-        "section 6",
-        "kl-UCB-CF and TS-CF are not optimal",
-        "with randomised response they are, in the long run, for arms that pay 0 or 1",
-        "The gap that the paper sees comes from its own lower bound, which is too small. Of all locally private "
-        "channels randomised response lets through the most about a yes-or-no reward, and both policies reach the "
-        "bound that follows from this.",
-        kl_ucb_cf,
-        "theory",
-    ),
-)

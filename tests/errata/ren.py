@@ -6,11 +6,9 @@ import math
 
 import numpy as np
 
-from bandit_core.literature.errata.erratum import Check, Erratum, Kind
+from bandit_core.literature.erratum import Check
 from bandit_core.spec.budgets import Discrete
 from bandit_core.theory import divergences, threshold
-
-PAPER = "Ren, Zhou, Liu and Shroff 2020"
 
 
 def curator_3() -> Check:
@@ -114,100 +112,3 @@ def _tries(renewed: bool, steps: int = 100) -> float:
 def untried_arm() -> Check:
     measure = "pulls in 100 steps of an arm whose first answer was discarded, as good as the other one"
     return Check(measure, "at least", 40, _tries, True, False)
-
-
-_KINDS: dict[str, Kind] = {"ren-theorem-7-exponent": "withdrawn", "ren-corollary-13-name": "misprint"}
-ERRATA = tuple(
-    Erratum(name, PAPER, place, printed, corrected, why, check, page, _KINDS.get(name, "error"))
-    for name, place, printed, corrected, why, check, page in (
-        (
-            "ren-curator-3",
-            "Curator 3 (the Bernoulli mechanism)",
-            r"answers 1 with chance $\frac{r\epsilon+1-r}{1+\epsilon}$",
-            r"$\frac{re^\epsilon+1-r}{e^\epsilon+1}$",
-            "The exponential was lost. As printed, another reward changes the chance of an answer by up to the factor "
-            "max(ε, 1/ε), which is 10 at ε = 0.1: hardly private where much privacy was asked for.",
-            curator_3,
-            "mechanisms",
-        ),
-        (
-            "ren-lemma-9",
-            "Lemma 9",
-            r"mean of the answers with slope $\frac{\epsilon-1}{2(\epsilon+1)}$",
-            r"$\frac{e^\epsilon-1}{2(e^\epsilon+1)}$",
-            "The exponential was lost as in Curator 3. The map g undoes the corrected slope only, and then estimates "
-            "are unbiased.",
-            lemma_9,
-            "mechanisms",
-        ),
-        (
-            "ren-response-not-reward",
-            "section 3.2, concentration after the map g",
-            r"mean of $g(R_{a,r};\epsilon_{a,r})$",
-            r"mean of $g(X_{a,r};\epsilon_{a,r})$, of the answers",
-            "Rewards R never leave the device; g is made for answers X, which are 0 or 1. Applied to rewards it would "
-            "give estimates that are too far from 1/2.",
-            response_not_reward,
-            "explore",
-        ),
-        (
-            "ren-remark-4-1",
-            "remark in section 4.1",
-            r"price $\big(\frac{\epsilon+1}{\epsilon-1}\big)^2$",
-            r"$\big(\frac{e^\epsilon+1}{e^\epsilon-1}\big)^2$",
-            "The numbers that the remark itself gives, 1.7 at ε = 2 and 101 at ε = 0.2, are those of the corrected "
-            "formula.",
-            remark_4_1,
-            "tradeoff",
-        ),
-        (
-            "ren-line-21",
-            "Agent 2, line 21",
-            "renew the index of the other arms as in line 14",
-            "as in line 15",
-            "Line 14 adds up noise, line 15 is the index. A program that follows the printed reference alternates "
-            "between the arms for ever.",
-            line_21,
-            "explore",
-        ),
-        (
-            "ren-theorem-7-exponent",
-            "Theorem 7",
-            r"$\ln(p_0T\exp\{2\kappa^2\})$",
-            r"$\ln(p_0T\exp\{2\kappa^2\})$, as printed",
-            "Theorem 10 has p₀ in this exponent and Theorem 7 has not. The larger exponent gives the larger bound, so "
-            "Theorem 7 is true as printed. It is the bound that is drawn here.",
-            None,
-            "theory",
-        ),
-        (
-            "ren-conditioned-v",
-            "section 4.2, V_L and V_B",
-            r"$\frac1{p_0}\mathrm E[\beta(\epsilon_t)]$ over all users",
-            r"$\frac1{p_0}\mathrm E[\beta(\epsilon_t)\mid\epsilon_t\ge\epsilon_{\min}]$",
-            "Users who share nothing (ε = 0) need infinite noise; without the condition they make every threshold "
-            "infinitely bad, although their answers are discarded.",
-            conditioned_v,
-            "threshold",
-        ),
-        (
-            "ren-corollary-13-name",
-            "Corollary 13 and around it",
-            '"HeLDP-UCB-LB"',
-            "HeLDP-UCB-B",
-            "No policy of that name is defined; the sentence speaks of the one with the Bernoulli mechanism.",
-            None,
-            "explore",
-        ),
-        (
-            "ren-untried-arm",
-            "Agents 2 and 4",
-            "the index of every arm is renewed at every step, with $N_a=0$ too; Agent 2, line 4 reads $A_{a,t}$ "
-            "before it exists",
-            r"an arm without kept answers keeps the index $\infty$; line 4 reads $A_{a,t-1}$",
-            "0/0 is not a number, and no comparison with it is true, so the arm would never be tried.",
-            untried_arm,
-            "threshold",
-        ),
-    )
-)
