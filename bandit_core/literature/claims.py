@@ -35,20 +35,7 @@ from bandit_core.studies.threshold_check import MECHANISMS
 Held = Literal["confirmed", "compatible", "not confirmed", "inconclusive", "not checked"]
 _RESAMPLES = 2000
 _STUCK = 0.1  # of the largest possible regret, beyond the median run
-HOW = (
-    f"± is one standard error; every test has size {ALPHA:g}. Orders: Wilcoxon's signed-rank test over pairs of trials "
-    "that share their random numbers, Mann and Whitney's test between different files. Several comparisons are "
-    "confirmed together when each one is (intersection-union), and not confirmed when one is reversed after Holm's "
-    "correction. An order is inconclusive where the mean difference has the other sign than most pairs. "
-    f'"As little as" always means less than {AS_LITTLE:g} times as much. '
-    f"Printed ratios: confirmed by an equivalence test within {MARGIN:.0%} of the printed number; otherwise "
-    "compatible, or not confirmed where a z test tells them apart. Both tests include the error of the paper's own "
-    "runs, which show realised regret. Extremes of n runs: compatible if the paper's outcome is not rare under our "
-    "simulated distribution. The factor and the margin were fixed before looking. The p value is the chance of such "
-    "runs if the statement were wrong (where it is not confirmed: if it were right); for what is compatible, and for "
-    "extremes, the chance of what the paper reports. The detectable effect is what so many runs find with "
-    f"probability {significance.POWER:g}."
-)
+HOW = (papers.FOLDER / "verdicts.md").read_text(encoding="utf-8").strip().format_map(vars(significance))
 
 
 @dataclass(frozen=True)
@@ -111,7 +98,7 @@ class Verdict:
 
 
 class Missing(LookupError):
-    """A shipped file that a statement needs has not been made, or is damaged."""
+    """Why a statement is not checked: a shipped file that it needs has not been made or is damaged, or the data say."""
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -187,15 +174,6 @@ def _chance(estimate: float, low: float, high: float) -> str:
 # The statements, by kind
 
 
-@dataclass(frozen=True)
-class _Answer:
-    held: Held
-    measured: str
-    test: Test | None
-    detail: str
-    reported: str = ""
-
-
 def _compare(small: _Found, large: _Found, at: int | None = None, factor: float = 1.0) -> Order:
     together = small.shipped is large.shipped and not small.shipped.tally
     test = significance.paired if together else significance.unpaired
@@ -212,11 +190,7 @@ def _side(order: Order, pairs: int) -> Held:
 def _together(orders: Sequence[Order]) -> tuple[Held, Test]:
     """Intersection-union for "all hold", the first step of Holm's procedure for "one does not"."""
     sides = [_side(order, len(orders)) for order in orders]
-    held: Held = "inconclusive"
-    if "not confirmed" in sides:
-        held = "not confirmed"
-    elif set(sides) == {"confirmed"}:
-        held = "confirmed"
+    held: Held = max(sides, key=("confirmed", "inconclusive", "not confirmed").index)
     weakest = max(orders, key=lambda order: order.p_for)
     p, name = weakest.p_for, weakest.test
     if held == "not confirmed":
@@ -252,7 +226,7 @@ def _pair_words(small: _Found, large: _Found, at: int | None, order: Order, fact
     return f"{names[0]} {values[0]}, {names[1]} {values[1]}: {smaller} in {percent(order.share)} of pairs{note}"
 
 
-def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None, factor: float = 1.0) -> _Answer:
+def _ordered(says: str, pairs: Sequence[tuple[_Found, _Found]], at: int | None = None, factor: float = 1.0) -> Verdict:
     """The first of each pair has the smaller regret, or less than ``factor`` times that of the second."""
     orders = [_compare(small, large, at, factor) for small, large in pairs]
     held, test = _together(orders)
@@ -271,19 +245,20 @@ def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None, fact
         turned = sum(order.p_for <= ALPHA and order.contrary for order in orders)
         mean = f", in {turned} the mean says the contrary" if turned else ""
         measured = f"{sides.count('confirmed')} of {len(orders)} comparisons confirmed{against}{mean}"
-    return _Answer(held, measured, test, "; ".join(details))
+    return Verdict(says, held, measured, detail="; ".join(details), test=test)
 
 
-def _less(claim: papers.Less, files: _Files) -> _Answer:
+def _less(claim: papers.Less, files: _Files) -> Verdict:
     pairs = [*claim.pairs, *zip(claim.rising, claim.rising[1:], strict=False)]
     return _ordered(
+        claim.says,
         [(files.find(small), files.find(large)) for small, large in pairs],
         claim.at,
         AS_LITTLE if claim.as_little else 1.0,
     )
 
 
-def _ratio(claim: papers.Ratio, files: _Files) -> _Answer:
+def _ratio(claim: papers.Ratio, files: _Files) -> Verdict:
     """The paper's curves have ``runs`` runs of realised regret each: spread over runs and noise of the rewards."""
     found = files.find(claim.line)
     base = _Found(found.shipped, _base(found))
@@ -302,7 +277,7 @@ def _ratio(claim: papers.Ratio, files: _Files) -> _Answer:
         f"at T = {number(found.shipped.times[-1])}; {claim.runs} runs of realised regret give a ratio with a standard "
         f"deviation of {_number(theirs)}, ours is known to {_number(ours)}"
     )
-    return _Answer(held, measured, test, detail, f"{claim.reported:g}")
+    return Verdict(claim.says, held, measured, f"{claim.reported:g}", detail, test)
 
 
 def _printed_number(claim: papers.Ratio, ratio: float, error: float, trials: int) -> tuple[Held, Test]:
@@ -350,7 +325,7 @@ def _places(claim: papers.Straight, shipped: Shipped) -> tuple[np.ndarray, list[
     return _root(np.array([delta for delta, _ in chosen])), [final for _, final in chosen]
 
 
-def _straight(claim: papers.Straight, files: _Files) -> _Answer:
+def _straight(claim: papers.Straight, files: _Files) -> Verdict:
     """The share of bootstrap samples of the runs whose R^2 lies on the other side of what is wanted."""
     shipped = files.only
     v, finals = _places(claim, shipped)
@@ -369,10 +344,10 @@ def _straight(claim: papers.Straight, files: _Files) -> _Answer:
         f"{len(v)} points at T = {number(shipped.times[-1])}; slope {_number(slope)}, intercept {_number(intercept)}; "
         f"{claim.at_least:g} wanted"
     )
-    return _Answer(held, f"R² = {r_squared:.4f}", test, detail, reported)
+    return Verdict(claim.says, held, f"R² = {r_squared:.4f}", reported, detail, test)
 
 
-def _noise(claim: papers.Noise, _: _Files) -> _Answer:
+def _noise(claim: papers.Noise, _: _Files) -> Verdict:
     """By the account alone: nothing is random, so nothing is tested."""
     deltas = np.array(sorted(claim.deltas, reverse=True))
     shares = np.array([noisy_share(claim.users, claim.epsilon, float(delta)) for delta in deltas])
@@ -386,21 +361,20 @@ def _noise(claim: papers.Noise, _: _Files) -> _Answer:
         f"the last δ but one to the last the spread grows as ln(1/δ) to the power {exponent:.2f}; R² of "
         f"{claim.at_least:g} wanted"
     )
-    return _Answer(held, f"R² = {r_squared:.4f} by the account", None, detail)
+    return Verdict(claim.says, held, f"R² = {r_squared:.4f} by the account", detail=detail)
 
 
-def _threshold(claim: papers.Threshold, files: _Files) -> _Answer:
+def _threshold(claim: papers.Threshold, files: _Files) -> Verdict:
     shipped = files.only
     chosen = int(np.argmin(_v_of_lines(shipped)))
     best = int(np.argmin([line.mean[-1] for line in shipped.lines]))
     others = [number for number in range(len(shipped.lines)) if number != chosen]
-    answer = _ordered([(_Found(shipped, chosen), _Found(shipped, other)) for other in others])
+    verdict = _ordered(claim.says, [(_Found(shipped, chosen), _Found(shipped, other)) for other in others])
     label = shipped.experiment.label
-    measured = f"V chooses {label(chosen)}, simulation {label(best)}"
-    return _Answer(answer.held, measured, answer.test, answer.detail)
+    return replace(verdict, measured=f"V chooses {label(chosen)}, simulation {label(best)}")
 
 
-def _crossing(claim: papers.Crossing, files: _Files) -> _Answer:
+def _crossing(claim: papers.Crossing, files: _Files) -> Verdict:
     one, other = files.find(claim.line), files.find(claim.other)
     [window] = claim.windows(one.shipped.experiment.horizon)
     early = significance.paired(one.line.windows[window], other.line.windows[window])
@@ -414,7 +388,7 @@ def _crossing(claim: papers.Crossing, files: _Files) -> _Answer:
         f"early ahead in {percent(early.share)} of runs (by {with_error(early.gap, early.error)}), at the horizon "
         f"behind in {percent(late.share)} (by {with_error(late.gap, late.error)})"
     )
-    return _Answer(held, measured, test, detail)
+    return Verdict(claim.says, held, measured, detail=detail, test=test)
 
 
 def _first_release(found: _Found) -> int:
@@ -440,7 +414,7 @@ def _stuck(found: _Found) -> tuple[float, str]:
     return count / len(final), words
 
 
-def _gap(claim: papers.Gap, files: _Files) -> _Answer:
+def _gap(claim: papers.Gap, files: _Files) -> Verdict:
     """As every order: where the mean says the contrary of most runs (some are stuck for good), it is inconclusive."""
     one, other, after = files.find(claim.line), files.find(claim.other), claim.after
     early, late = (one.values(at) - other.values(at) for at in (after, None))
@@ -462,10 +436,11 @@ def _gap(claim: papers.Gap, files: _Files) -> _Answer:
         f"{percent(share)} of runs are stuck"
     )
     p = order.p_against if held == "not confirmed" else order.p_for
-    return _Answer(held, measured, Test(order.test, p, order.trials, _detectable(order)), detail)
+    test = Test(order.test, p, order.trials, _detectable(order))
+    return Verdict(claim.says, held, measured, detail=detail, test=test)
 
 
-def _fading(claim: papers.Fading, files: _Files) -> _Answer:
+def _fading(claim: papers.Fading, files: _Files) -> Verdict:
     one, other = files.find(claim.line), files.find(claim.other)
     early, late = (
         (one.values(at) - other.values(at)) / (at or one.shipped.experiment.horizon) for at in (claim.after, None)
@@ -474,10 +449,11 @@ def _fading(claim: papers.Fading, files: _Files) -> _Answer:
     held, test = _together([order])
     ends = [with_error(*_mean_and_error(gap)) for gap in (early, late)]
     measured = f"per user {ends[0]} at t = {number(claim.after)}, {ends[1]} at {number(one.shipped.times[-1])}"
-    return _Answer(held, measured, test, f"{one.label} less {other.label}; smaller in {percent(order.share)} of runs")
+    detail = f"{one.label} less {other.label}; smaller in {percent(order.share)} of runs"
+    return Verdict(claim.says, held, measured, detail=detail, test=test)
 
 
-def _spread(claim: papers.Spread, files: _Files) -> _Answer:
+def _spread(claim: papers.Spread, files: _Files) -> Verdict:
     """The probability that the paper's number of runs shows what it reports; lines are taken as independent."""
     found = [files.find(reference) for reference in claim.lines]
     width = claim.below if claim.below is not None else (claim.reaches or 0.0) - claim.half
@@ -495,10 +471,11 @@ def _spread(claim: papers.Spread, files: _Files) -> _Answer:
     interval = f"interval {_chance(estimate, low, high).partition(' ')[2]}"
     test = Test(f"probability of the paper's outcome in {claim.runs} runs", estimate, trials, interval)
     reported = f"below {width:,g}" if claim.reaches is None else f"{claim.reaches:,g}"
-    return _Answer(held, f"probability {_chance(estimate, low, high)}", test, "; ".join(words), reported)
+    measured = f"probability {_chance(estimate, low, high)}"
+    return Verdict(claim.says, held, measured, reported, "; ".join(words), test)
 
 
-def _growth(claim: papers.Growth, files: _Files) -> _Answer:
+def _growth(claim: papers.Growth, files: _Files) -> Verdict:
     """A statement about the limit can be supported by a finite run, but not refuted."""
     found = files.find(claim.line)
     start = found.shipped.experiment.horizon // 10
@@ -516,33 +493,32 @@ def _growth(claim: papers.Growth, files: _Files) -> _Answer:
     detail = f"between t = {number(start)} and {_number(found.shipped.times[-1])}, {found.label}"
     reported = f"at most {claim.at_most:g} in the limit"
     held: Held = "confirmed" if p <= ALPHA else "inconclusive"
-    return _Answer(held, f"exponent {with_error(exponent, error)}", test, detail, reported)
+    return Verdict(claim.says, held, f"exponent {with_error(exponent, error)}", reported, detail, test)
 
 
-_JUDGES: dict[str, Callable[[Any, _Files], _Answer]] = {
+def _unchecked(claim: papers.Unchecked, _: _Files) -> Verdict:
+    raise Missing(claim.why)
+
+
+_JUDGES: dict[str, Callable[[Any, _Files], Verdict]] = {
     "ratio": _ratio, "less": _less, "straight": _straight, "noise": _noise, "threshold": _threshold,
     "crossing": _crossing, "gap": _gap, "fading": _fading, "spread": _spread, "growth": _growth,
+    "unchecked": _unchecked,
 }  # fmt: skip
 
 
 def _verdict(claim: Any, files: _Files) -> Verdict:
     try:
-        answer = _JUDGES[claim.kind](claim, files)
+        verdict = _JUDGES[claim.kind](claim, files)
     except Missing as missing:
-        return Verdict(claim.says, "not checked", str(missing), basis=claim.basis)
-    return Verdict(
-        claim.says, answer.held, answer.measured, answer.reported, answer.detail, answer.test, claim.basis,
-        about_a_number=claim.about_a_number,
-    )  # fmt: skip
+        verdict = Verdict(claim.says, "not checked", str(missing))
+    return replace(verdict, basis=claim.basis, about_a_number=claim.about_a_number)
 
 
 def verdicts(figure: Figure, folder: Path | str | None = None) -> list[Verdict]:
     """One verdict per statement about the figure, from the shipped files (or those in ``folder``)."""
     found = []
     for claim in figure.claims:
-        if isinstance(claim, papers.Unchecked):
-            found.append(Verdict(claim.says, "not checked", claim.why, basis=claim.basis))
-            continue
         other = claim.model_copy(update={"many": ""}) if isinstance(claim, papers.Gap) else claim
         readings = tuple(
             (papers.study(figure.name, name).says, _verdict(other, _Files(figure, folder, name)))

@@ -348,21 +348,16 @@ def names_of(names: list[str]) -> list[str]:
         When a name is none of these; the message lists what is allowed.
     """
     known = reproducible()
-    drawn = {name: files_of(figure) for name, figure in figures().items() if figure.presets}
-    meant: list[str] = []
+    files = {name: files_of(figure) for name, figure in figures().items() if figure.presets}
+    files |= {name: [name] for name in known if name not in files}
     issues = []
     for name in names:
-        if name in drawn:
-            meant += drawn[name]
-        elif name in known:
-            meant.append(name)
-        else:
-            allowed = list(dict.fromkeys([*drawn, *known]))
-            near = difflib.get_close_matches(name, allowed, n=1, cutoff=0.6)
+        if name not in files:
+            near = difflib.get_close_matches(name, files, n=1, cutoff=0.6)
             hint = f"did you mean {near[0]}? " if near else ""
             if name in preset_names():
                 hint = "is a preset, but no figure of a paper; "
-            issues.append(Issue("name", name, f"{hint}allowed: {', '.join(allowed)}"))
+            issues.append(Issue("name", name, f"{hint}allowed: {', '.join(files)}"))
     if issues:
         raise InputError(issues)
-    return list(dict.fromkeys(meant)) if names else known
+    return list(dict.fromkeys(file for name in names for file in files[name])) or known

@@ -95,11 +95,10 @@ def share_interval(count: int, trials: int) -> tuple[float, float]:
     >>> tuple(round(end, 5) for end in share_interval(0, 100))
     (0.0, 0.03622)
     """
-    from scipy.special import betaincinv
+    from scipy.stats import binomtest
 
-    low = float(betaincinv(count, trials - count + 1, ALPHA / 2)) if count else 0.0
-    high = float(betaincinv(count + 1, trials - count, 1 - ALPHA / 2)) if count < trials else 1.0
-    return low, high
+    interval = binomtest(count, trials).proportion_ci(1 - ALPHA)
+    return float(interval.low), float(interval.high)
 
 
 def chance_of_narrow(sample: np.ndarray, runs: int, width: float) -> tuple[float, float, float]:
