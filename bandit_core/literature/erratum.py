@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from bandit_core.paths import ROOT
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import Frozen
 
 CHECKS = ROOT / "tests" / "errata"
@@ -118,10 +119,12 @@ class Check:
 @cache
 def checks(author: str) -> ModuleType:
     """The checks of the errata whose names begin with ``author``, a function each: tests that page and command run."""
-    spec = importlib.util.spec_from_file_location(f"errata_{author}", CHECKS / f"{author}.py")
+    path = CHECKS / f"{author}.py"
+    spec = importlib.util.spec_from_file_location(f"errata_{author}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    if path.exists():
+        spec.loader.exec_module(module)
     return module
 
 
@@ -142,11 +145,20 @@ class Erratum(Frozen):
         """What makes the check, a function that is called as this erratum.
 
         None for a misprint, which is seen by inspection, and for what is withdrawn: these claim no check.
+
+        Raises
+        ------
+        InputError
+            Where the check is missing.
         """
         if self.kind in ("misprint", "withdrawn"):
             return None
-        author, _, name = self.name.partition("-")
-        made: Callable[[], Check] = getattr(checks(author), name.replace("-", "_"))
+        author, _, name = self.name.replace("-", "_").partition("_")
+        made: Callable[[], Check] | None = getattr(checks(author), name, None)
+        if made is None:
+            raise InputError(
+                [Issue(self.name, self.kind, f"needs a check, the function {name} of tests/errata/{author}.py")]
+            )
         return made
 
     def check(self) -> Outcome | None:

@@ -102,6 +102,13 @@ def test_every_check_is_that_of_an_erratum_and_every_checked_erratum_has_one():
     assert offered == set(CHECKED)
 
 
+@pytest.mark.parametrize("name", ["ren-lemma-99", "nobody-lemma-9"])
+def test_an_entry_without_its_check_is_told(name):
+    with refused(name, value="error") as issues:
+        erratum_of("ren-lemma-9").model_copy(update={"name": name}).check()
+    assert "tests/errata/" in issues[0].allowed
+
+
 def test_kinds_are_counted_apart_and_no_misprint_claims_a_check():
     kinds = {kind: [erratum for erratum in errata() if erratum.kind == kind] for kind in KINDS}
     assert sum(map(len, kinds.values())) == len(NAMES) == len(set(NAMES))
