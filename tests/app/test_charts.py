@@ -9,9 +9,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from families import one_of_each_family
 
 from bandit_core import load_preset, simulate
-from bandit_core.experiments.presets import preset_names
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.sweep import sweep
 from bandit_core.theory.definitions import DEFINITIONS
@@ -23,7 +23,7 @@ def short(name):
     return experiment.with_changes(horizon=min(experiment.horizon, 300), trials=2)
 
 
-@pytest.mark.parametrize("name", [name for name in preset_names() if not name.endswith("-quick")])
+@pytest.mark.parametrize("name", one_of_each_family())
 def test_no_preset_has_more_than_eight_entries_in_a_legend(name):
     experiment = short(name).with_changes(view={"bounds": True, "shapes": True, "worst_case": True})
     result = simulate(experiment, jobs=1)

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from families import one_of_each_family
 
 from bandit_core import load_preset, simulate
 from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
-from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.reproductions import Shipped, load
 from bandit_core.simulation.results import band
 from bandit_core.studies.sweep import sweep
@@ -29,7 +29,7 @@ def drawn(figure):
     return [trace for trace in figure.data if trace.hoverinfo != "skip" and (trace.name or "").startswith(signs)]
 
 
-@pytest.mark.parametrize("name", [name for name in preset_names() if not name.endswith("-quick")])
+@pytest.mark.parametrize("name", one_of_each_family())
 def test_no_bound_is_on_the_wrong_side_in_a_default_view(name):
     result = shown(name)
     view = result.experiment.view

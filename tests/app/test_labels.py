@@ -1,4 +1,4 @@
-"""A control never leaves a label, title or note behind: over all presets, through the sidebar itself."""
+"""A control never leaves a label, title or note behind: over a preset of each family, through the sidebar itself."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import re
 
 import pytest
 import screen as on
+from families import one_of_each_family
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, load_preset
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import Line
-from bandit_core.experiments.presets import preset_names
 from ui import exports
 
-NAMES = [name for name in preset_names() if not name.endswith("-quick")]
 NUMBER = re.compile(r"(?<![\w.\-−])\d+(?:\.\d+)?(?![\w])")
 
 
@@ -62,7 +61,7 @@ def _nothing_is_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_nothing_is_simulated")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", one_of_each_family())
 def test_no_control_leaves_words_behind(name: str) -> None:
     preset = load_preset(name)
     screen = on.visit(preset=name)

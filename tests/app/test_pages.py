@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import screen as on
+from families import one_of_each_family
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment
-from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.experiments.presets import load_preset
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Discrete
 from bandit_core.studies import threshold_check
@@ -65,7 +66,6 @@ def test_titles_icons_and_places_of_the_pages_are_all_different() -> None:
     assert [page.name for page in pages if not page.address] == ["home"]
 
 
-@pytest.mark.slow
 def test_reading_the_pages_imports_none_of_what_they_import(project: Path) -> None:
     code = "import sys; from ui import menu; menu.pages(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
@@ -221,8 +221,8 @@ def test_unusual_experiments_are_drawn(fields: dict[str, str], page: str) -> Non
     assert screen.get("plotly_chart")
 
 
-@pytest.mark.parametrize("name", preset_names())
-def test_every_preset_opens(name: str) -> None:
+@pytest.mark.parametrize("name", one_of_each_family())
+def test_a_preset_of_every_family_opens(name: str) -> None:
     screen = on.visit("explore", preset=name, T="100", n="2")
     assert not screen.warning and not screen.error
     assert len(on.chart(screen).names) >= 2
