@@ -350,7 +350,7 @@ async def school_class(server: Server, phones: int) -> bool:
         counted = teacher.metrics["Guesses"]
         revealed_at = time.perf_counter()
         revealed = await _timed(teacher, "Reveal")
-        bars = list(map(int, curves_of(teacher.histogram)[0]))
+        bars = list(map(int, curves_of(teacher.histogram, "x")[0]))
         times["answer on the phones"] = [at - revealed_at for at in await asyncio.gather(*going, first.follow())]
     rows = [[name, *spread(found)] for name, found in times.items()]
     rows += [["teacher looks", looked, looked], ["teacher reveals", revealed, revealed]]

@@ -296,11 +296,11 @@ def put_file(base: str, place: str, name: str, content: bytes) -> None:
         pass
 
 
-def curves_of(picture: str) -> list[np.ndarray]:
-    """Vertical values of every trace of a Plotly figure in JSON."""
+def curves_of(picture: str, axis: str = "y") -> list[np.ndarray]:
+    """Values of every trace of a Plotly figure in JSON, the vertical ones or those along ``x``."""
     found = []
     for trace in json.loads(picture)["data"]:
-        y = trace.get("y", [])
+        y = trace.get(axis, [])
         raw = isinstance(y, dict)
         found.append(
             np.frombuffer(base64.b64decode(y["bdata"]), y["dtype"]).astype(float) if raw else np.array(y, float)

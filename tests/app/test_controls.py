@@ -368,7 +368,8 @@ def test_rubbish_is_refused_in_words(content: bytes, form: str) -> None:
 def test_a_control_that_the_page_has_left_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     generation, message, adopted, drawn = [1], {}, [], {}
     monkeypatch.setattr(page_fields.state, "key", lambda name: f"{name}:{generation[0]}")
-    monkeypatch.setattr(page_fields.state, "adopt", adopted.append)
+    monkeypatch.setattr(page_fields.state, "adopt", lambda new, issues: adopted.append(new))
+    monkeypatch.setattr(page_fields.state, "issues", list)
     monkeypatch.setattr(page_fields.st, "session_state", message)
     page_fields.changes("budget", 1.0, lambda **given: drawn.update(given), lambda chosen: chosen)
     message[drawn["key"]] = 1.0  # where it opened: sent once more by a browser that has not drawn its successor
