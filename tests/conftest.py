@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -20,6 +21,10 @@ hypothesis.settings.register_profile("lab", deadline=None, derandomize=True)  # 
 hypothesis.settings.register_profile("search", deadline=None)  # HYPOTHESIS_PROFILE=search: other examples every time
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lab"))
 
+
+SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
+SLOW_SECONDS = 0.2  # of a processor, with everything compiled
+SECONDS = "processor seconds"
 
 VERSIONS_KEPT = 4  # of machine code, as in bandit_core.jit.machine_code
 COMPILES = 300.0  # seconds after which one who waits for another process compiles by itself
@@ -90,6 +95,8 @@ def keep_to_caches_of_the_suite() -> None:
     own = caches / f"lab-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     for name in [name for name in os.environ if name.startswith("LAB_")]:
         del os.environ[name]
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # where it is set, each process would parse all files anew
+    sys.dont_write_bytecode = False
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads of several test processes wait for each other, spinning
     os.environ["LAB_CACHE_DIR"] = str(own)
     for blocks in own.glob("blocks-*"):
@@ -141,7 +148,40 @@ def pytest_xdist_auto_num_workers() -> int:
     return cores + (shutil.which("chromium") is not None)
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist looks for groups in the same hook
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--marks", choices=["list", "write"], help=f"tell, or note in {SLOW_TESTS.name}, what is slow")
+
+
+@functools.cache
+def slow_tests() -> frozenset[str]:
+    """Files, tests and single cases that are slow, as `SLOW_TESTS` names them."""
+    return frozenset(SLOW_TESTS.read_text(encoding="utf-8").splitlines())
+
+
+def names_of(node: str) -> tuple[str, str, str]:
+    """File, test and case of a node, each as it may stand in `SLOW_TESTS`."""
+    case = node.removeprefix("tests/").partition("@")[0]  # xdist writes the group behind an @
+    return case.partition("::")[0], case.partition("[")[0], case
+
+
+def is_slow(item: pytest.Item) -> bool:
+    if item.path.parent.name == "browser":
+        return item.get_closest_marker("door") is None
+    return not slow_tests().isdisjoint(names_of(item.nodeid))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file none of whose tests is asked for is not even imported, which takes longer than many small tests."""
+    if collection_path.suffix != ".py" or collection_path.parent.name == "browser":
+        return None
+    name = collection_path.relative_to(Path(__file__).parent).as_posix()
+    marks = config.getoption("markexpr")
+    if marks == "not slow":
+        return True if name in slow_tests() else None
+    return True if marks == "slow" and not any(slow.partition("::")[0] == name for slow in slow_tests()) else None
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist looks for groups, and pytest for marks, in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One process runs a whole file, so that its fixtures are made and its pieces compiled once.
 
@@ -149,9 +189,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     first and slow files next, so that no process runs a long file alone at the end.
     """
     for item in items:
+        if is_slow(item):
+            item.add_marker("slow")
         if item.path.parent.name == "browser":
             item.add_marker("browser")
-            item.add_marker("slow")
             item.add_marker(pytest.mark.xdist_group("browser"))
             if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
@@ -161,13 +202,90 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (item.path.parent.name != "browser", item.path not in slow))
 
 
+def processor_seconds() -> float:
+    """Of this process and of those that it started and that have ended."""
+    return sum(os.times()[:4])
+
+
+BEGAN, LEFT_OUT = pytest.StashKey[float](), pytest.StashKey[int]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[BEGAN] = processor_seconds()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    if call.when == "teardown":
+        item.user_properties.append((SECONDS, processor_seconds() - item.stash[BEGAN]))
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    if items:
+        session = items[0].session
+        session.config.stash[LEFT_OUT] = session.config.stash.get(LEFT_OUT, 0) + len(items)
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say it last of all when browser tests were skipped: a green run without them proves less."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # a process of xdist: the one that reports knows no test
+        session.config.workeroutput["left out"] = session.config.stash.get(LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left out", 0)
+
+
+def look_at_marks(terminal: pytest.TerminalReporter, write: bool) -> None:
+    """Compare `SLOW_TESTS` with the processor seconds that were measured just now.
+
+    A case between the two limits stays as it is, so that a busy machine moves few of them.
+    """
+    seconds = {
+        names_of(report.nodeid)[2]: dict(report.user_properties).get(SECONDS, 0.0)
+        for report in terminal.stats.get("", [])
+        if report.when == "teardown" and "browser" not in report.keywords
+    }
+    marked = {case for case in seconds if not slow_tests().isdisjoint(names_of(case))}
+    missing = {case for case in set(seconds) - marked if seconds[case] > SLOW_SECONDS}
+    in_vain = {case for case in marked if seconds[case] < SLOW_SECONDS / 2}
+    named = {name for case in seconds for name in names_of(case)}
+    unknown = {line for line in slow_tests() - named if names_of(line)[0] in named}
+    for title, cases in (("not marked, but slow", missing), ("marked, but quick", in_vain), ("no test", unknown)):
+        for case in sorted(cases, key=lambda case: -seconds.get(case, 0.0)):
+            terminal.write_line(f"{title}: {case} ({seconds.get(case, 0.0):.2f} s)")
+    if write:
+        slow = (marked | missing) - in_vain
+        quick_files = {names_of(case)[0] for case in set(seconds) - slow}
+        quick_tests = {names_of(case)[1] for case in set(seconds) - slow}
+        played = {names_of(case)[0] for case in seconds}
+        lines = {line for line in slow_tests() if names_of(line)[0] not in played}
+        for file, test, case in map(names_of, slow):
+            lines.add(file if file not in quick_files else test if test not in quick_tests else case)
+        SLOW_TESTS.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say last of all what was left out: a green run without it proves less."""
+    if config.getoption("marks"):
+        look_at_marks(terminalreporter, config.getoption("marks") == "write")
     skipped = [report for report in terminalreporter.stats.get("skipped", []) if "browser" in report.keywords]
     if skipped:
         why = "no chromium on PATH" if shutil.which("chromium") is None else "see the reasons above"
         terminalreporter.write_line(f"{len(skipped)} browser tests were SKIPPED: {why}", yellow=True, bold=True)
+    if config.getoption("markexpr") == "not slow":
+        terminalreporter.write_line(
+            f"The slow tests were left out ({config.stash.get(LEFT_OUT, 0)} and {len(whole_files())} whole files): "
+            "python -m pytest -m slow runs them, -m '' runs all.",
+            yellow=True,
+        )
+
+
+def whole_files() -> list[str]:
+    return [line for line in slow_tests() if "::" not in line]
 
 
 @pytest.fixture

@@ -372,7 +372,6 @@ def test_ticks_in_print_are_written_as_people_do(value: float, text: str) -> Non
     assert printing.tick_words(value) == text
 
 
-@pytest.mark.slow
 def test_the_snippet_prints_the_numbers_of_the_screen() -> None:
     done = subprocess.run(
         [sys.executable, "-c", exports.snippet(EXPERIMENT)],

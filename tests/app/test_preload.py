@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 CODE = """
 import sys, threading
 begin, failures = threading.Barrier(6), []
@@ -31,7 +29,6 @@ print(failures, "ui.tradeoff_view" in sys.modules)
 """
 
 
-@pytest.mark.slow
 def test_a_fresh_server_imports_everything_once_whoever_comes_first(project: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CODE], cwd=project, env=os.environ, capture_output=True, text=True, check=True
@@ -39,7 +36,6 @@ def test_a_fresh_server_imports_everything_once_whoever_comes_first(project: Pat
     assert done.stdout.strip() == "[] True"
 
 
-@pytest.mark.slow
 def test_what_is_imported_is_never_searched_for_garbage(project: Path) -> None:
     """Streamlit asks for a full search after every page; over all modules that takes longer than the page."""
     code = "import gc, ui.preload; print(len(gc.get_objects()), gc.get_freeze_count())"

@@ -76,7 +76,6 @@ def front(configuration, tmp_path):
         server.server_close()
 
 
-@pytest.mark.slow
 def test_a_visitor_stays_and_is_led_on_when_a_process_is_gone(front):
     ask, servers = front
     for number in (1, 2):

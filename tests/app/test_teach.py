@@ -128,7 +128,6 @@ def test_answers_stand_on_the_teachers_sheet_alone(kind: str) -> None:
     assert (teacher.count("<img") == len(parts)) == (kind == "HTML")
 
 
-@pytest.mark.slow
 def test_all_lessons_are_one_small_file_that_asks_nobody() -> None:
     page = offline.page(LESSONS)
     assert len(page.encode()) <= offline.MAX_BYTES

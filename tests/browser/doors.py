@@ -28,7 +28,8 @@ STILL = """() => {
   const near = node => { const box = node.getBoundingClientRect();
     return box.width > 0 && box.height > 0 && box.top < innerHeight };
   const waits = [...document.querySelectorAll('[data-testid=stSkeleton]')].some(near)
-    || [...document.querySelectorAll('[data-testid=stProgress]')].some(e => near(e) && /computing|waiting/.test(e.innerText))
+    || [...document.querySelectorAll('[data-testid=stProgress]')]
+      .some(e => near(e) && /computing|waiting/.test(e.innerText))
     || [...document.querySelectorAll('[data-testid=stPlotlyChart]')].some(e => near(e) && !e.querySelector('.main-svg'))
     || [...document.images].some(image => near(image) && !image.complete);
   const still = app?.dataset.testScriptState === 'notRunning' && answered === asked

@@ -1,6 +1,6 @@
 """Every door opens: no error, no control out of use, a picture, and a link in the address line that opens the same.
 
-`every_door.py` opens all that there are.
+`everything.py` opens all that there are.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import doors
+import pytest
 from visitor import Visitor
 
 from ui import menu
@@ -25,6 +26,12 @@ def opened(visits: Visits, paths: list[str]) -> list[doors.Seen]:
 def none(faults: list[str]) -> None:
     """There is no fault; all are told."""
     assert not faults, "\n".join(faults)
+
+
+@pytest.mark.door
+def test_the_five_doors_of_the_menu_open(visits: Visits) -> None:
+    seen = opened(visits, [doors.place(page) for page in ("", "learn", "teach", "your-numbers", "explore")])
+    assert len({each.page["title"] for each in seen}) == 5
 
 
 def test_every_address_in_documents_and_every_link_on_those_pages_opens(visits: Visits) -> None:

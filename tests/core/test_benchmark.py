@@ -283,7 +283,6 @@ del POLICIES
 """
 
 
-@pytest.mark.slow
 def test_a_policy_of_ones_own_is_scored_beside_the_others(tmp_path):
     """It is elimination by another name, with streams of its own: the score is elimination's within the intervals."""
     (tmp_path / "own.py").write_text(OWN, encoding="utf-8")

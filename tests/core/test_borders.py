@@ -119,7 +119,6 @@ def test_the_check_itself_sees_imports_of_every_form(tmp_path):
     assert {"a.b", "c.d", "bandit_core.theory.e", "bandit_core.kernels.index.f", "h"} <= found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("statement", ["import bandit_core", "import bandit_core.__main__"])
 def test_the_core_starts_without_heavy_packages(statement):
     code = f"import sys; {statement}; print(*sys.modules)"

@@ -93,7 +93,6 @@ def from_here(*_):
     raise AssertionError("computed on this machine")
 
 
-@pytest.mark.slow
 @pytest.mark.xdist_group("cluster")
 class TestCluster:
     def test_the_same_bytes_as_in_threads(self, started, monkeypatch, everything_is_long, reference):

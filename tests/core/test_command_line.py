@@ -429,7 +429,6 @@ def process(*words, **options):
     )
 
 
-@pytest.mark.slow
 def test_a_real_process_reads_standard_input_and_writes_utf8(project):
     started = process(
         "run", "-", stdin=subprocess.PIPE, cwd=project, env={**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C"}
@@ -442,7 +441,6 @@ def test_a_real_process_reads_standard_input_and_writes_utf8(project):
     assert b"Traceback" not in err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("words", "code"), [(["run", "two-treatments", "--horizon", "50"], 0), (["run", "x"], 2)])
 def test_without_assertions_and_docstrings_it_says_the_same(project, words, code):
     def said(*options: str) -> tuple[int, str, list[str]]:
@@ -455,7 +453,6 @@ def test_without_assertions_and_docstrings_it_says_the_same(project, words, code
     assert said("-OO") == plain and plain[0] == code
 
 
-@pytest.mark.slow
 def test_a_real_process_is_interrupted_by_ctrl_c(project):
     started = process("run", "default", "--horizon", "1e6", "--trials", "2000", "--seed", "4", cwd=project)
     assert started.stderr is not None
@@ -467,7 +464,6 @@ def test_a_real_process_is_interrupted_by_ctrl_c(project):
     assert b"Traceback" not in err
 
 
-@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_error(project, spec):
     started = process("list", "presets", "--json", cwd=project)
     assert started.stdout is not None and started.stderr is not None
@@ -520,7 +516,6 @@ def test_curves_are_written_for_print(tmp_path, ending, capsys):
     assert "cannot be written" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_a_reader_who_has_enough_is_no_error(project):
     with process("run", "default", "--trials", "2", cwd=project) as running:
         running.stdout.close()

@@ -59,7 +59,6 @@ def folder(tmp_path, monkeypatch):
     registry.cache_clear()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shown", SHOWN)
 def test_a_command_of_a_document_runs(shown, folder, capsys):
     words = SHOWN[shown]

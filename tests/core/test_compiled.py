@@ -146,7 +146,6 @@ def test_the_fingerprint_follows_what_is_compiled(tmp_path):
     assert version.code_fingerprint(version.sources(core)) == second
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("settings", [{"LAB_CACHE_DIR": "/dev/null/x"}, {"LAB_KERNEL_CACHE": "0"}])
 def test_without_a_place_on_disk_kernels_are_compiled_in_memory(settings):
     code = (
@@ -170,7 +169,6 @@ def test_a_user_without_a_home_gets_no_cache_instead_of_an_error(monkeypatch):
         machine_code.cache_folder().mkdir(parents=True)
 
 
-@pytest.mark.slow
 def test_a_start_does_not_load_linear_algebra_and_kernels_can_still_use_it():
     code = """
 import sys
@@ -244,7 +242,6 @@ def kept_code(place: Path) -> Path:
     return place / "machine" / f"kernels-{version.code_fingerprint()}"
 
 
-@pytest.mark.slow
 def test_a_folder_that_can_only_be_read_serves_its_processor(shared_place):
     folder, value, hits, _ = played(shared_place, "share")
     assert (folder, value, hits) == (str(kept_code(shared_place)), 6.0, 0)
@@ -263,7 +260,6 @@ def test_a_folder_that_can_only_be_read_serves_its_processor(shared_place):
         path.chmod(0o755)
 
 
-@pytest.mark.slow
 def test_machine_code_that_others_can_write_is_never_loaded(shared_place):
     played(shared_place)
     (index,) = kept_code(shared_place).rglob("*.nbi")
@@ -365,7 +361,6 @@ def test_a_damaged_note_of_the_processor_does_not_end_the_import(shared_place):
     kept_code(shared_place).chmod(0o755)
 
 
-@pytest.mark.slow
 def test_on_a_full_disk_machine_code_lives_in_memory(shared_place):
     folder, value, hits, message = played(shared_place, "full")
     assert (folder, value, hits, message) == (str(kept_code(shared_place)), 6.0, 0, "")

@@ -39,7 +39,6 @@ def test_every_setting_is_documented_and_every_documented_one_exists(project: Pa
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", [[*costs.SETTINGS], ["LAB_PROCESS"], ["PORT"]], ids="-".join)
 def test_a_server_with_wrong_settings_says_a_sentence_of_each_and_does_not_start(project: Path, names: str) -> None:
     said = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **dict.fromkeys(names, "abc")}
@@ -95,7 +94,6 @@ print(failed)
 """
 
 
-@pytest.mark.slow
 def test_what_the_image_holds_is_enough_for_every_page(project: Path, tmp_path: Path) -> None:
     for line in (project / ".dockerignore").read_text().splitlines():
         if line.startswith("!"):
@@ -123,7 +121,6 @@ class Health(BaseHTTPRequestHandler):
         """Silent."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("word", "code"), [(b"ok", 0), (b"<html>a page", 1), (None, 1)])
 def test_health_is_read_from_the_body(project: Path, monkeypatch: pytest.MonkeyPatch, word: bytes, code: int) -> None:
     with HTTPServer(("127.0.0.1", 0), Health) as server:

@@ -88,7 +88,6 @@ SPEC = {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)], "h
 BUDGET = {"kind": "fixed", "value": 1}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("command", [["run"], ["sweep", "--epsilon", "0.5,2"]], ids=["run", "sweep"])
 def test_a_policy_of_ones_own_file_is_played_by_the_command_line(command, guide, tmp_path):
     (tmp_path / "own.py").write_text(guide[1], encoding="utf-8")

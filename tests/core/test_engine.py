@@ -238,7 +238,6 @@ def test_an_exception_in_on_progress_stops_cleanly(monkeypatch, reference, jobs,
     assert numbers(simulate(experiment_of(), store=store)) == reference
 
 
-@pytest.mark.slow
 def test_ctrl_c_in_mid_run_ends_the_program_and_keeps_blocks(tmp_path):
     code = f"""
 import sys

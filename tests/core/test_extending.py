@@ -19,7 +19,7 @@ from bandit_core.jit.version import code_fingerprint, sources
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", GUIDE, re.DOTALL | re.MULTILINE))
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("extending")]  # one place, hence one after the other
+pytestmark = pytest.mark.xdist_group("extending")  # one place, hence one after the other
 PARTS = ("bandit_core", "ui", "pages", "presets", "papers", "tests", "docs", "app.py", "README.md", "pyproject.toml")
 
 

@@ -74,7 +74,6 @@ simulate(experiment_of(trials=4000), store=Store(Path({path!r}), 10**8), on_prog
 """
 
 
-@pytest.mark.slow
 def test_a_process_killed_while_it_writes_leaves_right_blocks(tmp_path):
     path = tmp_path / "blocks.sqlite"
     code = KILLED.format(tests=str(Path(__file__).parent), path=str(path))

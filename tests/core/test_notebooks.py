@@ -20,7 +20,6 @@ from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.policies import registry as policies
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.slow
 FOLDER = ROOT / "docs" / "notebooks"
 
 

@@ -33,7 +33,6 @@ from bandit_core import cli
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-pytestmark = pytest.mark.slow
 SHIPPED = "bandit_core/shipped"
 KINDS = (".py", ".typed", ".css", ".js", ".json", ".txt")
 

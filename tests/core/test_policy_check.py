@@ -71,7 +71,6 @@ WRONG = {  # a check that fails, the field that it names, and what is changed
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["heldp-ucb-b", "dp-se"])
 def test_a_right_policy_fails_with_none_of_two_hundred_seeds(name):
     found = [each for seed in range(200) for each in findings(registry()[name], CHANCE, seed)]

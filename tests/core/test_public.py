@@ -43,7 +43,6 @@ def test_names_for_type_checkers_are_those_that_are_imported_later() -> None:
     assert set(LATER) <= set(bandit_core.__all__)
 
 
-@pytest.mark.slow
 def test_the_start_imports_neither_studies_nor_papers() -> None:
     code = "import sys, bandit_core; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -1,11 +1,9 @@
-"""Lint, format, types, doctests and version ranges: checked with the tests, so that no one has to remember them."""
+"""Doctests and version ranges: checked with the tests, so that no one has to remember them."""
 
 import doctest
 import importlib
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,22 +11,6 @@ import pytest
 import bandit_core
 
 ROOT = Path(__file__).parent.parent.parent
-
-
-def run(*command: str) -> None:
-    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["check --no-fix", "format --check"])
-def test_ruff(command):
-    run("ruff", *command.split(), ".")
-
-
-@pytest.mark.slow
-def test_types():
-    run("mypy")
 
 
 MODULES = [

@@ -133,7 +133,6 @@ def played_again(shipped):
     return found
 
 
-@pytest.mark.slow
 @together
 def test_shipped_numbers_come_out_again_from_other_random_numbers(played_again):
     apart = {
@@ -143,7 +142,6 @@ def test_shipped_numbers_come_out_again_from_other_random_numbers(played_again):
     assert {words: distance for words, distance in apart.items() if distance > STANDARD_ERRORS} == {}
 
 
-@pytest.mark.slow
 @together
 def test_nearly_everything_is_played_again(shipped, played_again):
     lines = {(name, number) for name in NAMES for number in range(len(shipped[name].lines))}
@@ -154,7 +152,6 @@ def test_nearly_everything_is_played_again(shipped, played_again):
     assert {file.name for file, *_ in played_again} >= set(NAMES) & set(preset_names())
 
 
-@pytest.mark.slow
 @together
 def test_a_shifted_curve_would_be_noticed(played_again):
     noticed = []

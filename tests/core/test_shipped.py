@@ -146,7 +146,6 @@ def test_a_row_that_is_missing_is_not_as_it_ships(small, monkeypatch):
     assert agree == [False, True]
 
 
-@pytest.mark.slow
 def test_the_text_of_a_policy_may_change_but_not_its_numbers(tmp_path):
     for name in ("bandit_core", "benchmarks", "presets", "papers"):
         shutil.copytree(paths.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

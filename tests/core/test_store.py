@@ -276,7 +276,6 @@ def test_without_a_usable_folder_blocks_live_in_memory_with_the_same_limit(tmp_p
     assert 0 < store.bytes_used() <= 3000
 
 
-@pytest.mark.slow
 def test_a_file_that_cannot_be_written_is_left_alone(path):
     store = Store(path, PLENTY)
     store.put("key", 0, block_of())
@@ -345,7 +344,6 @@ def writer(path: Path, name: str, count: int) -> subprocess.Popen:
     return process
 
 
-@pytest.mark.slow
 def test_two_processes_may_create_and_fill_one_file_at_once(path):
     processes = [writer(path, name, 60) for name in "ab"]
     for process in processes:
@@ -362,7 +360,6 @@ def test_two_processes_may_create_and_fill_one_file_at_once(path):
     store.close()
 
 
-@pytest.mark.slow
 def test_a_killed_writer_leaves_a_usable_file(path):
     process = writer(path, "a", 10**6)
     process.stdin.write("go\n")

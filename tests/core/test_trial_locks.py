@@ -66,7 +66,6 @@ def waiting(looks):
     return stopped, seen
 
 
-@pytest.mark.slow
 def test_trials_that_another_process_computes_are_taken_from_it(tmp_path, other, monkeypatch):
     simulation = Simulation(EXPERIMENT, Store(tmp_path / "blocks", 2**20))
 
@@ -84,7 +83,6 @@ def test_trials_that_another_process_computes_are_taken_from_it(tmp_path, other,
     assert np.array_equal(line.regret, wanted.regret) and np.array_equal(line.pulls, wanted.pulls)
 
 
-@pytest.mark.slow
 def test_who_is_killed_gives_up_what_it_held(tmp_path, other):
     store = Store(tmp_path / "blocks", 2**20)
     stopped, looked = waiting(3)
@@ -105,7 +103,6 @@ def test_who_is_killed_gives_up_what_it_held(tmp_path, other):
     assert simulation.run(1).complete
 
 
-@pytest.mark.slow
 def test_other_trials_and_other_places_are_free(tmp_path, other):
     claims, looks = Store(tmp_path / "blocks", 2**20).claims, []
 
@@ -121,7 +118,6 @@ def test_other_trials_and_other_places_are_free(tmp_path, other):
             assert len(looks) > 5  # of two the other process has one, and we have the other: this one gave up
 
 
-@pytest.mark.slow
 def test_a_stopped_run_waits_no_longer(tmp_path, other):
     simulation = Simulation(EXPERIMENT, Store(tmp_path / "blocks", 2**20))
     simulation.stop()

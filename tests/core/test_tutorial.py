@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -17,7 +16,6 @@ STEPS = re.findall(
     re.DOTALL | re.MULTILINE,
 )
 FEWER = "from bandit_core.studies import benchmark; benchmark.LEAST = benchmark.MOST = 20; "  # runs of a task
-pytestmark = pytest.mark.slow
 
 
 def words_of(command: str) -> list[str]:

@@ -132,7 +132,6 @@ def test_what_a_kernel_reaches_changes_its_version_and_no_other(written, change)
     assert after["other"] == before["other"]
 
 
-@pytest.mark.slow
 def test_no_number_that_a_kernel_is_called_with_depends_on_how_a_processor_rounds():
     places = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, rounding.__file__]
