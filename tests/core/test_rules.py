@@ -100,11 +100,6 @@ LINES = [
     *((f"heldp-ucb-{kind}", {"epsilon": GROUPS, "params": {"eps_min": 0.5}}) for kind in ("b", "bs", "l", "ls")),
     ("robust-ucb", {}),
     ("dp-robust-ucb", {}),
-    ("dp-ucb", {}),
-    ("dp-ucb", {"params": {"index": "as printed"}}),
-    ("dp-ucb-bound", {}),
-    ("dp-ucb-bound", {"params": {"version": "arXiv"}}),
-    ("private-ucb", {"params": {"gamma": 0.1}}),
 ]
 
 
