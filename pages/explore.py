@@ -109,6 +109,7 @@ if view == "Pulls per arm":
     )
     figures.show(picture, "pulls")
 elif view == "Watch one run":
+    st.caption("One run of the method, user by user. It need not be one of the runs in the picture.")
     watch.panel(experiment, "watch")
 elif view == "Bounds":
     panels.bounds_table(result)

@@ -30,7 +30,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, inlined, rebound
 from bandit_core.kernels.batches import begin, fresh_sum, pull_in_turns, room_for_batches
-from bandit_core.kernels.play import Belief, Decision, Now, Rule, Stream, User, piece_of, respond
+from bandit_core.kernels.play import Belief, Decision, Late, Now, Rule, Stream, User, piece_of, respond
 from bandit_core.kernels.records import Batches, Rewards, rewards_of
 from bandit_core.kernels.trial_loop import STOPPED, write_pulls
 from bandit_core.model import KernelCall, Record, RunSetup
@@ -167,21 +167,6 @@ def _belief(numbers: Any, waits: Waits, arm: int, t: int) -> Belief:
     return believe(numbers, waits.known, arm, waits.plan[BEGAN])
 
 
-# For who replays a run that was counted at once.
-
-
-def _choose_alone(numbers: Any, known: Any, pulled: np.ndarray, t: int, state: np.ndarray) -> tuple[int, int]:
-    return choose(numbers, known, pulled, t, Stream(state, 0))
-
-
-def _learn_alone(numbers: Any, known: Any, arm: int, total: float, count: float, state: np.ndarray) -> None:
-    learn(numbers, known, arm, total, count, Stream(state, 0))
-
-
-def _believe_alone(numbers: Any, known: Any, arm: int, t: int) -> Belief:
-    return believe(numbers, known, arm, t)
-
-
 @dataclass(frozen=True, eq=False)
 class BatchRule:
     """The functions of a rule, see above; plain functions of a module. See `kernels.play.Rule` for the other fields.
@@ -217,12 +202,6 @@ class BatchRule:
         return rebound(play_batches, self.choose, self.name, **self._pieces)
 
     @cached_property
-    def steps(self) -> list[Callable[..., Any]]:
-        """``choose``, ``learn`` and ``believe``, for one trial."""
-        loops: tuple[Any, ...] = (_choose_alone, _learn_alone, _believe_alone)
-        return [rebound(each, self.choose, f"{self.name}{each.__name__}", **self._pieces) for each in loops]
-
-    @cached_property
     def by_user(self) -> Rule:
         """The same, user by user."""
         parts = {**self._pieces, "PROMPT": self.prompt, "TAKES": self.takes}
@@ -235,4 +214,6 @@ class BatchRule:
         """The call that plays a line with these numbers; for ``at_once`` see `play_batches`."""
         if not setup.feedback.immediate:
             return self.by_user.call(setup, numbers)
-        return KernelCall(self.at_once, (rewards_of(setup), at_once, numbers), len(setup.arms), rule=self)
+        rewards, watched = rewards_of(setup), Late(setup.feedback.batch, setup.feedback.delay)
+        arguments = (rewards, at_once, numbers)
+        return KernelCall(self.at_once, arguments, len(setup.arms), rule=self, watched=(rewards, numbers, watched))

@@ -35,7 +35,7 @@ from bandit_core.kernels.trial_loop import should_stop, write_checkpoint, write_
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import KernelCall, RunSetup
 
-Decision = Literal["largest", "smallest", "draw", "turns", "rivals"]
+Decision = Literal["largest", "smallest", "draw", "turns"]
 Belief = tuple[float, float, float, float]
 LATE = WATCHED = False
 

@@ -144,9 +144,9 @@ def prepare(
     """
     if isinstance(rule, BatchRule):
         return rule.call(setup, numbers, at_once)
-    if fast is None or not setup.feedback.immediate:
+    if fast is None:
         return rule.call(setup, numbers)
-    return KernelCall(fast, (rewards_of(setup), at_once, numbers), len(setup.arms))
+    return rule.call(setup, numbers, lambda: KernelCall(fast, (rewards_of(setup), at_once, numbers), len(setup.arms)))
 
 
 def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -> float:

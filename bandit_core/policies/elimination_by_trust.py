@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -122,8 +123,10 @@ def prepare(setup: RunSetup, learns: int, steps: Steps, at_once: bool = True, sh
     but where users have ``shared`` its noise.
     """
     numbers = Ladder(learns, steps.lengths, 2 * steps.radii, steps.contrast, steps.levels, steps.spread, steps.slack)
-    late = SHARED if shared else BITS if learns == kernels.BITS else SEEN
-    return (SEEN if setup.feedback.immediate else late).call(setup, numbers, at_once)
+    by_user = SHARED if shared else BITS if learns == kernels.BITS else SEEN
+    if not setup.feedback.immediate:
+        return by_user.call(setup, numbers)
+    return replace(SEEN.call(setup, numbers, at_once), rule=by_user)
 
 
 def prepared(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> Callable[[RunSetup], KernelCall]:

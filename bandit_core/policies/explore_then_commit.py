@@ -170,10 +170,12 @@ def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCa
     elif privacy == "central":
         scale = 1 / nominal(setup)
     plan = Plan(users_of(setup, privacy), privacy == "local", scale, at_once)
-    if not setup.feedback.immediate:
-        contrast = float(divergences.contrast(nominal(setup))) if plan.bits else 1.0
-        return RULE.call(setup, Numbers(plan, contrast), means=means)
-    return KernelCall(explore_then_commit, (rewards_of(setup, means), plan), len(setup.arms))
+    contrast = float(divergences.contrast(nominal(setup))) if plan.bits else 1.0
+
+    def fast() -> KernelCall:
+        return KernelCall(explore_then_commit, (rewards_of(setup, means), plan), len(setup.arms))
+
+    return RULE.call(setup, Numbers(plan, contrast), fast, means)
 
 
 def _cost(privacy: Privacy) -> Callable[[RunSetup], float]:

@@ -255,11 +255,11 @@ def numbers(
 def call(rule: Rule, setup: RunSetup, own: Any, asked: Numbers) -> KernelCall:
     """The call of a rule, with its ``own`` numbers, that plays what `bandit_core.kernels.index` plays faster."""
     users, form, _ = asked
-    if sampler(setup, form.release) == "jump":
-        return _jump(setup, form, users.eps_min)
     means = transformed_means(setup.arms, form.squash)
 
     def fast() -> KernelCall:
+        if sampler(setup, form.release) == "jump":
+            return _jump(setup, form, users.eps_min)
         arms, arguments = len(setup.arms), (rewards_of(setup, means), users, form)
         if index.vectorised_wins(arms, setup.horizon):
             return KernelCall(index.vectorised, arguments, arms, lanes=index.LANES)

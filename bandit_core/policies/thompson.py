@@ -71,9 +71,11 @@ def prepare(setup: RunSetup) -> KernelCall:
     is another one of the same distribution.
     """
     means = bernoulli_family.response_means(setup)
-    if setup.feedback.immediate:
+
+    def fast() -> KernelCall:
         return KernelCall(posterior.thompson, (rewards_of(setup, means),), len(setup.arms))
-    return RULE.call(setup, bernoulli_family.numbers(setup), means=means)
+
+    return RULE.call(setup, bernoulli_family.numbers(setup), fast, means)
 
 
 POLICY = bernoulli_family.plain_policy(

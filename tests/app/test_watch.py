@@ -18,7 +18,6 @@ from ui.watch.frames import NUMBERS, ROWS, frames, message_frames, users_watched
 ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.7)]
 MANY = [{"kind": "bernoulli", "mean": 0.9 - 0.02 * place} for place in range(30)]
 MAX_BYTES = 300_000
-ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
 
 
 def experiment_of(name: str, arms: list[dict], horizon: int = 2000) -> Experiment:
@@ -109,6 +108,15 @@ def test_explore_makes_the_frames_of_who_opens_the_tab() -> None:
     on.run(screen)
     (second,) = _players(screen)
     assert json.loads(first)["label"] != json.loads(second)["label"]
+
+
+def test_a_search_that_stops_is_not_watched_and_others_beside_it_are() -> None:
+    for lines, players in (("top-two", 0), ("top-two,ucb", 1)):
+        screen = on.visit("explore", **on.SMALL | {"lines": lines})
+        screen.session_state["views"] = "Watch one run"
+        on.run(screen)
+        assert len(_players(screen)) == players
+        assert any("there is no run to watch" in each.value for each in screen.caption) == (not players)
 
 
 def _players(screen: on.AppTest) -> list[str]:

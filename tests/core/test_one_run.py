@@ -1,14 +1,18 @@
-"""One run to watch is a trial of the experiment, and what it shows is what decided."""
+"""One run to watch is a run of the line's rule, and what it shows is what decided."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import refused
 
 from bandit_core import Experiment, load_preset, simulate
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal, run_kernel
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
-from bandit_core.studies import replays
-from bandit_core.studies.one_run import one_run
+from bandit_core.studies.one_run import one_run, rule_of
 
 ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
 BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.7, 0.1)]
@@ -23,7 +27,6 @@ PARAMETERS = {
     "gaussian-ts": {"pre_pulls": 50},  # else most users come before any draw
     **{name: {"users": 203} for name in ON_ARMS if name.startswith("explore-then-commit")},
 }
-TURNS = ("turns", "rivals")  # without a number that decides for every user
 LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
 
 
@@ -53,7 +56,9 @@ def accepted(name, arms):
         return None
 
 
-CASES = [(name, arms) for name in ON_ARMS for arms in (BERNOULLI, SMOOTH, WILD) if accepted(name, arms)]
+SEARCHES = [name for name, policy in ON_ARMS.items() if policy.stops]  # no rules
+RULES = [name for name in ON_ARMS if name not in SEARCHES]
+CASES = [(name, arms) for name in RULES for arms in (BERNOULLI, SMOOTH, WILD) if accepted(name, arms)]
 
 
 def deciding(run):
@@ -66,50 +71,53 @@ def deciding(run):
     return best[known] - shown[known], 1 + np.abs(best[known])
 
 
-def test_every_kernel_for_arms_plays_a_rule_or_has_its_replay():
-    assert {name for name, arms in CASES if arms is BERNOULLI} == set(ON_ARMS)
-    asked = [(name, experiment_of(name, arms)) for name, arms in CASES]
-    asked += [(name, experiment_of(name, BERNOULLI, params={"counter": other})) for name, other in COUNTERS]
-    calls = [ON_ARMS[name].prepare(experiment.setups[0]) for name, experiment in asked]
-    assert {call.kernel for call in calls if call.rule is None} == set(replays.REPLAYS)
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_is_refused(name):
+    with refused("lines[0].policy", value=name):
+        one_run(experiment_of(name, BERNOULLI))
 
 
 @pytest.mark.parametrize(
     ("name", "arms"), CASES, ids=lambda value: value if isinstance(value, str) else value[0]["kind"]
 )
-def test_the_run_is_the_first_trial_and_shows_what_decided(name, arms):
-    assert_first_trial(name, experiment_of(name, arms, LATE.get(name, 2500)))
+def test_the_run_is_one_of_the_rule_and_shows_what_decided(name, arms):
+    assert_rule(name, experiment_of(name, arms, LATE.get(name, 2500)))
 
 
 @pytest.mark.parametrize(("name", "counter"), COUNTERS)
-def test_a_run_on_another_counter_is_the_first_trial(name, counter):
-    assert_first_trial(name, experiment_of(name, BERNOULLI, params={"counter": counter}))
+def test_a_run_on_another_counter_is_one_of_the_rule(name, counter):
+    assert_rule(name, experiment_of(name, BERNOULLI, params={"counter": counter}))
 
 
 @pytest.mark.parametrize(("name", "epsilon"), LATE_RUNS)
 def test_a_late_run_of_a_rule_is_the_first_trial(name, epsilon):
     experiment = experiment_of(name, BERNOULLI, epsilon=epsilon, feedback={"batch": 7, "delay": 20})
-    assert_first_trial(name, experiment)
-
-
-def assert_first_trial(name, experiment):
-    users = LATE.get(name, 1500)  # fewer than the horizon, which some policies know
-    run = one_run(experiment, users=users)
+    run = assert_rule(name, experiment)
     result = simulate(experiment, jobs=1, store=Store(None, 2**24))
-    times = result.times[result.times <= users]
+    times = result.times[result.times <= run.users]
     assert len(times) > 100
     assert run.regret[times - 1].tobytes() == result.lines[0].regret[0, : len(times)].tobytes()
+
+
+def assert_rule(name, experiment):
+    users = LATE.get(name, 1500)  # fewer than the horizon, which some policies know
+    run = one_run(experiment, users=users)
+    call = ON_ARMS[name].prepare(experiment.setups[0])
+    plain = replace(call, kernel=rule_of(call).late, arguments=call.watched)
+    block = run_kernel(plain, streams(experiment.seed, 0, 1), np.arange(1, users + 1), Signal())
+    assert run.regret.tobytes() == block.regret[0].tobytes()
     assert np.allclose(np.cumsum(run.gaps[run.arms]), run.regret, rtol=1e-12)
-    assert run.decides in TURNS or not np.isnan(run.estimates[-1]).any()
+    assert run.decides == "turns" or not np.isnan(run.estimates[-1]).any()
     misses, sizes = deciding(run)
     assert (misses <= 1e-11 * sizes).all()
-    assert len(misses) > 1000 or run.decides in TURNS
+    assert len(misses) > 1000 or run.decides == "turns"
     felt = [run.rewards[(run.arms == arm) & ~np.isnan(run.rewards)] for arm in range(len(experiment.single_arms))]
     for rewards, mean, arm in zip(felt, experiment.setups[0].means, experiment.setups[0].arms, strict=True):
         low, high = arm.support
         assert ((rewards >= low) & (rewards <= high)).all()
         if len(rewards) > 300 and arm.name != "pareto":
             assert abs(rewards.mean() - mean) < 5 * rewards.std() / len(rewards) ** 0.5
+    return run
 
 
 def test_other_trials_are_other_runs():
@@ -173,7 +181,7 @@ def test_growing_batches_drop_arms_by_what_is_shown(name, arms):
     experiment = experiment_of(name, arms, 20_000, epsilon=8.0)
     run = one_run(experiment, users=20_000)
     assert np.isneginf(run.indices[-1]).any()
-    assert run.unknown == ({"sent"} if name.startswith("dist") else frozenset())
+    assert run.hides == (name in ("shuffle-se", "dist-dp-se", "dist-rdp-se"))
     if name == "se":
         last = np.flatnonzero((run.estimates[1:] != run.estimates[:-1]).any(axis=1) & ~np.isnan(run.estimates[1:, 0]))
         kept = run.arms[: last[0] + 1]  # the first batch: two users of each arm
@@ -184,23 +192,14 @@ def test_growing_batches_drop_arms_by_what_is_shown(name, arms):
         assert abs((run.sent == run.rewards).mean() - truth) < 5 * (truth * (1 - truth) / run.users) ** 0.5
 
 
-def test_what_a_jumped_run_does_not_draw_is_left_out():
-    experiment = experiment_of("ucb", BERNOULLI, horizon=2_500_000)
-    run = one_run(experiment, users=500)
-    assert run.unknown == {"rewards", "sent", "estimates"}
-    assert np.isnan(run.rewards).all() and np.isnan(run.estimates).all()
-    assert run.regret[-1] > 0
+def test_a_run_of_very_many_users_is_shown_whole():
+    run = one_run(experiment_of("ucb", BERNOULLI, horizon=2_500_000), users=500)
+    assert not np.isnan(run.rewards).any() and not np.isnan(run.estimates[-1]).any()
 
 
 def test_noise_that_is_drawn_as_a_sum_is_left_out():
-    assert one_run(experiment_of("ldp-robust-se", BERNOULLI)).unknown == {"sent"}
-
-
-def test_rewards_that_are_drawn_as_a_sum_are_left_out():
-    narrow = [{"kind": "gaussian", "mean": mean, "sd": 0.01} for mean in (0.2, 0.6)]
-    run = one_run(experiment_of("dp-robust-se", narrow))
-    assert run.unknown == {"rewards"}
-    assert np.isnan(run.rewards).any() and not np.isnan(run.estimates[-1]).any()
+    run = one_run(experiment_of("ldp-robust-se", BERNOULLI))
+    assert run.hides and np.isnan(run.sent).all()
 
 
 def test_users_with_features_are_refused():

@@ -15,7 +15,6 @@ from bandit_core.policies import registry
 from bandit_core.policies.stopping import stopping_policies
 from bandit_core.studies.best_arm import stopping
 from bandit_core.studies.decisions import decision_table, searches_of, stopping_lines
-from bandit_core.studies.one_run import one_run
 
 NAMES = [name for name, policy in registry().items() if policy.stops]
 EVERY = pytest.mark.parametrize("name", NAMES)
@@ -68,7 +67,6 @@ def test_the_arms_of_the_reference(name, rule, means, growth, horizon, epsilon):
         np.testing.assert_array_equal(block.pulls[trial], np.bincount(shown, minlength=len(means)))
         lost = np.cumsum(setup.gaps[shown])
         np.testing.assert_allclose(block.regret[trial], lost[times - 1], atol=1e-9)
-    np.testing.assert_array_equal(one_run(experiment, users=400).arms, plain(name, setup, rows[0])[:400])
 
 
 @EVERY

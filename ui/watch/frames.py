@@ -75,7 +75,7 @@ def _at_once(run: OneRun) -> bool:
 
 
 def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
-    """What the browser needs to play trial 1 of a line; see watch.js for how it is read."""
+    """What the browser needs to play a run of a line; see watch.js for how it is read."""
     run = one_run(experiment, line, users_watched(experiment))
     setup = experiment.setups[line]
     rows = _rows(run, setup.regret_gaps)
@@ -100,17 +100,16 @@ def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
         "decides": run.decides,
         "bits": run.privacy == "local" and bool(np.isin(answers, (0, 1)).all()),
         "epsilon": None if budget is None or math.isinf(budget) else words.number(budget),
-        "notes": [*_notes(run, not experiment.feedback.immediate), *([CUT] if setup.uncut is not None else [])],
+        "notes": [*_notes(run), *([CUT] if setup.uncut is not None else [])],
         "shown": _packed(shown[run.arms], "u1"),
         "mistakes": _packed(setup.regret_gaps[run.arms] > 0, "u1"),
         "felt": _packed(run.rewards),
         "sent": _packed(run.sent),
         "budgets": "" if np.isnan(run.epsilons).all() else _packed(run.epsilons),
         "regret": _packed(run.regret, "<f4"),
-        "believed": "estimates" not in run.unknown,
         "at_once": _at_once(run),
         "coin": run.privacy == "local" and bool(np.isin(run.rewards, (0, 1)).all() and np.isin(answers, (0, 1)).all()),
-        "undrawn": bool(run.unknown),
+        "undrawn": run.hides,
         **packed,
     }
 
@@ -153,7 +152,6 @@ def message_frames(experiment: Experiment, line: int, colour: str) -> dict[str, 
         "features": message.sent.shape[1],
         "budgets": "",
         "regret": "",
-        "believed": True,
         **{
             name: _packed(values)
             for name, values in {
@@ -176,31 +174,14 @@ _BARS = {
 }
 
 
-def _notes(run: OneRun, late: bool) -> list[str]:
+def _notes(run: OneRun) -> list[str]:
     """What bars mean, and what is no part of the run, or left out, in words."""
     found = [_BARS[run.decides]] if run.decides in _BARS and np.isfinite(run.lows).any() else []
-    if "estimates" in run.unknown and late:
+    if run.hides:
+        found.append("The simulation adds the noise where answers are summed, so single messages are not shown.")
+    if run.completed:
         found.append(
-            "Feedback is late here, so only the arms and the regret are shown. Single rewards and beliefs need "
-            "feedback before the next user arrives."
-        )
-    elif "estimates" in run.unknown:
-        found.append(
-            "Runs of more than two million users skip steps, so only the arms and the regret are shown, not single "
-            "rewards and beliefs."
-        )
-    elif "rewards" in run.unknown:
-        found.append("The simulation draws the rewards of a batch as one sum, so single rewards are not shown.")
-    if "sent" in run.unknown and "estimates" not in run.unknown:
-        found.append("The simulation draws the noise of all answers as one sum, so single messages are not shown.")
-    if "draws" in run.completed:
-        found.append(
-            "The simulation makes only the draws that can decide. The draws shown here were added afterwards, from "
-            "their exact distribution given the chosen option."
-        )
-    if "rewards" in run.completed:
-        found.append(
-            "The simulation draws only what the server gets (a random bit, or the sum of a batch). Some rewards shown "
-            "here were added afterwards, from their exact distribution given that."
+            "The simulation draws only the random bits that the server gets. The rewards shown here were added "
+            "afterwards, from their exact distribution given those bits."
         )
     return found

@@ -27,7 +27,7 @@ LEARNERS = {"ctl": "heldp-ucb-l", "ctb": "heldp-ucb-b", "ctl-s": "heldp-ucb-ls",
 
 
 def draw(experiment: Experiment, line: int, key: str) -> None:
-    """Trial 1 of a line, user by user; ``key`` as of any widget.
+    """A run of a line, user by user; ``key`` as of any widget.
 
     Where users have features: what the first of them send, under a policy of `private_reports.POLICIES`.
     """
@@ -41,7 +41,8 @@ def _watchable(experiment: Experiment) -> list[int]:
     """Lines that `draw` can show."""
     lines = range(len(experiment.lines))
     if experiment.contexts is None:
-        return list(lines)
+        calls = [experiment.lines[line].entry.prepare(experiment.setups[line]) for line in lines]
+        return [line for line in lines if calls[line].rule is not None]
     try:
         refuse_if_too_large(experiment.with_changes(horizon=min(MESSAGES, experiment.horizon), trials=1))
     except InputError:  # told below, where the whole experiment is run
@@ -54,7 +55,11 @@ def panel(experiment: Experiment, key: str, first: int = 0) -> None:
     """`draw`, and which line; it opens on the one with the number ``first``, where that can be shown."""
     lines = _watchable(experiment)
     if not lines:
-        st.caption("No policy here sends a message for every user that could be shown.")
+        st.caption(
+            "No policy here sends a message for every user that could be shown."
+            if experiment.contexts is not None
+            else "No method here is played user by user, so there is no run to watch."
+        )
         return
     line = first if first in lines else lines[0]
     if len(lines) > 1:
@@ -64,7 +69,6 @@ def panel(experiment: Experiment, key: str, first: int = 0) -> None:
             lines.index(line),
             format_func=experiment.label,
             key=f"{key}-line",
-            help="Trial 1 of this picture. Every policy meets the same users.",
         )
     draw(experiment, line, f"{key}-{line}")
 

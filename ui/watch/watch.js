@@ -47,7 +47,6 @@ function story(run, i) {
 
 function leaves(run, i, felt, sent) {
   if (run.truth) return [message(run, run.sent, i), `in place of ${message(run, run.truth, i)}`];
-  if (!run.believed) return ["–", "left out here"];
   if (Number.isNaN(sent)) {
     if (run.undrawn) return ["–", "left out here"];
     return ["nothing", run.budgets ? "too small an ε" : "no one asks any more"];
@@ -60,7 +59,6 @@ function leaves(run, i, felt, sent) {
 
 function learns(run, i) {
   if (run.truth) return [`${(i + 1).toLocaleString("en")} message${i ? "s" : ""}`, "have come in"];
-  if (!run.believed) return ["–", "left out here"];
   if (i + 1 >= run.users) return ["the end", "of what is shown"];
   const changed = [], central = run.privacy === "central";
   for (let row = 0; row < run.count; row++) {
@@ -113,7 +111,6 @@ const HEADS = {
   draw: "What the server believes; the arm with the largest draw ▾ is shown",
   messages: "The average of the messages so far, feature by feature",
   turns: "What the server believes; arms take turns until they are dropped",
-  rivals: "What the server believes; the leader and its closest rival take turns until one is recommended",
 };
 
 function make(tag, name, parent) {
@@ -127,7 +124,7 @@ function build(root, run) {
   const find = name => root.querySelector(name);
   root.style.setProperty("--mark", run.colour);
   root.classList.toggle("still", !run.regret.length);
-  find(".beliefs .head").textContent = run.believed ? HEADS[run.decides] : "Which arm is shown";
+  find(".beliefs .head").textContent = HEADS[run.decides];
   const arms = find(".arms");
   arms.replaceChildren();
   const at = value => (100 * (value - run.axis[0])) / (run.axis[1] - run.axis[0]);
@@ -180,7 +177,7 @@ function drawRow(run, parts, at, row, i) {
   parts.decider.style.display = pointed ? "" : "none";
   if (pointed) parts.decider.style.left = `${seen(decider)}%`;
   parts.number.textContent =
-    row >= run.count || !run.believed ? "" : decider === -Infinity ? "dropped" : !known ? "unknown"
+    row >= run.count ? "" : decider === -Infinity ? "dropped" : !known ? "unknown"
     : Number.isFinite(decider) ? `${number(estimate)} ▾ ${number(decider)}` : number(estimate);
 }
 
