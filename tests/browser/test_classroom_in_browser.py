@@ -77,42 +77,6 @@ def test_a_projected_lesson_fills_the_window_and_obeys_keys(visits: Visits) -> N
     expect(teacher.tab.get_by_test_id("stTopNavLink").first).to_be_visible()
 
 
-def test_a_lecture(visits: Visits) -> None:
-    teacher = visits("/teach", width=1280, height=720, dark=True)
-    press(teacher, f"class-open-{STEP.name}")
-    count = teacher.tab.get_by_test_id("stMetricValue")
-    expect(count).to_have_text("0")
-    teacher.settle()
-    code, key = teacher.address["class"], teacher.address["key"]
-    assert key not in teacher.main().inner_text()
-    phones = [visits(f"/learn?class={code}&controls=off", dark=dark, **PHONE) for dark in (False, True, True)]
-    for phone in phones:
-        button = phone.tab.locator("main button").nth(1)
-        button.click()
-        expect(button).to_have_attribute("aria-pressed", "true")
-        assert phone.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    expect(count).to_have_text("3")  # no one touched the board
-    teacher.tab.reload()
-    expect(count).to_have_text("3")
-    asks(teacher)
-    teacher.tab.keyboard.press("r")
-    expect(teacher.element("class-guesses").locator(".main-svg").first).to_be_visible()
-    picture_fills_the_window(teacher, 720)
-    for phone in phones:  # no one touched them
-        expect(phone.tab.locator("main")).to_contain_text(STEP.so)
-    elsewhere = visits(f"/teach?class={code}&key={key}&controls=off", width=1280)
-    expect(elsewhere.element("class-guesses").locator(".main-svg").first).to_be_visible()
-    elsewhere.settle()
-    elsewhere.tab.keyboard.press("PageDown")
-    teacher.sees(FOLLOWING.title)
-    for phone in phones:
-        expect(phone.tab.locator("main")).to_contain_text(FOLLOWING.title)
-    press(elsewhere, "class-end")
-    press(elsewhere, "class-close")
-    for phone in phones:
-        expect(phone.tab.get_by_role("alert")).to_be_visible()
-
-
 def test_a_phone_without_scripts_follows_more_slowly_and_a_guess_waits_for_the_network(visits: Visits) -> None:
     teacher = visits("/teach", width=1280)
     press(teacher, f"class-open-{STEP.name}")

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import ways
 from playwright.sync_api import expect
-from visitor import PHONE, PLOTS, SECONDS, Visitor
+from visitor import PHONE, PLOTS, Visitor
 
 from ui import menu
 
@@ -23,6 +24,7 @@ AS_NEW = (
 )  # on a phone by a browser that has seen nothing: it builds a page in another order
 NO_LABELS = ("tradeoff", "mechanisms", "contextual")  # at the ends of the curves
 WITH_CHARTS = ("explore", "tradeoff", "contextual", "mechanisms")
+IN_ALL_WAYS = ("explore", "learn", "your-numbers", "theory", "tradeoff")  # together they have every kind of control
 LAB = ("explore", "tradeoff", "trust", "threshold", "heavy-tails", "contextual")
 MAX_FIRST, MAX_IN_ALL = 150, 600  # words of a page of the Lab on the first screen, and with its folds closed
 DARK_GROUND = "rgb(17, 22, 28)"
@@ -44,6 +46,9 @@ FOCUSED = """() => {
     marked: [on, on.parentElement, on.firstElementChild, on.closest('[data-testid=stSliderThumb]')].some(marked),
   } }"""
 
+
+DRAWN = """() => [...document.querySelectorAll('.js-plotly-plot')].filter(plot => plot.clientWidth > 0).every(
+    plot => Math.abs(plot._fullLayout.width - plot.clientWidth) < 1)"""
 
 SMALL_PRINT = """() => {  // words of less than 12 pixels; exponents of formulas are no words
     const walker = document.createTreeWalker(document.querySelector('[data-testid=stApp]'), NodeFilter.SHOW_TEXT);
@@ -148,7 +153,7 @@ def all_fits(visitor: Visitor, width: int) -> None:
 
 def charts_are_clear(visitor: Visitor, width: int) -> int:
     """Buttons and legends of charts cover nothing, letters are large; returns the number of labels at curves' ends."""
-    visitor.tab.wait_for_timeout(SECONDS)  # Streamlit draws anew a moment after the window has changed
+    visitor.tab.wait_for_function(DRAWN)  # Streamlit draws anew a moment after the window has changed
     seen = visitor.tab.evaluate(PLOTS)
     assert any(chart["bars"] for chart in seen)
     for chart in seen:
@@ -161,6 +166,24 @@ def few_words_before_somebody_asks(visitor: Visitor, numbers: bool) -> None:
     """On the first screen, and on the whole page with its folds closed."""
     first, all_of_it = visitor.words(numbers)
     assert 20 < first <= MAX_FIRST and all_of_it <= MAX_IN_ALL, (first, all_of_it)
+
+
+def bottom(visitor: Visitor, found: str) -> float:
+    """Where the lowest of what a selector finds ends, in pixels below the top of the window."""
+    return visitor.main().locator(found).last.evaluate("node => node.getBoundingClientRect().bottom")
+
+
+def start_fits(visitor: Visitor, width: int, height: int) -> None:
+    """Slider, picture and verdict are seen without scrolling, among few words."""
+    visitor.tab.set_viewport_size({"width": width, "height": height})
+    visitor.tab.wait_for_function(DRAWN)
+    visitor.settle()
+    visitor.main().evaluate("main => main.scrollTo(0, 0)")  # keys have been down the page
+    title, slider = bottom(visitor, "h1"), bottom(visitor, "[data-testid=stSlider]")
+    picture, verdict = bottom(visitor, ".js-plotly-plot"), bottom(visitor, "p:has-text('At ε = 1')")
+    assert 0 < title < slider < picture < verdict <= height
+    first, all_of_it = visitor.words(numbers=False)
+    assert 20 < first <= 90 and all_of_it <= 300, (first, all_of_it)
 
 
 def six_drawings_come_first(visitor: Visitor) -> None:
@@ -200,6 +223,11 @@ def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: 
         if page in WITH_CHARTS:
             labels = charts_are_clear(visitor, width)
             assert labels > 0 or width < 1400 or page in NO_LABELS
+    if not page:
+        start_fits(visitor, 1280, 720)
+    if page in IN_ALL_WAYS:
+        visitor.tab.set_viewport_size({"width": 1400, "height": 900})
+        ways.every_control_is_seen(visitor, menu.at(page))
 
 
 @pytest.mark.parametrize("page", [page.address for page in menu.pages()])
@@ -209,3 +237,7 @@ def test_a_page_arrives_still_on_a_phone_and_is_reached_by_keys(visits: Visits, 
     all_fits(phone, 390)
     if page in WITH_CHARTS:
         assert charts_are_clear(phone, 390) == 0
+    if not page:
+        start_fits(phone, 390, 844)
+    if page in IN_ALL_WAYS:
+        ways.a_finger_meets_every_control(phone)

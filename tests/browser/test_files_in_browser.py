@@ -34,8 +34,20 @@ def saved(visitor: Visitor, folder: Path) -> dict[str, Path]:
     return files
 
 
-def test_every_file_of_explore_says_what_the_screen_says(visits: Visits, tmp_path: Path) -> None:
+def printed_without_menu_and_sidebar(visitor: Visitor) -> None:
+    """On paper the page stands alone."""
+    visitor.tab.emulate_media(media="print")
+    expect(visitor.tab.get_by_test_id("stSidebar")).to_be_hidden()
+    expect(visitor.tab.get_by_test_id("stHeader")).to_be_hidden()
+    for words in ("What does privacy cost here?", "lost reward so far (regret)", "“a <b> & 50%”"):
+        expect(visitor.main().get_by_text(words).first).to_be_visible()
+    visitor.tab.emulate_media(media="screen")
+
+
+def test_every_file_of_explore_and_its_page_on_paper_say_what_the_screen_says(visits: Visits, tmp_path: Path) -> None:
     visitor = visits(ADDRESS)
+    visitor.sees("Thompson sampling")
+    printed_without_menu_and_sidebar(visitor)
     visitor.main().get_by_role("radio", name="Download").click()
     visitor.main().locator("[data-testid=stDownloadButton]", has_text="Picture (PNG)").wait_for()
     visitor.settle()
@@ -65,14 +77,3 @@ def test_every_file_of_explore_says_what_the_screen_says(visits: Visits, tmp_pat
     assert r"a <b> \& 50\%" in rows[2] or r"a \textless{}b\textgreater{} \& 50\%" in rows[2]
     cells = [line for line in read["Final table (Markdown)"].splitlines() if line.startswith("|")]
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in cells}) == 1 and len(cells) == 4
-
-
-def test_a_printed_page_is_the_page_without_menu_and_sidebar(visits: Visits) -> None:
-    visitor = visits(ADDRESS)
-    visitor.sees("Thompson sampling")
-    visitor.tab.emulate_media(media="print")
-    expect(visitor.tab.get_by_test_id("stSidebar")).to_be_hidden()
-    expect(visitor.tab.get_by_test_id("stHeader")).to_be_hidden()
-    for words in ("What does privacy cost here?", "lost reward so far (regret)", "“a <b> & 50%”"):
-        expect(visitor.main().get_by_text(words).first).to_be_visible()
-    visitor.tab.emulate_media(media="screen")

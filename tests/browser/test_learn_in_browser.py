@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import doors
 import pytest
 from playwright.sync_api import expect
 from visitor import PHONE, Profiles, Visitor
@@ -21,10 +22,6 @@ def guess_button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
     return visitor.tab.locator(f"[class*='st-key-learn-{name}-guess-'] button").locator("visible=true").last
 
 
-def seen(visitor: Visitor, title: str) -> None:
-    expect(visitor.main().locator("h1")).to_contain_text(title)
-
-
 def picture_and_sentence(visitor: Visitor) -> None:
     plot = visitor.element("learn-picture").locator(".js-plotly-plot")
     expect(plot.locator(".main-svg").first).to_be_visible()
@@ -36,31 +33,34 @@ def fits(visitor: Visitor, name: str) -> None:
     assert wide <= room, (name, visitor.tab.viewport_size)
 
 
-@pytest.mark.parametrize("phone", [False, True])
-def test_the_course_is_walked_through_by_mouse(visits: Visits, phone: bool) -> None:
+def stands(visitor: Visitor, number: int) -> None:
+    """A step of the course as one comes to it: nothing on it is wrong."""
+    step = STEPS[number - 1]
+    expect(visitor.main().locator("h1")).to_contain_text(f"{number}. {step.title}")
+    seen = doors.look(visitor)
+    assert seen.troubles == seen.page["warnings"] == []
+
+
+def test_the_course_is_walked_through_by_mouse_on_a_phone(visits: Visits) -> None:
+    phone = visits("/learn", dark=True, height=844, **PHONE)
+    for number, step in enumerate(STEPS, 1):
+        stands(phone, number)
+        guess_button(phone, step.name).click()
+        picture_and_sentence(phone)
+        fits(phone, step.name)
+        if number < len(STEPS):
+            phone.tab.locator("[class*=st-key-learn-next] button").locator("visible=true").first.click()
+    assert phone.address == {"step": str(len(STEPS))}
+    phone.go_back()
+    expect(phone.main().locator("h1")).to_contain_text(STEPS[-2].title)
+
+
+def test_the_course_is_walked_through_by_keyboard_wide_and_on_a_projector(visits: Visits) -> None:
     """A wide window becomes a projector's or again a wide one at every step."""
     sizes = [{"width": 960, "height": 540}, {"width": 1400, "height": 900}]
-    visitor = visits("/learn", dark=phone, **({"height": 844, **PHONE} if phone else {}))
+    visitor = visits("/learn")
     for number, step in enumerate(STEPS, 1):
-        seen(visitor, f"{number}. {step.title}")
-        guess_button(visitor, step.name).click()
-        picture_and_sentence(visitor)
-        fits(visitor, step.name)
-        if not phone:
-            visitor.tab.set_viewport_size(sizes[(number + 1) % 2])
-            visitor.settle()
-            fits(visitor, step.name)
-        if number < len(STEPS):
-            visitor.tab.locator("[class*=st-key-learn-next] button").locator("visible=true").first.click()
-    assert visitor.address == {"step": str(len(STEPS))}
-    visitor.go_back()
-    seen(visitor, STEPS[-2].title)
-
-
-def test_the_course_is_walked_through_by_keyboard(visits: Visits) -> None:
-    visitor = visits("/learn", dark=True)
-    for number, step in enumerate(STEPS, 1):
-        seen(visitor, f"{number}. {step.title}")
+        stands(visitor, number)
         guess_button(visitor, step.name).press("Enter")
         picture_and_sentence(visitor)
         before = visitor.element("learn-told").inner_text()
@@ -70,6 +70,10 @@ def test_the_course_is_walked_through_by_keyboard(visits: Visits) -> None:
         expect(visitor.element("learn-told")).not_to_have_text(before)
         visitor.settle()
         assert "at" in visitor.address
+        fits(visitor, step.name)
+        visitor.tab.set_viewport_size(sizes[(number + 1) % 2])
+        visitor.settle()
+        fits(visitor, step.name)
         if number < len(STEPS):
             visitor.element("learn-next-above").get_by_role("button").press("Enter")
 

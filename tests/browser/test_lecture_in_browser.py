@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 from playwright.sync_api import Locator, expect
+from test_classroom_in_browser import asks, picture_fills_the_window
 from visitor import PHONE, Profiles, Visitor
 
 from bandit_core import simulate
 from bandit_core.paths import ROOT
+from bandit_core.studies import best_by_trust
+from ui import theme
 from ui.learn import printed
 from ui.learn.course import LESSONS, STEPS
 from ui.learn.step import Choice
@@ -61,12 +64,6 @@ def of_paper(svg: str) -> np.ndarray:
     value = bars(PRICE.draw(found(START), START, False, 320).data[0])[:, 0]
     scale = np.polyfit(heights, np.log(value), 1)
     return np.exp(np.polyval(scale, np.column_stack([heights, ends.max(axis=1), ends.min(axis=1)])))
-
-
-def asks(teacher: Visitor) -> None:
-    expect(teacher.tab.locator(".st-key-project-reveal button").locator("visible=true").last).to_be_visible()
-    teacher.tab.wait_for_function("window.labKeys")
-    teacher.settle()
 
 
 def sentence(visitor: Visitor) -> Locator:
@@ -116,11 +113,13 @@ def test_teach_names_every_button_and_the_first_arrow_moves_thumb_picture_and_wo
     expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text(large())  # what was asked does not move
 
 
-def test_a_class_of_three_sees_wide_bars_and_is_not_ended_by_a_slip(visits: Visits) -> None:
-    teacher = visits("/teach", width=1280, height=720)
+def test_a_class_sees_wide_bars_goes_on_after_a_reload_and_is_not_ended_by_a_slip(visits: Visits) -> None:
+    """No one touches a phone to see what the board shows, or the board to see how many have guessed."""
+    teacher = visits("/teach", width=1280, height=720, dark=True)
     teacher.tab.get_by_role("button", name=f"Guess lesson 5: {PRICE.title}", exact=True).click()
     asks(teacher)
-    code = teacher.address["class"]
+    code, key = teacher.address["class"], teacher.address["key"]
+    assert key not in teacher.main().inner_text()
     phones = [visits(f"/learn?class={code}&controls=off", dark=dark, **PHONE) for dark in (False, True)]
     for step in (PRICE, TRUST):
         for place, phone in enumerate(phones):
@@ -128,7 +127,11 @@ def test_a_class_of_three_sees_wide_bars_and_is_not_ended_by_a_slip(visits: Visi
             button = phone.tab.locator("main button").nth(place)
             button.click()
             expect(button).to_have_attribute("aria-pressed", "true")
+            assert phone.tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
         expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text("2")
+        if step is PRICE:
+            teacher.tab.reload()
+            expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text("2")
         asks(teacher)
         teacher.tab.keyboard.press("r")
         plot = teacher.element("class-guesses").locator(".js-plotly-plot")
@@ -148,8 +151,13 @@ def test_a_class_of_three_sees_wide_bars_and_is_not_ended_by_a_slip(visits: Visi
         value = teacher.tab.get_by_test_id("stMetricValue").inner_text().split()[0]
         for phone in phones:
             expect(phone.tab.locator("main")).to_contain_text(f"Measured: {value} ±")
+            expect(phone.tab.locator("main")).to_contain_text(step.so)
         if step is PRICE:
-            teacher.tab.keyboard.press("PageDown")
+            picture_fills_the_window(teacher, 720)
+            elsewhere = visits(f"/teach?class={code}&key={key}&controls=off", width=1280)
+            expect(elsewhere.element("class-guesses").locator(".main-svg").first).to_be_visible()
+            elsewhere.settle()
+            elsewhere.tab.keyboard.press("PageDown")
             teacher.sees(TRUST.title)
     teacher.tab.get_by_role("button", name="End the class").click()
     expect(teacher.tab.get_by_text("The code stops working")).to_be_visible()
@@ -220,6 +228,13 @@ def test_start_explore_learn_and_readme_say_the_same_of_whom_one_trusts(visits: 
         visitor.open(page)
         verdict = visitor.main().locator("p", has_text="At ε = 1").first
         expect(verdict).to_contain_text(re.compile(f"about {prices[1]} times.*about {prices[2]} times"))
+        plot = visitor.main().locator(".js-plotly-plot").first
+        plot.locator(".main-svg").first.wait_for()
+        level = "plot => plot.data.filter(trace => trace.line?.width === 2.5).map(trace => trace.line.color)"
+        assert plot.evaluate(level) == [theme.TRUST_COLOURS[level] for level in best_by_trust.LEVELS]
+    visitor.settle()
+    free, curator, nobody = (curve[-40:] for curve in visitor.chart().values())
+    assert (free <= curator).all() and (curator <= nobody).all()
     visitor.open("/learn?step=6")
     visitor.tab.locator("[class*='st-key-learn-trust-guess-'] button").locator("visible=true").nth(1).click()
     numbers = re.findall(r"lost ([\d.]+) ±", sentence(visitor).inner_text())

@@ -1,24 +1,17 @@
-"""Five ways to see and use a page, each over five pages: colours that the system sets, dark, a phone, 200%, keys alone.
-
-What is seen is measured on the screen's own pixels.
-"""
+"""How controls are seen in light, dark and the colours of a system, on the screen's own pixels, and met by a finger."""
 
 from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from PIL import Image
 from playwright.sync_api import Locator, expect
-from visitor import PHONE, Visitor
+from visitor import Visitor
 
 from ui import menu, theme
 
-Visits = Callable[..., Visitor]
-SMALL = "arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=1000&n=4"
-PAGES = (f"explore?{SMALL}", "learn?step=3", "your-numbers", f"theory?{SMALL}", f"tradeoff?{SMALL}")
-MOVED = (f"explore?{SMALL}", f"tradeoff?{SMALL}", "trust", "heavy-tails", "contextual")  # a slider on each
 PARTS = {  # what shows by its ground or edge where a control is, and what it says
     "track": "[data-testid=stSlider] [role=group]>div>div:first-child",
     "thumb": "[data-testid=stSlider] div:has(>div>input[type=range])",
@@ -90,65 +83,26 @@ def marked(visitor: Visitor) -> list[str]:
     return [entry.strip() for entry in entries.locator("p").all_inner_texts()]
 
 
-def looked_at(visitor: Visitor, forced: bool, dark: bool) -> None:
-    """Every control is seen in these colours, once they have come."""
-    visitor.tab.emulate_media(color_scheme="dark" if dark else "light", forced_colors="active" if forced else "none")
-    if not forced:
-        expect(visitor.tab.get_by_test_id("stApp")).to_have_css("background-color", GROUNDS[dark])
-    visitor.settle()
-    visitor.tab.wait_for_timeout(400)  # colours come one after the other
-    assert list(unseen(visitor, forced)) == [], (visitor.tab.url, forced, dark)
+def every_control_is_seen(visitor: Visitor, stated: menu.Page) -> None:
+    """In light and dark, and in colours that a system sets instead, once they have come."""
+    for forced, dark in ((False, False), (True, False), (True, True), (False, True)):
+        scheme = "dark" if dark else "light"
+        visitor.tab.emulate_media(color_scheme=scheme, forced_colors="active" if forced else "none")
+        if not forced:
+            expect(visitor.tab.get_by_test_id("stApp")).to_have_css("background-color", GROUNDS[dark])
+        visitor.settle()
+        visitor.tab.wait_for_timeout(400)  # colours come one after the other
+        assert list(unseen(visitor, forced)) == [], (forced, dark)
+        if forced and not dark:
+            assert chosen_stands_out(visitor)
+            assert marked(visitor) == [stated.section or stated.title]
 
 
-def test_every_control_is_seen_in_light_dark_and_colours_of_the_system(visits: Visits) -> None:
-    visitor = visits(f"/{PAGES[0]}")
-    for page in PAGES:
-        visitor.open(f"/{page}")
-        visitor.main().locator("h1").wait_for()
-        looked_at(visitor, forced=False, dark=False)
-        looked_at(visitor, forced=True, dark=False)
-        assert chosen_stands_out(visitor), page
-        stated = menu.at(page.partition("?")[0])
-        assert marked(visitor) == [stated.section or stated.title]
-        looked_at(visitor, forced=True, dark=True)
-        looked_at(visitor, forced=False, dark=True)
-        visitor.tab.emulate_media(color_scheme="light")
-
-
-def test_a_finger_meets_every_control_on_a_phone_and_at_200_percent(visits: Visits) -> None:
-    phone = visits(f"/{PAGES[0]}", **PHONE)
-    for page in PAGES:
-        phone.open(f"/{page}")
-        phone.main().locator("h1").wait_for()
-        for width, height in ((390, 900), (640, 450)):  # the second is half of 1280 x 900
-            phone.tab.set_viewport_size({"width": width, "height": height})
-            phone.settle()
-            assert phone.tab.evaluate(MISSED) == [], (page, width)
-            wide, room = phone.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
-            assert wide <= room, (page, width)
-
-
-def test_keys_alone_move_a_slider_on_and_on(visits: Visits) -> None:
-    visitor = visits(f"/{MOVED[0]}")
-    for page in MOVED:
-        visitor.open(f"/{page}")
-        slider = visitor.main().get_by_role("slider").first
-        slider.focus()
-        before = float(slider.get_attribute("value") or "nan")
-        for step in (1, 2):
-            visitor.tab.keyboard.press("ArrowRight")
-            expect(visitor.main().get_by_role("slider").first).to_have_value(f"{before + step:g}")
-            visitor.settle()
-            expect(visitor.main().get_by_role("slider").first).to_be_focused()
-
-
-def test_keys_alone_open_the_menu_and_leave_it(visits: Visits) -> None:
-    visitor = visits("/errata")
-    visitor.settle()
-    section = visitor.tab.get_by_role("button", name="Reference")
-    expect(section).to_have_attribute("aria-current", "true")
-    section.press("Enter")
-    expect(visitor.tab.get_by_role("menuitem", name="Errata")).to_have_attribute("aria-current", "page")
-    visitor.tab.keyboard.press("Escape")
-    expect(visitor.tab.get_by_role("menuitem")).to_have_count(0)
-    expect(section).to_be_focused()
+def a_finger_meets_every_control(phone: Visitor) -> None:
+    """On a phone and at 200%, where a window of 1280 x 900 has half of both."""
+    for width, height in ((390, 900), (640, 450)):
+        phone.tab.set_viewport_size({"width": width, "height": height})
+        phone.settle()
+        assert phone.tab.evaluate(MISSED) == [], width
+        wide, room = phone.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
+        assert wide <= room, width
