@@ -1,15 +1,16 @@
-"""No control without effect: each one of sidebar and page is moved once, and something on the page changes."""
+"""No control of the sidebar without effect: each one is moved once, and something on the page changes.
+
+What stands on the pages themselves, and the sidebar of Users with features, is moved in a browser.
+"""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core.literature import papers
 from bandit_core.policies import registry
 from bandit_core.theory import accounting
 from ui import menu
@@ -18,13 +19,11 @@ LINKS = {
     "heavy-tails": {"users": "3000"},
     "tradeoff": {"arms": "0.9,0.6 x2", "lines": "ucb,heldp-ucb-b(1),heldp-ucb-l(1)", "T": "3000", "n": "4"},
     "trust": {"arms": "0.9,0.6 x2", "lines": "ucb,dp-se(1),kl-ucb-cf(1)", "T": "20000", "n": "4"},
-    "contextual": {"upto": "3000", "eps": "0.5", "T": "500", "n": "3"},
     "threshold": {"lines": "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", "T": "3000", "n": "2"},
 }
 FOLDS = {
     "heavy-tails": ("heavy-controls", "heavy-cut-off", "heavy-v-fold", "heavy-theory", "explanation"),
     "tradeoff": ("tradeoff-more",),
-    "contextual": ("contextual-regimes",),
     "threshold": ("threshold-others", "threshold-kept", "threshold-check"),
 }
 DEFAULT_LINK = {
@@ -55,7 +54,6 @@ MOVED = {
     "trials": 2,
     "seed": 5,
     "arms": "0.9, 0.5 x2",
-    "contexts": "single(2, 4, margin(0.2))",
     "budget-kind": "lognormal",
     "budget-discrete": "discrete(0, 0.5, 1)",
     "quantity": "regret-per-user",
@@ -72,7 +70,6 @@ WITHOUT_A_VALUE = (  # a new experiment, another policy, another way to write th
 NOT_HERE = {  # what moves a picture only for some experiments, which this one is not
     "tradeoff": ("against",),  # two references
     "heavy-tails": ("against",),
-    "contextual": ("against",),
 }
 
 
@@ -110,7 +107,7 @@ def controls(screen: AppTest) -> dict[str, Any]:
     return {each.key.partition(":")[0]: each for each in found}
 
 
-@pytest.mark.parametrize("page", [page.name for page in menu.pages() if page.sidebar])
+@pytest.mark.parametrize("page", [page.name for page in menu.pages() if page.sidebar and page.name != "contextual"])
 def test_every_control_of_the_sidebar_changes_something_on_the_page(page: str) -> None:
     """One control at a time stands elsewhere: each goes back in the run in which the next one moves, where it can."""
     screen = on.unfold(on.visit(page, **LINKS.get(page, DEFAULT_LINK)), *FOLDS.get(page, ()))
@@ -164,120 +161,3 @@ def put_back(screen: AppTest, moved: dict[str, Any]) -> None:
     for place, stood in moved.items():
         controls(screen)[place].set_value(stood)
     moved.clear()
-
-
-# Where a control of a page is moved to; a select box goes to another of its entries, a switch to its other side.
-MOVED_OWN: dict[str, Any] = {
-    "home-epsilon": 0.5,
-    "trust-epsilon": 0.5,
-    "collection": "Ren et al. 2020: local privacy",
-    "print-points-column": 11,
-    "threshold": 1.0,
-    "mechanisms-mech": "gaussian",
-    "mechanisms-with": "none",
-    "views": "Table",
-    "tradeoff-range": (0.2, 5.0),
-    "tradeoff-quantity": "price",
-    "heavy-v": 0.5,
-    "lab-epsilon": 0.3,
-    "heavy-n": 100,
-    "contextual-dimension": 3,
-    "contextual-arms": 10,
-    "contextual-beta": 1.0,
-    "mechanisms-eps": 2.0,
-    "mechanisms-x1": 0.5,
-    "mechanisms-x2": 0.5,
-    "mechanisms-part": "sums",
-    "epsilon": 0.5,
-    "theory-promise": "local",
-    "theory-against": "epsilon",
-    "papers-paper": papers.papers()[1].name,
-    "papers-held": "not checked",
-    "glossary-term": "arm",
-    "benchmark-along": "task",
-}
-# A long computation, or seen in a file or somewhat later; each has tests of its own.
-TESTED_ELSEWHERE = (
-    "again",
-    "lesson-slider",
-    "goal",
-    "data-source",
-    "papers-reading",
-    "theory-old",
-    "quiz-check",
-)
-
-
-def own_controls(screen: AppTest) -> dict[str, Any]:
-    """The controls that stand on the page itself, by their name in the code."""
-    found = [each for kind in KINDS for each in getattr(screen.main, kind) if each.key and not each.disabled]
-    return {re.split("[: ]", each.key)[0]: each for each in found}
-
-
-def move(control: Any, name: str) -> None:
-    """Put a control of a page to another place."""
-    if name in MOVED_OWN:
-        control.set_value(MOVED_OWN[name])
-    elif control.type == "toggle":
-        control.set_value(not control.value)
-    elif name == "axes":
-        control.set_value("linear" if control.value == "log" else "log")
-    else:
-        control.select_index((control.index + 1) % len(control.options))
-
-
-@pytest.mark.parametrize("page", [page.name for page in menu.pages() if page.name != "your-numbers"])
-def test_every_control_on_a_page_changes_something_on_it(page: str) -> None:
-    asked = LINKS.get(page, DEFAULT_LINK if menu.named(page).sidebar else {})
-    idle = []
-
-    def visit() -> AppTest:
-        return on.unfold(on.visit(page, **asked), *FOLDS.get(page, ()))
-
-    for name in list(own_controls(visit())):
-        if name.startswith(TESTED_ELSEWHERE):
-            continue
-        screen = visit()
-        before = content(screen)
-        move(own_controls(screen)[name], name)
-        on.run(screen)
-        if content(screen) == before:
-            idle.append(name)
-    assert not idle, " ".join(idle)
-
-
-# Where the controls of Your numbers are moved to; files, and what is seen once a search runs, have tests of their own.
-MOVED_NUMBERS: dict[str, Any] = {
-    "own-base": 20.0,
-    "own-lifts": "30",
-    "own-by": "plain",
-    "own-users": 300,
-    "own-unit": "clicks",
-    "own-eps": 1.0,
-    "own-delta": 0.1,
-    "own-power": 0.9,
-    "own-rule": "heuristic",
-    "own-week": 200,
-    "own-times": 2,
-    "own-night": 50,
-    "own-zone": 200.0,
-    "own-list": "1, 3",
-    "own-tests": 3,
-    "own-slack": 1e-5,
-    "own-as": "amount",
-    "own-most": 90.0,
-}
-
-
-@pytest.mark.usefixtures("quick_answers")
-def test_every_control_of_your_numbers_changes_something_on_it() -> None:
-    """One after the other on one screen: none of these moves brings back what was shown before."""
-    screen = on.unfold(on.visit("your-numbers", users="400"), "own-details", "own-several")
-    idle = []
-    for name, value in MOVED_NUMBERS.items():
-        before = content(screen)
-        own_controls(screen)[name].set_value(value)
-        on.run(screen)
-        if content(screen) == before:
-            idle.append(name)
-    assert not idle, " ".join(idle)
