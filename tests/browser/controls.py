@@ -8,7 +8,7 @@ from typing import Any
 import doors
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Locator, TimeoutError
-from visitor import Visitor
+from visitor import HANGS, Visitor
 
 WIDGETS = {
     "slider": "stSlider",
@@ -55,6 +55,7 @@ SHOWN = """() => {
     numbers: [...main.querySelectorAll('.js-plotly-plot')].filter(seen).map(of),
   } }"""
 
+FOCUS = "document.activeElement.closest('[data-tried]')?.dataset.tried"
 NEVER = 120_000  # milliseconds after which a list or an answer does not come any more
 # They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
 # or (a figure of Papers) have a name in the address from then on.
@@ -166,6 +167,8 @@ def tried(visitor: Visitor, name: str) -> str:
         return "asks nothing"
     after, seen = state(visitor), doors.look(visitor)
     troubles = [words for words in seen.troubles if not words.startswith("no picture")]
+    if ", slider, " in name and visitor.tab.evaluate(FOCUS) != name:
+        troubles.append("keys do not move it on")  # it was drawn anew, without the focus
     same = [part for part in before if before[part] == after[part]]
     if not asked(visitor, step):
         return "cannot be moved back"
@@ -180,7 +183,7 @@ def tried(visitor: Visitor, name: str) -> str:
 
 def faults(visits: Callable[..., Visitor], path: str, folds: bool = False) -> list[str]:
     """What is wrong with any control of a page; ``folds``: also with those that are folded away."""
-    visitor, found = visits(height=1600, new=True), []
+    visitor, found = visits(height=1600), []
     visitor.tab.set_default_timeout(NEVER)
 
     def arrive() -> None:
@@ -200,4 +203,5 @@ def faults(visits: Callable[..., Visitor], path: str, folds: bool = False) -> li
         if fault:
             found.append(f"{path}: {name}: {fault}")
             arrive()
+    visitor.tab.set_default_timeout(HANGS)
     return found

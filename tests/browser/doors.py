@@ -56,7 +56,6 @@ LOOK = """() => {
     pictures: plots.filter(e => e.querySelector('.main-svg')).length
       + all('img, iframe', main).filter(e => e.getBoundingClientRect().height > 40).length,
     run: all('button', main).some(e => e.innerText.endsWith('Run')),
-    knobs: all('input[type=range]').map(e => e.getAttribute('aria-valuetext')),
     words: main.innerText,
     numbers: JSON.stringify(plots.map(plot => plot.data.map(
       trace => [trace.name, trace.visible, trace.x, trace.y, trace.z, trace.text]))),
@@ -132,10 +131,9 @@ def examples() -> list[str]:
 
 
 def some_presets() -> list[str]:
-    """One preset of each family where nothing is played, and on each page the example of its kind."""
-    families = {re.split(r"-\d|-s\d|-quick", name)[0]: name for name in page_requirements.presets_of("usual")}
-    taken = [("theory", name) for name in families.values()]
-    taken += [(page.address, page_requirements.KINDS[page.shows].example) for page in menu.pages() if page.sidebar]
+    """On each page the example of its kind, and one preset of each other kind where nothing is played."""
+    taken = [(page.address, page_requirements.KINDS[page.shows].example) for page in menu.pages() if page.sidebar]
+    taken += [("theory", name) for name in ("own-budgets", "users-with-features", "wild-rewards")]
     taken += [("heavy-tails", "tao-s3-local-v05"), ("explore", "trust")]
     return [place(page, preset=name, **SMALL) for page, name in taken]
 
@@ -224,11 +222,15 @@ def look(visitor: Visitor, path: str = "") -> Seen:
     return Seen(path, visitor.tab.url.removeprefix(visitor.server.url), visitor.tab.evaluate(LOOK), said)
 
 
-def reopened(visits: Callable[..., Visitor], seen: Iterable[Seen]) -> list[str]:
-    """Open the addresses that pages have left, as someone who was sent them: what they do not show again, or leave."""
+def reopened(visits: Callable[..., Visitor], seen: Iterable[Seen], known: Iterable[Seen] = ()) -> list[str]:
+    """Open the addresses that pages have left, as someone who was sent them: what they do not show again, or leave.
+
+    Those that are ``known`` have been opened by someone, and are not opened once more.
+    """
     first = {each.address: each for each in seen}
+    there = {each.path: each for each in known if each.path in first}
     differ = []
-    for _, again in walk(visits, first):
+    for again in [*there.values(), *(each for _, each in walk(visits, [path for path in first if path not in there]))]:
         before = first[again.path]
         differ += [f"{before.path}, sent as {again.path}: {trouble}" for trouble in again.troubles]
         for name, value in before.shown.items():

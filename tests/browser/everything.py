@@ -1,4 +1,4 @@
-"""Every preset on every page that takes it, and every control of every page and method, in a browser.
+"""Every preset on every page that takes it, every lesson, and every control of every page and method, in a browser.
 
 Not part of the suite; `CONTRIBUTING.md` says how to run it. A test for each page and preset, so that pytest's
 own options choose some (``-k heavy-tails``) or go on with what has failed (``--last-failed``).
@@ -27,6 +27,12 @@ PARTS = ["/mechanisms?part=batch", "/mechanisms?part=sums", "/mechanisms?part=gu
 def test_a_preset_opens_and_after_a_change_its_link_opens_the_same(visits: Visits, page: str, preset: str) -> None:
     opened(visits, [doors.place(page, preset=preset)])
     none(doors.trips(visits, [doors.place(page, preset=preset, **doors.SMALL)]))
+
+
+@pytest.mark.parametrize("path", doors.of_lessons())
+def test_a_lesson_opens_alone_and_in_the_full_window_and_leads_to_its_page(visits: Visits, path: str) -> None:
+    [seen] = opened(visits, [path])
+    opened(visits, sorted(set(seen.page["links"])))
 
 
 @pytest.mark.parametrize("path", [f"/{page.address}" for page in menu.pages()] + PARTS + doors.of_methods())

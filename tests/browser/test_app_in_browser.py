@@ -59,18 +59,18 @@ FAR_AWAY = """const Near = window.WebSocket; window.WebSocket = class extends Ne
     set onmessage(heard) { super.onmessage = e => setTimeout(() => heard(e), 700) } }"""
 
 
-def test_twenty_quick_moves_end_where_the_slider_stands(visits: Visits) -> None:
+def test_quick_moves_end_where_the_slider_stands(visits: Visits) -> None:
     """Answers take 0.7 s to the browser, which asks meanwhile with an address of before: that must not move it back."""
     visitor = visits(SMALL, new=True, script=FAR_AWAY)
     knob = visitor.tab.get_by_role("slider", name=EPSILON).first
-    for place in range(20):
+    for place in range(10):
         knob.press("ArrowRight" if place % 5 == 4 else "ArrowLeft")
         visitor.tab.wait_for_timeout(350)  # a slider waits for a pause before it tells the server
     visitor.settle()
     visitor.tab.wait_for_timeout(1500)  # nothing comes back afterwards
     visitor.settle()
     shown = knob.get_attribute("aria-valuetext")
-    assert shown in ("0.05", "0.1", "0.2")
+    assert shown is not None and float(shown) < 1
     assert visitor.address["lines"] == f"ucb,heldp-ucb-b({shown})"
     visitor.sees(f"At ε = {shown},")
 
@@ -107,51 +107,31 @@ def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
     assert visitor.address["arms"] == "0.9,0.5" and visitor.address["T"] == "3000"
 
 
-def test_a_broken_link_opens_with_a_list_of_what_was_wrong(visits: Visits) -> None:
-    visitor = visits("/explore?arms=0.9,<b>bold</b>&T=many&colour=red&n=3")
-    message = visitor.main().get_by_test_id("stAlert").first
-    for words in ("arms[1]", "<b>", "'many'", "colour"):
-        expect(message).to_contain_text(words)
-    visitor.sees("picked the best option")
-
-
-def test_a_run_leaves_controls_and_others_alive_and_cancel_keeps_what_is_done(visits: Visits) -> None:
-    """How much slower changes are meanwhile is measured in benchmarks/load.py."""
-    second = visits(SMALL + "&seed=5")
-    first = visits(ENDLESS + "&seed=4")
-    first.sees("8 billion pulls")
-    first.sees("A preview")
-    button(first, "Run").click()
-    expect(button(first, "Cancel")).to_be_visible()
-    for key, epsilon in (("ArrowLeft", "1.5"), ("ArrowLeft", "1"), ("ArrowRight", "1.5"), ("ArrowRight", "2")):
-        second.press_on_slider(EPSILON, key)
-        second.sees(f"At ε = {epsilon},")
-    first.open_controls()
-    first.tab.get_by_text("View", exact=True).click()
-    # By key: a click may fall beside what moves while the section unfolds.
-    first.tab.get_by_role("switch", name="20 sample runs").press("Space")
-    first.tab.wait_for_url(re.compile("runs=1"))
-    expect(first.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
-    button(first, "Cancel").click()
-    expect(button(first, "Run")).to_be_visible()
-    first.sees("of 400 trials")
-    first.settle()
-    assert len(first.chart()["– UCB"]) > 100
-    first.open("/explore?arms=0.9,0.5&lines=ucb&T=1000&n=4")  # controls are alive and the next picture is live
-    first.sees("in 1,000 users")
-
-
-def test_a_fresh_server_opens_any_page_and_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
+def test_a_run_on_a_fresh_server_leaves_all_alive_and_who_cancels_or_goes_leaves_the_turn_and_what_is_done(
     tmp_path: Path, kernels_compiled: None, visits: Visits
 ) -> None:
-    """Streamlit runs a file of pages/ by itself until app.py has run once."""
+    """Streamlit runs a file of pages/ by itself until app.py has run once.
+
+    How much slower changes are during a run is measured in benchmarks/load.py.
+    """
     with running_server(tmp_path, LAB_MAX_RUNS="1") as fresh:
         first = visits(ENDLESS + "&seed=1", at=fresh, new=True)
         first.sees("picked the best option")
         assert len(first.chart()) >= 2
         expect(first.tab.get_by_role("link", name="Your numbers")).to_be_visible()
-        second = visits(ENDLESS + "&seed=2", at=fresh)
+        first.sees("8 billion pulls")
+        first.sees("A preview")
+        second, other = visits(ENDLESS + "&seed=2", at=fresh), visits(SMALL, at=fresh)
         button(first, "Run").click()
+        expect(button(first, "Cancel")).to_be_visible()
+        for key, epsilon in (("ArrowLeft", "1.5"), ("ArrowLeft", "1"), ("ArrowRight", "1.5")):
+            other.press_on_slider(EPSILON, key)
+            other.sees(f"At ε = {epsilon},")
+        first.open_controls()
+        first.tab.get_by_text("View", exact=True).click()
+        # By key: a click may fall beside what moves while the section unfolds.
+        first.tab.get_by_role("switch", name="20 sample runs").press("Space")
+        first.tab.wait_for_url(re.compile("runs=1"))
         expect(first.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
         button(second, "Run").click()
         second.sees("waiting for its turn")
@@ -160,9 +140,14 @@ def test_a_fresh_server_opens_any_page_and_a_browser_closed_in_mid_run_leaves_it
         expect(second.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
         button(second, "Cancel").click()
         expect(button(second, "Run")).to_be_visible()
-        again = visits(ENDLESS + "&seed=1", at=fresh)
-        again.sees("of 400 trials")  # what the first run had finished was kept
-        assert len(again.chart()["– UCB"]) > 100
+        second.sees("of 400 trials")
+        second.settle()
+        assert len(second.chart()["– UCB"]) > 100
+        other.open(ENDLESS + "&seed=1")
+        other.sees("of 400 trials")  # what the first run had finished was kept
+        assert len(other.chart()["– UCB"]) > 100
+        second.open("/explore?arms=0.9,0.5&lines=ucb&T=1000&n=4")  # controls are alive and the next picture is live
+        second.sees("in 1,000 users")
 
 
 def test_a_page_can_be_embedded(visits: Visits) -> None:
@@ -194,6 +179,11 @@ def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
         visitor.tab.reload()
     assert None not in places, dict(zip(wanted, places, strict=True))
     assert places == sorted(places)  # in the order in which they stand on the page
+    visitor.tab.get_by_role("button", name="Embed link").press("Enter")
+    popover = visitor.tab.get_by_test_id("stPopoverBody")
+    assert popover.locator("code").inner_text().endswith("&embed=true&controls=off")
+    visitor.tab.keyboard.press("Escape")
+    expect(popover).to_have_count(0)
 
 
 def test_a_click_on_a_point_of_the_trade_off_opens_its_curve(visits: Visits) -> None:

@@ -1,6 +1,7 @@
 """Each control that stands on a page as it opens changes the page or its address, and moved back brings both back.
 
-Those in folds, of every method, and of Your numbers, where each move begins a search, are moved by `everything.py`.
+Those in folds, of every method, and of Your numbers, where each move begins a search, are moved by `everything.py`,
+and so are those in front of computations that take longer.
 """
 
 from __future__ import annotations
@@ -8,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import controls
+import doors
 import pytest
 from test_doors_in_browser import none
 from visitor import Visitor
 
-from ui import menu
+from ui import menu, page_requirements
 
 Visits = Callable[..., Visitor]
 
 
-@pytest.mark.parametrize("page", [page.address for page in menu.pages() if page.name != "your-numbers"])
+@pytest.mark.parametrize("page", [page.name for page in menu.pages() if page.name != "your-numbers"])
 def test_every_control_moves_something_and_back(visits: Visits, page: str) -> None:
-    none(controls.faults(visits, f"/{page}"))
+    stated = menu.named(page)
+    fields = {"preset": page_requirements.KINDS[stated.shows].example, **doors.SMALL} if stated.sidebar else {}
+    none(controls.faults(visits, doors.place(stated.address, **fields)))

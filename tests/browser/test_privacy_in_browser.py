@@ -42,9 +42,8 @@ def shown(visitor: Visitor) -> str:
     return " ".join(text.replace(JOINER, "").split())
 
 
-def test_a_request_to_another_host_is_noticed(visits: Visits) -> None:
+def a_request_to_another_host_is_noticed(visitor: Visitor) -> None:
     """Every visit of every test fails on one; this shows that it would be seen."""
-    visitor = visits("/learn")
     visitor.tab.evaluate("document.head.insertAdjacentHTML('beforeend', '<link rel=icon href=//evil.example/i.png>')")
     with visitor.tab.expect_request("https://evil.example/x"):
         visitor.tab.evaluate("fetch('https://evil.example/x', {mode: 'no-cors'}).catch(() => 0)")
@@ -79,7 +78,8 @@ def test_what_a_link_asks_wrongly_is_told_as_text(visits: Visits) -> None:
     assert visitor.tab.evaluate(ACTIVE) == []
 
 
-def test_a_unit_of_a_link_stays_a_word(visits: Visits) -> None:
+def test_a_unit_of_a_link_stays_a_word_and_a_request_to_another_host_would_be_seen(visits: Visits) -> None:
     visitor = visits("/your-numbers?" + urlencode({"unit": "https://evil.example :smile:"}))
     visitor.sees("https://evil.example :smile:")  # in the sentence about losses, which comes last
     assert visitor.tab.evaluate(ACTIVE) == []
+    a_request_to_another_host_is_noticed(visitor)
