@@ -1,103 +1,26 @@
-"""docs/extending.md is true: every section is followed to the letter, in a copy of the project."""
+"""docs/extending.md is true: every section is followed to the letter, in one copy of the project."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import textwrap
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from helpers import kernels_lent
-
-from bandit_core.jit.version import code_fingerprint, sources
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", GUIDE, re.DOTALL | re.MULTILINE))
-pytestmark = pytest.mark.xdist_group("extending")  # one place, hence one after the other
+COMMAND = re.compile(r"(?:echo '([^']*)' \| )?python -m (bandit_core|pytest) ([^\n]*)\n")
 PARTS = ("bandit_core", "ui", "pages", "presets", "papers", "tests", "docs", "app.py", "README.md", "pyproject.toml")
 
-
-class Copy:
-    """The project with what one section adds. Always in the same place, so that kernels are compiled once."""
-
-    def __init__(self, folder: Path, section: str) -> None:
-        self.root = folder / "project"
-        shutil.rmtree(self.root, ignore_errors=True)
-        for part in PARTS:
-            source, target = ROOT / part, self.root / part
-            if source.is_dir():
-                shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy2(source, target)
-        paths = [os.path.dirname(sys.executable), os.environ["PATH"]]
-        self.environment = {**os.environ, "PATH": os.pathsep.join(paths)}
-        self.environment.pop("PYTEST_XDIST_WORKER", None)
-        self.text = SECTIONS[section]
-        self.write()
-        if code_fingerprint(sources(self.root / "bandit_core")) != code_fingerprint():
-            self.environment["LAB_CACHE_DIR"] = str(folder / "cache")  # else it uses the project's machine code
-
-    def write(self) -> None:
-        """The file of the section, and the one line elsewhere where there is one."""
-        [(place, code)] = re.findall(r"Save it as `([^`]+)`:\n\n```\w+\n(.*?)```", self.text, re.DOTALL)
-        assert not (self.root / place).exists()
-        (self.root / place).write_text(code, encoding="utf-8")
-        lines = re.findall(r"Add this line to `README.md`, to the table of pages:\n\n    (.*)", self.text)
-        assert len(lines) <= 1
-        for line in lines:
-            readme = self.root / "README.md"
-            row = "| Glossary `/glossary` |"
-            readme.write_text(readme.read_text(encoding="utf-8").replace(row, f"{line}\n{row}"), encoding="utf-8")
-
-    def run(self, command: list[str]) -> str:
-        """Standard output of a command, which must succeed."""
-        done = subprocess.run(command, cwd=self.root, env=self.environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
-        return done.stdout
-
-    def tried(self) -> str:
-        """What the commands of the section print."""
-        [block] = re.findall(r"Try it:\n\n((?:    .*\n)+)", self.text)
-        return self.run(["bash", "-euo", "pipefail", "-c", textwrap.dedent(block)])
-
-    def says(self, code: str) -> str:
-        """What a piece of Python prints."""
-        return self.run([sys.executable, "-c", textwrap.dedent(code)]).strip()
-
-
-@pytest.fixture
-def copy_with(pytestconfig: pytest.Config, worker_id: str):  # type: ignore[no-untyped-def]
-    """A function that gives the copy for a section."""
-
-    folder = Path(pytestconfig.cache.mkdir(f"extending-{worker_id}"))
-    with ExitStack() as after:
-
-        def made(section: str) -> Copy:
-            copy = Copy(folder, section)
-            after.enter_context(kernels_lent(ROOT, copy.root))
-            return copy
-
-        yield made
-
-
-def test_the_page_has_a_section_for_everything_in_its_table() -> None:
-    links = re.findall(r"^\| \[.*?\]\(#([\w-]+)\)", GUIDE, re.MULTILINE)
-    assert [name.lower().replace(" ", "-") for name in SECTIONS] == links
-    assert len(links) == 7
-
-
-def test_a_distribution_of_rewards(copy_with) -> None:
-    copy = copy_with("A distribution of rewards")
-    message = copy.tried()
-    assert "triangular" in message
-    assert [line.split(",")[3] for line in message.splitlines() if line.startswith("0,UCB,")]
-    said = copy.says("""
+ASKED = {  # what is looked at beyond the commands of a section
+    "A distribution of rewards": """
         import numpy as np
         from scipy import stats
         from bandit_core.jit.decorators import device_function
@@ -119,14 +42,8 @@ def test_a_distribution_of_rewards(copy_with) -> None:
             inside = stats.kstest(found[place::2], lambda x: np.interp(x, arm.quantile(grid[:-1]), grid[:-1]))
             print(inside.pvalue > 1e-4, end=" ")
         print(notation.write_arms([triangular]), notation.read_arms("triangular(1,3) x2"))
-    """)
-    assert said == "True True triangular(1,3) [{'kind': 'triangular', 'low': 1, 'high': 3, 'count': 2}]"
-
-
-def test_a_distribution_of_budgets(copy_with) -> None:
-    copy = copy_with("A distribution of budgets")
-    assert "exponential" in copy.tried()
-    said = copy.says("""
+    """,
+    "A distribution of budgets": """
         import numpy as np
         from scipy import stats
         from bandit_core.kernels.users import draw_epsilon
@@ -137,50 +54,15 @@ def test_a_distribution_of_budgets(copy_with) -> None:
         print(stats.kstest(found, "expon", args=(0, 2)).pvalue > 1e-4, end=" ")
         print(np.isclose(spread.share_above(2), np.exp(-1)), end=" ")
         print(notation.write_epsilon(spread), notation.read_epsilon(spread.example))
-    """)
-    assert said == "True True exponential(2) {'kind': 'exponential', 'mean': 1}"
-
-
-def test_a_mechanism(copy_with) -> None:
-    copy = copy_with("A mechanism")
-    message = copy.tried()
-    assert message.count("stars") >= 2
-    assert re.search(r"\d+ passed|\.{5,}", message)
-    colours = "from ui import theme; print(theme.mechanism_colour('stars'), theme.mechanism_colour('ctl'))"
-    first, second = copy.says(colours).split()
-    assert re.fullmatch("#[0-9a-f]{6}", first) and first != second
-
-
-def test_a_bound(copy_with) -> None:
-    copy = copy_with("A bound")
-    message = copy.tried()
-    rows = [line for line in message.splitlines() if ",First user" in line]
-    assert len({row.split(",")[0] for row in rows}) >= 2  # beside every line, whatever its promise
-    said = copy.says("""
+    """,
+    "A bound": """
         from bandit_core import load_preset
         from bandit_core.experiments import catalogue
         experiment = load_preset("two-treatments")
         entry = catalogue.entry_of(catalogue.entries(experiment), "none-first-user-any")
         print(entry.bound.values([10.0], 1.0), experiment.largest_gap / len(experiment.single_arms))
-    """)
-    value, expected = said.strip("[").split("] ")
-    assert float(value) == pytest.approx(float(expected))
-
-
-def test_a_preset(copy_with) -> None:
-    copy = copy_with("A preset")
-    message = copy.tried()
-    assert "two-shops" in message and "preset=two-shops" in message
-    groups = (
-        "from bandit_core.experiments.presets import presets; print({p.name: p.group for p in presets()}['two-shops'])"
-    )
-    assert copy.says(groups) == "Shops"
-
-
-def test_a_page(copy_with) -> None:
-    copy = copy_with("A page")
-    assert re.search(r"^\.{3,} ", copy.tried(), re.MULTILINE)
-    said = copy.says("""
+    """,
+    "A page": """
         from streamlit.testing.v1 import AppTest
         from ui import menu, state
         screen = AppTest.from_file("app.py", default_timeout=120)
@@ -188,5 +70,121 @@ def test_a_page(copy_with) -> None:
         screen.switch_page("pages/coin.py").run()
         place = [page.name for page in menu.pages()].index("coin")
         print(screen.metric[0].value, screen.session_state["lab"]["page"], len(screen.sidebar), place)
-    """)
-    assert said == "11.9% coin 0 16"
+    """,
+    "A mechanism": """
+        from ui import theme
+        print(theme.mechanism_colour('stars'), theme.mechanism_colour('ctl'))
+    """,
+    "A preset": """
+        from bandit_core.experiments.presets import presets
+        print({preset.name: preset.group for preset in presets()}['two-shops'])
+    """,
+}
+
+FOLLOW = """
+import contextlib, io, json, shlex, sys
+import pytest
+from bandit_core import cli
+
+def done(given, module, words):
+    sys.stdin = io.StringIO(given or "")
+    code = cli.main(words) if module == "bandit_core" else pytest.main(words)
+    assert code == 0, (module, words, code)
+
+told = {}
+for section, (commands, asked) in json.load(sys.stdin).items():
+    for kind, work in (("tried", commands), ("asked", asked)):
+        print(section, kind, file=sys.stderr)
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            for given, module, words in work if kind == "tried" else ():
+                done(given, module, shlex.split(words))
+            if kind == "asked":
+                path = f"<{section}>"
+                exec(compile(work, path, "exec"), {"__name__": "__main__"})
+        told[section] = [*told.get(section, []), out.getvalue()]
+print(json.dumps(told))
+"""
+
+
+def saved(root: Path, text: str) -> None:
+    """Write the file of a section, and the one line elsewhere where there is one."""
+    [(place, code)] = re.findall(r"Save it as `([^`]+)`:\n\n```\w+\n(.*?)```", text, re.DOTALL)
+    assert not (root / place).exists()
+    (root / place).write_text(code, encoding="utf-8")
+    lines = re.findall(r"Add this line to `README.md`, to the table of pages:\n\n    (.*)", text)
+    assert len(lines) <= 1
+    for line in lines:
+        readme, row = root / "README.md", "| Glossary `/glossary` |"
+        readme.write_text(readme.read_text(encoding="utf-8").replace(row, f"{line}\n{row}"), encoding="utf-8")
+
+
+def commands_of(text: str) -> list[tuple[str, str, str]]:
+    """What a section says to try: what is piped in, the module, and its words."""
+    [block] = re.findall(r"Try it:\n\n((?:    .*\n)+)", text)
+    block = textwrap.dedent(block)
+    assert COMMAND.sub("", block) == ""
+    return COMMAND.findall(block)
+
+
+@pytest.fixture
+def followed(pytestconfig: pytest.Config, worker_id: str) -> dict[str, tuple[str, str]]:
+    """What the commands of each section print, and what is asked after them.
+
+    The copy is always in the same place, so that its kernels are compiled once; one process follows all sections.
+    """
+    folder = Path(pytestconfig.cache.mkdir(f"extending-{worker_id}"))
+    root = folder / "project"
+    shutil.rmtree(root, ignore_errors=True)
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(ROOT / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / part, root / part)
+    for section in ASKED:
+        saved(root, SECTIONS[section])
+    environment = {**os.environ, "LAB_CACHE_DIR": str(folder / "cache")}
+    environment.pop("PYTEST_XDIST_WORKER", None)
+    work = {section: (commands_of(SECTIONS[section]), textwrap.dedent(ASKED[section])) for section in ASKED}
+    done = subprocess.run(
+        [sys.executable, "-c", FOLLOW],
+        cwd=root, env=environment, input=json.dumps(work), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_page_has_a_section_for_everything_in_its_table() -> None:
+    links = re.findall(r"^\| \[.*?\]\(#([\w-]+)\)", GUIDE, re.MULTILINE)
+    assert [name.lower().replace(" ", "-") for name in SECTIONS] == links
+    assert len(links) == 7 == len(ASKED) + 1
+
+
+def test_every_section_is_followed_to_the_letter(followed) -> None:
+    message, said = followed["A distribution of rewards"]
+    assert "triangular" in message
+    assert [line.split(",")[3] for line in message.splitlines() if line.startswith("0,UCB,")]
+    assert said == "True True triangular(1,3) [{'kind': 'triangular', 'low': 1, 'high': 3, 'count': 2}]\n"
+
+    message, said = followed["A distribution of budgets"]
+    assert "exponential" in message
+    assert said == "True True exponential(2) {'kind': 'exponential', 'mean': 1}\n"
+
+    message, said = followed["A mechanism"]
+    assert message.count("stars") >= 2
+    assert re.search(r"\d+ passed|\.{5,}", message)
+    first, second = said.split()
+    assert re.fullmatch("#[0-9a-f]{6}", first) and first != second
+
+    message, said = followed["A bound"]
+    rows = [line for line in message.splitlines() if ",First user" in line]
+    assert len({row.split(",")[0] for row in rows}) >= 2  # beside every line, whatever its promise
+    value, expected = said.strip("[").split("] ")
+    assert float(value) == pytest.approx(float(expected))
+
+    message, said = followed["A preset"]
+    assert "two-shops" in message and "preset=two-shops" in message
+    assert said == "Shops\n"
+
+    message, said = followed["A page"]
+    assert re.search(r"^\.{3,} ", message, re.MULTILINE)
+    assert said == "11.9% coin 0 16\n"
