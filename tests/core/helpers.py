@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandit_core import Experiment, InputError
+from bandit_core import Experiment, InputError, policies
 from bandit_core.jit import machine_code
 from bandit_core.model import Block, KernelCall, Signal
 from bandit_core.policies import registry
@@ -185,6 +185,16 @@ def kernels_lent(project: Path, copy: Path) -> Iterator[None]:
     yield
     for link in links:
         link.unlink()
+
+
+@contextmanager
+def own_policies_forgotten() -> Iterator[None]:
+    """Policies from files are known here only: what a process of its own would forget by ending."""
+    try:
+        yield
+    finally:
+        policies._added.clear()  # private: no file is ever taken back otherwise
+        registry.cache_clear()
 
 
 def least_p(mine: Block, theirs: Block) -> float:

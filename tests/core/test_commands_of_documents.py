@@ -7,10 +7,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from helpers import own_policies_forgotten
 
-from bandit_core import policies
 from bandit_core.cli import main
-from bandit_core.policies import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLLOWED = ("tutorial.md", "extending.md")  # by tests of their own: test_tutorial.py, test_extending.py
@@ -44,19 +43,19 @@ def elsewhere(words: list[str]) -> str | None:
 def folder(tmp_path, monkeypatch):
     """A fresh folder with the files of the guide; the policy of the tutorial is known here only."""
     settings, study = re.findall(r"```toml\n(.*?)```", TEXTS["guide.md"], re.DOTALL)
+    assert "trials = 100\n" in study
     policy = re.search(r"```python\n(.*?)```", TEXTS["tutorial.md"], re.DOTALL)
     assert policy
     stops = settings.replace('"ucb"', '"top-two"').replace('"heldp-ucb-b"', '"ctb-tt"').replace("10_000", "1_000_000")
     files = {
-        "my-experiment.toml": settings, "my-own.toml": settings, "my-study.toml": study, "my-question.toml": stops,
-        "my_policy.py": policy[1],
+        "my-experiment.toml": settings, "my-own.toml": settings, "my-question.toml": stops,
+        "my-study.toml": study.replace("trials = 100\n", "trials = 2\n"), "my_policy.py": policy[1],
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    policies._added.clear()  # private: no file is ever taken back otherwise
-    registry.cache_clear()
+    with own_policies_forgotten():
+        yield tmp_path
 
 
 @pytest.mark.parametrize("shown", SHOWN)

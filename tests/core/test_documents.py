@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import io
 import itertools
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import conformance as suite
 import pytest
+from helpers import own_policies_forgotten
 
 from bandit_core import Experiment, cli, policies
 from bandit_core.experiments import links
@@ -89,18 +90,19 @@ BUDGET = {"kind": "fixed", "value": 1}
 
 
 @pytest.mark.parametrize("command", [["run"], ["sweep", "--epsilon", "0.5,2"]], ids=["run", "sweep"])
-def test_a_policy_of_ones_own_file_is_played_by_the_command_line(command, guide, tmp_path):
-    (tmp_path / "own.py").write_text(guide[1], encoding="utf-8")
-    spec = json.dumps({**SPEC, "lines": [{"policy": NAME, "epsilon": BUDGET}]})
+def test_a_policy_of_ones_own_file_is_played_by_the_command_line(command, guide, tmp_path, monkeypatch, capsys):
+    (tmp_path / "own.py").write_text(guide[1].replace(NAME, "own-greedy"), encoding="utf-8")
+    spec = json.dumps({**SPEC, "lines": [{"policy": "own-greedy", "epsilon": BUDGET}]})
     name, *options = command
 
-    def played(*more: str) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "bandit_core", name, "-", *options, *more]
-        return subprocess.run(line, cwd=ROOT, input=spec, capture_output=True, text=True, check=False)
+    def played(*more: str) -> int:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(spec))
+        with own_policies_forgotten():
+            return cli.main([name, "-", *options, *more])
 
-    there = played("--policy", str(tmp_path / "own.py"))
-    assert there.returncode == 0 and there.stdout.count("\n") > 10
-    assert played().returncode == 2  # no one else has it
+    assert played("--policy", str(tmp_path / "own.py")) == 0
+    assert capsys.readouterr().out.count("\n") > 10
+    assert played() == 2  # no one else has it
 
 
 @pytest.mark.parametrize(
