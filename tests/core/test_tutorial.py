@@ -2,11 +2,15 @@
 
 import os
 import re
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pandas as pd
+import pytest
+from helpers import own_policies_forgotten
+
+from bandit_core.cli import main
+from bandit_core.studies import benchmark
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -15,15 +19,6 @@ STEPS = re.findall(
     TUTORIAL,
     re.DOTALL | re.MULTILINE,
 )
-FEWER = "from bandit_core.studies import benchmark; benchmark.LEAST = benchmark.MOST = 20; "  # runs of a task
-
-
-def words_of(command: str) -> list[str]:
-    """What runs a command of the tutorial; the benchmark plays fewer runs of every task, else it would take minutes."""
-    _, _, *words = command.split()
-    if words[1] != "benchmark":
-        return [sys.executable, "-m", *words]
-    return [sys.executable, "-c", f"{FEWER}from bandit_core.cli import main; raise SystemExit(main({words[1:]}))"]
 
 
 def test_every_policy_of_the_tutorial_takes_at_most_45_lines() -> None:
@@ -32,28 +27,46 @@ def test_every_policy_of_the_tutorial_takes_at_most_45_lines() -> None:
     assert [text for text in files if sum(bool(line.strip()) for line in text.splitlines()) > 45] == []
 
 
-def test_the_tutorial_is_followed_to_the_letter(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+@pytest.fixture
+def fresh_folder(pytestconfig: pytest.Config, worker_id: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Here the reader works, always at the same place, so that its kernels are compiled once.
+
+    The benchmark plays fewer runs of every task, else it would take minutes.
+    """
+    folder = Path(pytestconfig.cache.mkdir(f"tutorial-{worker_id}")) / "mine"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(benchmark, "LEAST", 20)
+    monkeypatch.setattr(benchmark, "MOST", 20)
+    return folder
+
+
+def test_the_tutorial_is_followed_to_the_letter(fresh_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     printed = {}
-    for name, text, python, code, command in STEPS:
+    for name, text, _, code, command in STEPS:
         if name:
-            (tmp_path / name).write_text(text, encoding="utf-8")
+            (fresh_folder / name).write_text(text, encoding="utf-8")
+            os.utime(fresh_folder / name, (0, 0))  # numba throws away machine code of an older file
             continue
-        words = [sys.executable, "-c", code] if python else words_of(command)
-        done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{words}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-        printed[code or command] = done.stdout
+        with own_policies_forgotten():  # each command starts with what it names itself
+            if code:
+                exec(compile(code, "tutorial", "exec"), {})
+            else:
+                _, _, package, *words = command.split()
+                assert package == "bandit_core" and main(words) == 0, capsys.readouterr().err
+        printed[code or command] = capsys.readouterr().out
     assert len(printed) == 13
     checked = [text for command, text in printed.items() if "check-policy" in command]
     assert len(checked) == 3 and all("does not hold" not in text and ": holds" in text for text in checked)
     for picture in ("curves.pdf", "study.pdf"):
-        assert (tmp_path / picture).read_bytes().startswith(b"%PDF")
-    assert (tmp_path / "study.tex").read_text(encoding="utf-8").count(r"\pm") >= 3 * 2 * 2 * 2
+        assert (fresh_folder / picture).read_bytes().startswith(b"%PDF")
+    assert (fresh_folder / "study.tex").read_text(encoding="utf-8").count(r"\pm") >= 3 * 2 * 2 * 2
     [tests] = [text for command, text in printed.items() if "study.toml" in command and "--compare" in command]
     assert "p_corrected" in tests and "Noisy greedy" in tests
-    assert "Noisy greedy" in (tmp_path / "final.tex").read_text(encoding="utf-8")
-    rank = pd.read_csv(tmp_path / "rank.csv")
+    assert "Noisy greedy" in (fresh_folder / "final.tex").read_text(encoding="utf-8")
+    rank = pd.read_csv(fresh_folder / "rank.csv")
     mine = rank[rank["policy"] == "noisy-greedy"]
     assert len(mine) >= 1 and (mine["factor"] > 1).all() and rank["policy"].nunique() > 5
-    study = pd.read_csv(tmp_path / "study.csv")
+    study = pd.read_csv(fresh_folder / "study.csv")
     assert len(study[study["policy"] == "noisy-greedy"]) == 3 * 2 * 2 * 2
