@@ -207,14 +207,32 @@ print(machine_code.kernel_folder(), value, sum(kernel.stats.cache_hits.values())
 """
 
 
-@pytest.fixture
-def shared_place():
-    """A folder that every user may enter (pytest's own are closed to others)."""
+@pytest.fixture(scope="module")
+def program():
+    """A folder that every user may enter (pytest's own are closed to others): a program, and its code for others."""
     folder = Path(tempfile.mkdtemp())
     folder.chmod(0o755)
     (folder / "program.py").write_text(MODULE)
+    assert played(folder, "share")[:3] == (str(kept_code(folder)), 6.0, 0)
+    (folder / "machine").rename(folder / "made")
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def shared_place(program):
+    """The program's folder without machine code."""
+    yield program
+    for name in ("machine", "own", "mark"):
+        left = program / name
+        left.unlink() if left.is_file() else shutil.rmtree(left, ignore_errors=True)
+
+
+@pytest.fixture
+def played_once(shared_place):
+    """Another user's program has run here, and left its machine code for all."""
+    shutil.copytree(shared_place / "made", shared_place / "machine")
+    return shared_place
 
 
 # Permissions do not bind root, unless it gives up the capability to override them.
@@ -242,9 +260,8 @@ def kept_code(place: Path) -> Path:
     return place / "machine" / f"kernels-{version.code_fingerprint()}"
 
 
-def test_a_folder_that_can_only_be_read_serves_its_processor(shared_place):
-    folder, value, hits, _ = played(shared_place, "share")
-    assert (folder, value, hits) == (str(kept_code(shared_place)), 6.0, 0)
+def test_a_folder_that_can_only_be_read_serves_its_processor(played_once):
+    shared_place, folder = played_once, str(kept_code(played_once))
     assert all(path.stat().st_mode & 0o044 == 0o044 for path in kept_code(shared_place).rglob("*"))
     folders = [kept_code(shared_place), *(path for path in kept_code(shared_place).iterdir() if path.is_dir())]
     for path in folders:
@@ -256,12 +273,16 @@ def test_a_folder_that_can_only_be_read_serves_its_processor(shared_place):
     folder, value, hits, _ = played(shared_place, bound=True)
     assert folder.startswith(str(shared_place / "own"))  # where a start can keep what it compiles
     assert (value, hits) == (6.0, 0)
+    kept_code(shared_place).chmod(0o755)
+    (kept_code(shared_place) / "processor").write_bytes(b"\xff\xfe")  # a damaged note does not end the import
+    kept_code(shared_place).chmod(0o555)
+    assert played(shared_place, bound=True)[1:3] == (6.0, 1)  # what was compiled in its own folder
     for path in folders:
         path.chmod(0o755)
 
 
-def test_machine_code_that_others_can_write_is_never_loaded(shared_place):
-    played(shared_place)
+def test_machine_code_that_others_can_write_is_never_loaded(played_once):
+    shared_place = played_once
     (index,) = kept_code(shared_place).rglob("*.nbi")
     mark = shared_place / "mark"
 
@@ -342,8 +363,8 @@ def test_links_lead_to_where_the_folders_above_are_looked_at(tmp_path):
     assert not machine_code._usable(link)
 
 
-def test_a_folder_in_it_that_cannot_be_written_does_not_end_the_import(shared_place):
-    played(shared_place)
+def test_a_folder_in_it_that_cannot_be_written_does_not_end_the_import(played_once):
+    shared_place = played_once
     folders = [path for path in kept_code(shared_place).iterdir() if path.is_dir()]
     for path in folders:
         shutil.rmtree(path)
@@ -351,14 +372,6 @@ def test_a_folder_in_it_that_cannot_be_written_does_not_end_the_import(shared_pl
     assert played(shared_place, bound=True) == (str(kept_code(shared_place)), 6.0, 0, "")
     assert not any(any(path.iterdir()) for path in folders)
     assert not list((shared_place / "__pycache__").glob("*.nb*"))  # nor does numba keep it beside the sources
-
-
-def test_a_damaged_note_of_the_processor_does_not_end_the_import(shared_place):
-    played(shared_place, "share")
-    (kept_code(shared_place) / "processor").write_bytes(b"\xff\xfe")
-    kept_code(shared_place).chmod(0o555)
-    assert played(shared_place, bound=True)[1:3] == (6.0, 0)
-    kept_code(shared_place).chmod(0o755)
 
 
 def test_on_a_full_disk_machine_code_lives_in_memory(shared_place):
