@@ -38,13 +38,16 @@ KINDS = (".py", ".typed", ".css", ".js", ".json", ".txt")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-build-isolation", "--no-deps"]
-    subprocess.run([*pip, "--wheel-dir", folder, ROOT], check=True, timeout=300)
-    (built,) = folder.glob("*.whl")
-    return built
+def built(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The wheel and the sdist of this checkout."""
+    folder = tmp_path_factory.mktemp("built")
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", folder], cwd=ROOT, check=True, timeout=300)
+    return sorted(folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def wheel(built: list[Path]) -> Path:
+    return built[0]
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +73,36 @@ def run(installed: Path, folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def python(installed: Path, folder: Path, code: str) -> str:
-    return run(installed, folder, "python", "-c", code).strip()
+ASKED = """
+import json
+from importlib import metadata
+from pathlib import Path
+import bandit_core
+from bandit_core import cli, paths
+from bandit_core.experiments.presets import preset_names
+from bandit_core.literature import errata, papers, reproductions
+from streamlit.testing.v1 import AppTest
+about = metadata.metadata("private-bandit-lab")
+told = {
+    "file": bandit_core.__file__,
+    "version": about["Version"],
+    "own version": paths.project_version(),
+    "needed": about.get_all("Requires-Dist"),
+    "presets": preset_names(),
+    "papers": [paper.name for paper in papers.papers()],
+    "results": sorted(name for name in papers.played() if reproductions.load(name)),
+    "confirmed": errata.erratum_of("ren-curator-3").check().confirmed,
+}
+words = ["export", "two-treatments", "--horizon", "200", "--trials", "3", "--at", "1,2", "--out", "lesson.html"]
+told |= {"lesson code": cli.main(words), "lesson": Path("lesson.html").read_text(encoding="utf-8")}
+pages = {}
+for page in ("papers", "glossary"):  # neither simulates anything
+    screen = AppTest.from_file(str(paths.ROOT / "app.py"), default_timeout=300)
+    screen.switch_page(f"pages/{page}.py").run()
+    pages[page] = [len(screen.title), [each.message for each in screen.exception]]
+told |= {"pages": pages, "is checkout": paths.IS_CHECKOUT}
+Path("told.json").write_text(json.dumps(told))
+"""
 
 
 def test_the_wheel_holds_the_library_the_data_and_the_app_and_nothing_else(wheel: Path) -> None:
@@ -87,10 +118,8 @@ def test_the_wheel_holds_the_library_the_data_and_the_app_and_nothing_else(wheel
     assert held == wanted
 
 
-def test_wheel_and_sdist_are_built_and_fit_for_the_registry(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-d", tmp_path], cwd=ROOT, check=True, timeout=300)
+def test_wheel_and_sdist_are_built_and_fit_for_the_registry(built: list[Path]) -> None:
     name = f"private_bandit_lab-{PROJECT['version']}"
-    built = sorted(tmp_path.iterdir())
     assert [path.name for path in built] == [f"{name}-py3-none-any.whl", f"{name}.tar.gz"]
     with tarfile.open(built[1]) as archive:
         held = {member.removeprefix(f"{name}/") for member in archive.getnames()}
@@ -101,50 +130,34 @@ def test_wheel_and_sdist_are_built_and_fit_for_the_registry(tmp_path: Path) -> N
     subprocess.run([sys.executable, "-m", "twine", "check", "--strict", *built], check=True, timeout=300)
 
 
-def test_a_preset_runs_from_another_folder_with_the_same_numbers(installed: Path, tmp_path: Path) -> None:
-    assert not Path(python(installed, tmp_path, "import bandit_core; print(bandit_core.__file__)")).is_relative_to(ROOT)
-    command = ("run", "two-treatments", "--horizon", "200", "--trials", "3")
-    here = subprocess.run(
-        [sys.executable, "-m", "bandit_core", *command], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert len(here.stdout.splitlines()) > 100
-    assert run(installed, tmp_path, "bandit-lab", *command) == here.stdout
+def test_a_preset_runs_from_another_folder_with_the_same_numbers(
+    installed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", "two-treatments", "--horizon", "200", "--trials", "3"]
+    assert cli.main(command) == 0
+    here = capsys.readouterr().out
+    assert len(here.splitlines()) > 100
+    assert run(installed, tmp_path, "bandit-lab", *command) == here
 
 
-def test_a_lesson_is_written_from_another_folder(installed: Path, tmp_path: Path) -> None:
-    command = ("export", "two-treatments", "--horizon", "200", "--trials", "3", "--at", "1,2", "--out", "lesson.html")
-    assert run(installed, tmp_path, "bandit-lab", *command) == "lesson.html\n"
-    written = (tmp_path / "lesson.html").read_text(encoding="utf-8")
-    assert (ROOT / "bandit_core" / "export" / "assets" / "lesson.js").read_text(encoding="utf-8") in written
-
-
-def test_presets_papers_and_their_results_are_found(installed: Path, tmp_path: Path) -> None:
-    message = json.loads(run(installed, tmp_path, "bandit-lab", "list", "presets", "--json"))
-    assert {each["name"] for each in message} == {path.stem for path in (ROOT / "presets").glob("*.toml")}
-    code = """
-import json
-from bandit_core.literature import papers, reproductions
-known = [paper.name for paper in papers.papers()]
-print(json.dumps([known, sorted(name for name in papers.played() if reproductions.load(name))]))
-"""
-    names, results = json.loads(python(installed, tmp_path, code))
-    assert set(names) == {path.stem for path in (ROOT / "papers").glob("*.toml")}
-    assert results == sorted(path.stem for path in (ROOT / "papers" / "results").glob("*.json"))
-    assert "  confirmed (error): " in run(installed, tmp_path, "bandit-lab", "errata", "ren-curator-3")
-
-
-def test_the_app_of_the_wheel_finds_its_pages_and_files(installed: Path, tmp_path: Path) -> None:
-    code = """
-from streamlit.testing.v1 import AppTest
-from bandit_core import paths
-assert not paths.IS_CHECKOUT
-for page in ("papers", "glossary"):  # neither simulates anything
-    screen = AppTest.from_file(str(paths.ROOT / "app.py"), default_timeout=300)
-    screen.switch_page(f"pages/{page}.py").run()
-    assert not screen.exception, screen.exception
-    print(page, len(screen.title))
-"""
-    assert python(installed, tmp_path, code).split("\n") == ["papers 1", "glossary 1"]
+def test_far_from_the_checkout_everything_is_found(installed: Path, tmp_path: Path) -> None:
+    run(installed, tmp_path, "python", "-c", ASKED)
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert not Path(told["file"]).is_relative_to(ROOT) and not told["is checkout"]
+    assert set(told["presets"]) == {path.stem for path in (ROOT / "presets").glob("*.toml")}
+    assert set(told["papers"]) == {path.stem for path in (ROOT / "papers").glob("*.toml")}
+    assert told["results"] == sorted(path.stem for path in (ROOT / "papers" / "results").glob("*.json"))
+    assert told["confirmed"] and told["lesson code"] == 0
+    assert (ROOT / "bandit_core" / "export" / "assets" / "lesson.js").read_text(encoding="utf-8") in told["lesson"]
+    assert told["pages"] == {"papers": [1, []], "glossary": [1, []]}
+    assert told["version"] == told["own version"] == PROJECT["version"]
+    requirements = [Requirement(each) for each in told["needed"]]
+    library = {each.name for each in requirements if not each.marker}
+    app = {each.name for each in requirements if each.marker and each.marker.evaluate({"extra": "app"})}
+    assert {"numpy", "numba", "pandas"} <= library
+    assert {"streamlit", "plotly"} <= app and not {"streamlit", "plotly"} & library
+    stated = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if ">=" in line]
+    assert library | app == {Requirement(line).name for line in stated}
 
 
 def test_one_command_serves_the_app(installed: Path, tmp_path: Path) -> None:
@@ -168,25 +181,6 @@ def test_one_command_serves_the_app(installed: Path, tmp_path: Path) -> None:
 def test_the_app_refuses_what_is_no_port(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["app", "--port", "70000"]) == cli.BAD_INPUT
     assert "port" in capsys.readouterr().err
-
-
-def test_the_wheel_says_which_version_it_is_and_what_it_needs(installed: Path, tmp_path: Path) -> None:
-    code = """
-import json
-from importlib import metadata
-from bandit_core import paths
-told = metadata.metadata("private-bandit-lab")
-print(json.dumps([told["Version"], paths.project_version(), told.get_all("Requires-Dist")]))
-"""
-    version, own, needed = json.loads(python(installed, tmp_path, code))
-    assert version == own == PROJECT["version"]
-    requirements = [Requirement(each) for each in needed]
-    library = {each.name for each in requirements if not each.marker}
-    app = {each.name for each in requirements if each.marker and each.marker.evaluate({"extra": "app"})}
-    assert {"numpy", "numba", "pandas"} <= library
-    assert {"streamlit", "plotly"} <= app and not {"streamlit", "plotly"} & library
-    stated = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if ">=" in line]
-    assert library | app == {Requirement(line).name for line in stated}
 
 
 def test_the_version_that_runs_the_tests_is_one_that_we_support() -> None:
