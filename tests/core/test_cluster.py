@@ -64,15 +64,8 @@ def running(folder: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen]]]:
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    """A cluster for all tests that leave it as it is."""
+    """One cluster for all tests; those that break it come last, the worker before the scheduler."""
     with running(tmp_path_factory.mktemp("cluster")) as found:
-        yield found
-
-
-@pytest.fixture
-def own(tmp_path):
-    """A cluster for one test, which breaks it."""
-    with running(tmp_path) as found:
         yield found
 
 
@@ -136,8 +129,8 @@ class TestCluster:
         assert len(simulation.notices) == 1 and "version" in simulation.notices[0]
         cluster.forget()
 
-    def test_a_worker_that_dies_in_mid_run_changes_no_number(self, own, monkeypatch, everything_is_long, reference):
-        address, processes = own
+    def test_a_worker_that_dies_in_mid_run_changes_no_number(self, started, monkeypatch, everything_is_long, reference):
+        address, processes = started
         monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
         monkeypatch.setattr(Simulation, "_play", from_here)
         simulation = Simulation(long_experiment(), memory())
@@ -152,8 +145,8 @@ class TestCluster:
         assert processes["one"].returncode == -signal.SIGKILL
         assert simulation.notices == []
 
-    def test_without_the_scheduler_threads_go_on_and_it_is_told(self, own, monkeypatch, everything_is_long):
-        address, processes = own
+    def test_without_the_scheduler_threads_go_on_and_it_is_told(self, started, monkeypatch, everything_is_long):
+        address, processes = started
         experiment = experiment_of(lines=LINES[:1], horizon=20_000, trials=60)
         alone = numbers(simulate(experiment, store=memory()))
         monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
