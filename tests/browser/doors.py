@@ -275,3 +275,15 @@ def trips(visits: Callable[..., Visitor], paths: Iterable[str]) -> list[str]:
         left.append(look(visitor, seen.path))
         wrong += [f"{seen.path}, changed: {trouble}" for trouble in left[-1].troubles]
     return wrong + reopened(visits, left)
+
+
+def opened(visits: Callable[..., Visitor], paths: list[str]) -> list[Seen]:
+    """What stands behind these doors; nothing is wrong with any."""
+    found = [seen for _, seen in walk(visits, paths)]
+    none([f"{seen.path}: {trouble}" for seen in found for trouble in seen.troubles + seen.page["warnings"]])
+    return found
+
+
+def none(faults: list[str]) -> None:
+    """There is no fault; all are told."""
+    assert not faults, "\n".join(faults)

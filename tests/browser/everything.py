@@ -11,7 +11,6 @@ from collections.abc import Callable
 import controls
 import doors
 import pytest
-from test_doors_in_browser import none, opened
 from visitor import Visitor
 
 from ui import menu, page_requirements
@@ -25,16 +24,16 @@ PARTS = ["/mechanisms?part=batch", "/mechanisms?part=sums", "/mechanisms?part=gu
 
 @pytest.mark.parametrize(("page", "preset"), TAKEN)
 def test_a_preset_opens_and_after_a_change_its_link_opens_the_same(visits: Visits, page: str, preset: str) -> None:
-    opened(visits, [doors.place(page, preset=preset)])
-    none(doors.trips(visits, [doors.place(page, preset=preset, **doors.SMALL)]))
+    doors.opened(visits, [doors.place(page, preset=preset)])
+    doors.none(doors.trips(visits, [doors.place(page, preset=preset, **doors.SMALL)]))
 
 
 @pytest.mark.parametrize("path", doors.of_lessons())
 def test_a_lesson_opens_alone_and_in_the_full_window_and_leads_to_its_page(visits: Visits, path: str) -> None:
-    [seen] = opened(visits, [path])
-    opened(visits, sorted(set(seen.page["links"])))
+    [seen] = doors.opened(visits, [path])
+    doors.opened(visits, sorted(set(seen.page["links"])))
 
 
 @pytest.mark.parametrize("path", [f"/{page.address}" for page in menu.pages()] + PARTS + doors.of_methods())
 def test_every_control_moves_something_and_back(visits: Visits, path: str) -> None:
-    none(controls.faults(visits, path, folds=True))
+    doors.none(controls.faults(visits, path, folds=True))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import product
 
 from playwright.sync_api import expect
+from projected import asks, picture_fills_the_window
 from visitor import PHONE, Profiles, Visitor
 
 from ui.learn import toss
@@ -14,33 +15,10 @@ from ui.learn.course import STEPS
 Visits = Callable[..., Visitor]
 NUMBER = [step.name for step in STEPS].index("trust")
 STEP, FOLLOWING = STEPS[NUMBER], STEPS[NUMBER + 1]
-SHARE = 0.55  # of the height of the window, for the picture
 
 
 def press(visitor: Visitor, key: str) -> None:
     visitor.tab.locator(f".st-key-{key} button").locator("visible=true").last.click()
-
-
-def asks(teacher: Visitor) -> None:
-    """Wait until the projector asks, and hears keys."""
-    expect(teacher.tab.locator(".st-key-project-reveal button").locator("visible=true").last).to_be_visible()
-    teacher.tab.wait_for_function("window.labKeys")
-    teacher.settle()
-
-
-def picture_fills_the_window(teacher: Visitor, height: int) -> None:
-    plot = teacher.element("project-chart").locator(".js-plotly-plot")
-    plot.locator(".main-svg").first.wait_for()
-    teacher.settle()
-    box = plot.bounding_box()
-    assert box and box["height"] >= SHARE * height and box["y"] >= 0 and box["y"] + box["height"] <= height
-    assert teacher.main().locator("h1").bounding_box()["y"] >= 0  # type: ignore[index]
-    assert teacher.main().evaluate("main => main.scrollHeight") <= height
-    assert (
-        not teacher.tab.locator(".modebar, [data-testid=stHeader], [data-testid=stTopNavLink]")
-        .locator("visible=true")
-        .count()
-    )
 
 
 def test_a_projected_lesson_fills_the_window_and_obeys_keys(visits: Visits) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 import controls
 import doors
 import pytest
-from test_doors_in_browser import none
 from visitor import Visitor
 
 from ui import menu, page_requirements
@@ -23,4 +22,4 @@ Visits = Callable[..., Visitor]
 def test_every_control_moves_something_and_back(visits: Visits, page: str) -> None:
     stated = menu.named(page)
     fields = {"preset": page_requirements.KINDS[stated.shows].example, **doors.SMALL} if stated.sidebar else {}
-    none(controls.faults(visits, doors.place(stated.address, **fields)))
+    doors.none(controls.faults(visits, doors.place(stated.address, **fields)))

@@ -16,43 +16,31 @@ from ui import menu
 Visits = Callable[..., Visitor]
 
 
-def opened(visits: Visits, paths: list[str]) -> list[doors.Seen]:
-    """What stands behind these doors; nothing is wrong with any."""
-    found = [seen for _, seen in doors.walk(visits, paths)]
-    none([f"{seen.path}: {trouble}" for seen in found for trouble in seen.troubles + seen.page["warnings"]])
-    return found
-
-
-def none(faults: list[str]) -> None:
-    """There is no fault; all are told."""
-    assert not faults, "\n".join(faults)
-
-
 @pytest.mark.door
 def test_the_five_doors_of_the_menu_open(visits: Visits) -> None:
-    seen = opened(visits, [doors.place(page) for page in ("", "learn", "teach", "your-numbers", "explore")])
+    seen = doors.opened(visits, [doors.place(page) for page in ("", "learn", "teach", "your-numbers", "explore")])
     assert len({each.page["title"] for each in seen}) == 5
 
 
 def test_every_address_in_documents_every_example_and_every_link_on_those_pages_opens(visits: Visits) -> None:
     """A preset stays in the address until something is changed, so that what it opens is there already."""
     documents = doors.of_documents()
-    pages = opened(visits, list(dict.fromkeys(documents + doors.examples())))
+    pages = doors.opened(visits, list(dict.fromkeys(documents + doors.examples())))
     assert {seen.path.partition("?")[0] for seen in pages} == {f"/{page.address}" for page in menu.pages()}
     linked = {link for seen in pages for link in seen.page["links"]} - {seen.path for seen in pages}
     assert len(linked) > 10
-    pages += opened(visits, sorted(linked))
-    none(doors.reopened(visits, [seen for seen in pages if seen.address != seen.path], pages))
+    pages += doors.opened(visits, sorted(linked))
+    doors.none(doors.reopened(visits, [seen for seen in pages if seen.address != seen.path], pages))
 
 
 def test_some_lessons_open_alone_in_the_full_window_and_lead_to_their_pages(visits: Visits) -> None:
-    lessons = opened(visits, doors.of_lessons()[::5])
-    opened(visits, sorted({link for seen in lessons for link in seen.page["links"]}))
+    lessons = doors.opened(visits, doors.of_lessons()[::5])
+    doors.opened(visits, sorted({link for seen in lessons for link in seen.page["links"]}))
 
 
 def test_controls_of_every_method_and_distribution_are_in_use(visits: Visits) -> None:
-    opened(visits, doors.of_methods())
+    doors.opened(visits, doors.of_methods())
 
 
 def test_presets_open_on_their_pages_and_after_a_change_their_link_opens_the_same(visits: Visits) -> None:
-    none(doors.trips(visits, doors.some_presets()))
+    doors.none(doors.trips(visits, doors.some_presets()))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from playwright.sync_api import Locator, expect
-from test_classroom_in_browser import asks, picture_fills_the_window
+from projected import asks, picture_fills_the_window
 from visitor import PHONE, Profiles, Visitor
 
 from bandit_core import simulate
