@@ -8,7 +8,7 @@ divided by those just before, and memory of the server. Every scene is bounded i
 stopped in the end. Exit code 1 where a try reached something else than `EXPECTED` says, or nothing, where a ratio of
 95th percentiles reaches `MAX_RATIO`, or memory `MAX_MEMORY`. docs/security.md lists the attacks with their tests.
 
-``--small`` opens one picture where there are `LOADS`, and judges no times: a test plays some scenes so.
+``--small`` opens one picture where there are `LOADS`, and judges no times: to see quickly that the scenes work.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ MAX_LOG = 10_000  # bytes that a server may write while many tabs are open
 USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless someone says otherwise
 PATIENCE = 600.0  # seconds that a wandering visitor waits for a page: the machine may be busy, and kernels not compiled
 MANY, HANDS, RUNS, CHANGES = 50, 20, 5, 10  # who open one link, who move a slider, long runs, and moves of a reader
-SMALL = 2, 2, 1, 2  # the same for a test
+SMALL = 2, 2, 1, 2  # the same with --small, to see in half a minute that every scene works
 AFTERWARDS = 20.0  # seconds without a visitor, after which memory is looked at again
 PAGES = ("", "explore", "tradeoff", "threshold", "heavy-tails", "contextual", "your-numbers")
 
