@@ -105,11 +105,12 @@ def _location(item: Any, document: Any) -> list[str | int]:
 
 
 def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Issue]:
-    """A problem for each field of a document that has no such name, with the nearest name where one is near."""
+    """A problem for each field of a document that has no such name, with a near name for the first `MAX_TOLD`."""
     found = []
     for name, value in document.items():
         if isinstance(name, str) and name not in names:
-            near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.7)
+            # for those that a text shows: comparing 60,000 names would keep other visitors waiting
+            near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.7) if len(found) < MAX_TOLD else []
             words = "no such field" + (f"; did you mean {near[0]}?" if near else "")
             found.append(Issue(path_of((name,)), _Null() if value is None else value, words))
     return found
