@@ -106,7 +106,7 @@ def _location(item: Any, document: Any) -> list[str | int]:
 
 def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Issue]:
     """A problem for each field of a document that has no such name, with a near name for the first `MAX_TOLD`."""
-    found = []
+    found: list[Issue] = []
     for name, value in document.items():
         if isinstance(name, str) and name not in names:
             # for those that a text shows: comparing 60,000 names would keep other visitors waiting
