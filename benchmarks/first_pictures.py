@@ -82,8 +82,7 @@ def main() -> None:
     """Open the pages, write the file, tell its size."""
     import ui.runner  # noqa: F401 - opens the file that ships, which `asked` then stands for
     from ui import background, menu
-    from ui.learn import price
-    from ui.learn.course import STEPS
+    from ui.learn.course import STEPS, named
 
     background.FORGOTTEN_SECONDS = math.inf  # no one looks while these runs go on
     store = default_store()
@@ -92,7 +91,8 @@ def main() -> None:
         visit(page.name)
     for number in range(1, len(STEPS) + 1):
         visit("learn", step=str(number))
-    simulate(price.STEP.experiment(price.STEP.slider.start))  # too long for one core to play at a press
+    price = named("price")
+    simulate(price.experiment(price.slider.start))  # too long for one core to play at a press
     assert asked.lines, "no page asked for its first picture"
     written = list(blocks(store, asked.lines))
     bundled_results.write(bundled_results.FILE, written)

@@ -19,7 +19,7 @@ APART: dict[Kind, str] = {
 }
 
 
-@st.cache_data(max_entries=1, show_spinner="Checking …")
+@st.cache_resource(max_entries=1, show_spinner="Checking …")
 def outcomes() -> dict[str, Outcome]:
     """The result of every check, by name; misprints by inspection have none."""
     return {erratum.name: found for erratum in errata() if (found := erratum.check()) is not None}

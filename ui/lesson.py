@@ -18,19 +18,11 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, epsilon_grid, menu, page_fields, sharing, state
+from ui import charts, epsilon_grid, menu, page_fields, sharing, state, templates
 
 HEIGHT = 300  # of the picture, so that it stands above the fold of a projector of 960 × 540
 SIZE = 18  # of words and numbers in a picture, in pixels
-STYLE = """<style>
-@media (min-width:700px){html{font-size:18px}}
-[data-testid=stMainBlockContainer]{padding-top:.6rem}
-[data-testid=stHeader]{background:none}
-[data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none!important}
-[data-testid=stHeader] :is(button,button *){pointer-events:auto!important}
-[data-testid=stMainBlockContainer] h1{font-size:1.7rem!important;padding:.2rem 0}
-[data-testid=stMainBlockContainer]>div>[data-testid=stVerticalBlock]{gap:.6rem}
-</style>"""
+STYLE = f"<style>{templates.text('lesson.css')}</style>"
 
 
 def slider(page: menu.Page) -> Experiment:

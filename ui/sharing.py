@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from bandit_core.experiments import links
-from ui import menu, state, words
+from ui import menu, state, templates, words
 
 LESSON = {"embed": "true", "controls": "off"}
 
@@ -14,25 +14,7 @@ _copy = st.components.v2.component(
     "copy",
     html='<p role="status"></p>',
     css="p{margin:0;font:.875rem var(--st-font);color:var(--st-text-color)}",
-    js="""export default function ({ data, parentElement }) {
-  const message = parentElement.querySelector("p"), focused = document.activeElement;
-  if (message.title === data) return;
-  message.title = data;
-  const select = () => {
-    const field = document.createElement("textarea");
-    field.value = data;
-    parentElement.append(field);
-    field.select();
-    const copied = document.execCommand("copy");
-    field.remove();
-    focused?.focus();
-    const shown = (parentElement.host ?? parentElement).closest("[data-testid=stPopoverBody]")?.querySelector("code");
-    if (!copied && shown) getSelection().selectAllChildren(shown);
-    message.textContent = copied ? "Copied:" : "Press Ctrl+C to copy:";
-  };
-  if (!navigator.clipboard) return select();
-  navigator.clipboard.writeText(data).then(() => { message.textContent = "Copied:" }, select);
-}""",
+    js=templates.text("copy.js"),
 )
 
 

@@ -32,60 +32,6 @@ def _said(value: float) -> str:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a check found: one measured quantity as it must be, as it is when printed, and as it is when corrected."""
-
-    measure: str
-    rule: Rule
-    wanted: float
-    printed: float
-    corrected: float
-    tolerance: float
-    sharpens: bool = False
-
-    def _holds(self, value: float) -> bool:
-        slack = self.tolerance * max(abs(self.wanted), 1e-300) if math.isfinite(self.wanted) else 0.0
-        if self.rule == "equal to":
-            return abs(value - self.wanted) <= slack
-        if self.rule == "at most":
-            return value <= self.wanted + slack
-        if self.rule == "at least":
-            return value >= self.wanted - slack
-        return value < self.wanted
-
-    @property
-    def printed_holds(self) -> bool:
-        """Whether the printed version passes."""
-        return self._holds(self.printed)
-
-    @property
-    def corrected_holds(self) -> bool:
-        """Whether the corrected version passes."""
-        return self._holds(self.corrected)
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether the check confirms its entry.
-
-        An error: the printed version fails and the corrected one passes. A sharpening: both pass, and the corrected
-        one comes closer to what is wanted.
-        """
-        if not self.sharpens:
-            return self.corrected_holds and not self.printed_holds
-        closer = abs(self.corrected - self.wanted) < abs(self.printed - self.wanted)
-        return self.printed_holds and self.corrected_holds and closer
-
-    @property
-    def words(self) -> str:
-        """The finding as one plain sentence."""
-        return (
-            f"{self.measure}: should be {self.rule} {_said(self.wanted)}; "
-            f"as printed {_said(self.printed)} ({'holds' if self.printed_holds else 'does not hold'}), "
-            f"corrected {_said(self.corrected)} ({'holds' if self.corrected_holds else 'does not hold'})."
-        )
-
-
-@dataclass(frozen=True)
 class Check:
     """One question that is put to both readings of a place in the same way, so that either may fail it.
 
@@ -105,14 +51,57 @@ class Check:
 
     def run(self) -> Outcome:
         """Measure both readings."""
-        return Outcome(
-            self.measure,
-            self.rule,
-            float(self.wanted),
-            float(self.value(self.printed)),
-            float(self.value(self.corrected)),
-            self.tolerance,
-            self.sharpens,
+        return Outcome(self, float(self.value(self.printed)), float(self.value(self.corrected)))
+
+    def holds(self, value: float) -> bool:
+        """Whether a measured quantity is what it must be."""
+        slack = self.tolerance * max(abs(self.wanted), 1e-300) if math.isfinite(self.wanted) else 0.0
+        return {
+            "equal to": abs(value - self.wanted) <= slack,
+            "at most": value <= self.wanted + slack,
+            "at least": value >= self.wanted - slack,
+            "below": value < self.wanted,
+        }[self.rule]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check found: the measured quantity as it is when printed, and as it is when corrected."""
+
+    check: Check
+    printed: float
+    corrected: float
+
+    @property
+    def printed_holds(self) -> bool:
+        """Whether the printed version passes."""
+        return self.check.holds(self.printed)
+
+    @property
+    def corrected_holds(self) -> bool:
+        """Whether the corrected version passes."""
+        return self.check.holds(self.corrected)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the check confirms its entry.
+
+        An error: the printed version fails and the corrected one passes. A sharpening: both pass, and the corrected
+        one comes closer to what is wanted.
+        """
+        wanted = self.check.wanted
+        closer = abs(self.corrected - wanted) < abs(self.printed - wanted)
+        return self.corrected_holds and (
+            self.printed_holds and closer if self.check.sharpens else not self.printed_holds
+        )
+
+    @property
+    def words(self) -> str:
+        """The finding as one plain sentence."""
+        return (
+            f"{self.check.measure}: should be {self.check.rule} {_said(self.check.wanted)}; "
+            f"as printed {_said(self.printed)} ({'holds' if self.printed_holds else 'does not hold'}), "
+            f"corrected {_said(self.corrected)} ({'holds' if self.corrected_holds else 'does not hold'})."
         )
 
 

@@ -9,7 +9,7 @@ from bandit_core import Experiment
 from bandit_core.experiments import links
 from bandit_core.studies import best_by_trust
 from ui import gallery, words
-from ui.learn import trust as step
+from ui.learn.course import named
 
 
 def shown(screen) -> Experiment:
@@ -32,7 +32,7 @@ def test_every_page_names_the_same_methods(epsilon: float) -> None:
 
     helps = " ".join(text.proto.help for text in on.visit("home", eps=f"{epsilon:g}").main.markdown)
     assert gallery.methods(epsilon) in helps and all(words.plain(title) in helps for title in expected)
-    assert titles(step.STEP.experiment(epsilon)) == expected
+    assert titles(named("trust").experiment(epsilon)) == expected
 
     explore = on.visit("explore", **small)
     if epsilon != 1.0:

@@ -11,8 +11,8 @@ from bandit_core.experiments import links
 from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.summaries import summaries
 from bandit_core.spec.number_text import with_error
-from ui.learn import price
-from ui.learn.step import ratio
+from ui.learn.course import named
+from ui.learn.measured import ratio
 
 
 @pytest.mark.usefixtures("quick_answers")
@@ -39,9 +39,10 @@ def test_every_page_states_the_same_price_of_one_link() -> None:
 
 
 def test_the_course_states_the_same_price() -> None:
-    result = simulate(price.STEP.experiment(1.0))
+    price = named("price")
+    result = simulate(price.experiment(1.0))
     rows = [row for row in summaries(result) if row.against is not None]
-    assert len(rows) == len(price.BUDGETS)
+    assert len(rows) == len(price.places)
     for row in rows:
         number = ratio(result, row.line, 0)
         assert (number.value, number.error) == pytest.approx((row.price, row.price_stderr))

@@ -14,7 +14,8 @@ import screen as on
 from ui import menu, printing
 from ui.learn import course, phone, pictures, printed
 from ui.learn.course import LESSONS, STEPS
-from ui.learn.step import Choice, Number
+from ui.learn.measured import Number
+from ui.learn.step import Choice
 from ui.teach import offline, project, view
 
 EVERY = pytest.mark.parametrize("step", LESSONS, ids=lambda step: step.name)
@@ -57,7 +58,7 @@ def test_a_small_picture_shows_what_the_lesson_draws(step: Any) -> None:
 def test_a_projected_lesson_asks_and_then_shows_picture_sentence_and_slider(step: Any) -> None:
     screen = projected(step)
     assert step.title in screen.title[0].value and step.idea in on.words(screen)
-    assert len(screen.get("plotly_chart")) == (step.scene is not None)
+    assert len(screen.get("plotly_chart")) == step.tips
     assert not screen.select_slider and not screen.sidebar.children
     if isinstance(step.guess, Choice):
         assert all(label in on.words(screen) for label, _, _ in step.guess.options)

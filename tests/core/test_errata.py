@@ -31,8 +31,10 @@ def test_the_printed_version_fails_and_the_corrected_one_passes(name):
     outcome = erratum_of(name).check()
     assert outcome.confirmed, outcome.words
     assert not outcome.printed_holds and outcome.corrected_holds
-    assert not math.isnan(outcome.wanted)
-    message = (f"{value:.5g}".replace("inf", "∞") for value in (outcome.wanted, outcome.printed, outcome.corrected))
+    assert not math.isnan(outcome.check.wanted)
+    message = (
+        f"{value:.5g}".replace("inf", "∞") for value in (outcome.check.wanted, outcome.printed, outcome.corrected)
+    )
     assert all(number in outcome.words for number in message)
 
 

@@ -9,8 +9,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ui import charts, figures, page_fields, page_lock, runner, shared, state, theme
-from ui.learn.course import LESSONS
-from ui.learn.step import Choice, Number, Slider, Step
+from ui.learn import pictures
+from ui.learn.course import named
+from ui.learn.measured import Number
+from ui.learn.step import Choice, Slider, Step
 
 OTHER = "eps"  # field of the address: where the second slider of a lesson stands
 
@@ -42,8 +44,8 @@ def other(step: Step) -> Step:
     """The lesson as its second slider says, where it has one."""
     if step.other is None:
         return step
-    slider, changed = step.other
-    return changed(_slider(slider, _position(slider, OTHER), OTHER, f"learn-{step.name}-{OTHER}"))
+    epsilon = _slider(step.other, _position(step.other, OTHER), OTHER, f"learn-{step.name}-{OTHER}")
+    return step.model_copy(update={"epsilon": epsilon})
 
 
 def ask(step: Step, take: Callable[[Step, float], None], label: str, kept: str, mine: float | None = None) -> None:
@@ -81,18 +83,16 @@ def verdict(step: Step, guess: float, measured: Number) -> str:
 
 def found(step: Step, at: float, place: str = "learn") -> Any:
     """What the lesson shows, once all of it is there; None before."""
-    if step.experiment is not None:
+    if step.setting:
         result = runner.result_of(step.experiment(at), place)
         return result if result is not None and result.complete else None
     with page_lock.computing():
-        return _sampled(step.name, at)
+        return _sampled(step.name, at, step.epsilon)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def _sampled(name: str, at: float) -> object:
-    step = next(each for each in LESSONS if each.name == name)
-    assert step.sample is not None
-    return step.sample(at, 0)
+def _sampled(name: str, at: float, epsilon: float) -> object:
+    return named(name).model_copy(update={"epsilon": epsilon}).sample(at, 0)
 
 
 def picture(figure: go.Figure, title: str, key: str, config: Mapping[str, Any] = charts.CONFIG, **options: Any) -> None:
@@ -103,5 +103,5 @@ def picture(figure: go.Figure, title: str, key: str, config: Mapping[str, Any] =
 
 def scene(step: Step, height: int) -> None:
     """What the idea is about, before the guess, where the step has a picture of it."""
-    if step.scene is not None:
-        picture(step.scene(theme.is_dark(), height), step.title, f"scene-{step.name}", figures.QUIET)
+    if step.tips:
+        picture(pictures.tips(step, theme.is_dark(), height), step.title, f"scene-{step.name}", figures.QUIET)

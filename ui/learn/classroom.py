@@ -68,10 +68,8 @@ class Classroom:
 
     def __init__(self, folder: Callable[[], Path] | None = None, clock: Callable[[], float] = time.time) -> None:
         self._folder, self._clock, self._lock = folder, clock, threading.RLock()
-        self._connection: sqlite3.Connection | None = None
-        self._close: Callable[[], object]
-        self._path = Path(":memory:")
-        self._file: int | None = None  # which file is open; None: memory
+        self._opened: sqlite3.Connection | None = None  # by who is asking now
+        self._memory: sqlite3.Connection | None = None  # where no file can be written
 
     def __len__(self) -> int:
         """How many classes there are."""
@@ -192,62 +190,56 @@ class Classroom:
 
     def _rows(self, asked: str, *values: str | float) -> list[Any]:
         """What the file says; nothing where it cannot be read."""
-        with self._lock:
-            try:
-                return self._open_file().execute(asked, values).fetchall()
-            except sqlite3.Error as error:
-                self._drop(error)
-                return []
+        try:
+            with self._open() as database:
+                return database.execute(asked, values).fetchall()
+        except sqlite3.Error:
+            return []
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """All changes or none, after the classes whose time is over have gone."""
-        with self._lock:
-            database: sqlite3.Connection | None = None
-            try:
-                database = self._open_file()
+        try:
+            with self._open() as database:
                 database.execute("BEGIN IMMEDIATE")
-                database.execute("DELETE FROM classes WHERE changed <= ?", (self._clock() - LIFETIME,))
+                with database:  # commits, or rolls back
+                    database.execute("DELETE FROM classes WHERE changed <= ?", (self._clock() - LIFETIME,))
+                    yield database
+        except sqlite3.Error as error:
+            raise Refused("This server is busy. Try again.") from error
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """The file, opened anew as someone may have removed it; the connection that is open, for who is writing."""
+        with self._lock:
+            if self._opened is not None:
+                yield self._opened
+                return
+            self._opened = database = self._connect()
+            try:
                 yield database
-                database.execute("COMMIT")
-            except sqlite3.Error as error:
-                self._drop(error)
-                raise Refused("This server is busy. Try again.") from error
             finally:
-                if database is not None and database is self._connection and database.in_transaction:
-                    database.execute("ROLLBACK")
-
-    def _open_file(self) -> sqlite3.Connection:
-        """The open file; a new one where someone has removed it."""
-        if self._connection is not None and self._file not in (None, _identity(self._path)):
-            self._drop()
-        if self._connection is None:
-            self._connection = self._connect()
-            self._close = weakref.finalize(self, self._connection.close)  # one left to the collector is a warning
-        return self._connection
-
-    def _drop(self, error: sqlite3.Error | None = None) -> None:
-        """Open the file anew next time, unless someone else is only writing; what is in memory alone stays."""
-        busy = error is not None and _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-        if self._connection is not None and self._file is not None and not busy:
-            self._close()
-            self._connection = None
+                self._opened = None
+                if database is not self._memory:
+                    database.close()
 
     def _connect(self) -> sqlite3.Connection:
-        for attempt in range(2):
+        if self._memory is not None:
+            return self._memory
+        for _ in range(2):
+            path = None
             try:
-                self._path = self._place()
-                connection = _opened(self._path)
-                self._file = _identity(self._path)
-                return connection
+                path = self._place()
+                return _opened(path)
             except (sqlite3.Error, OSError) as error:
-                if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                     raise
-                if not attempt:  # a damaged file holds nothing that a class could still use
+                if path is not None:  # a damaged file holds nothing that a class could still use
                     with contextlib.suppress(OSError):
-                        self._path.unlink(missing_ok=True)
-        self._file = None
-        return _opened(Path(":memory:"))
+                        path.unlink(missing_ok=True)
+        self._memory = _opened(Path(":memory:"))
+        weakref.finalize(self, self._memory.close)  # one left to the collector is a warning
+        return self._memory
 
     def _place(self) -> Path:
         folder = self._folder() if self._folder is not None else None
@@ -267,19 +259,6 @@ def _opened(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
-
-
-def _identity(path: Path) -> int:
-    """Which file lies there; -1 for none."""
-    try:
-        return path.stat().st_ino
-    except OSError:
-        return -1
-
-
-def _code(error: Exception) -> int:
-    """SQLite's primary result code; 0 where the error is not SQLite's own."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _hash(key: str) -> str:

@@ -2,32 +2,12 @@
 
 from __future__ import annotations
 
-from ui.learn import (
-    choosing,
-    coin,
-    features,
-    learner,
-    noises,
-    outlier,
-    population,
-    price,
-    promise,
-    toss,
-    trust,
-    whom,
-    wild,
-    yours,
-)
-from ui.learn.step import Step
+from ui.learn.step import Step, read
 
 MINUTES = 15
-STEPS: tuple[Step, ...] = tuple(
-    module.STEP for module in (choosing, coin, population, learner, price, trust, whom, wild, promise, yours)
-)
-PARTS: tuple[Step, ...] = tuple(
-    part for step in STEPS for part in (step, step.second) if part is not None
-)  # as they are printed
-EXTRAS: tuple[Step, ...] = (toss.STEP, noises.STEP, outlier.STEP, features.STEP)  # each on its own, after the course
+STEPS = tuple(map(read, ["choosing", "coin", "crowd", "learner", "price", "trust", "whom", "wild", "promise", "yours"]))
+PARTS = tuple(part for step in STEPS for part in (step, step.second) if part is not None)  # as they are printed
+EXTRAS = tuple(map(read, ("toss", "noises", "outlier", "features")))  # each on its own, after the course
 LESSONS = STEPS + EXTRAS
 ADDRESSES = {str(STEPS.index(step) + 1) if step in STEPS else step.name: step for step in LESSONS}
 

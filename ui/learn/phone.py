@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from functools import cache
-from hashlib import sha256
 from html import escape
-from pathlib import Path
 from urllib.parse import quote
 
 from bandit_core import simulate
 from bandit_core.export.page import style_of
+from ui import templates
 from ui.learn import answers, classroom, course, toss
-from ui.learn.step import Choice, Number, Step
+from ui.learn.measured import Number
+from ui.learn.step import Choice, Step
 from ui.words import as_html
 
 AGAIN = 4  # seconds between loads of the page where there are no scripts
-_ASSETS = Path(__file__).resolve().parent.parent / "assets"
 
 
 def now(code: str) -> classroom.Moment | None:
@@ -141,26 +139,16 @@ def _answer(step: Step, measured: Number, mine: float | None) -> str:
 
 
 @cache
-def _files() -> tuple[str, str, str]:
-    """Style and script of the page, and the policy that allows these two and nothing else."""
-    style = style_of(()) + (_ASSETS / "phone.css").read_text("utf-8")
-    script = toss.SCRIPT + (_ASSETS / "phone.js").read_text("utf-8")
-    allowed = [b64encode(sha256(text.encode()).digest()).decode() for text in (style, script)]
-    policy = (
-        f"default-src 'none'; style-src 'sha256-{allowed[0]}'; script-src 'sha256-{allowed[1]}'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'"
-    )
-    return style, script, policy
+def _files() -> dict[str, str]:
+    """Style and script of the page, and what allows these two and nothing else."""
+    style = style_of(()) + templates.text("phone.css")
+    script = toss.SCRIPT + templates.text("phone.js")
+    return {
+        "style": style, "styles": templates.source(style), "script": script, "scripts": templates.source(script)
+    }  # fmt: skip
 
 
 def page(part: str, code: str) -> str:
     """The whole page around a part."""
-    style, script, policy = _files()
-    again = f'<noscript><meta http-equiv="refresh" content="{AGAIN};url=?class={quote(code)}"></noscript>'
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="color-scheme" content="light dark"><title>Class · Private Bandit Lab</title>
-<style>{style}</style>{again}</head>
-<body><main aria-live="polite" data-code="{escape(code)}">{part}</main><script>{script}</script></body></html>
-"""
+    address, code = quote(code), escape(code)
+    return templates.filled("phone.html", **_files(), part=part, code=code, address=address, again=AGAIN)

@@ -124,10 +124,8 @@ def chart(game: Game, dark: bool) -> go.Figure:
     """Lost laughs of both, user by user."""
     figure = go.Figure()
     for name, chosen, policy in (("you", game.mine, pictures.PRIVATE), ("Thompson sampling", game.theirs, "ucb")):
-        figure.add_scatter(
-            x=np.arange(1, USERS + 1), y=game.lost(chosen), mode="lines", name=name, hovertemplate="%{y:.1f}",
-            line={"color": pictures.colour(policy, dark), "width": 3, "shape": "hv"},
-        )  # fmt: skip
+        shade, lost = pictures.colour(policy, dark), game.lost(chosen)
+        pictures.line(figure, np.arange(1, USERS + 1), lost, name, shade, "%{y:.1f}", width=3, shape="hv")
     charts.style(figure, 280, dark)
     figure.update_xaxes(title="users so far", range=[1, USERS])
     figure.update_yaxes(title="laughs lost so far", range=[0, USERS * (max(MEANS) - min(MEANS))])

@@ -7,24 +7,13 @@ from collections.abc import Sequence
 from html import escape
 
 from bandit_core import simulate
-from ui import printing
+from ui import printing, templates
 from ui.learn.course import STEPS, title
 from ui.learn.step import Choice, Step
 from ui.words import as_html
 
 HEADS = {False: "What does privacy cost?", True: "What does privacy cost? Answers and notes"}
 SIZE = printing.Size(12.0, 7.0, 10)  # of a picture on the teacher's sheet
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{head}</title><style>
-body{{margin:2rem auto;max-width:44rem;padding:0 1rem;font:12pt/1.45 "Segoe UI",Helvetica,Arial,sans-serif}}
-section{{break-inside:avoid;margin-bottom:1.2rem}} h2{{font-size:1.15em;margin:1.2em 0 .3em}}
-li{{list-style:none}} ul{{padding:0}} p{{margin:.4em 0}} img{{max-width:100%}}
-@media print{{body{{margin:0;max-width:none}}}}
-</style></head><body><h1>{head}</h1>
-{body}
-</body></html>
-"""
 
 
 def _task(step: Step) -> list[str]:
@@ -73,27 +62,13 @@ def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
     about = "Each lesson takes one to five minutes: guess first, then look."
     if kind == "Markdown":
         return "\n\n".join([f"# {head}", about, *written]) + "\n"
-    return _PAGE.format(head=escape(head), body=f"<p>{about}</p>\n" + "\n".join(written))
+    return templates.filled("sheet.html", head=escape(head), body=f"<p>{about}</p>\n" + "\n".join(written))
 
 
 def sentences() -> str:
     """The sentences of the course on one page."""
     rows = "".join(f"<p><b>{number}.</b> {as_html(step.so)}</p>" for number, step in enumerate(STEPS, 1))
-    return _PAGE.format(head=HEADS[False], body=rows)
-
-
-_SLIDES = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{head}</title><style>
-html{{scroll-snap-type:y mandatory;font:min(3.4vh,2.4vw)/1.4 "Segoe UI",Helvetica,Arial,sans-serif}}
-body{{margin:0}} h2{{font-size:1.7em;margin:0}} li{{list-style:none}} ul{{padding:0}}
-img{{display:block;height:62vh;max-width:100%;margin:auto}}
-section{{height:100vh;box-sizing:border-box;padding:5vh 6vw;scroll-snap-align:start;overflow:hidden;break-after:page}}
-@page{{size:297mm 167mm;margin:0}}
-</style></head><body>
-{body}
-</body></html>
-"""
+    return templates.filled("sheet.html", head=HEADS[False], body=rows)
 
 
 def slides(lessons: Sequence[Step]) -> str:
@@ -108,7 +83,7 @@ def slides(lessons: Sequence[Step]) -> str:
             f"<section>{head}{_block(step.idea)}{asked}</section>",
             f"<section>{head}{_picture(step, found)}{message}</section>",
         ]
-    return _SLIDES.format(head=escape(HEADS[False]), body="\n".join(written))
+    return templates.filled("slides.html", head=escape(HEADS[False]), body="\n".join(written))
 
 
 def _block(text: str) -> str:

@@ -6,13 +6,15 @@ reads this file can make one.
 
 from __future__ import annotations
 
+import itertools
+import tomllib
 from dataclasses import dataclass
 from hashlib import sha256
 
 import streamlit as st
 
-from bandit_core.simulation.sentences import surest
 from ui.learn.classroom import LETTERS
+from ui.learn.step import FOLDER
 
 CHECK = 4  # letters of the checksum
 MAX_LETTERS = 60  # of a name
@@ -28,33 +30,7 @@ class Question:
     step: int
 
 
-def _truth(epsilon: float) -> str:
-    """How often the coin of step 2 tells the truth."""
-    return f"{surest(epsilon):.0f}% of the time"
-
-
-QUESTIONS = (
-    Question("What does a smaller ε do?", ("It hides each person better.", "It tells more.", "Nothing."), 0, 2),
-    Question("How often does the coin tell the truth at ε = 1?", (_truth(0.1), _truth(1), _truth(3)), 1, 2),
-    Question(
-        "Each answer may be a lie. Why can the app still learn?",
-        ("It knows who lied.", "Lies are deleted later.", "In a crowd the lies cancel out."),
-        2,
-        3,
-    ),
-    Question(
-        "The same ε hides you in both cases. Who loses fewer rewards?",
-        ("A learner with a trusted curator.", "A learner that trusts no one.", "Both lose the same at every ε."),
-        0,
-        6,
-    ),
-    Question(
-        "Once in a while a tip is huge. What helps to hide it?",
-        ("Ask for it twice.", "Cut off what is too large.", "Use less noise."),
-        1,
-        8,
-    ),
-)
+QUESTIONS = tuple(Question(**each) for each in tomllib.loads((FOLDER / "quiz.toml").read_text("utf-8"))["question"])
 
 
 def _checksum(answers: tuple[int, ...], name: str) -> str:
@@ -72,19 +48,9 @@ def code(answers: tuple[int, ...], name: str) -> str:
 
 def answers_in(text: str, name: str) -> tuple[int, ...] | None:
     """The answers in a code; None where it is none, or belongs to another name."""
-    letters = [LETTERS.find(sign) for sign in text.upper() if sign.isalnum()]
-    if len(letters) != 2 + CHECK or -1 in letters:
-        return None
-    number, found = letters[0] * len(LETTERS) + letters[1], []
-    for _ in QUESTIONS:
-        number, answer = divmod(number, 3)
-        found.append(answer)
-    answers = tuple(reversed(found))
-    return answers if not number and code(answers, name).replace("-", "") == _plain(text) else None
-
-
-def _plain(text: str) -> str:
-    return "".join(sign for sign in text.upper() if sign.isalnum())
+    given = "".join(sign for sign in text.upper() if sign.isalnum())
+    every = itertools.product(range(3), repeat=len(QUESTIONS))
+    return next((answers for answers in every if code(answers, name).replace("-", "") == given), None)
 
 
 def right(answers: tuple[int, ...]) -> list[bool]:

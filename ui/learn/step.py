@@ -1,71 +1,50 @@
-"""What a step of the course is made of, and how its sentences compare two numbers."""
+"""A step of the course: a file of words with a head of settings, and what a step of any kind plays, draws and says."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
-from bandit_core import Experiment
+from bandit_core import Experiment, load_preset
 from bandit_core.experiments import links
-from bandit_core.simulation.results import LineResult, Result
-from bandit_core.spec.number_text import with_error
+from bandit_core.spec.errors import InputError, Issue, unreadable, validated
+from bandit_core.spec.field_types import Frozen
+from bandit_core.studies import best_by_trust
+from ui.learn import measured, pictures, samples
+from ui.learn.measured import Number
+from ui.learn.pictures import Picture
 
-Verdict = Literal["more", "less", "unclear"]
-ROOM = 2.0  # standard errors to each side, of numbers that come without an interval of their own
+FOLDER = Path(__file__).with_name("texts")
 BARS = "± is one standard error; the bars are 95% intervals."
+_SECTIONS = {
+    "Question": "question", "So": "so", "The maths": "exact", "For the teacher": "notes", "Exercise": "exercise",
+    "Answer": "answer", "Things to try": "more",
+}  # fmt: skip
+_STORY = {"horizon": 10_000, "trials": 500, "seed": load_preset("trust").seed}  # the same runs as on Start
+_BLANK = re.compile(r"{(\w+)}")
 
 
-@dataclass(frozen=True)
-class Number:
-    """A measured number, its standard error (0 where there is none to speak of) and the ends of its 95% interval.
-
-    Without ``ends`` the interval is `ROOM` errors to each side.
-    """
-
-    value: float
-    error: float = 0.0
-    ends: tuple[float, float] | None = None
-
-    def __str__(self) -> str:
-        return with_error(self.value, self.error)
-
-    @property
-    def room(self) -> float:
-        """Some standard errors, as they are shown; the ``ends`` of skewed numbers may be far wider."""
-        return ROOM * self.error
-
-    @property
-    def low(self) -> float:
-        """Lower end of its interval; minus infinity where its error is unknown."""
-        return self.value - self.room if self.ends is None else self.ends[0]
-
-    @property
-    def high(self) -> float:
-        """Upper end of its interval; infinity where its error is unknown."""
-        return self.value + self.room if self.ends is None else self.ends[1]
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether its interval lies above 0, below, or neither."""
-        if self.low > 0:
-            return "more"
-        return "less" if self.high < 0 else "unclear"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Slider:
-    """The one control of a step; its position is the address field ``at``."""
+class Slider(Frozen):
+    """The one control of a step; its position is the address field ``at``. ``first`` is the first stop in words."""
 
     label: str
     help: str
     stops: tuple[float, ...]
     start: float
-    words: Callable[[float], str] = "{:g}".format
+    format: str = "{:g}"
+    first: str = ""
+
+    def words(self, at: float) -> str:
+        """A position in words."""
+        return self.first if self.first and at == self.stops[0] else self.format.format(at)
 
 
 @dataclass(frozen=True)
@@ -88,8 +67,7 @@ class Choice:
         return low <= measured.value + measured.room and measured.value - measured.room < high
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(Frozen):
     """A guess on a slider of whole numbers; it fits within ``near`` of the measured number."""
 
     low: int
@@ -122,58 +100,140 @@ class Message:
 
     text: str
     numbers: Mapping[str, Number]
-    verdict: Verdict | str = ""
+    verdict: measured.Verdict
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """One screen of the course: one idea, one gesture, one sentence.
+class Step(Frozen):
+    """One screen of the course: one idea, one gesture, one sentence. Every field stands in the step's file.
 
-    Either ``experiment`` gives what is played at a position of the slider, or ``sample`` draws something else at a
-    position with a seed. ``draw`` gets what was found, the position, whether the ground is dark, and the height in
-    pixels; ``conclude`` says it in a sentence and ``measured`` is the number that was to be guessed. ``so`` says
-    why, in one sentence that holds at every position. ``question`` and ``exercise`` may hold the blank ``{at}`` for
-    the position. ``page`` and ``link`` say where the same experiment stands with all controls. ``scene`` draws
-    what the idea is about, before the guess, on dark ground or not and so high; ``below`` draws more below the picture
-    of a finished run. ``second`` is a second part, with a guess of its own, folded away below. ``coins`` is a question
-    that phones answer with one bit behind two coins, in place of a guess. ``other`` is a second slider, and the step at
-    each of its positions. ``bars``: the picture has error bars.
+    ``question`` has the blank ``{at}`` for the position. A guess is one of the ``options``, whose ranges the ``limits``
+    part, or stands on a ``scale``. ``setting`` is the experiment that is played at a position of the slider, which
+    stands for each ``"at"`` in it, or a ``preset`` whose shared budget follows the slider; a step without draws
+    something else (ui/learn/samples.py). ``numbers`` says by name what is measured of the experiment
+    (ui/learn/measured.py). ``guessed`` is the one that is to be guessed, and ``compare`` the one that chooses between
+    the ``sentences``: is it above 0 (more), below (less), neither (unclear), or exactly 0 (alike)? A sentence has
+    blanks for numbers by name, for the position ``{at}`` and the one after it ``{next}``, and for ``{epsilon}``; what
+    stands in brackets is left out where a number in it is unknown. ``so`` says why, at every position.
+    ``page`` and ``link`` say where the same experiment stands with all controls. ``tips``: draw rewards before the
+    guess. ``watch`` labels a fold below that plays one run. ``second`` is a second part, with a guess of its own,
+    folded away below. ``coins`` is a question that phones answer with one bit behind two coins, in place of a guess.
+    ``other`` is a second slider, for ``epsilon``. ``bars``: the picture has error bars.
     """
 
     name: str
     title: str
     idea: str
     question: str
-    guess: Choice | Scale
+    options: tuple[str, ...] = ()
+    limits: tuple[float, ...] = ()
+    scale: Scale | None = None
     unit: str
     slider: Slider
-    experiment: Callable[[float], Experiment] | None = None
-    sample: Callable[[float, int], Any] | None = None
-    draw: Callable[[Any, float, bool, int], go.Figure]
-    conclude: Callable[[Any, float], Message]
-    measured: Callable[[Any, float], Number]
+    setting: dict[str, Any] = {}
+    numbers: dict[str, str] = {}
+    guessed: str
+    compare: str
+    sentences: dict[str, str]
+    picture: Picture = Picture()
     so: str
     exact: str
     notes: str
     exercise: str
     answer: str
     page: str = "explore"
-    link: Callable[[float], dict[str, str]] | None = None
+    link: dict[str, str] = {}
     link_words: str = "The same experiment in Explore"
-    scene: Callable[[bool, int], go.Figure] | None = None
-    below: Callable[[Result], None] | None = None
-    more: tuple[str, ...] = field(default_factory=tuple)
+    tips: bool = False
+    watch: str = ""
+    more: tuple[str, ...] = ()
     second: Step | None = None
     coins: str = ""
-    other: tuple[Slider, Callable[[float], Step]] | None = None
+    epsilon: float = 1.0
+    other: Slider | None = None
     bars: bool = False
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def names(self) -> set[str]:
+        """The numbers that its sentences, its picture and its guess name."""
+        blanks = {name for text in self.sentences.values() for name in _BLANK.findall(text)}
+        drawn = {each.numbers for each in self.picture.series}
+        return blanks - {"at", "next", "epsilon"} | drawn | {self.guessed, self.compare}
+
+    @property
+    def guess(self) -> Choice | Scale:
+        """How one guesses."""
+        edges = pairwise((-math.inf, *self.limits, math.inf))
+        return self.scale or Choice(tuple((text, *ends) for text, ends in zip(self.options, edges, strict=True)))
+
+    @property
+    def places(self) -> tuple[float, ...]:
+        """Positions of what the picture shows."""
+        return self.picture.places or self.slider.stops
+
+    def experiment(self, at: float) -> Experiment:
+        """What is played at a position of the slider."""
+        if "preset" in self.setting:
+            return best_by_trust.moved(load_preset(self.setting["preset"]), at)
+        return Experiment.model_validate({**_STORY, **_put(self.setting, at)})
 
     def fields(self, at: float) -> dict[str, str]:
         """The fields of the address that opens exactly what the step shows on its ``page``."""
-        if self.link is not None:
-            return self.link(at)
-        assert self.experiment is not None
-        return links.write(self.experiment(at))
+        if self.setting:
+            return links.write(self.experiment(at))
+        return {name: text.format(at=f"{at:g}", epsilon=f"{self.epsilon:g}") for name, text in self.link.items()}
+
+    def found(self, at: float, simulate: Callable[[Experiment], Any], seed: int | None = None) -> Any:
+        """What the step shows at a position: a result of ``simulate``, or what it draws otherwise.
+
+        ``seed`` is another one than the step's own, which every view shows.
+        """
+        if self.setting:
+            experiment = self.experiment(at)
+            return simulate(experiment if seed is None else experiment.with_changes(seed=seed))
+        return self.sample(at, seed or 0)
+
+    def sample(self, at: float, seed: int) -> Any:
+        """What a step without an experiment draws."""
+        return samples.SAMPLES[self.name](self, at, seed)
+
+    def draw(self, found: Any, at: float, dark: bool, height: int) -> go.Figure:
+        """The picture of what was found at a position, ``height`` in pixels."""
+        if self.picture.kind == "own":
+            figure: go.Figure = found.draw(at, dark, height)
+            return figure
+        return pictures.KINDS[self.picture.kind](self, found, at, dark, height)
+
+    def number(self, found: Any, name: str, at: float) -> Any:
+        """A number by its name; some names stand for words."""
+        if self.setting:
+            return measured.measure(self.numbers[name], found, self.places.index(at))
+        return found.numbers(at)[name]
+
+    def measured(self, found: Any, at: float) -> Number:
+        """The number that was to be guessed."""
+        number: Number = self.number(found, self.guessed, at)
+        return number
+
+    def conclude(self, found: Any, at: float) -> Message:
+        """What was found, in a sentence."""
+        compared: Number = self.number(found, self.compare, at)
+        verdict = compared.verdict
+        alike = "alike" in self.sentences and compared.value == compared.error == 0
+        text = self.sentences["alike" if alike else verdict]
+        values: dict[str, Any] = {"at": self.slider.words(at), "epsilon": f"{self.epsilon:g}"}
+        if "{next}" in text:
+            values["next"] = self.slider.words(self.places[self.places.index(at) + 1])
+        asked = [name for name in _BLANK.findall(text) if name not in values]
+        values |= {name: self.number(found, name, at) for name in asked}
+        if self.compare in values:
+            values[self.compare] = compared.size
+        unknown = {name for name in asked if isinstance(values[name], Number) and not _is_known(values[name])}
+        text = re.sub(r"\[(.*?)]", lambda part: "" if unknown & {*_BLANK.findall(part[1])} else part[1], text)
+        numbers = {name: values[name] for name in _BLANK.findall(text) if isinstance(values[name], Number)}
+        return Message(text.format_map(values), numbers, verdict)
 
     def answer_to(self, measured: Number) -> str:
         """What was measured, with its unit."""
@@ -187,58 +247,63 @@ class Step:
         """What every view says below the picture."""
         return f"**So: {self.so}** {self.conclude(found, at).text}" + f" {BARS}" * self.bars
 
-    def found(self, at: float, simulate: Callable[[Experiment], Any], seed: int | None = None) -> Any:
-        """What the step shows at a position: a result of ``simulate``, or what ``sample`` draws.
 
-        ``seed`` is another one than the step's own, which every view shows.
-        """
-        if self.experiment is not None:
-            experiment = self.experiment(at)
-            return simulate(experiment if seed is None else experiment.with_changes(seed=seed))
-        assert self.sample is not None
-        return self.sample(at, seed or 0)
+def _is_known(number: Number) -> bool:
+    return math.isfinite(number.value) and math.isfinite(number.error)
 
 
-def line_of(result: Result, number: int) -> LineResult:
-    """A line that has been played."""
-    line = result.lines[number]
-    assert line is not None
-    return line
+def _put(setting: Any, at: float) -> Any:
+    """The setting with the position in the place of each ``"at"``."""
+    if isinstance(setting, dict):
+        return {name: _put(value, at) for name, value in setting.items()}
+    if isinstance(setting, list):
+        return [_put(value, at) for value in setting]
+    return at if setting == "at" else setting
 
 
-def lost(result: Result, number: int) -> Number:
-    """Mean regret of a line at the end."""
-    line = line_of(result, number)
-    return _known(float(line.mean[-1]), float(line.stderr[-1]), line.final_interval())
+def read(name: str, folder: Path = FOLDER) -> Step:
+    """The step in the file of that name: settings (TOML) between two lines of ``+++``, then its words (Markdown).
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read or says something that is not allowed.
+    """
+    path = folder / f"{name}.md"
+    try:
+        _, head, body = path.read_text("utf-8").split("+++\n", 2)
+        settings = tomllib.loads(head)
+    except (OSError, ValueError) as error:
+        raise InputError([unreadable("lesson", path.name, error)]) from None
+    _, title, idea, *parts = re.split(r"^#+ (.+)\n", body, flags=re.MULTILINE)
+    document = {**settings, "name": name, "title": title, "idea": _lines(idea)[0], "sentences": {}}
+    if "second" in settings:
+        document["second"] = read(settings["second"], folder)
+    for heading, text in zip(parts[::2], map(_lines, parts[1::2]), strict=True):
+        if heading.startswith("If "):
+            document["sentences"] |= dict.fromkeys(heading.removeprefix("If ").split(" or "), text[0])
+        else:
+            document[_SECTIONS.get(heading, heading)] = text[1:] if heading == "Things to try" else text[0]
+            if heading == "Question":
+                document["options"] = text[1:]
+    step: Step = validated(Step, document, (name,))
+    if problems := list(_problems(step)):
+        raise InputError(problems)
+    return step
 
 
-def difference(result: Result, one: int, other: int) -> Number:
-    """How much more line ``one`` loses than line ``other``, over pairs of runs."""
-    mine, theirs = line_of(result, one), line_of(result, other)
-    return _known(*mine.difference_to(theirs), mine.difference_interval(theirs))
+def _problems(step: Step) -> Iterator[Issue]:
+    """What does not fit together: options and their ranges, and the names of numbers."""
+    if step.scale is None and len(step.limits) != len(step.options) - 1:
+        yield Issue(f"{step.name}.limits", list(step.limits), "one between each option and the next")
+    for name, text in step.numbers.items():
+        if not measured.is_measure(text):
+            allowed = f"one of {', '.join(measured.MEASURES)}, then its lines"
+            yield Issue(f"{step.name}.numbers.{name}", text, allowed)
+    for name in sorted(step.names - set(step.numbers)) if step.setting else ():
+        yield Issue(step.name, name, f"no such number; allowed: {', '.join(step.numbers)}")
 
 
-def ratio(result: Result, one: int, other: int) -> Number:
-    """How many times as much, over pairs of runs."""
-    mine, theirs = line_of(result, one), line_of(result, other)
-    return _known(*mine.ratio_to(theirs), mine.ratio_interval(theirs))
-
-
-def _known(value: float, error: float, ends: tuple[float, float]) -> Number:
-    """A single run has no error that could be known, so nothing can be concluded from it."""
-    return Number(value, error, ends) if math.isfinite(error) else Number(value, math.inf)
-
-
-def size(number: Number) -> Number:
-    """Without its sign."""
-    if number.value >= 0:
-        return number
-    return Number(-number.value, number.error, None if number.ends is None else (-number.ends[1], -number.ends[0]))
-
-
-def spread(estimates: np.ndarray, truth: float) -> Number:
-    """Typical distance of ``estimates``, shape (repeats,), from the truth: root mean square, with its error."""
-    squares = (estimates - truth) ** 2
-    typical = float(np.sqrt(squares.mean()))
-    error = float(squares.std(ddof=1) / np.sqrt(len(squares)))
-    return Number(typical, error / (2 * typical) if typical else 0.0)
+def _lines(text: str) -> list[str]:
+    """A paragraph on one line, then the items of the list below it."""
+    return [" ".join(item.split()) for item in re.split(r"^- ", text, flags=re.MULTILINE)]

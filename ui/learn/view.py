@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from bandit_core.simulation.results import Result
-from ui import page_fields, page_links, state, theme
+from ui import page_fields, page_links, state, theme, watch
 from ui.learn import answers, ending, player, quiz, toss
 from ui.learn.course import ADDRESSES, MINUTES, STEPS, title
-from ui.learn.step import Number, Step
+from ui.learn.measured import Number
+from ui.learn.step import Step
 
 HEIGHT = 320  # of the picture; its legend comes on top of it
 _GUESSES, _UP, _LAST = "learn-guesses", "learn-up", "learn-last"
@@ -102,7 +102,7 @@ def _lesson(step: Step) -> None:
             else:
                 answers.scene(step, HEIGHT)
                 if step.coins:
-                    toss.own_coins()
+                    toss.own_coins(step.coins)
     if step.second is not None:
         _second(step.second)
     _folds(step, at, shown)
@@ -142,8 +142,8 @@ def _reveal(step: Step, at: float, place: str = "") -> None:
         return
     answers.picture(step.draw(found, at, theme.is_dark(), HEIGHT), step.title, f"learn{place}-picture")
     _say(step, at, found, f"learn{place}-told")
-    if step.below is not None and isinstance(found, Result):
-        step.below(found)
+    if step.watch:
+        watch.fold(step.watch, found.experiment, "learn-watch", 1)
 
 
 def _say(step: Step, at: float, found: object, key: str) -> None:

@@ -17,7 +17,8 @@ import streamlit as st
 
 from ui import charts, figures, lesson, sharing, state, theme, words
 from ui.learn import answers, classroom, course, pictures, toss
-from ui.learn.step import Choice, Number, Scale, Step
+from ui.learn.measured import Number
+from ui.learn.step import Choice, Scale, Step
 
 EVERY = 1.5  # seconds between looks at the class
 HEIGHT, SHARE, ROW = 220, 320, 14  # of histogram and estimate in pixels; letters in a row of a histogram's names
@@ -238,7 +239,7 @@ def _share(found: toss.Bits) -> None:
         st.caption("No phone has sent a bit yet.")
         return
     st.markdown(found.message())
-    figure = toss.draw(found, len(found.bits), theme.is_dark(), SHARE)
+    figure = found.draw(len(found.bits), theme.is_dark(), SHARE)
     st.plotly_chart(figure, config=dict(figures.QUIET), key="class-share", alt=found.message())
 
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from hashlib import sha256
 from html import escape
-from pathlib import Path
 
 import plotly.graph_objects as go
 
 from bandit_core import simulate
 from bandit_core.export.page import style_of
-from ui import printing
+from ui import printing, templates
 from ui.learn.course import title
 from ui.learn.step import Choice, Step
 from ui.words import as_html
@@ -22,7 +20,6 @@ MAX_BYTES = 4 * 2**20
 MAX_STOPS = 5  # positions of a slider
 HEIGHT = 320  # pixels, of the figure that a step draws
 SIZE = printing.Size(12.0, 8.0, 12)  # letters that a phone shows large enough
-_ASSET = Path(__file__).resolve().parent.parent / "assets" / "offline.css"
 
 
 def page(lessons: Sequence[Step]) -> str:
@@ -49,18 +46,9 @@ def _document(title: str, body: str) -> str:
     """A whole page without a script, whose pictures stand in it."""
     # Which radio button shows what.
     chosen = "".join(f".at{place}:checked~.shows{place}{{display:block}}" for place in range(MAX_STOPS))
-    sheet = style_of(()) + _ASSET.read_text("utf-8") + chosen
-    allowed = b64encode(sha256(sheet.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{allowed}'; img-src data:; base-uri 'none'; form-action 'none'"
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="color-scheme" content="light dark"><title>{escape(title)}</title><style>{sheet}</style></head>
-<body><main><h1>{escape(title)}</h1>
-{body}
-</main><footer class="quiet">Private Bandit Lab simulates private learning. It is not a privacy product and protects
-no one's data.</footer></body></html>
-"""
+    style = style_of(()) + templates.text("offline.css") + chosen
+    allowed = templates.source(style)
+    return templates.filled("offline.html", title=escape(title), body=body, style=style, allowed=allowed)
 
 
 def _part(step: Step) -> str:

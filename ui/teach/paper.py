@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from html import escape
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -19,29 +20,15 @@ KINDS = {"HTML": ("html", "text/html"), "Markdown": ("md", "text/markdown")}
 def sheets(_: Step) -> None:
     """All sheets, behind one button."""
     with st.popover("Choose a sheet", icon=":material/assignment:", help="Students' and teacher's sheets."):
-        for teacher, whose in ((False, "Students' sheet"), (True, "Teacher's sheet")):
+        for teacher, name in ((False, "students"), (True, "teacher")):
+            whose = "Teacher's sheet" if teacher else "Students' sheet"
+            help = "Answers, notes and the maths." if teacher else "Every question and exercise."
             for kind, (ending, mime) in KINDS.items():
-                st.download_button(
-                    f"{whose} ({kind})",
-                    data=partial(printed.page, course.LESSONS, teacher, kind),
-                    file_name=f"{'teacher' if teacher else 'students'}.{ending}",
-                    mime=mime,
-                    on_click="ignore",
-                    key=f"sheet-{teacher}-{kind}",
-                    width="stretch",
-                    help="Answers, notes and the maths." if teacher else "Every question and exercise.",
-                )
-
-    st.download_button(
-        "Slides (HTML)",
-        data=partial(printed.slides, course.STEPS),
-        file_name="slides.html",
-        mime="text/html",
-        on_click="ignore",
-        key="slides",
-        width="stretch",
-        help="The ten questions and answers. Page Down steps on; print the file for a PDF.",
-    )
+                made, key = partial(printed.page, course.LESSONS, teacher, kind), f"sheet-{teacher}-{kind}"
+                _button(f"{whose} ({kind})", f"{name}.{ending}", made, None, key, help, mime, width="stretch")
+    about = "The ten questions and answers. Page Down steps on; print the file for a PDF."
+    made = partial(printed.slides, course.STEPS)
+    _button("Slides (HTML)", "slides.html", made, None, "slides", about, width="stretch")
 
 
 def embed() -> None:
@@ -55,26 +42,30 @@ def embed() -> None:
 
 def sheet(step: Step) -> None:
     """The students' sheet of one lesson."""
-    label, made = course.on_button("Sheet", step), partial(printed.page, (step,), False, "HTML")
-    _button(label, f"{step.name}-sheet.html", made, "assignment",
-            f"sheet-{step.name}", "Question and exercise on one page, to print.")  # fmt: skip
+    made = partial(printed.page, (step,), False, "HTML")
+    about = "Question and exercise on one page, to print."
+    label = course.on_button("Sheet", step)
+    _button(label, f"{step.name}-sheet.html", made, "assignment", f"sheet-{step.name}", about)
 
 
 def file(step: Step) -> None:
     """One lesson as a file."""
-    label = course.on_button("File", step)
-    _button(label, f"{step.name}.html", partial(offline.page, (step,)), "download", f"file-{step.name}",
-            "One HTML file that needs no network. It takes some seconds to compute.")  # fmt: skip
+    about = "One HTML file that needs no network. It takes some seconds to compute."
+    made = partial(offline.page, (step,))
+    _button(course.on_button("File", step), f"{step.name}.html", made, "download", f"file-{step.name}", about)
 
 
 def course_file(_: Step) -> None:
     """All lessons as one file."""
-    _button("All lessons", "lessons.html", partial(offline.page, course.LESSONS), "download", "file-course",
-            "One HTML file that needs no network. It takes up to a minute to compute.")  # fmt: skip
+    about = "One HTML file that needs no network. It takes up to a minute to compute."
+    _button("All lessons", "lessons.html", partial(offline.page, course.LESSONS), "download", "file-course", about)
 
 
-def _button(label: str, name: str, data: partial[str], icon: str, key: str, message: str) -> None:
+def _button(
+    label: str, name: str, data: partial[str], icon: str | None, key: str, help: str, mime: str = "text/html",
+    **options: Any,
+) -> None:  # fmt: skip
+    icon = icon and f":material/{icon}:"
     st.download_button(
-        label, data=data, file_name=name, mime="text/html", on_click="ignore", icon=f":material/{icon}:", key=key,
-        help=message,
-    )  # fmt: skip
+        label, data=data, file_name=name, mime=mime, on_click="ignore", icon=icon, key=key, help=help, **options
+    )

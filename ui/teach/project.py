@@ -6,9 +6,10 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import figures, lesson, page_fields, state, stylesheet, theme
+from ui import figures, lesson, page_fields, state, stylesheet, templates, theme
 from ui.learn import answers, course
-from ui.learn.step import Choice, Number, Step, with_unit
+from ui.learn.measured import Number
+from ui.learn.step import Choice, Step, with_unit
 from ui.teach import board
 from ui.teach.board import Room
 
@@ -16,30 +17,6 @@ HEIGHT = 420  # of the picture, for a browser that does not stretch it
 _MEASURED = "project-measured"  # by lesson, in this visit
 _SHOWN = "project-shown"  # names of the lessons whose answer was shown in this visit
 NEAR = 0.09  # of the height of a picture: labels at the ends of curves are that far apart
-
-# Arrows move the slider also where something else has the focus; the other keys press what a mouse would press.
-_KEYS = """<script>
-if (!window.labKeys) {
-  window.labKeys = true;
-  const press = name => document.querySelector(`.st-key-project-${name} button:not(:disabled)`)?.click();
-  const acts = {PageDown: () => press("next"), PageUp: () => press("back"), r: () => press("reveal"),
-    b: () => document.documentElement.classList.toggle("blank")};
-  addEventListener("keydown", event => {
-    const slider = document.querySelector(".st-key-project input[type=range]");
-    if (!document.querySelector(".st-key-project") || event.ctrlKey || event.altKey || event.metaKey) return;
-    if (["ArrowLeft", "ArrowRight"].includes(event.key) && slider && event.target !== slider) {
-      slider.focus();  // keys that come later reach it by themselves
-      slider.dispatchEvent(new KeyboardEvent("keydown", {key: event.key, bubbles: true, cancelable: true}));
-    } else {
-      const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-      if (!act) return;
-      act();
-    }
-    event.preventDefault();
-    event.stopPropagation();
-  }, true);
-}
-</script>"""
 
 
 def _shown() -> set[str]:
@@ -84,7 +61,7 @@ def draw() -> None:
         else:
             st.markdown(step.idea)
             _question(step, room)
-    st.html(_KEYS, unsafe_allow_javascript=True)
+    st.html(f"<script>{templates.text('project.js')}</script>", unsafe_allow_javascript=True)
 
 
 def _way(step: Step, room: Room | None) -> None:

@@ -1,0 +1,233 @@
+"""What steps without an experiment draw: people behind coins, noisy sums, an audit. Each is called as its step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bandit_core import AuditResult
+from bandit_core.auditing.auditor import audit
+from bandit_core.mechanisms.laplace import CTL
+from bandit_core.mechanisms.randomised_response import CTB
+from bandit_core.simulation.sentences import surest
+from ui import theme
+from ui.learn import pictures, toss
+from ui.learn.measured import Number, spread
+
+if TYPE_CHECKING:
+    from ui.learn.step import Step
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# One answer behind a coin flip
+
+PEOPLE = 10_000
+CHANCES = (0.1, 1.0, 3.0)  # budgets whose chance of the truth stands in the picture
+
+
+@dataclass(frozen=True)
+class Coin:
+    """The share of people, in percent, about whom an observer who believes every answer is right."""
+
+    right: Number
+    stops: tuple[float, ...]
+
+    def numbers(self, at: float) -> dict[str, Number | str]:
+        """The share, what the coin allows, and what is more than blind luck."""
+        limit = round(surest(at), 1 if surest(at) < 99 else 2)
+        return {"right": self.right, "limit": f"{limit:g}", "luck": Number(self.right.value - 50, self.right.error)}
+
+    def draw(self, at: float, dark: bool, height: int) -> go.Figure:
+        """The share on the curve of what the coin allows."""
+        figure, grid = go.Figure(), np.geomspace(self.stops[0], self.stops[-1], 60)
+        allowed, quiet = [surest(epsilon) for epsilon in grid], theme.quiet(dark)
+        pictures.line(figure, grid, allowed, "what the coin allows", quiet, "%{y:.3~g}%")
+        named = [epsilon for epsilon in CHANCES if epsilon != at]
+        figure.add_scatter(
+            x=named,
+            y=[surest(epsilon) for epsilon in named],
+            mode="markers+text",
+            text=[f"{surest(epsilon):.0f}%" for epsilon in named],
+            textposition="top left",
+            name="chances",
+            showlegend=False,
+            marker={"color": quiet, "size": 6},
+            hoverinfo="skip",
+        )
+        shade = pictures.colour(pictures.PRIVATE, dark)
+        pictures.dots(figure, [at], [self.right], "this observer", shade, at, joined=False)
+        pictures.plain(figure, dark, height)
+        figure.update_xaxes(title="privacy budget ε", type="log", tickvals=[0.1, 0.2, 0.5, 1, 2, 4, 8])
+        figure.update_yaxes(title="right about (% of people)", range=[45, 103])
+        return figure
+
+
+def _coin(step: Step, at: float, seed: int) -> Coin:
+    rng = np.random.default_rng([seed, 2])
+    laughed = rng.integers(0, 2, PEOPLE).astype(float)
+    right = float(np.mean(CTB.release(laughed, at, rng) == laughed))
+    return Coin(Number(100 * right, 100 * math.sqrt(right * (1 - right) / PEOPLE)), step.slider.stops)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Errors of many people's answers, at every position of the slider
+
+SHARE, REPEATS = 0.6, 1000
+
+
+class Table(dict[float, dict[str, Number]]):
+    """Numbers by position and name."""
+
+    def numbers(self, at: float) -> dict[str, Number]:
+        """Those of a position."""
+        return self[at]
+
+
+def _times(one: Number, other: Number, power: int = 1) -> tuple[Number, Number]:
+    """How many times as large the first is, to a power, and that beyond 1."""
+    times = (one.value / other.value) ** power
+    error = power * times * math.hypot(one.error / one.value, other.error / other.value)
+    return Number(times, error), Number(times - 1, error)
+
+
+def _crowd(step: Step, at: float, seed: int) -> Table:
+    """Typical errors of an estimated share, in points of a hundred; they fall with the root of the users."""
+    rng = np.random.default_rng([seed, 3])
+    stops, found = step.slider.stops, Table()
+    users = np.array(stops, int)[:, None]
+    ones = rng.binomial(users, float(CTB.mean(SHARE, step.epsilon)), (len(stops), REPEATS))
+    behind = 100 * np.asarray(CTB.estimate(ones / users, step.epsilon))
+    openly = 100 * rng.binomial(users, SHARE, (len(stops), REPEATS)) / users
+    for stop, *rows in zip(stops, behind, openly, strict=True):
+        hidden, told = (spread(row, 100 * SHARE) for row in rows)
+        times, more = _times(hidden, told, 2)
+        found[stop] = {"hidden": hidden, "open": told, "times": times, "more": more}
+    return found
+
+
+def _noises(step: Step, at: float, seed: int) -> Table:
+    """Typical errors of a counted number. They are drawn at ε = 1, as Laplace noise grows with 1/ε."""
+    rng, found = np.random.default_rng([seed, 11]), Table()
+    for people in step.slider.stops:
+        yes = rng.integers(0, 2, int(people)).astype(float)
+        noisy = CTL.release(np.tile(yes, (REPEATS, 1)), 1.0, rng).sum(axis=1)
+        noise = CTL.release(np.zeros(REPEATS), 1.0, rng)  # what a curator adds to a sum that one answer moves by 1
+        errors = spread(noisy, float(yes.sum())), spread(yes.sum() + noise, float(yes.sum()))
+        times, more = _times(*errors)
+        many, one = (Number(each.value / step.epsilon, each.error / step.epsilon) for each in errors)
+        found[people] = {"many": many, "one": one, "times": times, "more": more}
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# One reward like a thousand
+
+TIPS, SUMS = 1000, 4000
+
+
+@dataclass(frozen=True)
+class Tips:
+    """All tips, the largest first; how much a cut-off takes away, and the typical size of the noise behind it."""
+
+    tips: tuple[float, ...]
+    cut: float
+    noise: Number
+
+    def numbers(self, at: float) -> dict[str, Number | str]:
+        """Sum, noise, the share of the noise, and the percentage that is cut away."""
+        total = sum(self.tips)
+        share = Number(self.noise.value / total, self.noise.error / total)
+        return {
+            "total": f"{total:,.0f}",
+            "noise": self.noise,
+            "share": share,
+            "cut": Number(round(100 * self.cut / total)),
+        }
+
+    def draw(self, at: float, dark: bool, height: int) -> go.Figure:
+        """The tips, the cut-off, and what it costs."""
+        figure, quiet = go.Figure(), theme.quiet(dark)
+        shade = pictures.colour(pictures.CENTRAL, dark)
+        ranks = np.arange(1, TIPS + 1)
+        sizes = np.array(self.tips)
+        for kept, colour in ((sizes <= at, shade), (sizes > at, quiet)):
+            marker = {"color": colour, "size": 7}
+            pictures.marks(figure, ranks[kept], sizes[kept], None, marker, "%{y:,.2~f}", showlegend=False)
+        levels = [("cut-off", at, "solid", shade), ("noise on the sum", self.noise.value, "dash", theme.ink(dark))]
+        if self.cut:
+            levels.append(("cut away", self.cut, "dot", quiet))
+        for name, level, dash, colour in levels:
+            pictures.line(figure, [1, TIPS], [level, level], name, colour, "%{y:,.3~g}", dash=dash)
+        pictures.plain(figure, dark, height)
+        figure.update_xaxes(title="tips, the largest first", type="log", dtick=1, range=[-0.1, 3.05])
+        figure.update_yaxes(title="size", type="log", tickvals=[0.1, 1, 10, 100, 1000], range=[-1.3, 3.5])
+        return figure
+
+
+def tips(seed: int) -> np.ndarray:
+    """999 tips of 1 on average, and one that is as large as these together."""
+    small = np.random.default_rng([seed, 12]).exponential(1.0, TIPS - 1)
+    small *= (TIPS - 1) / small.sum()
+    return np.sort(np.append(small, small.sum()))[::-1]
+
+
+def _outlier(step: Step, at: float, seed: int) -> Tips:
+    all_tips = tips(seed)
+    noise = at * CTL.release(np.zeros(SUMS), step.epsilon, np.random.default_rng([seed, 13]))
+    return Tips(tuple(all_tips), float(all_tips[all_tips > at].sum()), spread(noise, 0.0))
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The audit of a mechanism that is broken on purpose
+
+SUBJECT, CLAIM, SURE = "ctl-half-noise", 0.1, 0.999
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found."""
+
+    result: AuditResult
+
+    def numbers(self, at: float) -> dict[str, Number]:
+        """The real epsilon at least, what was seen of it, and how much the bound exceeds the claim."""
+        low, seen, high = self.result.event_loss
+        return {
+            "bound": Number(float(f"{self.result.lower_bound:.3g}")),
+            "seen": Number(seen, (high - low) / 6),  # 99.9% limits lie about three standard errors away
+            "excess": Number(self.result.lower_bound - CLAIM),
+        }
+
+    def draw(self, at: float, dark: bool, height: int) -> go.Figure:
+        """Claim, bound and what was seen on one line."""
+        figure, seen = go.Figure(), self.numbers(at)["seen"]
+        shade, top, least = pictures.colour(pictures.PRIVATE, dark), 0.5, self.result.lower_bound
+        pale = theme.transparent(shade, 0.35)
+        pictures.line(figure, [least, top], [1, 1], "where the real ε can be", pale, None, width=18)
+        figure.data[0].hoverinfo = "skip"
+        for value, name, sign, colour, size, symbol in (
+            (least, f"at least {least:.3g}", "at least", shade, 14, "triangle-right"),
+            (seen.value, f"seen: {seen}", "seen", theme.ink(dark), 12, "diamond"),
+        ):
+            marker = {"color": colour, "size": size, "symbol": symbol}
+            pictures.marks(figure, [value], [1], name, marker, f"{sign} %{{x:.3~g}}")
+        hover, claimed = "claimed %{x:.3~g}<extra></extra>", f"claimed: {CLAIM:g}"
+        pictures.line(figure, [CLAIM] * 2, [0.4, 1.6], claimed, theme.quiet(dark), hover, dash="dash")
+        pictures.plain(figure, dark, height)
+        figure.update_xaxes(title="ε", range=[0, top], zeroline=False)
+        figure.update_yaxes(visible=False, range=[0.3, 1.8])
+        return figure
+
+
+def _promise(step: Step, at: float, seed: int) -> Audit:
+    return Audit(audit(SUBJECT, CLAIM, samples=int(at), confidence=SURE, seed=seed))
+
+
+SAMPLES: dict[str, Callable[[Step, float, int], Any]] = {
+    "coin": _coin, "crowd": _crowd, "noises": _noises, "outlier": _outlier, "promise": _promise, "toss": toss.sample
+}  # fmt: skip
