@@ -5,26 +5,15 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ui import lab_parts, words
-
-# Only published numbers whose unit and trust model are beyond doubt.
-DEPLOYED = (
-    ("Apple, health data types, 2017", "2", "one person, one day", "trust no one", "Apple, technical overview"),
-    ("Apple, popular emoji, 2017", "4", "one person, one day", "trust no one", "Apple, technical overview"),
-    (
-        "US Census 2020, redistricting tables",
-        "19.61",
-        "one person or home",
-        "the Bureau is trusted",
-        "Census Bureau, 2021",
-    ),
-)
+from ui import lab_parts, templates, words
 
 
 def table(protected: str) -> None:
-    """The table, with the reminder that here epsilon protects ``protected``."""
-    rows = pd.DataFrame(DEPLOYED, columns=["deployed", "ε", "protects", "trust", "source"])
-    lab_parts.table(words.table(rows), "deployed")
+    """The table, with the reminder that here epsilon protects ``protected``.
+
+    It has only published numbers whose unit and trust model are beyond doubt.
+    """
+    lab_parts.table(words.table(pd.read_csv(templates.ASSETS / "deployed.csv", dtype=str)), "deployed")
     st.caption(
         "For orientation only: these numbers protect different things under different trust. Here ε protects "
         f"{protected}."

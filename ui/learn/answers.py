@@ -17,6 +17,13 @@ from ui.learn.step import Choice, Slider, Step
 OTHER = "eps"  # field of the address: where the second slider of a lesson stands
 
 
+def button(label: str, key: str, help: str, act: Callable[..., object], *args: object, **look: Any) -> None:
+    """A button that acts before the page is drawn again; ``look`` as Streamlit takes it, an icon by its name."""
+    if "icon" in look:
+        look["icon"] = f":material/{look['icon']}:"
+    st.button(label, key=key, help=help, on_click=act, args=args, **look)
+
+
 def position(step: Step, field: str = "at") -> float:
     """The slider's position that a field of the address asks for."""
     return _position(step.slider, field)
@@ -53,27 +60,12 @@ def ask(step: Step, take: Callable[[Step, float], None], label: str, kept: str, 
     key = f"learn-{step.name}-guess"
     if isinstance(step.guess, Choice):
         for place, (words, _, _) in enumerate(step.guess.options):
-            st.button(
-                words,
-                key=f"{key}-{place}",
-                type="primary" if mine == place else "secondary",
-                on_click=take,
-                args=(step, float(place)),
-                width="stretch",
-                help=f"Your guess. {kept}",
-            )
+            kind = "primary" if mine == place else "secondary"
+            button(words, f"{key}-{place}", f"Your guess. {kept}", take, step, float(place), type=kind, width="stretch")
         return
     scale = step.guess
     value = st.slider(f"Your guess ({scale.unit})", scale.low, scale.high, scale.start, key=key, help="Guess.")
-    st.button(
-        label,
-        type="primary",
-        key=f"{key}-show",
-        on_click=take,
-        args=(step, float(value)),
-        width="stretch",
-        help=f"Your guess. {kept}",
-    )
+    button(label, f"{key}-show", f"Your guess. {kept}", take, step, float(value), type="primary", width="stretch")
 
 
 def verdict(step: Step, guess: float, measured: Number) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from ui import page_links
-from ui.learn import course, player, printed
+from ui.learn import answers, course, player, printed
 
 
 def draw(go: Callable[[str], None]) -> None:
@@ -26,8 +26,8 @@ def draw(go: Callable[[str], None]) -> None:
         st.markdown("#### Try everything\nAll methods and all settings of the simulation.")
         st.page_link(page_links.to("explore"), label="Open Explore", icon=":material/arrow_forward:")
     with st.container(horizontal=True):
-        st.button("Five questions", icon=":material/quiz:", key="learn-quiz", on_click=go, args=("quiz",),
-                  type="primary", help="A short quiz, with a code that your teacher can check.")  # fmt: skip
+        about = "A short quiz, with a code that your teacher can check."
+        answers.button("Five questions", "learn-quiz", about, go, "quiz", icon="quiz", type="primary")
         more = {step.name: step.title for step in course.EXTRAS} | {player.NAME: player.TITLE}
         for name, title in more.items():
-            st.button(title, key=f"learn-extra-{name}", on_click=go, args=(name,), help="One more screen.")
+            answers.button(title, f"learn-extra-{name}", "One more screen.", go, name)

@@ -78,7 +78,7 @@ def _progress(place: str) -> None:
     last = st.session_state.get(_LAST, "1")
     if place == "1" and last != "1":
         message = "Go on with the end" if last == END else f"Go on with step {last}"
-        st.button(message, key="learn-go-on", on_click=go, args=(last,), help="Where you were before.")
+        answers.button(message, "learn-go-on", "Where you were before.", go, last)
     elif place in WAY:
         st.session_state[_LAST] = place
 
@@ -183,14 +183,10 @@ def _way(at: str, place: str) -> None:
     back, on = WAY[max(0, number - 1)], WAY[min(len(WAY) - 1, number + 1)]
     last = number >= len(WAY) - 1
     with st.container(key=f"learn-{place}", horizontal=True, horizontal_alignment="right"):
-        st.button(
-            "Back", icon=":material/arrow_back:", key=f"learn-back-{place}", on_click=go, args=(back,),
-            disabled=number == 0, help="The step before.",
-        )  # fmt: skip
-        st.button(
-            "Next", icon=":material/arrow_forward:", key=f"learn-next-{place}", on_click=go, args=(on,),
-            disabled=last, type="primary", help="The next screen." if not last else "This was the last step.",
-        )  # fmt: skip
+        first, about = number == 0, "The next screen." if not last else "This was the last step."
+        before, after = {"icon": "arrow_back", "disabled": first}, {"icon": "arrow_forward", "disabled": last}
+        answers.button("Back", f"learn-back-{place}", "The step before.", go, back, **before)
+        answers.button("Next", f"learn-next-{place}", about, go, on, type="primary", **after)
 
 
 def _link(step: Step, at: float) -> None:
@@ -205,9 +201,7 @@ def _folds(step: Step, at: float, shown: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         _link(step, at)
         if shown:
-            st.button(
-                "Guess again", icon=":material/replay:", key="learn-again", on_click=_again, args=(step,),
-                help="Hide the answer and ask once more.",
-            )  # fmt: skip
+            about = "Hide the answer and ask once more."
+            answers.button("Guess again", "learn-again", about, _again, step, icon="replay")
     with st.expander("The maths"):
         st.markdown(step.exact)

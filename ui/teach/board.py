@@ -155,10 +155,8 @@ def join(room: Room) -> None:
             st.caption("Phones do not reach this computer yet. Start the app with:")
             st.code(command, language=None, wrap_lines=True)
         _follow(room, counts=True)
-        st.button(
-            "Reveal", type="primary", key="project-reveal", on_click=reveal, args=(room,), width="stretch",
-            help="Key R. Shows the answer here and on the phones. Later guesses do not count.",
-        )  # fmt: skip
+        about = "Key R. Shows the answer here and on the phones. Later guesses do not count."
+        answers.button("Reveal", "project-reveal", about, reveal, room, type="primary", width="stretch")
         _closer(room)
 
 
@@ -178,10 +176,8 @@ def _follow(room: Room, counts: bool = False) -> None:
 def _closer(room: Room) -> None:
     with st.popover("End the class", key="class-end", width="stretch", help="Asks before it ends the class."):
         st.markdown("The code stops working on all phones, and all guesses are deleted.")
-        st.button(
-            "End it for everyone", key="class-close", on_click=_close, args=(room,), width="stretch",
-            help="There is no way back. “Close” above leaves the class open.",
-        )  # fmt: skip
+        about = "There is no way back. “Close” above leaves the class open."
+        answers.button("End it for everyone", "class-close", about, _close, room, width="stretch")
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -206,10 +202,8 @@ def guessed(room: Room, step: Step, answer: Number | None) -> None:
 
 
 def _again_button(room: Room) -> None:
-    st.button(
-        "Ask again", icon=":material/replay:", key="class-again", on_click=_again, args=(room,), width="stretch",
-        help="Deletes the guesses at this lesson and hides the answer.",
-    )  # fmt: skip
+    about = "Deletes the guesses at this lesson and hides the answer."
+    answers.button("Ask again", "class-again", about, _again, room, icon="replay", width="stretch")
 
 
 @st.fragment(run_every=EVERY)

@@ -66,19 +66,14 @@ def draw() -> None:
 
 def _way(step: Step, room: Room | None) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
-        for name, by, icon in (("back", -1, "arrow_back"), ("next", 1, "arrow_forward")):
+        for name, by, icon, about in (
+            ("Back", -1, "arrow_back", "Key Page Up: the lesson before."),
+            ("Next", 1, "arrow_forward", "Key Page Down: the next lesson."),
+        ):
             other = course.beside(step, by)
-            st.button(
-                "Back" if by < 0 else "Next",
-                icon=f":material/{icon}:",
-                key=f"project-{name}",
-                on_click=_go,
-                args=(other, room),
-                disabled=other is None,
-                help=f"Key {'Page Up: the lesson before' if by < 0 else 'Page Down: the next lesson'}.",
-            )
-        st.button("Close", icon=":material/close:", key="project-close", on_click=_close, args=(step,),
-                  help="Back to Teach. A class goes on.")  # fmt: skip
+            key, last = f"project-{name.lower()}", other is None
+            answers.button(name, key, about, _go, other, room, icon=icon, disabled=last)
+        answers.button("Close", "project-close", "Back to Teach. A class goes on.", _close, step, icon="close")
 
 
 def _question(step: Step, room: Room | None) -> None:
@@ -98,10 +93,8 @@ def _question(step: Step, room: Room | None) -> None:
             answers.scene(step, HEIGHT)
     with asked:
         if room is None:
-            st.button(
-                "Reveal", type="primary", key="project-reveal", on_click=lambda: _shown().add(step.name),
-                help="Key R. Shows the answer.",
-            )  # fmt: skip
+            about = "Key R. Shows the answer."
+            answers.button("Reveal", "project-reveal", about, _shown().add, step.name, type="primary")
 
 
 def _answer(step: Step, room: Room | None) -> None:

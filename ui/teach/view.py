@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from ui import page_links, state, theme
-from ui.learn import classroom, course, player, quiz
+from ui.learn import answers, classroom, course, player, quiz
 from ui.learn.step import Step
 from ui.teach import board, paper, project
 
@@ -53,10 +53,8 @@ def _again() -> None:
     """The class that this visitor leads already."""
     found = board.mine()
     if found is not None:
-        st.button(
-            f"Go on with class {found[0]}", icon=":material/groups:", key="class-go-on", on_click=board.full_window,
-            args=(*found,), help="Opens it in the full window.",
-        )  # fmt: skip
+        label, about = f"Go on with class {found[0]}", "Opens it in the full window."
+        answers.button(label, "class-go-on", about, board.full_window, *found, icon="groups")
 
 
 def _game() -> None:
@@ -73,20 +71,16 @@ def _project_first(step: Step) -> None:
 
 
 def _project(step: Step, label: str, key: str) -> None:
-    st.button(
-        label, icon=":material/co_present:", key=key, on_click=project.open_window, args=(step,),
-        help="The full window. Page Down leads to the next lesson.",
-    )  # fmt: skip
+    about = "The full window. Page Down leads to the next lesson."
+    answers.button(label, key, about, project.open_window, step, icon="co_present")
 
 
 def _guess(step: Step, label: str = "Open a class", key: str = "class-open") -> None:
     if not classroom.offered():
         st.caption("This server holds no classes.")
         return
-    st.button(
-        label, icon=":material/groups:", key=key, on_click=board.open_class, args=(step,),
-        help="Phones join by a code and guess. A class lives four hours after its last action.",
-    )  # fmt: skip
+    about = "Phones join by a code and guess. A class lives four hours after its last action."
+    answers.button(label, key, about, board.open_class, step, icon="groups")
 
 
 def _card(step: Step) -> None:
