@@ -274,11 +274,13 @@ def compared(values: np.ndarray) -> str:
     return "more" if low > 0 else "less" if high < 0 else "unclear"
 
 
-def between(result: Result, one: int, other: int) -> dict[str, Any]:
-    extra = ends(result, one) - ends(result, other)
-    size, error = mean(extra)
-    return {"mine": mean(ends(result, one)), "theirs": mean(ends(result, other)), "extra": (abs(size), error),
-            "verdict": compared(extra)}  # fmt: skip
+def between(result: Result, one: int, other: int, *names: str) -> dict[str, Any]:
+    """What two lines lose and how much more the first does, by their ``names``."""
+    mine, theirs, extra = names or ("mine", "theirs", "extra")
+    apart = ends(result, one) - ends(result, other)
+    size, error = mean(apart)
+    losses = {mine: mean(ends(result, one)), theirs: mean(ends(result, other))}
+    return {**losses, extra: (abs(size), error), "verdict": compared(apart)}
 
 
 def of_choosing(result: Result, at: float) -> dict[str, Any]:
@@ -289,31 +291,17 @@ def of_choosing(result: Result, at: float) -> dict[str, Any]:
 
 def of_price(result: Result, at: float) -> dict[str, Any]:
     place = STEP["price"].places.index(at) + 1
-    gain = ends(result, place) - ends(result, place + 1)
-    size, error = mean(gain)
-    ratios = {
-        name: ends(result, line).mean() / ends(result, 0).mean()
-        for name, line in (("price", place), ("twice", place + 1))
-    }
-    return {**{name: (value, None) for name, value in ratios.items()}, "gain": (abs(size), error),
-            "verdict": compared(gain)}  # fmt: skip
+    price, twice = ((ends(result, line).mean() / ends(result, 0).mean(), None) for line in (place, place + 1))
+    return between(result, place, place + 1, "", "-", "gain") | {"price": price, "twice": twice}
 
 
 def of_whom(result: Result, at: float) -> dict[str, Any]:
-    place = STEP["whom"].places.index(at)
-    saved = ends(result, 0) - ends(result, place)
-    size, error = mean(saved)
-    return {"mine": mean(ends(result, place)), "keep": mean(ends(result, 0)), "saved": (abs(size), error),
-            "verdict": compared(saved)}  # fmt: skip
+    return between(result, 0, STEP["whom"].places.index(at), "keep", "mine", "saved")
 
 
 def of_wild(result: Result, at: float) -> dict[str, Any]:
     means = [ends(result, line).mean() for line in range(1, len(result.lines))]
-    place, best = STEP["wild"].places.index(at) + 1, int(np.argmin(means)) + 1
-    extra = ends(result, place) - ends(result, best)
-    size, error = mean(extra)
-    return {"mine": mean(ends(result, place)), "least": mean(ends(result, best)), "extra": (abs(size), error),
-            "verdict": compared(extra) if place != best else "unclear"}  # fmt: skip
+    return between(result, STEP["wild"].places.index(at) + 1, int(np.argmin(means)) + 1, "mine", "least", "extra")
 
 
 def of_own_noise(result: Result, at: float) -> dict[str, Any]:
