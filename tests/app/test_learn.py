@@ -430,8 +430,8 @@ def test_two_coins_are_the_mechanism_of_the_core() -> None:
         assert abs(error.value - math.sqrt(7500 / at)) < 4.5 * error.error
         assert toss.error(int(at)) == pytest.approx(math.sqrt(7500 / at))
         last = found.estimates()[-1]
-        assert last == pytest.approx(50 + 200 * (np.mean(found.bits) - 0.5)) and message.numbers["share"].value == last
-        assert str(message.numbers["share"]) in message.text
+        assert last == pytest.approx(50 + 200 * (np.mean(found.bits) - 0.5)) and found.share.value == last
+        assert str(found.share) in message.text
         assert message.verdict == ("more" if last - 50 > 2 * toss.error(int(at)) else "unclear")
     nobody, everybody = toss.Bits((0.0,) * 3), toss.Bits((1.0,) * 3)
     assert (nobody.estimates()[-1], everybody.estimates()[-1]) == pytest.approx((-50, 150))  # without bias, and so said
