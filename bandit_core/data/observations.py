@@ -14,7 +14,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, read_sheet, refusal
+from bandit_core.data.tables import TRUTH_READ, WORDS, Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
@@ -27,25 +27,11 @@ CONFIDENCE = 0.95
 
 DRAWN_AGAIN = "Each option's rewards are drawn again, which is right if users were given their options at random."
 
-_ARM_NAMES = {
-    "arm", "arms", "option", "variant", "version", "group", "action", "treatment", "choice", "gruppe", "variante",
-    "groupe", "bras", "choix", "grupo", "opción", "opcion", "brazo", "tratamiento", "gruppo", "braccio", "scelta",
-}  # fmt: skip
-_REWARD_NAMES = {
-    "reward", "rewards", "value", "outcome", "result", "amount", "success", "converted", "conversion", "conversions",
-    "revenue", "clicked", "clicks", "wert", "ergebnis", "betrag", "umsatz", "erfolg", "belohnung", "valeur", "résultat",
-    "montant", "récompense", "valor", "resultado", "importe", "recompensa", "valore", "risultato", "importo",
-}  # fmt: skip
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?![\d.])")
-_CHANCE_NAMES = {"propensity", "propensities", "propensity score", "pscore", "action prob", "probability", "prob"}
 NO_LOG_OF_A_LEARNER = (
     "no column of propensities: such a file is a learner's log, whose means mislead, and evaluating logs is not what "
     "this tool does. If these are no chances of being shown an option, give the column another name"
 )
-_SIDE_NAMES = {
-    "id", "uid", "user", "customer", "session", "index", "row", "nr", "number", "date", "datum", "day", "time",
-    "timestamp", "week",
-}  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -379,7 +365,7 @@ def _plain(name: str) -> str:
 
 def _is_side(table: Sheet, name: str, numbers: np.ndarray) -> bool:
     """Whether a column numbers or dates the rows instead of holding rewards."""
-    if (_plain(name) in _SIDE_NAMES or _plain(name).endswith(" id")) and not np.isin(numbers, (0.0, 1.0)).all():
+    if (_plain(name) in WORDS["side"] or _plain(name).endswith(" id")) and not np.isin(numbers, (0.0, 1.0)).all():
         return True
     unnamed = table.headed and name.startswith("column ")
     return len(numbers) >= (2 if unnamed else 10) and bool((np.diff(numbers) == 1).all())
@@ -395,8 +381,8 @@ def _is_long(table: Sheet) -> tuple[str, str] | None:
     """The columns of arm and reward, if the table has that form: known names, or one of words and one of numbers."""
     columns = table.columns
     names = {_plain(name): name for name in reversed(columns)}
-    arm = next((names[name] for name in names if name in _ARM_NAMES), None)
-    reward = next((names[name] for name in names if name in _REWARD_NAMES), None)
+    arm = next((names[name] for name in names if name in WORDS["arm"]), None)
+    reward = next((names[name] for name in names if name in WORDS["reward"]), None)
     if arm and reward:
         return arm, reward
     spoken, counted = [], []
@@ -430,7 +416,7 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
         when it has a column of propensities. Every problem names its row or column.
     """
     table = read_sheet(data)
-    if chances := [name for name in table.columns if _plain(name) in _CHANCE_NAMES]:
+    if chances := [name for name in table.columns if _plain(name) in WORDS["chance"]]:
         raise refusal("columns", chances[0], NO_LOG_OF_A_LEARNER)
     if missing := [name for name in columns if name not in table.columns]:
         raise refusal("columns", ", ".join(missing), f"columns of the file: {', '.join(table.columns[:20])}")

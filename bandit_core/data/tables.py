@@ -15,10 +15,12 @@ import io
 import itertools
 import math
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,15 +40,12 @@ LARGEST = 1e12  # that a number of a file may be
 _HEAD = 65_536  # bytes in which the first row must end; the separator is found in them
 _PART = 20_000  # cells that are turned into numbers at a time
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 _SAID = re.compile(r"\s*\"?sep=([;\t|,])\"?\s*?[\r\n]", re.IGNORECASE)
-_TRUTH = {
-    **dict.fromkeys(("true", "yes", "y", "t", "ja", "wahr", "oui", "vrai", "sí", "si", "verdadero", "vero"), 1.0),
-    **dict.fromkeys(("false", "no", "n", "f", "nein", "falsch", "non", "faux", "falso"), 0.0),
-}
+_TRUTH = dict.fromkeys(WORDS["true"], 1.0) | dict.fromkeys(WORDS["false"], 0.0)
 TRUTH_READ = "True and false, yes and no were read as 1 and 0."
 POINTS_READ = "Points were read as decimal points."
-_MISSING = ("nan", "null", "n/a", "#n/a")  # and, where numbers are expected, also
-_MISSING_NUMBER = (*_MISSING, "na", "none", "-", "--", "–", "—", "?", ".", "nil", "missing")
+_NO_NUMBERS = (*WORDS["missing"], *WORDS["missing_number"])
 _MISSING_WORDS = "says that a value is missing"
 NO_NUMBER, _TOO_LARGE = "is no number", "is too large"
 _THOUSANDS = "Thousands separators were left out of numbers, as in {cell} (row {row})."
@@ -201,7 +200,7 @@ class Sheet:
                 raise refusal(column_words(column), None, f"at most {most} different words; is this the right column?")
         codes, found = pd.factorize(cells)
         shown = [_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in found]
-        named = dict.fromkeys(word for word in shown if word and word.lower() not in _MISSING)
+        named = dict.fromkeys(word for word in shown if word and word.lower() not in WORDS["missing"])
         merged = {word: code for code, word in enumerate(named)}
         for word in merged:
             _check_text(column_words(column), word)
@@ -212,7 +211,7 @@ class Sheet:
         cells = self.frame[column]
         found: np.ndarray = cells.isna().to_numpy(bool, copy=True)
         if missing and _is_text(cells):
-            found |= cells.str.strip().str.lower().isin(_MISSING_NUMBER).to_numpy(bool)
+            found |= cells.str.strip().str.lower().isin(_NO_NUMBERS).to_numpy(bool)
         return found
 
     @cached_property
@@ -231,7 +230,7 @@ class Sheet:
         word = cell.strip().lower()
         if word in _TRUTH:
             return _TRUTH[word], "", "", TRUTH_READ
-        if not word or word in _MISSING_NUMBER:
+        if not word or word in _NO_NUMBERS:
             return math.nan, "", _MISSING_WORDS, ""
         written = read_number(cell)
         if written is None:

@@ -34,7 +34,7 @@ from bandit_core import cli
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SHIPPED = "bandit_core/shipped"
-KINDS = (".py", ".typed", ".css", ".js", ".json", ".txt")
+KINDS = (".py", ".typed", ".css", ".js", ".json", ".txt", ".toml", ".md")
 
 
 @pytest.fixture(scope="module")
