@@ -9,8 +9,6 @@ whole table; the simulation then draws its rows with replacement.
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -245,13 +243,11 @@ def synthetic(rows: int = 2000, seed: int = 0) -> Table:
 
 def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
     """The invented table as a CSV that `read_lending` reads."""
+    import pandas as pd  # heavy import
+
     values, cars = synthetic_rows(rows, seed)
-    file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerow([*values, CAR_TYPE])
-    for number, car in enumerate(cars):
-        writer.writerow([*(repr(float(column[number])) for column in values.values()), car])
-    return file.getvalue()
+    text: str = pd.DataFrame({**values, CAR_TYPE: cars}).to_csv(index=False, lineterminator="\r\n")
+    return text
 
 
 def write_synthetic_csv(path: Path | str, rows: int = 2000, seed: int = 0) -> None:
