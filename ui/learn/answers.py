@@ -17,7 +17,7 @@ from ui.learn.step import Choice, Slider, Step
 OTHER = "eps"  # field of the address: where the second slider of a lesson stands
 
 
-def button(label: str, key: str, help: str, act: Callable[..., object], *args: object, **look: Any) -> None:
+def button(label: str, key: str, help: str, act: Callable[..., None], *args: object, **look: Any) -> None:
     """A button that acts before the page is drawn again; ``look`` as Streamlit takes it, an icon by its name."""
     if "icon" in look:
         look["icon"] = f":material/{look['icon']}:"
