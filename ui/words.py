@@ -131,16 +131,9 @@ def heading(experiment: Experiment) -> tuple[str, str]:
 def _shipped_words() -> frozenset[str]:
     """Titles, notes and labels of the presets and of Home, which are this lab's own."""
     shipped = [preset.experiment for preset in presets()]
-    labels = [line.label for experiment in shipped for line in experiment.lines if line.label]
-    return frozenset(
-        [
-            "",
-            *HOME_LABELS,
-            *FORMER_LABELS,
-            *labels,
-            *(text for each in shipped for text in (each.title, each.note)),
-        ]
-    )
+    labels = {line.label for experiment in shipped for line in experiment.lines}
+    titles = {text for each in shipped for text in (each.title, each.note)}
+    return frozenset({"", *HOME_LABELS, *FORMER_LABELS, *filter(None, labels), *titles})
 
 
 def of_the_link(experiment: Experiment) -> str:
@@ -216,13 +209,9 @@ def duration(seconds: float) -> str:
     """A rough time in words."""
     if seconds < 1:
         return "under a second"
-    if seconds < 90:
-        return f"about {seconds:.0f} s"
-    if seconds < 5400:
-        return f"about {seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"about {seconds / 3600:.0f} h"
-    return f"about {seconds / 86400:.0f} days"
+    units = ((90, 1, "s"), (5400, 60, "min"), (48 * 3600, 3600, "h"), (math.inf, 86400, "days"))
+    unit, name = next((unit, name) for limit, unit, name in units if seconds < limit)
+    return f"about {seconds / unit:.0f} {name}"
 
 
 def measures(experiment: Experiment) -> str:
