@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import math
 import os
 import runpy
 import sys
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from bandit_core.experiments.experiment import Experiment
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
-_RELEASES_HELP = "print what each private line releases, for an account of your own"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -68,63 +66,46 @@ def _experiment(options: argparse.Namespace) -> Experiment:
 
     experiment = Experiment.model_validate(_document(options.spec))
     chosen = {name: getattr(options, name, None) for name in ("horizon", "trials", "seed")}
-    changes = {name: notation.read_number(text) for name, text in chosen.items() if text is not None}
+    changes = {name: number for name, number in chosen.items() if number is not None}
     return experiment.with_changes(**changes) if changes else experiment
 
 
-def _jobs(text: str | None) -> int | None:
-    if text is None:
-        return None
-    jobs = notation.read_number(text)
-    if not isinstance(jobs, int) or not 1 <= jobs <= 1024:
-        raise InputError([Issue("jobs", text, "a whole number from 1 to 1024")])
-    return jobs
+def _require_whole(name: str, value: Any, low: int, high: int) -> None:
+    if not isinstance(value, int) or not low <= value <= high:
+        raise InputError([Issue(name, value, f"a whole number from {low} to {high}")])
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # Commands
 
 
-def _run(options: argparse.Namespace) -> int:
-    frames.check(options.out, () if options.compare else frames.PICTURES)
-    jobs = _jobs(options.jobs)
+def _run(options: argparse.Namespace) -> None:
     experiment = _experiment(options)
     from bandit_core.simulation.engine import Simulation
 
-    result = finished(Simulation(experiment), jobs)
-    if result is None:
-        return INTERRUPTED
+    result = finished(Simulation(experiment), options.jobs)
     if options.compare:
         frames.write(result.comparisons, options.out)
     else:  # of two hundred checkpoints a table to read has the last one
         table = result.final if options.out is None and sys.stdout.isatty() else result.curves
         frames.write(table, options.out, {".tex": result.to_latex, ".md": result.to_markdown}, result.save)
-    return DONE
 
 
-def _sweep(options: argparse.Namespace) -> int:
-    frames.check(options.out, frames.PICTURES)
-    jobs = _jobs(options.jobs)
+def _sweep(options: argparse.Namespace) -> None:
     experiment = _experiment(options)
     from bandit_core.studies.sweep import Sweep
 
-    epsilons = [notation.read_number(text) for text in options.epsilon.split(",")]
     name, equals, values = (options.vary or "").partition("=")
     second = None
     if options.vary is not None:
         if not (name and equals and values):
             raise InputError([Issue("vary", options.vary, "a parameter and its values, such as alpha=2,3")])
         second = (name.strip(), [notation.read_number(text) for text in values.split(",")])
-    result = finished(Sweep(experiment, epsilons, second), jobs)
-    if result is None:
-        return INTERRUPTED
+    result = finished(Sweep(experiment, options.epsilon, second), options.jobs)
     frames.write(result.curves, options.out, picture=result.save)
-    return DONE
 
 
-def _study(options: argparse.Namespace) -> int:
-    frames.check(options.out, () if options.compare else frames.PICTURES)
-    jobs = _jobs(options.jobs)
+def _study(options: argparse.Namespace) -> None:
     from bandit_core.studies.study import StudyRun, place_of_picture, read_study
 
     run = StudyRun(*read_study(Path(options.file)))
@@ -132,70 +113,61 @@ def _study(options: argparse.Namespace) -> int:
     at = {name.strip(): notation.read_number(text) for name, _, text in pairs}
     if Path(options.out or "").suffix.lower() in frames.PICTURES:
         place_of_picture(run.study.axes.named(), options.along, at)  # refuses before anything is computed
-    result = finished(run, jobs)
-    if result is None:
-        return INTERRUPTED
+    result = finished(run, options.jobs)
     if options.compare:
         frames.write(result.comparisons, options.out)
     else:
         save = partial(result.save, along=options.along, at=at)
         frames.write(result.rows, options.out, {".tex": result.to_latex, ".md": result.to_markdown}, save)
     print(*result.summary, sep="\n", file=sys.stderr)
-    return DONE
 
 
-def _export(options: argparse.Namespace) -> int:
+def _export(options: argparse.Namespace) -> None:
     from bandit_core.export import course
     from bandit_core.export.positions import Positions
 
     folder, names = course.check(options.out, options.specs), course.names(options.specs)
-    at = options.at and [notation.read_number(text) for text in options.at.split(",")]
     made = []
     for spec in options.specs:
         options.spec = spec
-        made.append(partial(Positions, _experiment(options), options.slider, at))
+        made.append(partial(Positions, _experiment(options), options.slider, options.at))
         made[-1]()  # refuses what it must before anything is computed
     lessons = []
     for place, make in enumerate(made):
         positions = make()
-        results = finished(positions, _jobs(options.jobs))
-        if results is None:
-            return INTERRUPTED
+        results = finished(positions, options.jobs)
         lessons.append(course.lesson(names, place, positions, results, folder=folder, base=options.base))
     print(*course.write(options.out, lessons, folder), sep="\n")
-    return DONE
 
 
-def _printed(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+def _printed(module: str, function: str) -> Callable[[argparse.Namespace], None]:
     """A command that prints the table which a function makes of an experiment."""
 
-    def act(options: argparse.Namespace) -> int:
-        frames.check(options.out)
+    def act(options: argparse.Namespace) -> None:
         experiment = _experiment(options)
         frames.write(getattr(importlib.import_module(f"bandit_core.{module}"), function)(experiment), options.out)
-        return DONE
 
     return act
 
 
-def _thresholds(options: argparse.Namespace) -> int:
-    frames.check(options.out)
+_bounds = _printed("experiments.curves", "bounds")
+_releases = _printed("studies.accounts", "releases")
+
+
+def _thresholds(options: argparse.Namespace) -> None:
     from bandit_core.experiments.experiment import read_json
     from bandit_core.theory.threshold import thresholds
 
     given = options.epsilon
     epsilon = read_json(given, "epsilon") if given.lstrip().startswith("{") else given
-    eps_mins: list[Any] = [notation.read_number(text) for text in options.eps_min.split(",")]
-    frame = thresholds(epsilon, eps_mins)
+    frame = thresholds(epsilon, options.eps_min)
     frames.write(frame, options.out)
     best = frame.attrs["recommended"]
     for name, rule in (("Laplace mechanism, V_L", "v_l"), ("Bernoulli mechanism, V_B", "v_b")):
         print(f"recommended eps_min ({name}): {number_text.write_number(best[rule])}", file=sys.stderr)
-    return DONE
 
 
-def _power(options: argparse.Namespace) -> int:
-    frames.check(options.out)
+def _power(options: argparse.Namespace) -> None:
     from bandit_core.theory.power import power_table
 
     numbers: dict[str, Any] = {
@@ -204,100 +176,81 @@ def _power(options: argparse.Namespace) -> int:
     if options.lift is not None:
         numbers["effect"] = numbers["baseline"] * command_options.share("lift", options.lift)
     frames.write(power_table(**numbers), options.out)
-    return DONE
 
 
-def _price(options: argparse.Namespace) -> int:
-    jobs = _jobs(options.jobs)
-    from bandit_core.export import price_command
-    from bandit_core.studies.price import PriceStudy
+def _price(options: argparse.Namespace) -> None:
+    from bandit_core.studies.business_case import read_lifts
+    from bandit_core.studies.price import PriceStudy, price_question, read_epsilons
 
-    frames.check(options.out, (".html",))
-    found = finished(PriceStudy(price_command.question(options)), jobs)
-    if found is None:
-        return INTERRUPTED
-    price_command.write(found, options.out)
+    numbers = command_options.read(options, command_options.PRICE_NUMBERS)
+    numbers["epsilon"] = read_epsilons(options.epsilon)
+    if options.baseline is not None:
+        numbers["baseline"] = command_options.share("baseline", options.baseline)
+        numbers["lifts"] = read_lifts(options.lifts) if options.lifts else []
+    for name in ("limits", "purchase"):
+        if (pair := getattr(options, name)) is not None:
+            if len(pair) != 2 or any(isinstance(number, str) for number in pair):
+                message = "two numbers with a comma between them, such as 0,50"
+                raise InputError([Issue(name, ",".join(map(str, pair)), message)])
+            numbers[name] = tuple(pair)
+    found = finished(PriceStudy(price_question(options.file, first=options.first, **numbers)), options.jobs)
+
+    def page(path: str) -> None:
+        html = paths.app_module("ui.your_numbers.one_page").one_page(found)
+        Path(path).write_text(html, encoding="utf-8")
+
+    frames.write(found.table, options.out, picture=page)
     print(*filter(None, (found.advice.words.replace("*", ""), found.unknown)), sep="\n", file=sys.stderr)
-    return DONE
 
 
-def _budget(options: argparse.Namespace) -> int:
-    frames.check(options.out)
+def _budget(options: argparse.Namespace) -> None:
     from bandit_core import budget
 
     frames.write(budget(**command_options.read(options, command_options.BUDGET_NUMBERS)), options.out)
-    return DONE
 
 
-def _decide(options: argparse.Namespace) -> int:
-    frames.check(options.out)
-    jobs = _jobs(options.jobs)
+def _decide(options: argparse.Namespace) -> None:
     from bandit_core.studies.best_arm import StoppingStudy
     from bandit_core.studies.decisions import decision_table, stopping_lines
 
-    trials: Any = None if options.trials is None else notation.read_number(options.trials)
-    delta: Any = notation.read_number(options.delta)
-    lines = stopping_lines(_document(options.spec), delta, options.rule, trials, options.split_visits)
-    results = finished(StoppingStudy([line.spec for line in lines]), jobs)
-    if results is None:
-        return INTERRUPTED
+    document = _document(options.spec)
+    lines = stopping_lines(document, options.delta, options.rule, options.trials, options.split_visits)
+    results = finished(StoppingStudy([line.spec for line in lines]), options.jobs)
     frames.write(decision_table(lines, results), options.out)
-    return DONE
 
 
-def _stopping(options: argparse.Namespace) -> int:
-    frames.check(options.out)
-    jobs = _jobs(options.jobs)
+def _stopping(options: argparse.Namespace) -> None:
     from bandit_core.studies.best_arm import StoppingStudy, asked, table
 
     numbers = command_options.read(options, command_options.STOPPING_NUMBERS)
     instances, specs = asked(options.means, options.policy, **numbers)
-    results = finished(StoppingStudy(specs), jobs)
-    if results is None:
-        return INTERRUPTED
+    results = finished(StoppingStudy(specs), options.jobs)
     frames.write(table(results, instances), options.out)
-    return DONE
 
 
-def _audit(options: argparse.Namespace) -> int:
-    frames.check(options.out)
-    from bandit_core.auditing.auditor import MAX_SAMPLES, audit
+def _audit(options: argparse.Namespace) -> None:
+    from bandit_core import audit
     from bandit_core.auditing.subjects import subject
 
     known = subject(options.name)
     numbers = command_options.read(options, command_options.AUDIT_NUMBERS)
-    allowed = {
-        "epsilon": (lambda x: 0 < x <= 100, "a number above 0, at most 100"),
-        "samples": (lambda x: x == int(x) and 4 <= x <= MAX_SAMPLES, f"a whole number from 4 to {MAX_SAMPLES}"),
-        "seed": (lambda x: x == int(x) and 0 <= x < 2**63, "a whole number, 0 or more"),
-        "confidence": (lambda x: 0.5 <= x < 1, "a number from 0.5 to below 1"),
-    }
-    wrong = [
-        Issue(name, getattr(options, name), allowed[name][1])
-        for name, value in numbers.items()
-        if isinstance(value, str) or not math.isfinite(value) or not allowed[name][0](value)
-    ]
-    if wrong:
-        raise InputError(wrong)
-    epsilon, confidence = float(numbers["epsilon"]), float(numbers["confidence"])
-    samples, seed = int(numbers["samples"]), int(numbers["seed"])
-    found = audit(options.name, epsilon, samples=samples, confidence=confidence, seed=seed)
+    found = audit(options.name, **numbers)
     import pandas as pd
 
     (p_low, p, p_high), (q_low, q, q_high) = found.chances
     row = {
-        "name": known.name, "kind": known.kind, "epsilon": epsilon, "delta": found.delta, "samples": found.samples,
-        "seed": seed, "confidence": confidence, "lower_bound": found.lower_bound, "verdict": found.verdict,
+        "name": known.name, "kind": known.kind, "epsilon": found.epsilon, "delta": found.delta,
+        "samples": found.samples, "seed": numbers["seed"], "confidence": found.confidence,
+        "lower_bound": found.lower_bound, "verdict": found.verdict,
         "likelier_input": int(found.pair[0]), "event_low": found.event[0], "event_high": found.event[1],
         "p_low": p_low, "p": p, "p_high": p_high, "q_low": q_low, "q": q, "q_high": q_high,
     }  # fmt: skip
     frames.write(pd.DataFrame([row]), options.out)
     print(f"{known.title}. Input 0 or 1: {known.inputs}. Looked at: {known.seen}.", file=sys.stderr)
     print(f"{found.words} An audit can refute a claim, never prove it.", file=sys.stderr)
-    return DONE
 
 
-def _reproduce(options: argparse.Namespace) -> int:
+def _reproduce(options: argparse.Namespace) -> None:
     from bandit_core.literature import papers, reproductions
     from bandit_core.simulation.costs import estimated_seconds
 
@@ -309,30 +262,21 @@ def _reproduce(options: argparse.Namespace) -> int:
 
         now = table(names, folder, options.details)
         print(now if options.since is None else changes(_text(options.since), now), end="")
-        return DONE
-    jobs = _jobs(options.jobs)
-    trials: int | None = None
-    if options.trials is not None:
-        asked = notation.read_number(options.trials)
-        if not isinstance(asked, int) or asked < 2:
-            raise InputError([Issue("trials", options.trials, "a whole number of at least 2")])
-        trials = asked
+        return
+    trials: int | None = options.trials
+    if trials is not None:
+        _require_whole("trials", trials, 2, 10**9)
     reproductions.check_folder(folder)
     wanted = sorted((papers.played()[name] for name in names), key=lambda each: estimated_seconds(each.experiment, 1))
     for place, each in enumerate(wanted, 1):
         whole = each.experiment.trials
         text = f"{each.name} ({place} of {len(wanted)}), {min(trials or whole, whole)} of {whole} trials"
         print(text, file=sys.stderr)
-        path = reproductions.reproduce(each.name, folder, trials, jobs, options.fresh, finished)
-        if path is None:
-            return INTERRUPTED
+        path = reproductions.reproduce(each.name, folder, trials, options.jobs, options.fresh, finished)
         print(path)
-    return DONE
 
 
-def _benchmark(options: argparse.Namespace) -> int:
-    frames.check(options.out)
-    jobs = _jobs(options.jobs)
+def _benchmark(options: argparse.Namespace) -> None:
     from bandit_core.studies import benchmark, benchmark_table
     from bandit_core.studies.benchmark_scores import all_scores
 
@@ -341,9 +285,7 @@ def _benchmark(options: argparse.Namespace) -> int:
     rows = benchmark.load() if names or not options.play else None
     for place, policy in enumerate(wanted, 1):
         print(f"{policy.name} ({place} of {len(wanted)})", file=sys.stderr)
-        played = finished(benchmark.Play(policy), jobs)
-        if played is None:
-            return INTERRUPTED
+        played = finished(benchmark.Play(policy), options.jobs)
         rows = played if rows is None else benchmark.replaced(rows, played)
         if options.data is not None:  # after each policy, so that an interrupted play keeps what it has
             benchmark.write(rows, options.data)
@@ -351,7 +293,6 @@ def _benchmark(options: argparse.Namespace) -> int:
         print(benchmark_table.document(rows), end="")
     else:
         frames.write(all_scores(rows, names), options.out)
-    return DONE
 
 
 def _text(path: str) -> str:
@@ -361,34 +302,29 @@ def _text(path: str) -> str:
         raise InputError([unreadable("since", path, error)]) from None
 
 
-def _app(options: argparse.Namespace) -> int:
-    port = notation.read_number(options.port)
-    if not isinstance(port, int) or not 0 < port < 65536:
-        raise InputError([Issue("port", options.port, "a whole number from 1 to 65535")])
+def _app(options: argparse.Namespace) -> None:
+    _require_whole("port", options.port, 1, 65535)
     paths.require_app()
     from bandit_core.simulation.costs import check_settings
 
     check_settings()  # before a server starts that would refuse every run
-    sys.argv = ["streamlit", "run", str(paths.ROOT / "app.py"), f"--server.port={port}"]
+    sys.argv = ["streamlit", "run", str(paths.ROOT / "app.py"), f"--server.port={options.port}"]
     runpy.run_module("streamlit", run_name="__main__")  # in this process, so that signals reach it; does not return
-    return DONE
 
 
-def _warm(options: argparse.Namespace) -> int:
+def _warm(options: argparse.Namespace) -> None:
     from bandit_core.jit.machine_code import kernel_folder
     from bandit_core.simulation.costs import check_settings
     from bandit_core.simulation.warm_up import warm
 
     check_settings()
-    count = warm(_jobs(options.jobs))
+    count = warm(options.jobs)
     print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")
-    return DONE
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check(options: argparse.Namespace) -> None:
     _experiment(options)
     print("ok")
-    return DONE
 
 
 def _check_policy(options: argparse.Namespace) -> int:
@@ -399,17 +335,16 @@ def _check_policy(options: argparse.Namespace) -> int:
     return BAD_INPUT if any(each.holds is False for each in found) else DONE
 
 
-def _link(options: argparse.Namespace) -> int:
+def _link(options: argparse.Namespace) -> None:
     from bandit_core.experiments import links
 
     experiment = _experiment(options)
     if unread := links.unread(experiment):
         raise InputError(unread)
     print(links.address(experiment, options.base))
-    return DONE
 
 
-def _errata(options: argparse.Namespace) -> int:
+def _errata(options: argparse.Namespace) -> None:
     from bandit_core.literature.errata import KINDS, errata, erratum_of
 
     chosen = errata() if options.name is None else (erratum_of(options.name),)
@@ -420,27 +355,24 @@ def _errata(options: argparse.Namespace) -> int:
             print(f"  {KINDS[erratum.kind]}")
         else:
             print(f"  {'confirmed' if outcome.confirmed else 'NOT CONFIRMED'} ({erratum.kind}): {outcome.words}")
-    return DONE
 
 
-def _build(options: argparse.Namespace) -> int:
+def _build(options: argparse.Namespace) -> None:
     from bandit_core.studies.production import build
 
     print(build(_experiment(options)), end="")
-    return DONE
 
 
-def _list(options: argparse.Namespace) -> int:
+def _list(options: argparse.Namespace) -> None:
     from bandit_core.listings import listed
 
     things = listed(options.what)
     if options.json:
         print(json.dumps(things, indent=2, ensure_ascii=False))
-        return DONE
+        return
     width = max(len(thing["name"]) for thing in things)
     for thing in things:
         print(f"{thing['name']:{width}}  {thing['title']}")
-    return DONE
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -452,56 +384,26 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(prog=called, description="What privacy costs a learning system.", allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter  # groups of commands, below
     parser.add_argument("--version", action="version", version=paths.project_version())
-    parser.set_defaults(act=lambda _: print(parser.format_help(), end=""))
+    parser.set_defaults(act=lambda _: print(parser.format_help(), end=""), endings=None)
     commands = parser.add_subparsers(metavar="COMMAND", help="one of those below")
-    descriptions: dict[str, str] = {}
-    drawn = ("run", "sweep", "study")
-
-    def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> None:
-        example = f"example: {called} {name} {command_options.EXAMPLES[name]}"
+    for each in command_options.COMMANDS:
         options: argparse.ArgumentParser = commands.add_parser(
-            name, description=words, epilog=example, allow_abbrev=False, formatter_class=parser.formatter_class
-        )
-        descriptions[name] = words
-        options.set_defaults(act=act)
-        if spec:
+            each.name, description=each.words, epilog=f"example: {called} {each.name} {each.example}",
+            allow_abbrev=False, formatter_class=parser.formatter_class,
+        )  # fmt: skip
+        options.set_defaults(act=globals()[f"_{each.name.replace('-', '_')}"], endings=each.out)
+        if each.spec:
             options.add_argument("spec", metavar="SPEC", help=command_options.SPEC_HELP)
-        if spec or name in ("export", "study", "benchmark", "list"):
+        if each.loads_policies:
             options.add_argument("--policy", metavar="FILE", action="append", help="run a Python file with a policy")
-        if out:
-            options.add_argument(
-                "--out",
-                metavar="FILE",
-                help=f"write {', '.join(frames.ENDINGS)} instead of printing CSV"
-                + (f"; or the curves: {', '.join(frames.PICTURES)}" if name in drawn else ""),
-            )
-        for option, said in command_options.OPTIONS.get(name, ()):
+        if each.out is not None:
+            page = ", or a page to print (.html)," * (each.name == "price")
+            curves = f"; or the curves: {', '.join(each.out)}" * (each.out == frames.PICTURES)
+            help = f"write {', '.join(frames.ENDINGS)}{page} instead of printing CSV{curves}"
+            options.add_argument("--out", metavar="FILE", help=help)
+        for option, said in each.options:
             options.add_argument(option, **said)
-
-    command("list", _list, "what there is", spec=False)
-    command("run", _run, "simulate, and print the regret curves", out=True)
-    command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
-    command("export", _export, "write lessons: a picture with a slider as one HTML file", spec=False)
-    command("study", _study, "play every combination of what a file varies", spec=False, out=True)
-    command("bounds", _printed("experiments.curves", "bounds"), "print the bounds of theory", out=True)
-    command("releases", _printed("studies.accounts", "releases"), _RELEASES_HELP, out=True)
-    command("build", _build, "print what each line would take where people use it, with programs that draw its noise")
-    command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
-    command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", spec=False, out=True)
-    command("power", _power, "users that an A/B test needs, with and without privacy", spec=False, out=True)
-    command("price", _price, "what privacy costs with your numbers: losses, users and weeks", spec=False)
-    command("stopping", _stopping, "users until a decision, and how often it is wrong", spec=False, out=True)
-    command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
-    command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
-    command("budget", _budget, "what a person in several tests may spend in each", spec=False, out=True)
-    command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
-    command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True)
-    command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
-    command("check", _check, "print ok, or every error of a spec")
-    command("check-policy", _check_policy, "say what holds of the policies in a Python file", spec=False)
-    command("link", _link, "print the address that opens this picture")
-    command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
-    parser.epilog = command_options.overview(descriptions)
+    parser.epilog = command_options.overview()
     return parser
 
 
@@ -510,6 +412,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(argv)
         options.added = command_options.load_files(options)
+        if options.endings is not None:
+            frames.check(options.out, () if getattr(options, "compare", False) else options.endings)
+        if getattr(options, "jobs", None) is not None:
+            _require_whole("jobs", options.jobs, 1, 1024)
         code: int | None = options.act(options)
         sys.stdout.flush()
         return code or DONE

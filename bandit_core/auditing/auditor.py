@@ -104,14 +104,18 @@ def audit(
     Raises
     ------
     InputError
-        When the name is unknown, or epsilon, samples, delta or confidence are not what is allowed.
-    ValueError
-        When there are no pairs, too few samples, or the confidence is not in (0, 1).
+        When the name is unknown, there are no pairs, or epsilon, samples, delta, confidence or seed are not what is
+        allowed.
     """
-    if not pairs or not 4 <= samples <= MAX_SAMPLES or not 0 < confidence < 1:
-        raise ValueError("an audit needs pairs of rewards, 4 to a million samples and a confidence in (0, 1)")
-    if not 0 < epsilon < math.inf:
-        raise InputError([Issue("epsilon", epsilon, "a number above 0")])
+    for fits, *issue in (
+        (pairs, "pairs", pairs, "at least one pair of rewards"),
+        (0 < epsilon < math.inf, "epsilon", epsilon, "a number above 0"),
+        (4 <= samples <= MAX_SAMPLES, "samples", samples, f"a whole number from 4 to {MAX_SAMPLES}"),
+        (0 < confidence < 1, "confidence", confidence, "a number between 0 and 1"),
+        (seed >= 0, "seed", seed, "a whole number, 0 or more"),
+    ):
+        if not fits:
+            raise InputError([Issue(*issue)])
     if isinstance(sampler, str):
         known = subject(sampler)
         respond, delta = known.sampler, known.delta if delta is None else delta

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,46 +54,33 @@ BUDGET_NUMBERS = {
 }
 
 
-GROUPS = {
-    "Simulate": ("list", "check", "run", "sweep", "study", "bounds", "thresholds"),
-    "Decide": ("price", "power", "decide", "stopping", "budget"),
-    "A policy and its privacy": ("check-policy", "benchmark", "releases", "build", "audit"),
-    "Share": ("link", "export", "app"),
-    "The papers": ("reproduce", "errata"),
-    "A server": ("warm",),
-}
-EXAMPLES = {
-    "list": "policies",
-    "check": "mine.toml",
-    "run": "trust --horizon 2000 --out curves.csv",
-    "sweep": "trust --epsilon 0.3,1,3",
-    "study": "study.toml --out study.parquet",
-    "bounds": "two-treatments",
-    "thresholds": "--epsilon 'uniform(0,2)' --eps-min 0.1,0.5,1",
-    "price": "--baseline 3.1% --lifts 8,15 --weekly 40000 --weeks 26 --epsilon 1,2",
-    "power": "--baseline 4% --lift 10% --epsilon 1",
-    "decide": "question.toml --delta 0.05",
-    "stopping": "--means 0.05,0.044,0.04 --policy ctb-tt",
-    "budget": "--epsilon 2 --tests 4",
-    "check-policy": "noisy_greedy.py",
-    "benchmark": "--policy noisy_greedy.py",
-    "releases": "tossou-2a",
-    "build": "trust",
-    "audit": "ctb-as-printed --epsilon 0.1",
-    "link": "trust --base https://lab.example.org",
-    "export": "trust --out lesson.html",
-    "app": "--port 8502",
-    "reproduce": "ren-1c --trials 10 --out mine",
-    "errata": "ren-curator-3",
-    "warm": "--jobs 2",
-}
+@dataclass(frozen=True)
+class Command:
+    """A command: the group that ``--help`` shows it in, what it does, an example, and its options.
+
+    ``spec``: its first word is an experiment. ``out`` says what ``--out`` may be besides a table (nothing here:
+    `frames.ENDINGS`), and is None where the command has an ``--out`` of its own, or none.
+    """
+
+    name: str
+    group: str
+    words: str
+    example: str
+    options: tuple[tuple[str, dict[str, Any]], ...] = ()
+    spec: bool = True
+    out: tuple[str, ...] | None = None
+
+    @property
+    def loads_policies(self) -> bool:
+        """Whether it takes files with policies."""
+        return self.spec or self.name in ("export", "study", "benchmark", "list")
 
 
-def overview(descriptions: Mapping[str, str]) -> str:
-    """Every command with its description, group by group, in the order of use."""
+def overview() -> str:
+    """Every command with what it does, group by group, in the order of use."""
     lines = []
-    for title, names in GROUPS.items():
-        lines += ["", f"{title}:", *(f"  {name:<13} {descriptions[name]}" for name in names)]
+    for group, commands in itertools.groupby(COMMANDS, lambda each: each.group):
+        lines += ["", f"{group}:", *(f"  {each.name:<13} {each.words}" for each in commands)]
     return "\n".join(lines[1:])
 
 
@@ -101,128 +90,146 @@ def load_files(options: argparse.Namespace) -> list[str]:
     return [name for file in files for name in load_policy(Path(file))] if isinstance(files, list) else []
 
 
-def _option(name: str, **words: Any) -> tuple[str, dict[str, Any]]:
-    return name, words
+def _several(text: str) -> list[int | float | str]:
+    return [notation.read_number(part) for part in text.split(",")]
 
 
-def _numbers(names: Mapping[str, tuple[str, str, str]]) -> list[tuple[str, dict[str, Any]]]:
+def _option(name: str, help: str, metavar: str | None = None, **words: Any) -> tuple[str, dict[str, Any]]:
+    return name, {**words, "help": help} | ({"metavar": metavar} if metavar else {})
+
+
+def _number(name: str, help: str, metavar: str = "N", read: Any = notation.read_number, **words: Any) -> Any:
+    return _option(f"--{name}", help, metavar, type=read, **words)
+
+
+def _numbers(rows: Mapping[str, tuple[str, str, str]], read: Any = notation.read_number) -> list[Any]:
     return [
-        _option(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
-        for name, (default, metavar, words) in names.items()
+        _number(name, f"{words} (default {default})", metavar, read, default=default)
+        for name, (default, metavar, words) in rows.items()
     ]
 
 
 SPEC_HELP = "a preset name, a .json or .toml file, a link of the app, or - for JSON on standard input"
-_SPECS = {"metavar": "SPEC", "nargs": "+"}
-_JOBS = _option("--jobs", metavar="N", help="workers; never changes a number")
-_CHANGES = [
-    _option(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
-    for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams"))
-]
-OPTIONS: dict[str, list[tuple[str, dict[str, Any]]]] = {  # of each command, besides SPEC, --policy and --out
-    "list": [
-        _option("what", choices=("policies", "arms", "epsilons", "presets", "audits")),
-        _option("--json", action="store_true", help="a list of objects"),
-    ],
-    "run": [
-        _option("--compare", action="store_true", help="print differences at the horizon: could they be luck?"),
-        *_CHANGES,
+_JOBS = _number("jobs", "workers; never changes a number")
+_CHANGES = (
+    _number("horizon", "pulls per trial, instead of the spec's"),
+    _number("trials", "independent runs, instead of the spec's"),
+    _number("seed", "of the streams, instead of the spec's"),
+)
+_SIMULATE, _DECIDE, _POLICY = "Simulate", "Decide", "A policy and its privacy"
+COMMANDS = (
+    Command("list", _SIMULATE, "what there is", "policies", (
+        _option("what", "", choices=("policies", "arms", "epsilons", "presets", "audits")),
+        _option("--json", "a list of objects", action="store_true"),
+    ), spec=False),
+    Command("check", _SIMULATE, "print ok, or every error of a spec", "mine.toml"),
+    Command("run", _SIMULATE, "simulate, and print the regret curves", "trust --horizon 2000 --out curves.csv", (
+        _option("--compare", "print differences at the horizon: could they be luck?", action="store_true"),
+        *_CHANGES, _JOBS,
+    ), out=frames.PICTURES),
+    Command("sweep", _SIMULATE, "simulate at several budgets, and print the regret curves", "trust --epsilon 0.3,1,3", (
+        *_CHANGES, _JOBS,
+        _number("epsilon", "budgets of every private line", "A,B,C", _several, required=True),
+        _option("--vary", "one more parameter of the private lines to vary", "NAME=A,B"),
+    ), out=frames.PICTURES),
+    Command("study", _SIMULATE, "play every combination of what a file varies", "study.toml --out study.parquet", (
+        _option("file", "a .toml or .json file: a spec, axes, and what to record", "FILE"),
+        _option("--compare", "print paired tests of all lines at every point", action="store_true"),
+        _option("--along", "axis of the picture (default: epsilon)", "AXIS", default=""),
+        _option("--at", "values of the other axes in the picture (default: the last)", "AXIS=V,..."),
         _JOBS,
-    ],
-    "sweep": [
-        *_CHANGES,
+    ), spec=False, out=frames.PICTURES),
+    Command("bounds", _SIMULATE, "print the bounds of theory", "two-treatments", out=()),
+    Command("thresholds", _SIMULATE, "print V_L and V_B for several thresholds",
+            "--epsilon 'uniform(0,2)' --eps-min 0.1,0.5,1", (
+        _option("--epsilon", 'spread: JSON, or "uniform(0,2)"', "JSON", required=True),
+        _number("eps-min", "thresholds to evaluate", "A,B,C", _several, required=True),
+    ), spec=False, out=()),
+    Command("price", _DECIDE, "what privacy costs with your numbers: losses, users and weeks",
+            "--baseline 3.1% --lifts 8,15 --weekly 40000 --weeks 26 --epsilon 1,2", (
+        _option("file", "observations (CSV), instead of a baseline and lifts", "FILE", nargs="?"),
+        _option("--baseline", "rate of the present option: 0.031 or 3.1%%", "P"),
+        _option("--lifts", "percent that each new option adds: 5, a range 8-15, or ?", "A,B"),
+        _option("--first", "option of the file that the others are compared with", "NAME"),
+        _number("purchase", "mean and spread of a purchase; the baseline is who buys", "M,SD", _several),
+        _number("limits", "smallest and largest reward, where there are amounts", "A,B", _several),
+        _option("--epsilon", "budgets of a person", "A,B", default="0.5,1,2,4"),
+        _JOBS, *_numbers(PRICE_NUMBERS),
+    ), spec=False, out=(".html",)),
+    Command("power", _DECIDE, "users that an A/B test needs, with and without privacy",
+            "--baseline 4% --lift 10% --epsilon 1", (
+        _option("--lift", "instead of the effect: a share of the baseline, such as 15%%", "L"),
+        *_numbers(POWER_NUMBERS, str),
+    ), spec=False, out=()),
+    Command("decide", _DECIDE, "users until each line of a spec has decided which arm is best",
+            "question.toml --delta 0.05", (
+        _option("--rule", "threshold (default proved)", default="proved", choices=("proved", "heuristic")),
+        _option("--split-visits", "people who come N times: ε/N for each answer", action="store_true"),
+        _number("trials", "independent runs, instead of the spec's"),
+        _JOBS, *_numbers({"delta": STOPPING_NUMBERS["delta"]}),
+    ), out=()),
+    Command("stopping", _DECIDE, "users until a decision, and how often it is wrong",
+            "--means 0.05,0.044,0.04 --policy ctb-tt", (
+        _option("--means", "chances of the options; without them, instances that mislead", "A,B,C"),
+        _option("--policy", "policies that stop (default: all), each by every rule it knows", "A,B"),
+        _JOBS, *_numbers(STOPPING_NUMBERS),
+    ), spec=False, out=()),
+    Command("budget", _DECIDE, "what a person in several tests may spend in each", "--epsilon 2 --tests 4",
+            (*_numbers(BUDGET_NUMBERS),), spec=False, out=()),
+    Command("check-policy", _POLICY, "say what holds of the policies in a Python file", "noisy_greedy.py", (
+        _option("files", "a Python file that ends in POLICY = Policy(...)", "FILE", nargs="+"),
+    ), spec=False),
+    Command("benchmark", _POLICY, "scores of the standing benchmark", "--policy noisy_greedy.py", (
+        _option("names", "policies to play anew; without them what ships is read", "NAME", nargs="*"),
+        _option("--play", "play every policy anew, and read nothing that ships", action="store_true"),
         _JOBS,
-        _option("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line"),
-        _option("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary"),
-    ],
-    "export": [
-        _option("specs", **_SPECS, help=f"{SPEC_HELP}; several make a course"),
-        _option("--out", required=True, metavar="PLACE", help="a file that ends in .html, or a folder"),
-        _option("--slider", default="epsilon", metavar="NAME", help="what it moves: epsilon or horizon"),
-        _option("--at", metavar="A,B,C", help="positions of the slider, instead of the usual ones"),
-        _option("--base", default="", metavar="URL", help="address of the app, for links back to it"),
-        *_CHANGES,
+        _option("--data", "with --play or policies: write every case's numbers to this CSV file", "FILE"),
+        _option("--table", "print all scores as a document (Markdown)", action="store_true"),
+    ), spec=False, out=()),
+    Command("releases", _POLICY, "print what each private line releases, for an account of your own", "tossou-2a",
+            out=()),
+    Command("build", _POLICY, "print what each line would take where people use it, with programs that draw its noise",
+            "trust"),
+    Command("audit", _POLICY, "estimate the epsilon that a mechanism or a run really has",
+            "ctb-as-printed --epsilon 0.1", (
+        _option("name", "what to audit; `list audits` says what there is", "NAME"), *_numbers(AUDIT_NUMBERS),
+    ), spec=False, out=()),
+    Command("link", "Share", "print the address that opens this picture", "trust --base https://lab.example.org", (
+        _option("--base", "address of the app", "URL", default="http://localhost:8501"),
+    )),
+    Command("export", "Share", "write lessons: a picture with a slider as one HTML file", "trust --out lesson.html", (
+        _option("specs", f"{SPEC_HELP}; several make a course", "SPEC", nargs="+"),
+        _option("--out", "a file that ends in .html, or a folder", "PLACE", required=True),
+        _option("--slider", "what it moves: epsilon or horizon", "NAME", default="epsilon"),
+        _number("at", "positions of the slider, instead of the usual ones", "A,B,C", _several),
+        _option("--base", "address of the app, for links back to it", "URL", default=""),
+        *_CHANGES, _JOBS,
+    ), spec=False),
+    Command("app", "Share", "start the app in a browser (settings of its server: STREAMLIT_...)", "--port 8502", (
+        _number("port", "where it listens (default 8501)", default=8501),
+    ), spec=False),
+    Command("reproduce", "The papers", "compute figures of the papers at their own scale",
+            "ren-1c --trials 10 --out mine", (
+        _option("names", "a figure, or one of its presets (default: all)", "NAME", nargs="*"),
+        _option("--out", "folder of the files, instead of the one that ships", "DIR"),
         _JOBS,
-    ],
-    "study": [
-        _option("file", metavar="FILE", help="a .toml or .json file: a spec, axes, and what to record"),
-        _option("--compare", action="store_true", help="print paired tests of all lines at every point"),
-        _option("--along", default="", metavar="AXIS", help="axis of the picture (default: epsilon)"),
-        _option("--at", metavar="AXIS=V,...", help="values of the other axes in the picture (default: the last)"),
-        _JOBS,
-    ],
-    "thresholds": [
-        _option("--epsilon", required=True, metavar="JSON", help='spread: JSON, or "uniform(0,2)"'),
-        _option("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate"),
-    ],
-    "audit": [
-        _option("name", metavar="NAME", help="what to audit; `list audits` says what there is"),
-        *_numbers(AUDIT_NUMBERS),
-    ],
-    "power": [
-        _option("--lift", metavar="L", help="instead of the effect: a share of the baseline, such as 15%%"),
-        *_numbers(POWER_NUMBERS),
-    ],
-    "price": [
-        _option("file", metavar="FILE", nargs="?", help="observations (CSV), instead of a baseline and lifts"),
-        _option("--baseline", metavar="P", help="rate of the present option: 0.031 or 3.1%%"),
-        _option("--lifts", metavar="A,B", help="percent that each new option adds: 5, a range 8-15, or ?"),
-        _option("--first", metavar="NAME", help="option of the file that the others are compared with"),
-        _option("--purchase", metavar="M,SD", help="mean and spread of a purchase; the baseline is who buys"),
-        _option("--limits", metavar="A,B", help="smallest and largest reward, where there are amounts"),
-        _option("--epsilon", default="0.5,1,2,4", metavar="A,B", help="budgets of a person"),
-        _option(
-            "--out",
-            metavar="FILE",
-            help=f"write {', '.join(frames.ENDINGS)}, or a page to print (.html), instead of CSV",
-        ),
-        _JOBS,
-        *_numbers(PRICE_NUMBERS),
-    ],
-    "stopping": [
-        _option("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead"),
-        _option("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows"),
-        _JOBS,
-        *_numbers(STOPPING_NUMBERS),
-    ],
-    "decide": [
-        _option("--rule", default="proved", choices=("proved", "heuristic"), help="threshold (default proved)"),
-        _option("--split-visits", action="store_true", help="people who come N times: ε/N for each answer"),
-        _option("--trials", metavar="N", help="independent runs, instead of the spec's"),
-        _JOBS,
-        *_numbers({"delta": STOPPING_NUMBERS["delta"]}),
-    ],
-    "budget": _numbers(BUDGET_NUMBERS),
-    "warm": [_JOBS],
-    "reproduce": [
-        _option("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)"),
-        _option("--out", metavar="DIR", help="folder of the files, instead of the one that ships"),
-        _JOBS,
-        _option("--trials", metavar="N", help="at most so many trials of each line; the file says so"),
-        _option("--fresh", action="store_true", help="use nothing computed before, for honest times"),
-        _option("--table", action="store_true", help="compute nothing: print what the files say (Markdown)"),
-        _option("--details", action="store_true", help="with --table: also readings, tests and times"),
-        _option("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's"),
-    ],
-    "benchmark": [
-        _option("names", metavar="NAME", nargs="*", help="policies to play anew; without them what ships is read"),
-        _option("--play", action="store_true", help="play every policy anew, and read nothing that ships"),
-        _JOBS,
-        _option("--data", metavar="FILE", help="with --play or policies: write every case's numbers to this CSV file"),
-        _option("--table", action="store_true", help="print all scores as a document (Markdown)"),
-    ],
-    "app": [_option("--port", default="8501", metavar="N", help="where it listens (default 8501)")],
-    "check-policy": [
-        _option("files", metavar="FILE", nargs="+", help="a Python file that ends in POLICY = Policy(...)")
-    ],
-    "link": [_option("--base", default="http://localhost:8501", metavar="URL", help="address of the app")],
-    "errata": [_option("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")],
-}
+        _number("trials", "at most so many trials of each line; the file says so"),
+        _option("--fresh", "use nothing computed before, for honest times", action="store_true"),
+        _option("--table", "compute nothing: print what the files say (Markdown)", action="store_true"),
+        _option("--details", "with --table: also readings, tests and times", action="store_true"),
+        _option("--since", "with --table: only verdicts that differ from that table's", "FILE"),
+    ), spec=False),
+    Command("errata", "The papers", "check the errata of the papers, or one of them", "ren-curator-3", (
+        _option("name", "of one erratum; without it all are checked", "NAME", nargs="?"),
+    ), spec=False),
+    Command("warm", "A server", "compile every kernel, so that the first visitor need not wait", "--jobs 2", (_JOBS,),
+            spec=False),
+)  # fmt: skip
 
 
 def read(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """The plain numbers among the options of a command."""
-    return {name: notation.read_number(getattr(options, name)) for name in names}
+    """Some options of a command, by name."""
+    return {name: getattr(options, name) for name in names}
 
 
 def share(name: str, text: str) -> int | float:

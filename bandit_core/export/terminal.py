@@ -29,7 +29,13 @@ class Progress:
 
 
 def finished(simulation: Any, jobs: int | None) -> Any:
-    """The result of a run, sweep or study, with progress on standard error; None after Ctrl-C."""
+    """The result of a run, sweep or study, with progress on standard error.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C, once the run has stopped.
+    """
     progress = Progress()
     failures: list[BaseException] = []
 
@@ -51,7 +57,7 @@ def finished(simulation: Any, jobs: int | None) -> Any:
         progress.end()
         stored = "; finished blocks of trials are kept and will not be computed again" if simulation.kept else ""
         print(f"interrupted{stored}", file=sys.stderr)
-        return None
+        raise
     progress.end()
     for notice in simulation.notices:
         print(notice, file=sys.stderr)

@@ -371,8 +371,9 @@ def test_audits_are_listed(say):
 
 def test_help_lists_every_command_once_and_each_ends_with_an_example_that_is_taken(say):
     listed = [row.split()[0] for row in say("--help").splitlines() if re.match(r"  [a-z][\w-]+ +[a-z]", row)]
-    assert sorted(listed) == sorted(command_options.EXAMPLES)
-    for name, example in command_options.EXAMPLES.items():
+    assert listed == [each.name for each in command_options.COMMANDS]
+    for each in command_options.COMMANDS:
+        name, example = each.name, each.example
         text = " ".join(say(name, "--help").replace("\n", " ").split())
         assert text.endswith(f"{name} {example}")
         options = cli._parser().parse_args([name, *shlex.split(example)])  # private: no command is run here
