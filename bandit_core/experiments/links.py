@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus
 
@@ -30,26 +31,48 @@ DISPLAY = frozenset({"embed", "embed_options", "controls", "reveal"})  # how a p
 # Legal in a query and kept literally, because they keep the notation readable and short; chat programs break a link
 # only where such a mark ends it (see `address`).
 _READABLE = ",:;="
+_NOTATION = ("arms", "contexts", "lines")
 
-_NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed", "visits": "visits", "visits_delta": "visits_delta"}
-_FEEDBACK = ("batch", "delay")
-_CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band", "price": "against"}
-_SWITCHES = {"bounds": "bounds", "worst": "worst_case", "shapes": "shapes", "runs": "runs"}
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-KEYS = (
-    "preset",
-    "title",
-    "note",
-    "arms",
-    "clip",
-    "contexts",
-    "lines",
-    *_NUMBERS,
-    *_FEEDBACK,
-    *_CHOICES,
-    *_SWITCHES,
-    "hide",
-)
+
+
+def _switch(text: str) -> Any:
+    return _TRUTH.get(text.strip().lower(), text)
+
+
+def _numbers(text: str) -> list[int | float | str]:
+    return [notation.read_number(part) for part in text.split(",")] if text.strip() else []
+
+
+# Of each field of a link: its place in the spec, and what reads it.
+_FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "title": ("title", str),
+    "note": ("note", str),
+    "arms": ("arms", notation.read_arms),
+    "contexts": ("contexts", notation.read_contexts),
+    "lines": ("lines", notation.read_lines),
+    "clip": ("clip", lambda text: _numbers(text) or None),
+    "T": ("horizon", notation.read_number),
+    "n": ("trials", notation.read_number),
+    "seed": ("seed", notation.read_number),
+    "visits": ("visits", notation.read_number),
+    "visits_delta": ("visits_delta", notation.read_number),
+    "batch": ("feedback.batch", notation.read_number),
+    "delay": ("feedback.delay", notation.read_number),
+    "x": ("view.x", str),
+    "y": ("view.y", str),
+    "show": ("view.quantity", str),
+    "band": ("view.band", str),
+    "price": ("view.against", str),
+    "bounds": ("view.bounds", _switch),
+    "worst": ("view.worst_case", _switch),
+    "shapes": ("view.shapes", _switch),
+    "runs": ("view.runs", _switch),
+    "hide": ("view.hidden", _numbers),
+}
+_KEY_OF = {place: key for key, (place, _) in _FIELDS.items()}
+_PARTS = ("feedback", "view")  # fields of the spec that have fields of their own
+KEYS = ("preset", *_FIELDS)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -58,21 +81,24 @@ KEYS = (
 
 def _complete(experiment: Experiment) -> dict[str, str]:
     """Every parameter, defaults included; of arms and contexts the one that there is."""
-    view = experiment.view
-    users = experiment.contexts
-    return {
-        "title": experiment.title,
-        "note": experiment.note,
-        **({"arms": notation.write_arms(experiment.arms, spaces=False)} if users is None else {}),
-        **({"contexts": notation.write_contexts(users, spaces=False)} if users is not None else {}),
-        "lines": notation.write_lines(experiment.lines, spaces=False),
-        "clip": ",".join(map(number_text.write_number, experiment.clip or ())),
-        **{key: number_text.write_number(getattr(experiment, name)) for key, name in _NUMBERS.items()},
-        **{key: str(getattr(experiment.feedback, key)) for key in _FEEDBACK},
-        **{key: getattr(view, name) for key, name in _CHOICES.items()},
-        **{key: str(int(getattr(view, name))) for key, name in _SWITCHES.items()},
-        "hide": ",".join(map(str, view.hidden)),
-    }
+    found = {key: _text(attrgetter(place)(experiment)) for key, (place, _) in _FIELDS.items() if key not in _NOTATION}
+    if experiment.contexts is None:
+        found["arms"] = notation.write_arms(experiment.arms, spaces=False)
+    else:
+        found["contexts"] = notation.write_contexts(experiment.contexts, spaces=False)
+    found["lines"] = notation.write_lines(experiment.lines, spaces=False)
+    found |= {key: str(getattr(experiment.feedback, key)) for key in ("batch", "delay")}
+    return {key: found[key] for key in _FIELDS if key in found}
+
+
+def _text(value: Any) -> str:
+    """A value as a link says it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(int(value))
+    values = value if isinstance(value, tuple) else () if value is None else (value,)
+    return ",".join(map(number_text.write_number, values))
 
 
 @cache
@@ -84,7 +110,7 @@ def _query(parameters: Mapping[str, str]) -> str:
     pairs = []
     for key, value in parameters.items():
         # Programs that find links in a text drop a parenthesis that has no partner.
-        parentheses = "()" if value.count("(") == value.count(")") and key in ("arms", "contexts", "lines") else ""
+        parentheses = "()" if value.count("(") == value.count(")") and key in _NOTATION else ""
         pairs.append(f"{key}={quote_plus(value, safe=_READABLE + parentheses)}")
     return "&".join(pairs)
 
@@ -152,35 +178,6 @@ def unread(experiment: Experiment) -> list[Issue]:
 # Reading
 
 
-def _switch(text: str) -> Any:
-    return _TRUTH.get(text.strip().lower(), text)
-
-
-def _hidden(text: str) -> Any:
-    return [notation.read_number(part) for part in text.split(",")] if text.strip() else []
-
-
-def _clip(text: str) -> Any:
-    return [notation.read_number(part) for part in text.split(",")] if text.strip() else None
-
-
-_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "title": ("title", str),
-    "note": ("note", str),
-    "arms": ("arms", notation.read_arms),
-    "clip": ("clip", _clip),
-    "contexts": ("contexts", notation.read_contexts),
-    "lines": ("lines", notation.read_lines),
-    **{key: (name, notation.read_number) for key, name in _NUMBERS.items()},
-    **{key: (f"feedback.{key}", notation.read_number) for key in _FEEDBACK},
-    **{key: (f"view.{name}", str) for key, name in _CHOICES.items()},
-    **{key: (f"view.{name}", _switch) for key, name in _SWITCHES.items()},
-    "hide": ("view.hidden", _hidden),
-}
-_KEY_OF = {name: key for key, (name, _) in _READERS.items()}
-_PARTS = ("feedback", "view")  # fields of the spec that have fields of their own
-
-
 def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Experiment, list[Issue]]:
     """The experiment that a link asks for, as far as it can be read, and what is wrong with the link.
 
@@ -205,10 +202,10 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
     for key, text in params.items():
         if key in DISPLAY or key in ignored or key == "preset":
             continue
-        if key not in _READERS:
+        if key not in _FIELDS:
             issues.append(Issue(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
             continue
-        name, reader = _READERS[key]
+        name, reader = _FIELDS[key]
         if len(text) > MAX_TEXT:
             issues.append(Issue(key, text[:40], f"at most {MAX_TEXT} characters in a link; upload the spec as a file"))
             continue
