@@ -7,17 +7,14 @@ import streamlit as st
 
 from ui import benchmark_view, page_frame, theme
 from ui.menu import Page
-from ui.page_fields import Fields
 
 PAGE = Page(title="Benchmark", icon="leaderboard", place=10, section="Reference", fields="promise along")
 page_frame.enter()
 
 st.title("Which method is best at each privacy level?")
 st.markdown(benchmark_view.ABOUT)
-fields, dark = Fields(benchmark_view.DEFAULTS), theme.is_dark()
-contest = benchmark_view.choice(fields)
+contest = benchmark_view.choice()
 st.markdown(benchmark_view.verdict(contest))
-benchmark_view.scored(contest, fields, dark)
+benchmark_view.scored(contest, theme.is_dark())
 benchmark_view.rules()
 benchmark_view.own_policy()
-fields.tell()

@@ -5,10 +5,9 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import lab_parts, page_frame, watch
+from ui import lab_parts, page_fields, page_frame, watch
 from ui.mechanisms import answer, audit, batch, guess, sums
 from ui.menu import Page
-from ui.page_fields import Fields
 
 PAGE = Page(
     title="Mechanisms",
@@ -25,11 +24,10 @@ st.markdown(
     "A mechanism adds noise **before** it shows anything. An answer is private at ε if **the log ratio of two inputs "
     "stays between −ε and ε**."
 )
-fields = Fields(answer.DEFAULTS)
-part = answer.part_control(fields)
+part = page_fields.ask(answer.FIELDS["part"], label_visibility="collapsed")
 if part == "answers":
     opening = answer.opening()
-    chosen = answer.choice(fields, opening)
+    chosen = answer.choice(opening)
     with opening:
         answer.densities(chosen)
     lab_parts.fold("What the server sees of ten users, and of many", "mechanisms-stream", lambda: answer.stream(chosen))
@@ -40,11 +38,10 @@ if part == "answers":
     lab_parts.fold("If you build this", "mechanisms-build", lambda: answer.building(chosen))
     answer.public()
 elif part == "batch":
-    batch.draw(fields)
+    batch.draw()
 elif part == "sums":
-    sums.draw(fields)
+    sums.draw()
 elif part == "guess":
-    guess.draw(fields)
+    guess.draw()
 else:
-    audit.draw(fields)
-fields.tell()
+    audit.draw()

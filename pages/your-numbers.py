@@ -16,6 +16,7 @@ PAGE = Page(
     section="",
     fields="as base lifts by least most users unit eps goal limit search delta power rule week list times night zone "
     "tests slack sale sd",
+    remembers=True,
 )
 page_frame.enter()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache, partial
 from html import escape
 from textwrap import wrap
@@ -17,10 +18,9 @@ from bandit_core.spec.number_text import count, number
 from bandit_core.studies import benchmark
 from bandit_core.studies.benchmark_scores import AXES, Contest, along, contest_of, contests, scores
 from bandit_core.studies.benchmark_table import capped_words
-from ui import charts, figures, shared, state, theme, words
-from ui.page_fields import Fields
+from ui import charts, figures, page_fields, shared, state, theme, words
+from ui.page_fields import Field
 
-DEFAULTS = {"promise": "local-pure", "along": "all"}
 ROW, PHONE_ROW, SHORT = 24, 36, 18  # pixels of a policy in a picture; letters of a row of its name on a phone
 SHOW = {"all": "scores", "table": "table", "users": "by users", "epsilon": "by ε", "task": "by task"}
 _ARMS = sum(task.setting == "arms" for task in benchmark.TASKS)
@@ -51,20 +51,18 @@ def _scores(contest: Contest) -> pd.DataFrame:
     return scores(_rows(), contest)
 
 
-def choice(fields: Fields) -> Contest:
+def choice() -> Contest:
     """Whom to compare, as a control of the page."""
-    known = _contests()
-    chosen: str = st.selectbox(
-        "Privacy guarantee, at least",
-        list(known),
-        list(known).index(fields.word("promise", known)),
-        format_func=lambda key: known[key].words,
-        key=state.own_key("benchmark-promise"),
-        help="Policies with a stronger guarantee take part, too: local DP implies central DP. "
-        "Approximate: the guarantee has a δ = 1e-6.",
-    )
-    fields.keep("promise", chosen)
-    return known[chosen]
+    contest: Contest = _contests()[
+        page_fields.ask(
+            Field(
+                "promise", "Privacy guarantee, at least", "local-pure", "Policies with a stronger guarantee take "
+                "part, too: local DP implies central DP. Approximate: the guarantee has a δ = 1e-6.", "box",
+                {key: each.words for key, each in _contests().items()}, key="benchmark-promise",
+            )
+        )
+    ]  # fmt: skip
+    return contest
 
 
 @cache
@@ -112,21 +110,17 @@ def _met(contest: Contest) -> set[Privacy]:
     return {_privacy(policy) for policy in _scores(contest)["policy"]}
 
 
-def scored(contest: Contest, fields: Fields, dark: bool) -> None:
+def scored(contest: Contest, dark: bool) -> None:
     """The scores as a picture, as a table, or in parts along a property of the cases: one of them."""
     axes = [axis for axis in AXES if len(_along(contest, axis)) > 1]
     options = [*(["all"] if len(_scores(contest)) > 1 else []), "table", *axes]
-    asked = fields.word("along", SHOW)
-    chosen = st.segmented_control(
-        "Show",
-        options,
-        default=asked if asked in options else options[0],
-        format_func=SHOW.__getitem__,
-        key=state.own_key(f"benchmark-along:{'-'.join(options)}"),
-        required=True,
-        help="By users, ε or task: each part has its own comparison, so the best policy may differ.",
-    )
-    fields.keep("along", chosen, options[0])
+    field = Field(
+        "along", "Show", options[0], "By users, ε or task: each part has its own comparison, so the best policy may "
+        "differ.", "buttons", {name: SHOW[name] for name in options}, key=f"benchmark-along:{'-'.join(options)}",
+    )  # fmt: skip
+    asked = page_fields.value(replace(field, allowed=SHOW))
+    chosen = page_fields.draw(field, asked if asked in options else options[0], state.own_key(field.key))
+    page_fields.keep(field, chosen)
     if chosen == "table":
         table(contest)
         return

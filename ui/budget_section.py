@@ -14,14 +14,10 @@ from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.number_text import percent
-from ui import charts, epsilon_grid, figures, policy_controls, shared, state, theme, words
+from ui import charts, epsilon_grid, figures, page_fields, policy_controls, shared, state, theme, words
 from ui.problems import Problems
 
-
-def log_slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str, write=str, disabled=False) -> Any:  # type: ignore[no-untyped-def]
-    """A log-scaled slider that also holds the base's value when that is off the grid."""
-    options = sorted({*grid, value})
-    return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write, disabled=disabled)
+SLIDER = replace(epsilon_grid.SLIDER, help="How much one answer may change what an observer believes.")
 
 
 def epsilon_now(base: Experiment) -> float:
@@ -34,15 +30,8 @@ def epsilon_slider(base: Experiment) -> float:
     """The budget that private lines share, and what it means."""
     following, private = policy_controls.followers(base)
     opening = policy_controls.shared(base).fixed
-    epsilon: float = log_slider(
-        "Privacy budget ε: ← more private · less regret →",
-        epsilon_grid.EPSILONS,
-        1.0 if opening is None else opening,
-        "epsilon",
-        "How much one answer may change what an observer believes.",
-        "{:g}".format,
-        disabled=private > 0 and not following,
-    )
+    now = 1.0 if opening is None else opening
+    epsilon: float = page_fields.draw(SLIDER, now, state.key("epsilon"), disabled=private > 0 and not following)
     visits = state.current("visits", base.visits)
     delta = state.current("visits_delta", base.visits_delta)
     part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."

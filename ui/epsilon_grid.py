@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core.studies.sweep import EPSILONS
+from ui.page_fields import Field
+
+SLIDER = Field(
+    "eps", "Privacy budget ε: ← more private · less regret →", 1.0,
+    "How much one answer may tell about the person who gave it.", allowed=EPSILONS,
+)  # fmt: skip
 
 
 def between(low: float, high: float) -> tuple[float, ...]:

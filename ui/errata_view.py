@@ -9,7 +9,8 @@ from functools import cache
 import streamlit as st
 
 from bandit_core.literature.errata import KINDS, Erratum, Kind, Outcome, errata
-from ui import page_fields, page_links, state, words
+from ui import page_fields, page_links, words
+from ui.page_fields import Field
 
 ALL = "all papers"
 APART: dict[Kind, str] = {
@@ -52,15 +53,8 @@ def verdict(found: dict[str, Outcome]) -> str:
 def choice() -> str:
     """Which paper; kept in the address as its first author's name."""
     names = {"all": ALL} | {_author(paper): paper for paper in papers()}
-    chosen = st.selectbox(
-        "Paper",
-        list(names),
-        list(names).index(page_fields.choice("paper", "all", names)),
-        format_func=names.__getitem__,
-        key=state.own_key("errata-paper"),
-        help="List the errors of this paper only.",
-    )
-    state.keep_page_field("paper", chosen, "all")
+    help = "List the errors of this paper only."
+    chosen = page_fields.ask(Field("paper", "Paper", "all", help, "box", names, key="errata-paper"))
     return names[chosen]
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import page_links, state
+from ui import page_fields, page_links
+from ui.page_fields import Field
 
 _FILE = Path(__file__).with_name("glossary.toml")
 
@@ -38,15 +39,11 @@ def terms() -> tuple[Term, ...]:
 
 def search() -> tuple[Term, ...]:
     """The search box; the terms that match it."""
-    text = st.text_input(
-        "Search",
-        state.page_field("term", ""),
-        key=state.own_key("glossary-term"),
-        max_chars=60,
-        help="Part of a term, of another name for it, or of its explanation.",
-        placeholder="for example: budget",
-    ).strip()
-    state.keep_page_field("term", text, "")
+    field = Field(
+        "term", "Search", "", "Part of a term, of another name for it, or of its explanation.", "text",
+        key="glossary-term",
+    )  # fmt: skip
+    text = page_fields.ask(field, max_chars=60, placeholder="for example: budget").strip()
     named = tuple(term for term in terms() if text.lower() in (each.lower() for each in (term.name, *term.other)))
     return named or tuple(term for term in terms() if term.matches(text))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from html import escape
 
 import streamlit as st
@@ -16,9 +16,14 @@ from bandit_core.simulation.summaries import summaries
 from bandit_core.studies import best_by_trust
 from ui import charts, epsilon_grid, figures, page_fields, state, words
 from ui import shared as shared_drawings
+from ui.page_fields import Field
 
 HEIGHT = 340  # of a page's first picture, in pixels, at least: it fills half of the window
 GRID = epsilon_grid.between(0.1, 10)
+_AXES = Field(
+    "axes", "Axes", "linear", "Linear: equal steps are equal amounts. Logarithmic: equal steps are equal ratios.",
+    "buttons", {"linear": "linear axes", "log": "log axes"},
+)  # fmt: skip
 
 
 def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: str | None = None) -> None:
@@ -57,19 +62,8 @@ def epsilon(
     shared = shared_budget(experiment)
     if shared is None or shared.fixed is None:
         return False
-    page_fields.changes(
-        name,
-        shared.fixed,
-        partial(
-            st.select_slider,
-            "Privacy budget ε: ← more private · less regret →",
-            sorted({*GRID, shared.fixed}),
-            shared.fixed,
-            format_func=lambda value: f"{value:g}",
-            help=help,
-        ),
-        lambda chosen: best_by_trust.moved(experiment, float(chosen)),
-    )
+    field = replace(epsilon_grid.SLIDER, name=name, help=help, allowed=GRID)
+    page_fields.change(field, shared.fixed, lambda chosen: best_by_trust.moved(experiment, float(chosen)))
     return True
 
 
@@ -78,21 +72,10 @@ def axes() -> None:
     view = state.experiment().view
     now = view.x if view.x == view.y else None
     with st.container(key="axes"):
-        page_fields.changes(
-            "axes",
-            now,
-            partial(
-                st.segmented_control,
-                "Axes",
-                ["linear", "log"],
-                default=now,
-                required=True,
-                format_func={"linear": "linear axes", "log": "log axes"}.__getitem__,
-                label_visibility="collapsed",
-                help="Linear: equal steps are equal amounts. Logarithmic: equal steps are equal ratios.",
-            ),
-            lambda axis: state.experiment().with_changes(view=view.model_dump() | {"x": axis, "y": axis}),
-        )
+        page_fields.change(
+            _AXES, now, lambda axis: state.experiment().with_changes(view=view.model_dump() | {"x": axis, "y": axis}),
+            label_visibility="collapsed",
+        )  # fmt: skip
 
 
 def regret(name: str, key: str, result: Result, dark: bool, with_axes: bool = True, message: str = "") -> None:

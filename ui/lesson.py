@@ -31,14 +31,8 @@ def slider(page: menu.Page) -> Experiment:
     shared = shared_budget(base)
     if shared is None or shared.fixed is None:
         return state.experiment()
-    epsilon = st.select_slider(
-        "Privacy budget ε: ← more private · less regret →",
-        sorted({*epsilon_grid.between(0.1, 8), shared.fixed}),
-        shared.fixed,
-        key=state.key("lesson-epsilon"),
-        format_func=lambda value: f"{value:g}",
-        help="How much one answer may tell about the person who gave it.",
-    )
+    grid = epsilon_grid.between(0.1, 8)
+    epsilon = page_fields.draw(replace(epsilon_grid.SLIDER, allowed=grid), shared.fixed, state.key("lesson-epsilon"))
     try:
         state.commit(best_by_trust.moved(base, float(epsilon)))
     except InputError as error:

@@ -31,7 +31,8 @@ class Page:
     ui/page_requirements.py); while the control with the key ``instead`` says anything but "none", the page shows a
     table of the visitor's in its place, without a sidebar. ``opens`` is the preset that a visitor sees there who has
     chosen no experiment yet, where it is not the default one. ``epsilon_above``: the slider of ε stands on the page and
-    not in the sidebar. ``icon`` is the name of a Material symbol.
+    not in the sidebar. ``remembers``: what its own fields say outlasts a visit to another page, and the page sends them
+    to the address itself (see `state.send_page_fields`). ``icon`` is the name of a Material symbol.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Page:
     instead: str = ""
     opens: str = ""
     epsilon_above: bool = False
+    remembers: bool = False
     name: str = ""
     address: str = ""
 

@@ -1,13 +1,12 @@
-"""A page's own fields of the address: read with a default, reported when they cannot be used, kept by controls."""
+"""Controls of a page as rows of a table: each `Field` is drawn, read from the address, checked and kept by `ask`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment
 from bandit_core.experiments.shared_budget import shared_budget
@@ -20,22 +19,211 @@ from ui import problems, state, words
 Word = TypeVar("Word", bound=str)
 
 
-def _told(name: str, allowed: str, default: str) -> None:
-    shown = words.plain(state.page_field(name, default)[:40])
-    st.warning(
-        f"Part of this link could not be used: {words.plain(name)} is {shown}. Allowed: {allowed}. "
-        + f"The page uses {words.plain(default)}." * bool(default),
+@dataclass(frozen=True)
+class Field:
+    """A control, and what it may say.
+
+    ``name`` is the field of the address that holds its value, ``default`` the value where the address says nothing.
+    ``allowed`` are the two ends of a number, the stops of a slider, what a box or buttons offer (names, or their words
+    by name), or a function that raises `InputError` for a text. Numbers are whole where all that is allowed is.
+    ``ends`` are those of the numbers that a link may have, where they are not the first and last stop. ``write`` shows
+    a stop, or a name without words; ``key`` is the widget's, by itself the name; ``place`` is where the value goes, in
+    a table of fields that says so.
+    """
+
+    name: str
+    label: str
+    default: Any
+    help: str
+    kind: Literal["number", "stops", "box", "buttons", "switch", "text"] = "stops"
+    allowed: Any = ()
+    write: Callable[[Any], str] | None = None
+    key: str = ""
+    step: float | None = None
+    place: str = ""
+    ends: tuple[float, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether its numbers are whole."""
+        return all(isinstance(each, int) for each in self.allowed)
+
+    def read(self, text: str) -> Any:
+        """The value that a text of the address says.
+
+        Raises
+        ------
+        InputError
+            Where it cannot be used.
+        """
+        if self.kind == "text":
+            if self.allowed:
+                self.allowed(text)
+            return text
+        if self.kind in ("stops", "number"):
+            number, ends = notation.read_number(text), self.ends or self.allowed
+            low, high = min(ends), max(ends)
+            if not isinstance(number, str) and low <= number <= high and (number == int(number) or not self.whole):
+                return int(number) if self.whole else float(number)
+            raise InputError([Issue(self.name, text, f"a {'whole ' * self.whole}number from {low:g} to {high:g}")])
+        values = (
+            {"0": False, "1": True} if self.kind == "switch" else dict(zip(self.allowed, self.allowed, strict=True))
+        )
+        if text not in values:
+            raise InputError([Issue(self.name, text, f"one of {', '.join(values)}")])
+        return values[text]
+
+    def text(self, value: Any) -> str:
+        """The value as the address says it."""
+        if isinstance(value, float):
+            return number_text.write_number(value)
+        return str(int(value) if self.kind == "switch" else value)
+
+
+def value(field: Field) -> Any:
+    """What the address says of a field; else the default. What cannot be used is told."""
+    text = state.page_values().get(field.name)
+    if text is None:
+        return field.default
+    try:
+        return field.read(text)
+    except InputError as error:
+        refuse(replace(error.issues[0], path=field.name))
+        return field.default
+
+
+def keep(field: Field, said: Any) -> None:
+    """Let the address carry what a control says (nothing where that is the default)."""
+    before = len(state.refused_fields())
+    state.keep_page_fields({field.name: None if said == field.default else field.text(said)})
+    if len(state.refused_fields()) != before:
+        tell()
+
+
+def ask(field: Field, place: Any = None, **more: Any) -> Any:
+    """A control whose value the address carries; ``more`` goes to the widget."""
+    now = value(field)
+    said = draw(field, now, state.own_key(field.key or field.name), place, **more)
+    try:
+        field.read(said) if field.kind == "text" else None
+    except InputError as error:
+        (place or st).error(words.issues([replace(issue, path=field.label) for issue in error.issues]))
+        return now
+    keep(field, said)
+    return said
+
+
+def draw(field: Field, now: Any, key: str, place: Any = None, **more: Any) -> Any:
+    """The widget of a field, which opens at ``now``; what it says."""
+    where, common = place or st, {"key": key, "help": field.help, **more}
+    if field.kind in ("switch", "text"):
+        return (where.toggle if field.kind == "switch" else where.text_input)(field.label, now, **common)
+    options = list(field.allowed)
+    spoken = field.allowed.__getitem__ if isinstance(field.allowed, Mapping) else field.write or str
+    if field.kind == "number":
+        form = None if field.whole else "%g"
+        return where.number_input(field.label, *options, now, step=field.step, format=form, **common)
+    if field.kind == "stops":
+        return where.select_slider(
+            field.label, sorted({*options, now}), now, format_func=field.write or "{:g}".format, **common
+        )
+    if field.kind == "box":
+        return where.selectbox(field.label, options, options.index(now), format_func=spoken, **common)
+    return where.segmented_control(field.label, options, default=now, required=True, format_func=spoken, **common)
+
+
+def change(field: Field, now: Any, changed: Callable[..., Experiment], place: Any = None, **more: Any) -> None:
+    """A control of the experiment that is shown: it opens at ``now``, and what it says changes the experiment.
+
+    ``changed`` gets what it says, as the argument that the ``place`` of the field names where it names one.
+    A changed experiment draws the sidebar anew, without what cannot be read there. What ``changed`` refuses changes
+    nothing, and a message below says why.
+    """
+    named = f"{field.name} {now!r}"  # a new control wherever the value came from elsewhere
+    key = state.key(named)
+
+    def moved() -> None:
+        # A busy browser still sends controls that the page has left, and Streamlit takes them for moved.
+        if st.session_state[key] == now or key != state.key(named):
+            return
+        try:
+            said = st.session_state[key]
+            state.adopt(changed(**{field.place: said}) if field.place else changed(said), state.issues())
+        except InputError as error:
+            state.adopt(state.experiment(), state.issues())
+            state.mine()["refused"] = field.name, error.issues
+
+    draw(field, now, key, place, on_change=moved, **more)
+    refused, issues = state.mine().get("refused", ("", []))
+    if refused == field.name:
+        message = words.issues(list(map(problems.on_screen, issues)))
+        st.error(f"This cannot be used; the control is back at its last valid value.\n{message}")
+
+
+class Fields(dict[str, Field]):
+    """The fields of one page by their names, the keys of whose widgets begin with the name of the page."""
+
+    def __init__(self, page: str, *rows: Field) -> None:
+        super().__init__({row.name: replace(row, key=f"{page}-{row.key or row.name}") for row in rows})
+
+    def ask(self, name: str, place: Any = None, **changes: Any) -> Any:
+        """The control of that name, with some ``changes`` of its row; what it says."""
+        return ask(replace(self[name], **changes), place)
+
+    def said(self, name: str) -> Any:
+        """What the address says, whether the control is drawn or not."""
+        return value(self[name])
+
+    def read(self, texts: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]]:
+        """What some texts say, by the place of each field, and what of them cannot be used."""
+        found: dict[str, Any] = {}
+        issues: list[Issue] = []
+        for name, text in texts.items():
+            try:
+                found[self[name].place] = self[name].read(text)
+            except InputError as error:
+                issues += error.issues
+        return found, issues
+
+
+def choice(name: str, default: Word, allowed: Collection[Word]) -> Word:
+    """One of some words in the address, of which there is no control; else the default."""
+    found: Word = value(Field(name, "", default, "", "box", allowed))
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# What of an address cannot be used
+
+
+def refuse(issue: Issue) -> None:
+    """Say that a field of the address cannot be used, until its control says something else.
+
+    A page that waits for its numbers draws itself many times, and the address loses the field in the first one.
+    """
+    if state.refused_fields().get(issue.path) != issue:
+        state.refused_fields()[issue.path] = issue
+        tell()
+
+
+def open_place() -> None:
+    """Here, above the page, stands what of the address cannot be used."""
+    state.mine()["refused-place"] = st.empty()
+    if state.issues() or state.refused_fields():
+        tell()
+
+
+def tell(more: Collection[Issue] = ()) -> None:
+    """Say what of a link could not be used, and ``more`` of the same kind; nothing where there is nothing."""
+    issues = [*state.issues(), *state.refused_fields().values(), *more]
+    place = state.mine()["refused-place"]
+    if not issues:
+        place.empty()
+        return
+    place.warning(
+        f"Part of this link could not be used. The page uses defaults instead.\n{words.issues(issues)}",
         icon=":material/link_off:",
     )
-
-
-def tell(issues: Sequence[Issue], place: DeltaGenerator | None = None) -> None:
-    """Say which fields of a link could not be used, in ``place`` or here; nothing where there are none."""
-    if issues:
-        (place or st).warning(
-            f"Part of this link could not be used. The page uses defaults instead.\n{words.issues(list(issues))}",
-            icon=":material/link_off:",
-        )
 
 
 def move_budget() -> None:
@@ -52,150 +240,3 @@ def move_budget() -> None:
     except InputError as error:
         found = [replace(issue, path="eps") for issue in error.issues]
     state.adopt(shown, [*state.issues(), *found])
-
-
-def _number(text: str, low: float, high: float, whole: bool) -> float | None:
-    """The number that a text says, where it is an allowed one."""
-    wanted = notation.read_number(text)
-    if isinstance(wanted, str) or not low <= wanted <= high or (whole and wanted != int(wanted)):
-        return None
-    return float(wanted)
-
-
-def _allowed(low: float, high: float, whole: bool) -> str:
-    return f"a {'whole ' * whole}number from {low:g} to {high:g}"
-
-
-def number(name: str, default: str, low: float, high: float, whole: bool = False) -> float:
-    """A number of the address between ``low`` and ``high``; else the default, with a message."""
-    wanted = _number(state.page_field(name, default), low, high, whole)
-    if wanted is None:
-        _told(name, _allowed(low, high, whole), default)
-        return float(default)
-    return wanted
-
-
-def choice(name: str, default: Word, allowed: Collection[Word]) -> Word:
-    """One of some words; else the default, with a message."""
-    wanted = state.page_field(name, default)
-    for word in allowed:
-        if word == wanted:
-            return word
-    _told(name, "one of " + ", ".join(allowed), default)
-    return default
-
-
-def keep(name: str, value: float, default: str) -> None:
-    """Let the address carry the number of a control."""
-    state.keep_page_field(name, number_text.write_number(value), default)
-
-
-def slider(
-    label: str,
-    name: str,
-    grid: Sequence[float],
-    default: str,
-    key: str,
-    help: str,
-    write: Callable[[float], str] = lambda value: f"{value:g}",
-) -> float:
-    """A slider over a grid, which takes the number of the address in where that lies between its ends."""
-    whole = all(isinstance(value, int) for value in grid)
-    asked = number(name, default, grid[0], grid[-1], whole)
-    asked = int(asked) if whole else asked
-    chosen: float = st.select_slider(
-        label, sorted({*grid, asked}), asked, key=state.own_key(key), help=help, format_func=write
-    )
-    keep(name, chosen, default)
-    return chosen
-
-
-def toggle(label: str, name: str, key: str, help: str, on_change: Callable[[], None] | None = None) -> bool:
-    """A switch that is off where the address does not say 1."""
-    chosen: bool = st.toggle(
-        label, choice(name, "0", ("0", "1")) == "1", key=state.own_key(key), help=help, on_change=on_change
-    )
-    state.keep_page_field(name, str(int(chosen)), "0")
-    return chosen
-
-
-def changes(name: str, value: object, draw: Callable[..., Any], change: Callable[[Any], Experiment]) -> None:
-    """A control of the experiment that is shown: it opens at ``value``, and what it says changes the experiment.
-
-    ``draw`` gets ``key`` and ``on_change``. A changed experiment draws the sidebar anew, without what cannot be read
-    there. What ``change`` refuses changes nothing, and a message below says why.
-    """
-    named = f"{name} {value!r}"  # a new control wherever the value came from elsewhere
-    key = state.key(named)
-
-    def moved() -> None:
-        # A busy browser still sends controls that the page has left, and Streamlit takes them for moved.
-        if st.session_state[key] == value or key != state.key(named):
-            return
-        try:
-            state.adopt(change(st.session_state[key]), state.issues())
-        except InputError as error:
-            state.adopt(state.experiment(), state.issues())
-            state.mine()["refused"] = name, error.issues
-
-    draw(key=key, on_change=moved)
-    refused, issues = state.mine().get("refused", ("", []))
-    if refused == name:
-        message = words.issues(list(map(problems.on_screen, issues)))
-        st.error(f"This cannot be used; the control is back at its last valid value.\n{message}")
-
-
-class Fields:
-    """The fields of one page, with their defaults as text. What is wrong with them is collected for `tell`."""
-
-    def __init__(self, defaults: Mapping[str, str]) -> None:
-        self._defaults = defaults
-        self._problems: list[Issue] = []
-        self._place = st.container()
-
-    def word(self, name: str, allowed: Collection[str], default: str | None = None) -> str:
-        """One of the allowed words."""
-        default = self._defaults[name] if default is None else default
-        found = state.page_field(name, default)
-        if found in allowed:
-            return found
-        self._problems.append(Issue(name, found, f"allowed: {', '.join(allowed)}"))
-        return default
-
-    def number(self, name: str, low: float, high: float, default: float | None = None, whole: bool = False) -> float:
-        """A number from ``low`` to ``high``."""
-        fallback = float(self._defaults[name]) if default is None else default
-        text = state.page_field(name, "")
-        if not text:
-            return fallback
-        wanted = _number(text, low, high, whole)
-        if wanted is None:
-            self._problems.append(Issue(name, text, _allowed(low, high, whole)))
-            return fallback
-        return wanted
-
-    def stops(self, name: str, grid: Sequence[Any], default: float | None = None) -> tuple[tuple[Any, ...], Any]:
-        """The stops of a slider, with the number of the address among them; and that number."""
-        whole = all(isinstance(value, int) for value in grid)
-        asked = self.number(name, min(grid), max(grid), default, whole)
-        value = int(asked) if whole else asked
-        return tuple(sorted({*grid, value})), value
-
-    def keep(self, name: str, value: str | float, default: str | float | None = None) -> None:
-        """Let the address carry what the control says now (nothing where it is the default)."""
-        written = _text(value)
-        state.keep_page_field(name, written, self._defaults[name] if default is None else _text(default))
-
-    def refuse(self, name: str, value: str, allowed: str) -> None:
-        """Note what is wrong with a field that was read in another way."""
-        self._problems.append(Issue(name, value, allowed))
-
-    def tell(self) -> None:
-        """Say what could not be used, above the controls."""
-        tell(self._problems, self._place)
-
-
-def _text(value: str | float) -> str:
-    if isinstance(value, str):
-        return value
-    return str(int(value)) if float(value).is_integer() else f"{value:g}"

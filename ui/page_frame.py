@@ -83,7 +83,7 @@ def _open(page: Any) -> None:
         if with_sidebar and not alone:
             place = sidebar.draw(stated)
             state.write_address(stated)
-    page_fields.tell(state.issues())
+    page_fields.open_place()
     if with_sidebar and not alone and state.example_of() and state.is_chosen():
         st.caption("This page uses an example; your settings are saved.")
     if with_sidebar and (whose := words.of_the_link(state.experiment())):

@@ -20,7 +20,8 @@ from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import Issue
 from bandit_core.studies import best_by_trust
-from ui import state, theme, words
+from ui import page_fields, state, theme, words
+from ui.page_fields import Field
 
 
 def shared(base: Experiment) -> BudgetDistribution:
@@ -74,18 +75,13 @@ def _stated(value: Any) -> Any:
     return value if isinstance(value, str) else number_text.write_number(value)
 
 
-def _control(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> None:
-    """One control for one parameter of a policy."""
+def _field(policy: Policy, name: str) -> Field:
+    """The control of one parameter of a policy."""
     said_out_loud = {"eps_min": words.PUBLIC["eps_min"], "u": words.PUBLIC["moments"]}.get(name, "")
-    label, help = name.replace("_", " "), f"{field.description or ''} {said_out_loud}".strip()
+    help = f"{policy.parameters.model_fields[name].description or ''} {said_out_loud}".strip()
     schema = _schema(policy.parameters)[name]
-    if "enum" in schema:
-        options = schema["enum"]
-        st.selectbox(label, options, options.index(value), key=state.key(slot), help=help)
-    elif schema.get("type") == "boolean":
-        st.toggle(label, value, key=state.key(slot), help=help)
-    else:
-        st.text_input(label, _stated(value), key=state.key(slot), help=help)
+    kind: Any = "box" if "enum" in schema else "switch" if schema.get("type") == "boolean" else "text"
+    return Field(name, name.replace("_", " "), None, help, kind, schema.get("enum", ()))
 
 
 def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
@@ -243,7 +239,8 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool, und
             shown = name in stated or _matters(base, row, shared, name, field)
             if not shown or not _belongs(policy, stated, row, field):
                 continue
-            _control(policy, name, field, stated.get(name, field.default), f"{name}-{row}")
+            control, value = _field(policy, name), stated.get(name, field.default)
+            page_fields.draw(control, _stated(value) if control.kind == "text" else value, state.key(f"{name}-{row}"))
             under(f".params.{name}", f"{title}, {name.replace('_', ' ')}")
         st.text_input(
             "Label",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from bandit_core.spec.rewards import RewardDistribution
 from ui import (
     budget_section,
     menu,
+    page_fields,
     page_lock,
     page_requirements,
     policy_controls,
@@ -35,6 +35,7 @@ from ui import (
     uploads,
     words,
 )
+from ui.page_fields import Field
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -42,8 +43,52 @@ if TYPE_CHECKING:
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 BATCHES = (*(base * 10**power for power in range(5) for base in (1, 2, 5)), 100_000)
-VISITS = (*range(1, 11), 20, 50, 100)
-VISITS_DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3)  # 0: basic composition
+# Names as in an address and in `PAGE.sidebar`; places in the experiment, in its feedback or in its view.
+_SIZE = (
+    Field("T", "Users (horizon)", 0, f"How many users arrive in one run. {words.PUBLIC['horizon']}", allowed=HORIZONS,
+          write=words.count, place="horizon"),
+    Field("n", "Trials", 0, "Independent runs. More runs give a smaller error.", allowed=TRIALS, write=words.count,
+          place="trials"),
+    Field("seed", "Seed", 0, "The same seed gives the same numbers, bit for bit.", "number", (0, 2**53 - 1),
+          place="seed"),
+)  # fmt: skip
+_COMING = (
+    Field("batch", "Update after every … users", 1, "1: after every user. Larger: in batches, such as a daily job. "
+          "Between updates the learner learns nothing.", allowed=BATCHES, write=words.count, place="batch"),
+    Field("delay", "Feedback delay, in users", 0, "0: before the next user arrives. Larger: a purchase the next day "
+          "or a cure weeks later. This many users are served before the feedback arrives.", allowed=(0, *BATCHES),
+          write=words.count, place="delay"),
+    Field("visits", "Visits of each person", 1, "At most this many visits of a person are used. ε protects the "
+          "person, so one answer may spend ε divided by the visits, or more if a δ is allowed. Methods without privacy "
+          "stay as they are.", allowed=(*range(1, 11), 20, 50, 100), write=str, place="visits"),
+    Field("visits_delta", "δ at which a person's answers are composed", 0.0, "0: basic composition, ε divided by the "
+          "visits. Larger: tight composition. One answer may spend more, and the person's guarantee is (ε, δ) instead "
+          "of ε. Only for local policies whose single answers keep a pure ε.",
+          allowed=(0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3), write=number_text.write_number, place="visits_delta"),
+)  # fmt: skip
+_VIEW = (
+    Field("show", "Vertical axis", "", "Regret, regret / ln t (flat when optimal), regret per user, or the price of "
+          "privacy.", "box", QUANTITY_WORDS, place="quantity"),
+    Field("price", "Price compares with", "", "A method's price is its regret divided by that of the best method "
+          "without privacy that is shown, or by that of the same method without privacy. What is not shown is run for "
+          "comparison.", "box", words.AGAINST_WORDS, place="against"),
+    Field("band", "Band", "", "The shading around a mean shows how runs differ, or (95% interval) how well the mean is "
+          "known.", "box", {kind: words.sentence(f"{band} the runs") for kind, band in words.BAND_WORDS.items()},
+          place="band"),
+    Field("bounds", "Bounds", False, "Limits that hold at every number of users: ↓ what every policy loses at least, ↑ "
+          "what a policy loses at most. An asymptotic rate (dotted) is shown only where the curve has reached it.",
+          "switch", place="bounds"),
+    Field("worst", "Worst-case bounds", False, "Also bounds for the hardest possible arms. A curve for these arms may "
+          "lie below them.", "switch", key="worst", place="worst_case"),
+    Field("shapes", "Asymptotic rates and shapes", False, "Also rates that hold in the long run only, and shapes with "
+          "unknown constants. Curves may lie on either side.", "switch", place="shapes"),
+    Field("runs", "20 sample runs", False, "Up to 20 single runs of each policy.", "switch", place="runs"),
+)  # fmt: skip
+
+
+def _draw(row: Field, now: Any) -> Any:
+    """A control of the experiment, which opens at what the base says; what it says now."""
+    return page_fields.draw(row, now, state.key(row.key or row.place))
 
 
 def _preset_section(page: menu.Page) -> None:
@@ -218,78 +263,32 @@ def _coming_section(base: Experiment, asked: frozenset[str], issues: problems.Pr
     """Feedback and visits: the controls that are ``asked`` for, or all of them where something is unusual."""
     said: dict[str, Any] = {"batch": base.feedback.batch, "delay": base.feedback.delay, "visits": base.visits}
     said["visits_delta"] = base.visits_delta
-    usual = base.feedback.immediate and base.visits == 1
-    own = asked & set(said) if usual else set(said)
+    own = asked & set(said) if base.feedback.immediate and base.visits == 1 else set(said)
     if own:
         now = {name: state.current(name, said[name]) for name in said}
         with st.expander(f"Arrivals and feedback · {words.coming(**now)}", key=state.key("coming-section")):
-            if "batch" in own:
-                said["batch"] = budget_section.log_slider(
-                    "Update after every … users", BATCHES, said["batch"], "batch",
-                    "1: after every user. Larger: in batches, such as a daily job. Between updates the learner learns "
-                    "nothing.",
-                    words.count,
-                )  # fmt: skip
-            if "delay" in own:
-                said["delay"] = budget_section.log_slider(
-                    "Feedback delay, in users", (0, *BATCHES), said["delay"], "delay",
-                    "0: before the next user arrives. Larger: a purchase the next day or a cure weeks later. This many "
-                    "users are served before the feedback arrives.",
-                    words.count,
-                )  # fmt: skip
-            issues.under("feedback", "", "Arrivals and feedback")
-            if "visits" in own:
-                said["visits"] = budget_section.log_slider(
-                    "Visits of each person", VISITS, said["visits"], "visits",
-                    "At most this many visits of a person are used. ε protects the person, so one answer may spend ε "
-                    "divided by the visits, or more if a δ is allowed. Methods without privacy stay as they are.",
-                )  # fmt: skip
-            issues.under("visits", "", "Visits of each person")
-            if "visits" in own and said["visits"] > 1:
-                said["visits_delta"] = budget_section.log_slider(
-                    "δ at which a person's answers are composed", VISITS_DELTAS, said["visits_delta"], "visits_delta",
-                    "0: basic composition, ε divided by the visits. Larger: tight composition. One answer may spend "
-                    "more, and the person's guarantee is (ε, δ) instead of ε. Only for local policies whose single "
-                    "answers keep a pure ε.",
-                    number_text.write_number,
-                )  # fmt: skip
-            issues.under("visits_delta", "", "Arrivals and feedback")
+            for row in _COMING:
+                if row.name in own if row.name != "visits_delta" else "visits" in own and said["visits"] > 1:
+                    said[row.name] = _draw(row, said[row.name])
+                if row.name != "batch":
+                    path = "feedback" if row.name == "delay" else row.name
+                    issues.under(path, "", row.label if row.name == "visits" else "Arrivals and feedback")
     feedback = {"batch": said.pop("batch"), "delay": said.pop("delay")}
     return {"feedback": feedback, **said}
 
 
 def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
     """Horizon, trials and seed. Only those that are ``asked`` for have a control."""
-    size = {"horizon": base.horizon, "trials": base.trials, "seed": base.seed}
-    if not asked & {"T", "n", "seed"}:
+    size = {row.place: getattr(base, row.place) for row in _SIZE}
+    shown = [row for row in _SIZE if row.name in asked]
+    if not shown:
         return size
-    users, runs = (state.current(name, getattr(base, name)) for name in ("horizon", "trials"))
+    users, runs, seed = (state.current(row.place, size[row.place]) for row in _SIZE)
     trials = f"{words.count(runs)} {'trial' if runs == 1 else 'trials'}"
-    parts = {"T": f"{words.count(users)} users", "n": trials, "seed": f"seed {state.current('seed', base.seed)}"}
-    headline = ", ".join(parts[name] for name in parts if name in asked)
+    parts = {"T": f"{words.count(users)} users", "n": trials, "seed": f"seed {seed}"}
+    headline = ", ".join(parts[row.name] for row in shown)
     with st.expander(f"Size · {headline}", key=state.key("size-section")):
-        if "T" in asked:
-            size["horizon"] = budget_section.log_slider(
-                "Users (horizon)",
-                HORIZONS,
-                base.horizon,
-                "horizon",
-                f"How many users arrive in one run. {words.PUBLIC['horizon']}",
-                words.count,
-            )
-        if "n" in asked:
-            size["trials"] = budget_section.log_slider(
-                "Trials",
-                TRIALS,
-                base.trials,
-                "trials",
-                "Independent runs. More runs give a smaller error.",
-                words.count,
-            )
-        if "seed" in asked:
-            told_seed = "The same seed gives the same numbers, bit for bit."
-            size["seed"] = int(st.number_input("Seed", 0, 2**53 - 1, base.seed, key=state.key("seed"), help=told_seed))
-    return size
+        return size | {row.place: _draw(row, size[row.place]) for row in shown}
 
 
 def _hidden_lines(labels: list[str]) -> list[int]:
@@ -311,67 +310,16 @@ def _hidden_lines(labels: list[str]) -> list[int]:
     return [place for place, row in enumerate(rows) if row not in shown]
 
 
-_SWITCHES = {
-    "bounds": (
-        "Bounds",
-        "Limits that hold at every number of users: ↓ what every policy loses at least, ↑ what a policy loses at most. "
-        "An asymptotic rate (dotted) is shown only where the curve has reached it.",
-    ),
-    "worst": (
-        "Worst-case bounds",
-        "Also bounds for the hardest possible arms. A curve for these arms may lie below them.",
-    ),
-    "shapes": (
-        "Asymptotic rates and shapes",
-        "Also rates that hold in the long run only, and shapes with unknown constants. Curves may lie on either side.",
-    ),
-    "runs": ("20 sample runs", "Up to 20 single runs of each policy."),
-}
-
-
 def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) -> View:
     """The view, with a control for each part that is ``asked`` for."""
-    said = base.view.model_dump()
-    own = asked & {"show", "price", "band", "hide", *_SWITCHES}
-    if not own:
+    said, shown = base.view.model_dump(), [row for row in _VIEW if row.name in asked]
+    if not shown and "hide" not in asked:
         return base.view
     with st.expander("View", key=state.key("view-section")):
-        if "show" in own:
-            said["quantity"] = _choice(
-                "Vertical axis", QUANTITY_WORDS, base.view.quantity, "quantity",
-                "Regret, regret / ln t (flat when optimal), regret per user, or the price of privacy.",
-            )  # fmt: skip
-        if "price" in own:
-            said["against"] = _choice(
-                "Price compares with", words.AGAINST_WORDS, base.view.against, "against",
-                "A method's price is its regret divided by that of the best method without privacy that is shown, or "
-                "by that of the same method without privacy. What is not shown is run for comparison.",
-            )  # fmt: skip
-        if "band" in own:
-            said["band"] = _choice(
-                "Band", {kind: words.sentence(f"{message} the runs") for kind, message in words.BAND_WORDS.items()},
-                base.view.band, "band",
-                "The shading around a mean shows how runs differ, or (95% interval) how well the mean is known.",
-            )  # fmt: skip
-        for name, (label, help) in _SWITCHES.items():
-            if name in own:
-                field = "worst_case" if name == "worst" else name
-                said[field] = st.toggle(label, said[field], key=state.key(name), help=help)
-        if "hide" in own:
+        said |= {row.place: _draw(row, said[row.place]) for row in shown}
+        if "hide" in asked:
             said["hidden"] = _hidden_lines(labels)
     return View.model_validate(said)
-
-
-def _choice(label: str, labels: Mapping[Any, str], value: Any, name: str, help: str) -> Any:
-    """One of several, shown in words."""
-    return st.selectbox(
-        label,
-        list(labels),
-        list(labels).index(value),
-        format_func=labels.__getitem__,
-        key=state.key(name),
-        help=help,
-    )
 
 
 def _foot(page: menu.Page) -> DeltaGenerator:

@@ -263,9 +263,15 @@ def read_address(page: menu.Page, translate: Read) -> None:
             refused |= dict.fromkeys(asked.keys() & set(links.KEYS), f"not used beside {', '.join(former)}")
         found = [Issue(path_of((name,)), text, refused[name]) for name, text in asked.items() if name in refused]
         mine()["problems"] = issues() + found
-    if not moved and [asked.get(name) for name in own] != [before.get(name) for name in own]:
-        mine()["own-turn"] = mine().get("own-turn", 0) + 1
     mine()["address"] = asked
+    said, said_before = ({name: each[name] for name in own if name in each} for each in (asked, before))
+    if moved or said != said_before:
+        mine()["refused-fields"] = {}
+        mine()["own-turn"] = mine().get("own-turn", 0) + (not moved)
+        if moved and page.remembers and not said:
+            _send({**asked, **page_values()})
+        else:
+            mine().setdefault("page-values", {})[page.address] = said
 
 
 def _open_address(address: dict[str, str], read: Read) -> None:
@@ -339,9 +345,21 @@ def reveal() -> str:
     return st.query_params.get("reveal", "on")
 
 
+def page_values() -> dict[str, str]:
+    """What the page's own fields say: what the address carries of them, or may not carry."""
+    values: dict[str, str] = mine().setdefault("page-values", {}).setdefault(mine()["page"], {})
+    return values
+
+
+def refused_fields() -> dict[str, Issue]:
+    """What was wrong with own fields of the page, until they are set."""
+    found: dict[str, Issue] = mine().setdefault("refused-fields", {})
+    return found
+
+
 def page_field(name: str, default: str) -> str:
     """A page's own field of the address."""
-    return mine()["address"].get(name, default)
+    return page_values().get(name, default)
 
 
 def keep_page_field(name: str, value: str, default: str) -> None:
@@ -350,10 +368,21 @@ def keep_page_field(name: str, value: str, default: str) -> None:
 
 
 def keep_page_fields(wanted: dict[str, str | None]) -> None:
-    """Let the address carry some of a page's own fields; what is None goes."""
-    now: dict[str, str] = mine()["address"]
-    if all(now.get(name) == value for name, value in wanted.items()):
-        return
-    mine()["seen-widgets"] = _widgets()
-    rest = {name: value for name, value in now.items() if name not in wanted}
-    _send(rest | {name: value for name, value in wanted.items() if value is not None})
+    """Let the address carry some of a page's own fields; what is None goes. A page that remembers sends them itself."""
+    values = page_values()
+    for name, value in wanted.items():
+        values.pop(name, None)
+        if value is not None:
+            values[name] = value
+            refused_fields().pop(name, None)
+    if not menu.at(mine()["page"]).remembers:
+        send_page_fields(values)
+
+
+def send_page_fields(values: dict[str, str]) -> None:
+    """Let the address carry these of the page's own fields, and no others."""
+    own = menu.at(mine()["page"]).fields.split()
+    wanted = {name: value for name, value in mine()["address"].items() if name not in own} | values
+    if wanted != mine()["address"]:
+        mine()["seen-widgets"] = _widgets()
+        _send(wanted)

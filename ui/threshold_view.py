@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from bandit_core.spec.errors import InputError
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
 from ui import charts, figures, lab_parts, page_fields, page_links, runner, shared, state, theme, words
+from ui.page_fields import Field
 
 EXAMPLES = {
     "Ren et al.: five groups of users": "discrete(0, 0.2, 1, 2, 100)",
@@ -73,18 +73,11 @@ def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
     text = notation.write_epsilon(spread)
     named = {"".join(text.split()): name for name, text in EXAMPLES.items()}
     now = named.get("".join(text.split()), "as in the sidebar")
-    page_fields.changes(
-        "threshold-users",
-        now,
-        partial(
-            st.selectbox,
-            "Users",
-            list(dict.fromkeys((now, *EXAMPLES))),
-            0,
-            help=f"How ε varies from user to user; the sidebar takes any other. {words.PUBLIC['budgets']}",
-        ),
-        lambda name: _with(experiment, EXAMPLES.get(name, text)),
-    )
+    users = Field(
+        "threshold-users", "Users", "", "How ε varies from user to user; the sidebar takes any other. "
+        f"{words.PUBLIC['budgets']}", "box", tuple(dict.fromkeys((now, *EXAMPLES))),
+    )  # fmt: skip
+    page_fields.change(users, now, lambda name: _with(experiment, EXAMPLES.get(name, text)))
     if state.example_of() and any(line.entry.epsilon == "any" for line in state.kept().lines):
         st.button(
             "Use these users on the other pages",
@@ -206,13 +199,11 @@ def check_fold(distribution: BudgetDistribution) -> None:
         "points of regret against V lie on a straight line."
     )
     check = check_experiment(distribution)
-    if check and page_fields.toggle(
-        "Check by simulation",
-        "check",
-        "check",
-        size_words(check),
-        on_change=lambda: state.adopt(state.experiment()),  # the sidebar gets the controls of the check
-    ):
+    if check is None:
+        return
+    switch = Field("check", "Check by simulation", False, size_words(check), "switch")
+    # The sidebar gets the controls of the check.
+    if page_fields.ask(switch, on_change=lambda: state.adopt(state.experiment())):
         result = runner.result_of(check_users(check), "threshold")
         if result is not None:
             check_panel(result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import Any
@@ -42,6 +43,7 @@ from ui import (
     who_wins_view,
     words,
 )
+from ui.page_fields import Field
 
 GRID = epsilon_grid.between(0.05, 10)
 POINTS = 9
@@ -51,12 +53,29 @@ GOALS: dict[Kind, str] = {
     "missed": "as the share of the last tenth of users who miss the best option",
 }
 _WITHOUT = " the regret without privacy"
-START = {"price": "2", "regret": "1000", "missed": "0.05"}
+START = {"price": 2.0, "regret": 1000.0, "missed": 0.05}
+_ENDS = tuple(Field(name, "", end, "", "number", (GRID[0], GRID[-1])) for name, end in (("from", 0.1), ("to", 10.0)))
+_SHOWN = Field(
+    "tradeoff-quantity", "Show", "regret", "Regret at the horizon, or its ratio to that of the best method without "
+    "privacy (see View in the sidebar).", "buttons", {"regret": "regret", "price": "price of privacy"},
+)  # fmt: skip
+_BOUNDS = Field(
+    "theory", "Bounds", False, "What every method loses at least (↓), and what a method loses at most (↑).", "switch",
+)  # fmt: skip
+_GOAL = Field(
+    "goal", "Of what", "price", "What must not exceed the number on the left, after the number of users in the "
+    "sidebar.", "box", GOALS, key="goal-kind",
+)  # fmt: skip
+_LIMIT = Field("limit", "I accept up to", 2.0, "The largest amount you accept.", "number", (0.0, 1e18))
+_SEARCH = Field(
+    "search", "Find the smallest ε", False, "Simulates one ε after another; earlier results are used again.", "switch",
+    key="goal-search",
+)  # fmt: skip
 
 
 def controls(experiment: Experiment) -> tuple[Experiment, tuple[float, ...]]:
     """The experiment as it is drawn, and the budgets of the picture; range and bounds live in the address."""
-    low, high = (page_fields.number(name, text, GRID[0], GRID[-1]) for name, text in (("from", "0.1"), ("to", "10")))
+    low, high = map(page_fields.value, _ENDS)
     left, middle, right = st.columns([6, 4, 2], vertical_alignment="bottom")
     low, high = left.select_slider(
         "Range of ε",
@@ -68,26 +87,14 @@ def controls(experiment: Experiment) -> tuple[Experiment, tuple[float, ...]]:
     )
     shown = quantity(experiment)
     with middle:
-        page_fields.changes(
-            "tradeoff-quantity",
+        page_fields.change(
+            _SHOWN,
             shown,
-            partial(
-                st.segmented_control,
-                "Show",
-                ["regret", "price"],
-                default=shown,
-                required=True,
-                format_func={"regret": "regret", "price": "price of privacy"}.__getitem__,
-                help="Regret at the horizon, or its ratio to that of the best method without privacy (see View in the "
-                "sidebar).",
-            ),
             lambda chosen: experiment.with_changes(view=experiment.view.model_dump() | {"quantity": chosen}),
         )
-    with right:
-        message = "What every method loses at least (↓), and what a method loses at most (↑)."
-        bounds = shown == "regret" and page_fields.toggle("Bounds", "theory", "theory", message)
-    page_fields.keep("from", low, "0.1")
-    page_fields.keep("to", high, "10")
+    bounds = shown == "regret" and page_fields.ask(_BOUNDS, right)
+    for field, end in zip(_ENDS, (low, high), strict=True):
+        page_fields.keep(field, end)
     grid = {low} if low == high else set(epsilon_grid.curve(low, high, POINTS))
     here = marked(experiment)
     drawn = experiment.model_copy(update={"view": experiment.view.model_copy(update={"bounds": bounds})})
@@ -382,32 +389,14 @@ def opened_point(result: SweepResult, selection: Any) -> None:
 
 def question(experiment: Experiment) -> None:
     """The inverse: the smallest budget that meets a goal, for every private line side by side."""
-    kinds = list(GOALS)
-    asked = page_fields.choice("goal", "price", kinds)
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
-    kind = middle.selectbox(
-        "Of what",
-        kinds,
-        kinds.index(asked),
-        label_visibility="collapsed",
-        format_func=GOALS.__getitem__,
-        key=state.own_key("goal-kind"),
-        help="What must not exceed the number on the left, after the number of users in the sidebar.",
-    )
-    limit = left.number_input(
-        "I accept up to",
-        min_value=0.0,
-        value=page_fields.number("limit", START[kind], 0, 1e18) if kind == asked else float(START[kind]),
-        key=state.own_key(f"goal-limit-{kind}"),
-        help="The largest amount you accept.",
-        format="%g",
-    )
-    state.keep_page_field("goal", kind, "price")
-    state.keep_page_field("limit", f"{limit:g}", START[kind])
-    with right:
-        how = "Simulates one ε after another; earlier results are used again."
-        if not page_fields.toggle("Find the smallest ε", "search", "goal-search", how):
-            return
+    before, kind = page_fields.value(_GOAL), page_fields.ask(_GOAL, middle, label_visibility="collapsed")
+    field = replace(_LIMIT, default=START[kind], key=f"goal-limit-{kind}")
+    if kind != before:
+        page_fields.keep(field, field.default)
+    limit = page_fields.ask(field, left)
+    if not page_fields.ask(_SEARCH, right):
+        return
     goal = Goal(kind, limit)
     private = [number for number, line in enumerate(experiment.lines) if line.epsilon is not None]
     if kind == "price" and not all(has_price(experiment, number) for number in private):

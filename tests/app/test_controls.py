@@ -371,7 +371,8 @@ def test_a_control_that_the_page_has_left_changes_nothing(monkeypatch: pytest.Mo
     monkeypatch.setattr(page_fields.state, "adopt", lambda new, issues: adopted.append(new))
     monkeypatch.setattr(page_fields.state, "issues", list)
     monkeypatch.setattr(page_fields.st, "session_state", message)
-    page_fields.changes("budget", 1.0, lambda **given: drawn.update(given), lambda chosen: chosen)
+    monkeypatch.setattr(page_fields, "draw", lambda field, now, key, place, **given: drawn.update(given, key=key))
+    page_fields.change(page_fields.Field("budget", "", 1.0, ""), 1.0, lambda chosen: chosen)
     message[drawn["key"]] = 1.0  # where it opened: sent once more by a browser that has not drawn its successor
     drawn["on_change"]()
     assert adopted == []

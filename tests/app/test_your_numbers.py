@@ -627,7 +627,7 @@ def test_every_control_of_the_tests_changes_the_answer_and_stands_in_the_link(
 ) -> None:
     screen = on.unfold(on.visit("your-numbers", **QUICK, lifts="100"), "own-details")
     before = (*_times(screen), _table(screen, "planned test"))
-    control = next(each for each in getattr(screen, kind) if (each.key or "").startswith(f"own-{name}:"))
+    control = next(each for each in getattr(screen, kind) if (each.key or "").partition(":")[0] == f"own-{name}")
     control.set_value(value)
     on.run(screen)
     after = (*_times(screen), _table(screen, "planned test"))
@@ -667,10 +667,10 @@ def test_times_of_an_upload_are_remembered_by_the_session_alone() -> None:
     before = best_arm._time.cache_info()  # private: what a process remembers
     screen = upload(on.visit("your-numbers", **QUICK, lifts="0"), CSV)
     assert _times(screen)[0] and best_arm._time.cache_info() == before
-    assert "own-until" in screen.session_state
+    assert "own-until-found" in screen.session_state
     screen.file_uploader(key="own-file").set_value(None)
     on.run(screen)
-    assert "own-until" not in screen.session_state
+    assert "own-until-found" not in screen.session_state
 
 
 def test_the_sheet_tells_users_until_a_decision(answer: answers.Reply) -> None:

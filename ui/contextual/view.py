@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from html import escape
 
@@ -19,24 +18,32 @@ from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.theory import contextual as theory
-from ui import charts, figures, page_fields, shared, state, theme, words
+from ui import charts, figures, page_fields, shared, theme, words
 from ui.contextual import setting
+from ui.page_fields import Field
 
 MAX_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
 SHOWN_USERS = 5
+_CONTROLS = (
+    Field("contextual-dimension", "Features", 2, "Numbers in a context (dimension d).", allowed=setting.DIMENSIONS,
+          place="dimension"),
+    Field("contextual-arms", "Options (arms)", 2, "How many options there are for every user.", allowed=setting.ARMS,
+          place="arms"),
+    Field("contextual-beta", "Margin exponent β: ← close calls are common · rare →", 0.5, setting.BETA_HELP,
+          allowed=setting.BETAS, place="beta"),
+)  # fmt: skip
 _GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
 
 
 def beta_slider() -> float:
     """The margin exponent that the shapes are drawn for, in the address; it changes no user."""
-    return page_fields.slider(
-        "Margin exponent β of the shapes: ← close calls are common · rare →",
-        "shapes_beta",
-        setting.BETAS,
-        "0.5",
-        "contextual-beta",
-        setting.BETA_HELP,
-    )
+    beta: float = page_fields.ask(
+        Field(
+            "shapes_beta", "Margin exponent β of the shapes: ← close calls are common · rare →", 0.5,
+            setting.BETA_HELP, allowed=setting.BETAS, key="contextual-beta",
+        )
+    )  # fmt: skip
+    return beta
 
 
 def controls(experiment: Experiment) -> None:
@@ -46,25 +53,10 @@ def controls(experiment: Experiment) -> None:
     if isinstance(contexts.law, Table) or len(contexts.given):
         return  # a data set, or a theta that is written out, fixes them
 
-    def slide(label: str, field: str, grid: Sequence[float], value: float, help: str) -> None:
-        page_fields.changes(
-            f"contextual-{field}",
-            value,
-            partial(
-                st.select_slider, label, sorted({*grid, value}), value, help=help, format_func=lambda each: f"{each:g}"
-            ),
-            lambda chosen: setting.changed(experiment, **{field: chosen}),
-        )
-
-    first, second, third = st.columns(3)
-    with first:
-        slide("Features", "dimension", setting.DIMENSIONS, contexts.dimension, "Numbers in a context (dimension d).")
-    with second:
-        slide("Options (arms)", "arms", setting.ARMS, contexts.arms, "How many options there are for every user.")
-    with third:
-        if isinstance(contexts.law, Margin):
-            label = "Margin exponent β: ← close calls are common · rare →"
-            slide(label, "beta", setting.BETAS, contexts.law.beta, setting.BETA_HELP)
+    for field, place in zip(_CONTROLS, st.columns(3), strict=True):
+        value = getattr(contexts.law if field.place == "beta" else contexts, field.place, None)
+        if value is not None:
+            page_fields.change(field, value, partial(setting.changed, experiment), place)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -336,19 +328,14 @@ def learned(result: Result, dark: bool) -> None:
 # Regimes
 
 
-def _multiplier() -> float:
-    value = st.number_input(
-        "Multiplier C",
-        min_value=0.001,
-        max_value=1e6,
-        value=page_fields.number("C", "1", 0.001, 1e6),
-        key=state.own_key("contextual-C"),
-        format="%g",
-        help="The theorems give the order only, not the constant: move the shapes up and down until they can be "
-        "compared with the curves.",
-    )
-    page_fields.keep("C", value, "1")
-    return value
+_SWITCH = Field(
+    "orders", "Draw shapes", False, "Shapes of the theorems, whose constants are not known: curves may lie on either "
+    "side.", "switch", key="contextual-orders",
+)  # fmt: skip
+_MULTIPLIER = Field(
+    "C", "Multiplier C", 1.0, "The theorems give the order only, not the constant: move the shapes up and down until "
+    "they can be compared with the curves.", "number", (0.001, 1e6), key="contextual-C",
+)  # fmt: skip
 
 
 def _shapes(contexts: Contexts, epsilon: float, beta: float, multiplier: float) -> list[tuple[str, Bound]]:
@@ -420,13 +407,8 @@ def regimes_panel(result: Result) -> None:
                 "Write margin(0.5) as their distribution to move both."
             )
     with right:
-        asked = page_fields.toggle(
-            "Draw shapes",
-            "orders",
-            "contextual-orders",
-            "Shapes of the theorems, whose constants are not known: curves may lie on either side.",
-        )
-        multiplier = _multiplier() if asked else None
+        asked = page_fields.ask(_SWITCH)
+        multiplier = page_fields.ask(_MULTIPLIER) if asked else None
     private = [
         line.epsilon.fixed
         for line in shown.lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, cast
@@ -10,10 +9,10 @@ from typing import Any, Literal, cast
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.model import PROMISES
-from bandit_core.spec import notation
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
+from ui.page_fields import Field, Fields
 
 Trust = Literal["central", "local"]
 
@@ -38,6 +37,16 @@ EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))
 EPOCHS = ("dp-robust-se", "ldp-robust-se")  # policies that play in epochs: the page explains them
 EVERY_USER = ("robust-ucb", "dp-robust-ucb")  # policies that take a step for every user
 STEP_BY_STEP = 10**7  # beyond so many users they are left out
+_FORMER = Fields(  # fields of the address in former links
+    "heavy",
+    Field("instance", "", "", "", "box", tuple(MEANS), place="instance"),
+    Field("law", "", "", "", "box", ("pareto", "student"), place="distribution"),
+    Field("trust", "", "", "", "box", tuple(TRUST), place="trust"),
+    Field("printed", "", False, "", "switch", place="printed"),
+    Field("v", "", 1.0, "", allowed=EXPONENTS, place="v"),
+    Field("budget", "", 1.0, "", allowed=(0.1, 20.0), place="epsilon"),
+    Field("users", "", 1, "", allowed=(1, 10**9), place="horizon"),
+)
 
 
 @dataclass(frozen=True)
@@ -150,31 +159,13 @@ def playable(experiment: Experiment) -> Experiment:
 
 def of_fields(fields: dict[str, str]) -> tuple[Experiment, list[Issue]]:
     """The experiment that a link in the page's former fields asks for, and what is wrong with it."""
-    issues: list[Issue] = []
-    experiment = load_preset("wild-rewards")
-    wanted: dict[str, Any] = {}
-    for name, field, allowed in (
-        ("instance", "instance", tuple(MEANS)),
-        ("law", "distribution", ("pareto", "student")),
-        ("trust", "trust", tuple(TRUST)),
-        ("printed", "printed", ("0", "1")),
-    ):
-        if name in fields and fields[name] in allowed:
-            wanted[field] = fields[name] == "1" if name == "printed" else fields[name]
-        elif name in fields:
-            issues.append(Issue(name, fields[name], f"one of {', '.join(allowed)}"))
-    numbers = {"v": (EXPONENTS[0], EXPONENTS[-1]), "budget": (0.1, 20.0), "users": (1, 10**9)}
-    said = {name: notation.read_number(fields[name]) for name in numbers if name in fields}
-    for name, value in list(said.items()):
-        low, high = numbers[name]
-        if isinstance(value, str) or not low <= value <= high or not math.isfinite(value):
-            issues.append(Issue(name, fields[name], f"a number from {low:g} to {high:g}"))
-            del said[name]
-    experiment = changed(experiment, **wanted, **({"v": float(said["v"])} if "v" in said else {}))
-    lines, users = experiment.spec()["lines"], int(said.get("users", experiment.horizon))
+    said, issues = _FORMER.read(fields)
+    epsilon, users = said.pop("epsilon", None), said.pop("horizon", None)
+    experiment = changed(load_preset("wild-rewards"), **said)
+    lines, users = experiment.spec()["lines"], users or experiment.horizon
     if users > STEP_BY_STEP and of(experiment).trust == "local":  # all that is left to compare with
         lines.insert(1, {**lines[-1], "policy": "dp-robust-se"})
     for line in lines:
-        if "epsilon" in line and "budget" in said:
-            line["epsilon"] = {"kind": "fixed", "value": float(said["budget"])}
+        if "epsilon" in line and epsilon is not None:
+            line["epsilon"] = {"kind": "fixed", "value": epsilon}
     return experiment.with_changes(lines=lines, horizon=users), issues

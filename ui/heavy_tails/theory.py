@@ -16,8 +16,9 @@ from bandit_core import Experiment
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import Result
 from bandit_core.theory import heavy
-from ui import charts, figures, legends, page_fields, shared, state, theme, words
+from ui import charts, figures, legends, page_fields, shared, theme, words
 from ui.heavy_tails import setting
+from ui.page_fields import Field
 
 # One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.
 _SHADES = (
@@ -25,6 +26,16 @@ _SHADES = (
     ("#aab4be", "#d8b47c", "#98a8e8", "#c896c0", "#86c8a4", "#e09468"),
 )
 _GREY = "#8a949e"
+_SWITCHES = (
+    Field("orders", "Draw asymptotic rates and shapes", False, "Rates that hold only in the long run, and shapes with "
+          "an unknown constant. Curves may lie on either side.", "switch", key="heavy-orders"),
+    Field("old", "Draw superseded versions, in grey", False, "Theorems that are wrong as printed, beside the "
+          "corrected ones.", "switch", key="heavy-old"),
+)  # fmt: skip
+_MULTIPLIER = Field(
+    "C", "Multiplier of the shapes", 1.0, "The constant of a shape is unknown. This number stands for it.", "number",
+    (1e-9, 1e9), key="heavy-multiplier",
+)  # fmt: skip
 
 
 def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool) -> None:
@@ -38,30 +49,8 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
     )
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
-        asked = page_fields.toggle(
-            "Draw asymptotic rates and shapes",
-            "orders",
-            "heavy-orders",
-            "Rates that hold only in the long run, and shapes with an unknown constant. Curves may lie on either side.",
-        )
-        superseded = page_fields.toggle(
-            "Draw superseded versions, in grey",
-            "old",
-            "heavy-old",
-            "Theorems that are wrong as printed, beside the corrected ones.",
-        )
-    with right:
-        multiplier = st.number_input(
-            "Multiplier of the shapes",
-            1e-9,
-            1e9,
-            page_fields.number("C", "1", 1e-9, 1e9),
-            key=state.own_key("heavy-multiplier"),
-            format="%g",
-            disabled=not asked,
-            help="The constant of a shape is unknown. This number stands for it.",
-        )
-        page_fields.keep("C", multiplier, "1")
+        asked, superseded = map(page_fields.ask, _SWITCHES)
+    multiplier = page_fields.ask(_MULTIPLIER, right, disabled=not asked)
     bounds = heavy.of_model(instance, local, multiplier)
     budget = instance.epsilon
     small = budget is not None and budget.fixed is not None and budget.fixed <= 1

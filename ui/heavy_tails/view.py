@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache, partial
 from html import escape
 from typing import Any
@@ -23,61 +24,41 @@ from bandit_core.theory import robust_mean
 from ui import charts, figures, page_fields, page_links, page_lock, run_panel, runner, shared, theme, words
 from ui.heavy_tails import setting
 from ui.heavy_tails.setting import Setting
+from ui.page_fields import Field
 
 TRIALS_AGAINST_V = 10
 LONGEST_SECONDS = 30  # that the picture against v may take
+_EXPONENT = Field(
+    "heavy-v", "Exponent v: ← wilder · tamer →", 1.0, "Moments of order 1 + v are finite. v = 1: a finite variance; "
+    f"near 0: hardly more than a finite mean. {words.PUBLIC['moments']}", allowed=setting.EXPONENTS, place="v",
+)  # fmt: skip
+_CONTROLS = (
+    Field("heavy-instance", "Arms", "", "The means of five arms, three sets of Tao et al. 2022. Others can be written "
+          "in the sidebar.", "box", setting.INSTANCES, place="instance"),
+    Field("heavy-distribution", "Rewards", "", "Pareto rewards have a smallest value and no largest one, Student's "
+          "have neither. Both have finite moments below the order 1.05 + v only.", "box", setting.DISTRIBUTIONS,
+          place="distribution"),
+    Field("heavy-trust", "Trust", "", "Central DP: noise on sums. Local DP: noise on every single reward.", "box",
+          setting.TRUST, place="trust"),
+    Field("heavy-printed", "Constants of the theory (κ = 1)", False, "The printed constants instead of reduced ones. "
+          "They make the first epoch last up to 10^15 pulls.", "switch", place="printed"),
+)  # fmt: skip
 SAMPLES = tuple(round(10 ** (step / 4)) for step in range(4, 29))
 
 
 def exponent(experiment: Experiment) -> None:
     """How wild the rewards are, as a control that changes the experiment."""
-    v = setting.of(experiment).v
-    page_fields.changes(
-        "heavy-v",
-        v,
-        partial(
-            st.select_slider, "Exponent v: ← wilder · tamer →", sorted({*setting.EXPONENTS, v}), v,
-            help="Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite "
-            f"mean. {words.PUBLIC['moments']}", format_func=lambda value: f"{value:g}",
-        ),
-        lambda chosen: setting.changed(experiment, v=chosen),
-    )  # fmt: skip
+    page_fields.change(_EXPONENT, setting.of(experiment).v, partial(setting.changed, experiment))
 
 
 def controls(experiment: Experiment, now: Setting) -> None:
     """What else is special about heavy tails, as controls that change the experiment."""
 
-    def select(label: str, field: str, report: Mapping[Any, str], value: Any, help: str) -> None:
-        options = [name for name in report if name != "own" or value == "own"]
-        page_fields.changes(
-            f"heavy-{field}",
-            value,
-            partial(st.selectbox, label, options, options.index(value), format_func=report.__getitem__, help=help),
-            lambda chosen: setting.changed(experiment, **{field: chosen}),
-        )
-
-    select(
-        "Arms", "instance", setting.INSTANCES, now.instance,
-        "The means of five arms, three sets of Tao et al. 2022. Others can be written in the sidebar.",
-    )  # fmt: skip
-    select(
-        "Rewards", "distribution", setting.DISTRIBUTIONS, now.distribution,
-        "Pareto rewards have a smallest value and no largest one, Student's have neither. Both have finite moments "
-        "below the order 1.05 + v only.",
-    )  # fmt: skip
-    select(
-        "Trust", "trust", setting.TRUST, now.trust,
-        "Central DP: noise on sums. Local DP: noise on every single reward.",
-    )  # fmt: skip
-    page_fields.changes(
-        "heavy-printed",
-        now.printed,
-        partial(
-            st.toggle, "Constants of the theory (κ = 1)", now.printed,
-            help="The printed constants instead of reduced ones. They make the first epoch last up to 10^15 pulls.",
-        ),
-        lambda printed: setting.changed(experiment, printed=printed),
-    )  # fmt: skip
+    for field in _CONTROLS:
+        value, allowed = getattr(now, field.place), field.allowed
+        if field.kind == "box":  # "as in the sidebar" is offered while it is so
+            allowed = {name: text for name, text in field.allowed.items() if name != "own" or value == "own"}
+        page_fields.change(replace(field, allowed=allowed), value, partial(setting.changed, experiment))
 
 
 def cut_off(chosen: Setting, experiment: Experiment, dark: bool) -> None:
@@ -110,17 +91,13 @@ def cut_off(chosen: Setting, experiment: Experiment, dark: bool) -> None:
 
 def sample_slider() -> int:
     """How many rewards of one arm have arrived."""
-    return int(
-        page_fields.slider(
-            "Rewards of this arm so far: slide to see B grow",
-            "rewards",
-            SAMPLES,
-            "1000",
-            "heavy-n",
-            "The level B grows with the number of rewards.",
-            lambda value: words.count(int(value)),
+    n: int = page_fields.ask(
+        Field(
+            "rewards", "Rewards of this arm so far: slide to see B grow", 1000,
+            "The level B grows with the number of rewards.", allowed=SAMPLES, write=words.count, key="heavy-n",
         )
-    )
+    )  # fmt: skip
+    return n
 
 
 def _rule(chosen: Setting, experiment: Experiment) -> dict[str, Any]:
@@ -324,12 +301,13 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
         st.caption("The tails of arms from the sidebar stay as they are; choose S1, S2 or S3 above to vary them.")
         return
     cost = _seconds(runner.numbers_of(experiment)) / worker_count()
-    wanted = page_fields.toggle(
-        f"Simulate every exponent ({words.duration(cost)} when nothing is cached)",
-        "against",
-        "heavy-against-v",
-        f"{len(setting.EXPONENTS)} experiments of {TRIALS_AGAINST_V} trials, each with tails as wild as its v allows.",
-    )
+    wanted = page_fields.ask(
+        Field(
+            "against", f"Simulate every exponent ({words.duration(cost)} when nothing is cached)", False,
+            f"{len(setting.EXPONENTS)} experiments of {TRIALS_AGAINST_V} trials, each with tails as wild as its v "
+            "allows.", "switch", key="heavy-against-v",
+        )
+    )  # fmt: skip
     if not wanted:
         return
     if cost > LONGEST_SECONDS:

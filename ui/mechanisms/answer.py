@@ -18,8 +18,8 @@ from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
 from bandit_core.studies import production
 from bandit_core.studies.noise_programs import release_of
-from ui import build_view, charts, epsilon_grid, figures, lab_parts, shared, state, theme, words
-from ui.page_fields import Fields
+from ui import build_view, charts, epsilon_grid, figures, lab_parts, shared, theme, words
+from ui.page_fields import Field, Fields
 
 PARTS = {
     "answers": "One answer",
@@ -34,27 +34,47 @@ DIMENSIONS = (2, 3, 5, 10, 20)
 ANSWERS = {name: one for name, one in registry().items() if one.kind == "answer"}
 BATCHES = {name: one for name, one in registry().items() if one.kind == "batch"}
 COUNTERS = {name: one for name, one in registry().items() if one.kind == "counter"}
-DEFAULTS = {
-    "part": "answers",
-    "mech": "ctl",
-    "with": "ctb",
-    "eps": "1",
-    "delta": "0.01",
-    "d": "3",
-    "upto": "1024",
-    "answers": "8",
-    "round": "1",
-    "subject": "ctb",
-    "samples": "200000",
-    "sure": "0.999",
-    "draw": "0",
-    "run": "",
-    "sums": "binary,hybrid",
-    "at": "8",
-    "count": "binary",
-    "crowd": "shuffled-bits",
-    "users": "64",
-}
+_TITLES = {name: one.title for name, one in ANSWERS.items()}
+_HOW = "How a user's device turns the reward into what it sends."
+_FAR = "The user's reward. The guarantee holds for any two; those far apart are easiest to distinguish."
+MAX_DRAW = 10**6
+FIELDS = Fields(
+    "mechanisms",
+    Field("part", "Part", "answers", "One answer, a batch of answers, a curator's running sums, a guessing game, or an "
+          "audit.", "buttons", PARTS),
+    Field("eps", "ε: ← more private · less noise →", 1.0, "The privacy budget: no answer may be more than e^ε times as "
+          "likely for one input as for the other.", allowed=EPSILONS),
+    Field("mech", "Mechanism", "ctl", _HOW, "box", _TITLES),
+    Field("with", "Compare with", "ctb", _HOW, "box", _TITLES | {"none": "nothing"}),
+    Field("delta", "Allowed δ", 0.01, "For the Gaussian mechanism: chances may differ by the factor e^ε and, in "
+          "addition, by δ.", allowed=DELTAS),
+    Field("d", "Dimension d of the vector", 3, "For the l2-ball mechanism. The chart shows the coordinate along the "
+          "vector.", allowed=DIMENSIONS, write=str),
+    Field("x1", "Input A", 0.0, _FAR),
+    Field("x2", "Input B", 1.0, _FAR),
+    Field("crowd", "Mechanism", "shuffled-bits", "How the users of a batch add noise.", "box",
+          {name: one.title for name, one in BATCHES.items()}),
+    Field("users", "Users in the batch", 64, "Each adds a share of the noise. The more users, the smaller the share.",
+          allowed=tuple(2**power for power in range(11)), write=words.count, key="users-of-batch"),
+    Field("upto", "Length T of the stream", 1024, "Number of items. The hybrid mechanism need not know it in advance.",
+          allowed=(64, 256, 1024, 4096, 16384), write=words.count),
+    Field("draw", "Draw", 0, "Which random stream and noise the charts show.", "number", (0, MAX_DRAW)),
+    Field("sums", "Published by", "binary,hybrid", "Counters whose sums are drawn.", "text"),
+    Field("count", "Counter", "binary", "The counter that publishes the sum.", "box",
+          {name: one.title for name, one in COUNTERS.items()}),
+    Field("at", "Number of items", 8, "The sum that is published after this many items.",
+          allowed=(1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64), write=str),
+    Field("answers", "Answers so far (n)", 8, "How often the user has answered. Every answer spends ε once more.",
+          "number", (1, 50)),
+    Field("round", "Round", 1, "Every round draws a new secret. Same number, same round.", "number", (1, 10**6)),
+    Field("subject", "What to audit", "ctb", "A mechanism, the choices of a whole policy, or a negative control, which "
+          "breaks its claim on purpose.", "box"),
+    Field("samples", "Samples for each input", 200_000, "More samples find smaller leaks. Half of them choose where to "
+          "look, the other half measure.", allowed=(2000, 10_000, 40_000, 200_000, 1_000_000), write=words.count),
+    Field("sure", "Confidence", 0.999, "How sure the bound is. At 95%, up to one sound mechanism in twenty is accused "
+          "wrongly.", allowed=(0.9, 0.95, 0.99, 0.999, 0.9999), write=lambda value: f"{100 * value:g}%"),
+    Field("run", "", False, "", "switch"),
+)  # fmt: skip
 SHOWN_USERS = 10
 Pair = list[tuple[str, np.ndarray, str]]  # two distributions by name, values and colour
 
@@ -86,75 +106,15 @@ class Choice:
         return tuple(one.mechanism for one in self.shown), self.epsilon, self.inputs
 
 
-def part_control(fields: Fields) -> str:
-    """Which part of the page is open."""
-    chosen = st.segmented_control(
-        "Part",
-        list(PARTS),
-        default=fields.word("part", PARTS),
-        format_func=PARTS.__getitem__,
-        key=state.own_key("mechanisms-part"),
-        label_visibility="collapsed",
-        help="One answer, a batch of answers, a curator's running sums, a guessing game, or an audit.",
-    )
-    chosen = chosen or DEFAULTS["part"]
-    fields.keep("part", chosen)
-    return chosen
-
-
-def epsilon_slider(fields: Fields, start: float = 1.0) -> float:
-    """The privacy budget, shared by all parts; ``start`` where the address says none."""
-    epsilon = st.select_slider(
-        "ε: ← more private · less noise →",
-        *fields.stops("eps", EPSILONS, start),
-        key=state.own_key("mechanisms-eps"),
-        format_func=lambda value: f"{value:g}",
-        help="The privacy budget: no answer may be more than e^ε times as likely for one input as for the other.",
-    )
-    fields.keep("eps", epsilon, start)
-    return epsilon
-
-
-def mechanism_box(fields: Fields, label: str = "Mechanism", name: str = "mech", none: bool = False) -> str:
-    """One mechanism that answers for a single user."""
-    allowed = [*ANSWERS, *(["none"] if none else [])]
-    chosen: str = st.selectbox(
-        label,
-        allowed,
-        allowed.index(fields.word(name, allowed)),
-        format_func=lambda one: ANSWERS[one].title if one in ANSWERS else "nothing",
-        key=state.own_key(f"mechanisms-{name}"),
-        help="How a user's device turns the reward into what it sends.",
-    )
-    fields.keep(name, chosen)
-    return chosen
-
-
-def _settings(fields: Fields, names: list[str]) -> dict[str, float]:
+def _settings(names: list[str]) -> dict[str, float]:
     """Controls for what the chosen mechanisms take besides epsilon."""
     wanted = {setting for name in names for setting in ANSWERS[name].settings}
-    found: dict[str, float] = {}
-    if "delta" in wanted:
-        found["delta"] = st.select_slider(
-            "Allowed δ",
-            *fields.stops("delta", DELTAS),
-            key=state.own_key("mechanisms-delta"),
-            format_func=lambda value: f"{value:g}",
-            help="For the Gaussian mechanism: chances may differ by the factor e^ε and, in addition, by δ.",
-        )
-        fields.keep("delta", found["delta"])
-    if "dimension" in wanted:
-        found["dimension"] = st.select_slider(
-            "Dimension d of the vector",
-            *fields.stops("d", DIMENSIONS),
-            key=state.own_key("mechanisms-d"),
-            help="For the l2-ball mechanism. The chart shows the coordinate along the vector.",
-        )
-        fields.keep("d", found["dimension"])
-    return found
+    return {
+        setting: FIELDS.ask(name) for setting, name in (("delta", "delta"), ("dimension", "d")) if setting in wanted
+    }
 
 
-def _input_sliders(fields: Fields, mechanisms: list[Mechanism]) -> tuple[float, float]:
+def _input_sliders(mechanisms: list[Mechanism]) -> tuple[float, float]:
     """The two inputs, within what all chosen mechanisms take."""
     low, high = max(one.domain[0] for one in mechanisms), min(one.domain[1] for one in mechanisms)
     if math.isinf(low):
@@ -162,18 +122,11 @@ def _input_sliders(fields: Fields, mechanisms: list[Mechanism]) -> tuple[float, 
     else:
         step, usual = 0.05 if low == 0 else 0.1, (low, high)
     grid = tuple(round(low + step * number, 2) for number in range(round((high - low) / step) + 1))
-    values = []
-    for column, name, label, start in zip(st.columns(2), ("x1", "x2"), "AB", usual, strict=True):
-        value = column.select_slider(
-            f"Input {label}",
-            *fields.stops(name, grid, start),
-            key=state.own_key(f"mechanisms-{name}:{low:g}:{high:g}"),
-            format_func=lambda value: f"{value:g}",
-            help="The user's reward. The guarantee holds for any two; those far apart are easiest to distinguish.",
-        )
-        fields.keep(name, value, start)
-        values.append(float(value))
-    return values[0], values[1]
+    first, second = (
+        FIELDS.ask(name, column, default=start, allowed=grid, key=f"mechanisms-{name}:{low:g}:{high:g}")
+        for column, name, start in zip(st.columns(2), ("x1", "x2"), usual, strict=True)
+    )
+    return first, second
 
 
 def opening() -> DeltaGenerator:
@@ -181,25 +134,22 @@ def opening() -> DeltaGenerator:
     return st.container(key="mechanisms-opening")
 
 
-def choice(fields: Fields, above: DeltaGenerator, compare: bool = True) -> Choice:
+def choice(above: DeltaGenerator, compare: bool = True) -> Choice:
     """All controls of a part about single answers: the budget stands ``above`` the picture, the others in a fold."""
-    with above:
-        epsilon = epsilon_slider(fields)
+    epsilon: float = FIELDS.ask("eps", above)
     with st.expander("Change the mechanism or the inputs"):
         first, second = st.columns(2)
-        with first:
-            names = [mechanism_box(fields)]
+        names = [FIELDS.ask("mech", first)]
         if compare:
-            with second:
-                other = mechanism_box(fields, "Compare with", "with", none=True)
+            other = FIELDS.ask("with", second)
             names += [other] if other not in ("none", names[0]) else []
-        settings = _settings(fields, names)
+        settings = _settings(names)
         shown = []
         for name in names:
             described = ANSWERS[name]
             given = {key: settings[key] for key in described.settings}
             shown.append(Shown(described, described.make(epsilon, **given)))
-        inputs = _input_sliders(fields, [one.mechanism for one in shown])
+        inputs = _input_sliders([one.mechanism for one in shown])
     return Choice(tuple(shown), epsilon, inputs)
 
 

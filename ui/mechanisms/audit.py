@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,13 +13,9 @@ from bandit_core import AuditResult
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import Subject, subjects
 from bandit_core.spec.number_text import percent
-from ui import charts, lab_parts, page_lock, state, theme, words
-from ui.mechanisms.answer import epsilon_slider
-from ui.page_fields import Fields
+from ui import charts, lab_parts, page_fields, page_lock, state, theme, words
+from ui.mechanisms.answer import FIELDS
 
-SAMPLES = (2_000, 10_000, 40_000, 200_000, 1_000_000)
-CONFIDENCES = (0.9, 0.95, 0.99, 0.999, 0.9999)
-MAX_DRAW = 10**6
 KINDS = {"mechanism": "mechanism", "negative control": "negative control", "run": "policy run"}
 _KEPT = 30  # results kept for a session
 
@@ -35,49 +32,16 @@ def _open_negative_control() -> None:
         st.session_state[state.own_key("mechanisms-eps")] = chosen.opens_at
 
 
-def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
+def controls() -> tuple[Subject, float, int, float, int]:
     """Subject, claimed epsilon, samples, confidence, seed."""
-    names = list(subjects())
     first, second = st.columns([3, 2])
-    name = first.selectbox(
-        "What to audit",
-        names,
-        names.index(fields.word("subject", names)),
-        format_func=_title,
-        key=state.own_key("mechanisms-subject"),
-        on_change=_open_negative_control,
-        help="A mechanism, the choices of a whole policy, or a negative control, which breaks its claim on purpose.",
-    )
-    fields.keep("subject", name)
-    with second:
-        epsilon = epsilon_slider(fields, subjects()[name].opens_at)
+    field = replace(FIELDS["subject"], allowed={name: _title(name) for name in subjects()})
+    subject = subjects()[page_fields.ask(field, first, on_change=_open_negative_control)]
+    epsilon = FIELDS.ask("eps", second, default=subject.opens_at)
     first, second, third = st.expander("Change the samples, the confidence or the draw").columns(3)
-    samples = first.select_slider(
-        "Samples for each input",
-        *fields.stops("samples", SAMPLES),
-        key=state.own_key("mechanisms-samples"),
-        format_func=words.count,
-        help="More samples find smaller leaks. Half of them choose where to look, the other half measure.",
-    )
-    confidence = second.select_slider(
-        "Confidence",
-        *fields.stops("sure", CONFIDENCES),
-        key=state.own_key("mechanisms-sure"),
-        format_func=lambda value: f"{100 * value:g}%",
-        help="How sure the bound is. At 95%, up to one sound mechanism in twenty is accused wrongly.",
-    )
-    seed = third.number_input(
-        "Draw",
-        0,
-        MAX_DRAW,
-        int(fields.number("draw", 0, MAX_DRAW, whole=True)),
-        key=state.own_key("mechanisms-audit-draw"),
-        help="Seed of the samples. Trying many draws until one accuses is not an audit.",
-    )
-    fields.keep("samples", samples)
-    fields.keep("sure", confidence)
-    fields.keep("draw", int(seed))
-    return subjects()[name], float(epsilon), int(samples), float(confidence), int(seed)
+    help = "Seed of the samples. Trying many draws until one accuses is not an audit."
+    seed = FIELDS.ask("draw", third, key="mechanisms-audit-draw", help=help)
+    return subject, epsilon, FIELDS.ask("samples", first), FIELDS.ask("sure", second), seed
 
 
 def result_chart(found: AuditResult, subject: Subject) -> go.Figure:
@@ -301,13 +265,13 @@ def explanation() -> None:
     st.code("python -m bandit_core audit ctb-as-printed --epsilon 0.1", language="bash")
 
 
-def draw(fields: Fields) -> None:
+def draw() -> None:
     """The whole part."""
     st.markdown(
         "Is the claimed ε true? **Run the audit**: it looks for outputs that reveal the input, and computes a lower "
         "bound on ε. A *negative control* is broken on purpose."
     )
-    subject, epsilon, samples, confidence, seed = controls(fields)
+    subject, epsilon, samples, confidence, seed = controls()
     st.caption(
         f"Claim: {subject.guarantee}"
         + (f", δ = {subject.delta:g}" if subject.delta else "")
@@ -322,13 +286,13 @@ def draw(fields: Fields) -> None:
         icon=":material/play_arrow:",
         help="Takes a second or two. A policy run may first have to be compiled.",
     )
-    wanted = pressed or fields.word("run", ("", "1")) == "1"
+    wanted = pressed or FIELDS.said("run")
     if wanted and key not in kept:
         while len(kept) >= _KEPT:
             kept.pop(next(iter(kept)))
         kept[key] = _found(subject, epsilon, samples, confidence, seed)
     if wanted:
-        fields.keep("run", "1")
+        page_fields.keep(FIELDS["run"], True)
     if key in kept:
         show(kept[key], subject, seed)
     lab_parts.fold("How does an audit work, and what can it not show?", "mechanisms-audit-how", explanation)

@@ -11,11 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core.mechanisms import Description
 from bandit_core.mechanisms.batch import Batch, batch_delta
-from ui import charts, state, theme, words
-from ui.mechanisms.answer import BATCHES, DELTAS, epsilon_slider, facts, opening, pair_chart
-from ui.page_fields import Fields
-
-SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+from ui import charts, theme, words
+from ui.mechanisms.answer import BATCHES, FIELDS, facts, opening, pair_chart
 
 
 @dataclass(frozen=True)
@@ -42,40 +39,14 @@ def _shown(name: str, epsilon: float, users: int, delta: float) -> Shown:
     return Shown(described, made, seen[order], without[order], made.law(1)[1][order])
 
 
-def controls(fields: Fields, above: DeltaGenerator) -> tuple[Shown, float, float]:
+def controls(above: DeltaGenerator) -> tuple[Shown, float, float]:
     """The budget ``above`` the picture; mechanism, users of the batch and delta in a fold."""
-    with above:
-        epsilon = epsilon_slider(fields)
-    columns = st.expander("Change the mechanism or the users").columns(3)
-    allowed = list(BATCHES)
-    name = columns[0].selectbox(
-        "Mechanism",
-        allowed,
-        allowed.index(fields.word("crowd", allowed)),
-        format_func=lambda one: BATCHES[one].title,
-        key=state.own_key("mechanisms-crowd"),
-        help="How the users of a batch add noise.",
-    )
-    fields.keep("crowd", name)
-    users = columns[1].select_slider(
-        "Users in the batch",
-        *fields.stops("users", SIZES),
-        key=state.own_key("mechanisms-users-of-batch"),
-        format_func=words.count,
-        help="Each adds a share of the noise. The more users, the smaller the share.",
-    )
-    fields.keep("users", users)
-    delta = 0.0
+    epsilon = FIELDS.ask("eps", above)
+    first, second, third = st.expander("Change the mechanism or the users").columns(3)
+    name, users, delta = FIELDS.ask("crowd", first), FIELDS.ask("users", second), 0.0
     if "delta" in BATCHES[name].settings:
-        delta = columns[2].select_slider(
-            "Allowed δ",
-            *fields.stops("delta", DELTAS),
-            key=state.own_key("mechanisms-delta"),
-            format_func=lambda value: f"{value:g}",
-            help="Chances may differ by the factor e^ε and, in addition, by δ.",
-        )
-        fields.keep("delta", delta)
-    return _shown(name, epsilon, int(users), float(delta)), epsilon, float(delta)
+        delta = FIELDS.ask("delta", third, help="Chances may differ by the factor e^ε and, in addition, by δ.")
+    return _shown(name, epsilon, users, delta), epsilon, delta
 
 
 def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
@@ -91,14 +62,14 @@ def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
     return pair_chart(seen, pair, loss, epsilon, axes, 2.5 * epsilon, "log ratio")
 
 
-def draw(fields: Fields) -> None:
+def draw() -> None:
     """The whole part."""
     st.markdown(
         "Many users answer; the server sees **one number**. Each adds a share of the noise, so the others hide "
         "one user. Here the others have reward 0."
     )
     above = opening()
-    shown, epsilon, delta = controls(fields, above)
+    shown, epsilon, delta = controls(above)
     with above:
         _picture(shown, epsilon, delta)
     facts([shown.described])

@@ -10,11 +10,10 @@ import streamlit as st
 
 from bandit_core.mechanisms.losses import Round, chance_of_right_guess, play_round
 from bandit_core.simulation.sentences import surest
-from ui import charts, theme, words
-from ui.mechanisms.answer import Choice, choice, opening
-from ui.page_fields import Fields
+from ui import charts, page_fields, theme, words
+from ui.mechanisms.answer import FIELDS, Choice, choice, opening
 
-MAX_ANSWERS, MAX_ROUNDS = 50, 10**6
+(_, MAX_ANSWERS), (_, MAX_ROUNDS) = FIELDS["answers"].allowed, FIELDS["round"].allowed
 _SCORE = "mechanisms-score"  # (round as text) -> whether the guess was right
 
 
@@ -69,42 +68,33 @@ def _answers_text(game: Round, bits: bool) -> str:
     return ("…, " if len(game.responses) > len(shown) else "") + listed.replace("-", "−") if listed else "nothing yet"
 
 
-def draw(fields: Fields) -> None:
+def draw() -> None:
     """The whole part."""
     st.markdown(
         "A coin gave one user **input A or input B**, and the device answers again and again. Which is it? The "
         "curve is what the best possible guesser believes."
     )
     above = opening()
-    chosen = choice(fields, above, compare=False)
+    chosen = choice(above, compare=False)
     with above:
-        _game(fields, chosen)
+        _game(chosen)
 
 
-def _game(fields: Fields, chosen: Choice) -> None:
+def _game(chosen: Choice) -> None:
     """The picture, the buttons, and how sure anyone can be."""
     one = chosen.shown[0]
     first, second = st.columns(2)
     # Kept under their keys, because buttons move them; read from the address when the page opens.
-    for key, name, most in (
-        ("mechanisms-answers", "answers", MAX_ANSWERS),
-        ("mechanisms-round", "round", MAX_ROUNDS),
-    ):
-        if key not in st.session_state:
-            st.session_state[key] = int(fields.number(name, 1, most, whole=True))
+    for name in ("answers", "round"):
+        if f"mechanisms-{name}" not in st.session_state:
+            st.session_state[f"mechanisms-{name}"] = FIELDS.said(name)
     answers = first.slider(
-        "Answers so far (n)",
-        1,
-        MAX_ANSWERS,
-        key="mechanisms-answers",
-        help="How often the user has answered. Every answer spends ε once more.",
+        FIELDS["answers"].label, 1, MAX_ANSWERS, key="mechanisms-answers", help=FIELDS["answers"].help
     )
-    number = second.number_input(
-        "Round", 1, MAX_ROUNDS, key="mechanisms-round", help="Every round draws a new secret. Same number, same round."
-    )
-    fields.keep("answers", answers)
-    fields.keep("round", number)
-    game = play_round(one.mechanism, chosen.inputs, chosen.epsilon, int(answers), int(number))
+    number = second.number_input("Round", 1, MAX_ROUNDS, key="mechanisms-round", help=FIELDS["round"].help)
+    page_fields.keep(FIELDS["answers"], answers)
+    page_fields.keep(FIELDS["round"], number)
+    game = play_round(one.mechanism, chosen.inputs, chosen.epsilon, answers, number)
     st.plotly_chart(
         odds_chart(game, chosen),
         key="odds",
@@ -121,7 +111,7 @@ def _game(fields: Fields, chosen: Choice) -> None:
         key="mechanisms-ask",
         on_click=_more,
         width="stretch",
-        disabled=int(answers) >= MAX_ANSWERS,
+        disabled=answers >= MAX_ANSWERS,
         help="The device answers once more. That spends ε again.",
     )
     for column, label, guess in zip(buttons[1:3], "AB", (0, 1), strict=True):

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from bandit_core import InputError
 from bandit_core.mechanisms import Counter
 from bandit_core.mechanisms.square_root import DELTA
-from ui import charts, state, theme, words
+from bandit_core.spec.errors import Issue
+from ui import charts, page_fields, state, theme, words
 from ui.mechanisms import counted
-from ui.mechanisms.answer import COUNTERS, DEFAULTS, epsilon_slider, facts, opening, pair_chart
-from ui.page_fields import Fields
+from ui.mechanisms.answer import COUNTERS, FIELDS, facts, opening, pair_chart
 
 DASHES = dict(
     zip(COUNTERS, itertools.cycle(("solid", "dashdot", "dash", "longdashdot", "longdash", "dot")), strict=False)
 )
-AT = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64)
-LENGTHS = (64, 256, 1024, 4096, 16384)
 CHANCE = 0.4  # of an item that is 1
-MAX_DRAW = 10**6
 
 
 @dataclass(frozen=True)
@@ -46,29 +44,10 @@ def _titled(name: str) -> str:
     return described.title if described.pure else f"{described.title} (δ = {DELTA:g})"
 
 
-def _stream(fields: Fields, epsilon: float) -> Sums:
+def _stream(epsilon: float) -> Sums:
     """Length of the stream, and which draw."""
     first, second = st.columns(2, vertical_alignment="bottom")
-    horizon = first.select_slider(
-        "Length T of the stream",
-        *fields.stops("upto", LENGTHS),
-        key=state.own_key("mechanisms-upto"),
-        format_func=words.count,
-        help="Number of items. The hybrid mechanism need not know it in advance.",
-    )
-    fields.keep("upto", horizon)
-    draw = int(
-        second.number_input(
-            "Draw",
-            0,
-            MAX_DRAW,
-            int(fields.number("draw", 0, MAX_DRAW, whole=True)),
-            key=state.own_key("mechanisms-draw"),
-            help="Which random stream and noise the charts show.",
-        )
-    )
-    fields.keep("draw", draw)
-    return Sums(epsilon, int(horizon), draw)
+    return Sums(epsilon, FIELDS.ask("upto", first), FIELDS.ask("draw", second))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -114,47 +93,30 @@ def mean_errors(chosen: Sums) -> str:
     return f"Mean squared error over all {words.count(chosen.horizon)} sums: {', '.join(described)}."
 
 
-def _paths(fields: Fields) -> list[str]:
+def _paths() -> list[str]:
     """Whose published sums are drawn."""
-    text = state.page_field("sums", DEFAULTS["sums"])
-    asked = [name for name in text.split(",") if name]
-    unknown = [name for name in asked if name not in COUNTERS]
-    if unknown:
-        fields.refuse("sums", text, f"names of {', '.join(COUNTERS)}, with commas between them")
-        asked = DEFAULTS["sums"].split(",")
-    names = st.multiselect(
-        "Published by",
+    field = replace(FIELDS["sums"], allowed=_check)
+    names: list[str] = st.multiselect(
+        field.label,
         list(COUNTERS),
-        asked,
+        [name for name in page_fields.value(field).split(",") if name],
         format_func=lambda name: COUNTERS[name].title,
-        key=state.own_key("mechanisms-sums"),
-        help="Counters whose sums are drawn.",
+        key=state.own_key(field.key),
+        help=field.help,
     )
-    fields.keep("sums", ",".join(names))
+    page_fields.keep(field, ",".join(names))
     return names
 
 
-def _published(fields: Fields) -> tuple[str, int]:
+def _check(text: str) -> None:
+    if not set(filter(None, text.split(","))) <= COUNTERS.keys():
+        raise InputError([Issue("sums", text, f"names of {', '.join(COUNTERS)}, with commas between them")])
+
+
+def _published() -> tuple[str, int]:
     """Which sum is looked at: its counter, and after how many items."""
     first, second = st.columns(2)
-    names = list(COUNTERS)
-    name = first.selectbox(
-        "Counter",
-        names,
-        names.index(fields.word("count", names)),
-        format_func=lambda one: COUNTERS[one].title,
-        key=state.own_key("mechanisms-count"),
-        help="The counter that publishes the sum.",
-    )
-    fields.keep("count", name)
-    count = second.select_slider(
-        "Number of items",
-        *fields.stops("at", AT),
-        key=state.own_key("mechanisms-at"),
-        help="The sum that is published after this many items.",
-    )
-    fields.keep("at", count)
-    return name, int(count)
+    return FIELDS.ask("count", first), FIELDS.ask("at", second)
 
 
 def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
@@ -254,7 +216,7 @@ def spending_chart(chosen: Sums) -> go.Figure:
     return figure
 
 
-def draw(fields: Fields) -> None:
+def draw() -> None:
     """The whole part."""
     st.markdown(
         "A **trusted curator** publishes a running sum after each item. With a tree of partial sums, the noise grows "
@@ -263,10 +225,9 @@ def draw(fields: Fields) -> None:
         f"factorisation also needs a δ = {DELTA:g}, so its guarantee is weaker."
     )
     above = opening()
-    with above:
-        epsilon = epsilon_slider(fields)
+    epsilon = FIELDS.ask("eps", above)
     with st.expander("Change the stream or the published sums"):
-        chosen, (name, count), published = _stream(fields, epsilon), _published(fields), _paths(fields)
+        chosen, (name, count), published = _stream(epsilon), _published(), _paths()
     left, right = above.columns(2)
     with left:
         st.markdown("**Can you see one person?** One published sum, with and without the first item")

@@ -25,6 +25,7 @@ from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import percent
 from bandit_core.studies import threshold_check
 from ui import charts, figures, lab_parts, page_fields, page_links, shared, state, theme, threshold_view, words
+from ui.page_fields import Field
 from ui.papers import rerun
 
 EVERY = "all"
@@ -58,15 +59,8 @@ def chip(paper: Paper) -> str:
 
 
 def _box(label: str, name: str, default: str, help: str, shown: dict[str, str]) -> str:
-    """A choice of ``shown`` that is the address field ``name``; the address wins whenever it says something new."""
-    now = st.session_state
-    asked = state.page_field(name, default)
-    if f"papers-{name}" not in now or asked != now.get(f"papers-{name}-address"):
-        now[f"papers-{name}"] = page_fields.choice(name, default, shown)
-    chosen: str = st.selectbox(label, list(shown), key=f"papers-{name}", help=help, format_func=shown.__getitem__)
-    if chosen != asked and asked in shown:
-        state.keep_page_field(name, chosen, default)
-    now[f"papers-{name}-address"] = state.page_field(name, default)
+    """A choice of ``shown`` that is the address field ``name``."""
+    chosen: str = page_fields.ask(Field(name, label, default, help, "box", shown, key=f"papers-{name}"))
     return chosen
 
 

@@ -16,6 +16,7 @@ from bandit_core.model import PROMISES, Model
 from bandit_core.model.bound import KIND_WORDS, Bound, status_words
 from bandit_core.policies import registry
 from ui import charts, epsilon_grid, figures, page_fields, shared, state, theme, words
+from ui.page_fields import Field
 
 ALL = "all"
 REWARDS = ("any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features")
@@ -40,17 +41,8 @@ def draw(experiment: Experiment, found: tuple[Entry, ...], dark: bool) -> None:
 
 
 def _pick(label: str, options: tuple[str, ...], field: str, spoken: dict[str, str], text: str) -> str:
-    everything = (ALL, *options)
-    chosen = st.selectbox(
-        label,
-        everything,
-        everything.index(page_fields.choice(field, ALL, everything)),
-        format_func=lambda name: spoken.get(name, name),
-        key=state.own_key(f"theory-{field}"),
-        help=text,
-    )
-    state.keep_page_field(field, chosen, ALL)
-    return str(chosen)
+    words = {name: spoken.get(name, name) for name in (ALL, *options)}
+    return str(page_fields.ask(Field(field, label, ALL, text, "box", words, key=f"theory-{field}")))
 
 
 def filters(found: tuple[Entry, ...]) -> list[Entry]:
@@ -215,17 +207,14 @@ def card(entry: Entry, experiment: Experiment) -> None:
 
 def axis(entry: Entry) -> str:
     """What the bound is drawn against; kept in the address."""
-    chosen = st.segmented_control(
-        "Draw against",
-        list(AXES),
-        default=page_fields.choice("axis", "users", AXES),
-        required=True,
-        format_func=AXES.__getitem__,
-        key=state.own_key("theory-against"),
-        help="Users: up to the horizon. Budget and arms: at the horizon. More arms repeat the worse arms in turn.",
-    )
-    state.keep_page_field("axis", chosen, "users")
-    return str(chosen)
+    return str(
+        page_fields.ask(
+            Field(
+                "axis", "Draw against", "users", "Users: up to the horizon. Budget and arms: at the horizon. More arms "
+                "repeat the worse arms in turn.", "buttons", AXES, key="theory-against",
+            )
+        )
+    )  # fmt: skip
 
 
 def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, dark: bool) -> go.Figure | None:
@@ -266,11 +255,9 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
     with left:
         against = axis(entry)
     with right:
-        drawn = page_fields.toggle(
-            "Show superseded bounds, in grey",
-            "old",
-            "theory-old",
-            "They are wrong as printed. Their card says why.",
+        help = "They are wrong as printed. Their card says why."
+        drawn = page_fields.ask(
+            Field("old", "Show superseded bounds, in grey", False, help, "switch", key="theory-old")
         )
     figure = shared.drawing(
         "bound",

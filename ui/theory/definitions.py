@@ -6,24 +6,19 @@ import streamlit as st
 
 from bandit_core.model import MEASURES, Model
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
-from ui import diagrams, page_fields, state
+from ui import diagrams, page_fields
+from ui.page_fields import Field
 
 FIRST: Model = "central"
 
 
 def choice() -> Model:
     """Which promise to look at; kept in the address."""
-    names = list(DEFINITIONS)
-    chosen = st.segmented_control(
-        "Privacy guarantee",
-        names,
-        default=page_fields.choice("promise", FIRST, names),
-        required=True,
-        format_func=lambda name: DEFINITIONS[name].title,
-        key=state.own_key("theory-promise"),
-        help="What people mean when they call a learner private.",
+    names = {name: definition.title for name, definition in DEFINITIONS.items()}
+    help = "What people mean when they call a learner private."
+    chosen: Model = page_fields.ask(
+        Field("promise", "Privacy guarantee", FIRST, help, "buttons", names, key="theory-promise")
     )
-    state.keep_page_field("promise", chosen, FIRST)
     return chosen
 
 

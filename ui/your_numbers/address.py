@@ -1,157 +1,106 @@
-"""The address of Your numbers: the typed numbers, read, remembered and written; nothing of an upload stands in it."""
+"""What is typed on Your numbers: a row of a table for each control. The address carries it, but no upload."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
 from bandit_core.data.tables import LARGEST
-from bandit_core.spec import notation
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.policies.stopping import Rule
+from bandit_core.spec.errors import Issue
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.studies.business_case import GOALS
 from bandit_core.studies.price import LEAST_EPSILON, MAX_EPSILON, MAX_WEEKLY, read_epsilons
 from bandit_core.studies.sales import LARGEST as SALES
 from bandit_core.studies.several_tests import MAX_DELTA, MAX_TESTS
-from ui import page_fields, state
+from ui import epsilon_grid, page_fields, state
+from ui.page_fields import Field, Fields
 
-MAX_USERS = 10**8
-SEARCHES = ("nothing", "epsilon", "users", "both")
-DEFAULTS = {
-    "as": "share",
-    "base": "10",
-    "lifts": "20, 50",
-    "by": "percent",
-    "least": "0",
-    "most": "100",
-    "sale": "40",
-    "sd": "40",
-    "users": "50000",
-    "week": "5000",
-    "unit": "conversions",
-    "eps": "2",
-    "goal": "price",
-    "limit": "2",
-    "search": "nothing",
-    "delta": "0.05",
-    "power": "0.8",
-    "rule": "proved",
-    "list": "0.5, 1, 2, 4",
-    "times": "1",
-    "night": "1",
-    "zone": "0",
-    "tests": "4",
-    "slack": "0",
-}
-CHOICES = {
-    "as": ("share", "amount", "sales"),
-    "by": ("percent", "plain"),
-    "goal": GOALS,
-    "search": SEARCHES,
-    "rule": ("proved", "heuristic"),
-}
-RANGES = {  # of the numbers in the address
-    **dict.fromkeys(("base", "least", "most"), (-LARGEST, LARGEST)),
-    **dict.fromkeys(("sale", "sd"), (1e-6, SALES)),
-    "users": (10, MAX_USERS),
-    "week": (1, MAX_WEEKLY),
-    "times": (1, MAX_VISITS),
-    "night": (1, MAX_WAITING),
-    "zone": (0.0, 1000.0),
-    "tests": (1, MAX_TESTS),
-    "slack": (0.0, MAX_DELTA),
-    "eps": (LEAST_EPSILON, MAX_EPSILON),
-    "limit": (1e-12, LARGEST),
-    "delta": (0.0001, 0.3),
-    "power": (0.5, 0.999),
-}
-WHOLE = ("users", "week", "times", "night", "tests")
-_MEMORY = "your-numbers"
-
-
-def page_memory() -> dict[str, Any]:
-    return st.session_state.setdefault(
-        _MEMORY, {"address": {}, "generation": 0, "fields": dict(DEFAULTS), "issues": []}
-    )
+RULES: dict[Rule, str] = {"proved": "proved", "heuristic": "heuristic, no proof"}
+ANY, PURCHASE = (-LARGEST, LARGEST), (1e-6, SALES)
+FIELDS = Fields(
+    "own",
+    Field("as", "Outcome per user", "share", "A rate is the share of users who convert, click or recover; an amount "
+          "is, for example, euros or minutes. Sales: most users bring nothing, the others amounts that differ.",
+          "buttons", {"share": "success rate", "amount": "amount", "sales": "sales"}),
+    Field("base", "Baseline", 10.0, "Of the present option.", "number", ANY),
+    Field("lifts", "Expected lifts, one per new option", "20, 50", "With commas between them: 20, 50 stands for two "
+          "new options, -5 for a loss. You may type a range, 8-15, or ? if you do not know.", "text"),
+    Field("by", "Lifts are in", "percent", "A lift of 20 on a baseline of 10 gives 12 in % of the baseline, and 30 in "
+          "points or plain amounts.", "box", ("percent", "plain")),
+    Field("least", "Smallest amount of one user", 0.0, "Privacy noise must be able to hide the difference between the "
+          "smallest and the largest amount.", "number", ANY),
+    Field("most", "Largest amount of one user", 100.0, "A wider range needs more noise. Amounts beyond it are cut to "
+          "it, so means lie between the two.", "number", ANY),
+    Field("sale", "Mean purchase", 40.0, "What a user who buys brings on average. Lifts raise the share of users who "
+          "buy.", "number", PURCHASE),
+    Field("sd", "Its standard deviation", 40.0, "How much purchases differ. A lognormal distribution is assumed.",
+          "number", PURCHASE),
+    Field("users", "Users", 50_000, "How many people will be given one of the options.", "number", (10, 10**8),
+          step=1000, place="users"),
+    Field("week", "Users a week", 5000, "How many people come in a week. It turns numbers of users into weeks.",
+          "number", (1, MAX_WEEKLY), step=1000, place="weekly"),
+    Field("unit", "One unit of reward is called", "conversions", "The word for what you count: choose one, or type "
+          "your own.", "text", place="unit"),
+    Field("eps", "What users accept, ε: ← more private · less loss →", 2.0, "The privacy budget: how much one answer "
+          "may tell about the person who gave it.", "stops", epsilon_grid.between(0.05, 10), place="slider",
+          ends=(LEAST_EPSILON, MAX_EPSILON)),
+    Field("times", "Visits of one person", 1, "The ε of a person covers all visits. A test counts one of them, a "
+          "learner counts all.", "number", (1, MAX_VISITS), place="visits"),
+    Field("night", "Learn after every ... visits", 1, "", "number", (1, MAX_WAITING), place="batch"),
+    Field("delta", "Chance of error, α and δ", 0.05, "Planned test: level α, two-sided, for all comparisons. Test that "
+          "stops by itself: δ, the chance that it names a wrong option.", "number", (0.0001, 0.3), step=0.01,
+          place="delta"),
+    Field("power", "Power of the planned test", 0.8, "The chance that the planned test finds the difference.",
+          "number", (0.5, 0.999), step=0.05, place="power"),
+    Field("zone", "Ignore differences up to, %", 0.0, "In percent of the first option. Options that close to the best "
+          "count as equally good in both tests.", "number", (0.0, 1000.0), step=1.0, place="zone"),
+    Field("rule", "Rule to stop by", "proved", "Proved: wrong with probability δ at most, whatever the options are. "
+          "Heuristic: the rule that published programs use; how often it is wrong can only be measured.", "buttons",
+          RULES, place="rule"),
+    Field("list", "ε to compare", "0.5, 1, 2, 4", "With commas between them: the budgets that stand side by side "
+          "below.", "text", read_epsilons),
+    Field("tests", "Tests that share the ε of a person", 4, "How many tests a person is in while the ε above must "
+          "suffice, such as in a month.", "number", (1, MAX_TESTS)),
+    Field("slack", "δ of all tests together", 0.0, "0: the ε of all tests add up. Above 0, each test may spend more, "
+          "and the promise of all together may fail with this small chance.", "number", (0.0, MAX_DELTA), step=1e-6),
+    Field("goal", "of what", "price", "What must not exceed your limit, after all users.", "box", GOALS),
+    Field("limit", "I accept at most", 2.0, "The largest amount that you accept.", "number", (1e-12, LARGEST)),
+    Field("search", "", "nothing", "", "box", ("nothing", "epsilon", "users", "both")),
+)  # fmt: skip
+ask, said = FIELDS.ask, FIELDS.said
 
 
 def open_link() -> None:
-    """Take over typed numbers from the address, if it says something new; what cannot be used is told.
-
-    It is told until the visitor sets the field, because a page that waits for its numbers draws itself many times.
-    """
-    memory = page_memory()
-    asked = {name: st.query_params[name] for name in DEFAULTS if name in st.query_params}
-    if asked and asked != memory["address"]:
-        memory |= {"address": asked, "generation": memory["generation"] + 1, "issues": _take(asked)}
-    fields = memory["fields"]
-    page_fields.tell([issue for issue in memory["issues"] if fields[issue.path] == DEFAULTS[issue.path]])
-
-
-def _take(asked: Mapping[str, str]) -> list[Issue]:
-    """Remember what an address asks for, with defaults for what cannot be used, which is returned."""
-    fields = {**DEFAULTS, **asked}
-    issues = [
-        Issue(name, fields[name], f"one of {', '.join(allowed)}")
-        for name, allowed in CHOICES.items()
-        if fields[name] not in allowed
-    ]
-    for name, (low, high) in RANGES.items():
-        value, whole = notation.read_number(fields[name]), name in WHOLE
-        if isinstance(value, str) or not low <= value <= high or (whole and value != int(value)):
-            issues.append(Issue(name, fields[name], f"a {'whole ' * whole}number from {low:g} to {high:g}"))
-    try:
-        read_epsilons(fields["list"])
-    except InputError as error:
-        issues.append(Issue("list", fields["list"], error.issues[0].allowed))
-    if fields["search"] in ("users", "both") and fields["goal"] != "percent":
-        issues.append(Issue("search", fields["search"], "users are searched where goal=percent only"))
-    for issue in issues:
-        fields[issue.path] = DEFAULTS[issue.path]
-    page_memory()["fields"] = fields
-    return issues
-
-
-def first_value(name: str) -> str:
-    return page_memory()["fields"][name]
-
-
-def number_at_first(name: str) -> float:
-    return float(notation.read_number(first_value(name)))
-
-
-def key_of(name: str) -> str:
-    return f"own-{name}:{page_memory()['generation']}"
-
-
-def remember(**fields: str) -> None:
-    """Remember what the controls say, so that it survives a visit to another page."""
-    page_memory()["fields"] |= fields
+    """Say what of a link cannot be used, also of controls in folds that are closed."""
+    found = {name: said(name) for name in FIELDS}
+    if found["search"] in ("users", "both") and found["goal"] != "percent":
+        page_fields.refuse(Issue("search", found["search"], "users are searched where goal=percent only"))
+        page_fields.keep(FIELDS["search"], "nothing")
 
 
 def searches(axis: str, label: str, private: bool, help: str, offered: bool = True) -> bool:
     """A switch for one of the searches, ``epsilon`` or ``users``, which the address carries; off where not offered."""
-    before = {name for name in ("epsilon", "users") if first_value("search") in (name, "both")}
-    on = offered and st.toggle(label, axis in before, key=key_of(f"search-{axis}"), help=help)
+    before = {name for name in ("epsilon", "users") if said("search") in (name, "both")}
+    on = offered and st.toggle(label, axis in before, key=state.own_key(f"own-search-{axis}"), help=help)
     after = before | {axis} if on else before - {axis}
-    remember(search="both" if len(after) == 2 else next(iter(after), "nothing"))
+    page_fields.keep(FIELDS["search"], "both" if len(after) == 2 else next(iter(after), "nothing"))
     write_address(private)
     return on
 
 
+def _written() -> dict[str, str]:
+    """What differs from the defaults."""
+    return {name: row.text(said(name)) for name, row in FIELDS.items() if said(name) != row.default}
+
+
 def write_address(private: bool) -> None:
     """Let the address follow the typed numbers; nothing of an upload ever stands in it."""
-    fields = page_memory()["fields"]
-    wanted = {} if private else {name: text for name, text in fields.items() if text != DEFAULTS[name]}
-    state.keep_page_fields({name: wanted.get(name) for name in DEFAULTS})
-    page_memory()["address"] = wanted
+    state.send_page_fields({} if private else _written())
 
 
 def link() -> str:
     """The address of this page with the typed numbers."""
-    fields = {name: text for name, text in page_memory()["fields"].items() if text != DEFAULTS[name]}
-    base = (st.context.url or "").split("?")[0]
-    return base + (f"?{urlencode(fields)}" if fields else "")
+    fields = _written()
+    return (st.context.url or "").split("?")[0] + (f"?{urlencode(fields)}" if fields else "")

@@ -17,9 +17,9 @@ from bandit_core.model import PROMISES
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.studies.best_method import FINALISTS, Contest, Decision, Question, Tried
-from bandit_core.studies.business_case import GOALS, goal
+from bandit_core.studies.business_case import goal
 from bandit_core.studies.goal_search import BestSearch, Found
-from bandit_core.studies.price import Price, PriceQuestion, PriceStudy, rows_of, unknown_words
+from bandit_core.studies.price import Price, PriceStudy, rows_of, unknown_words
 from bandit_core.studies.price import advise as advise_on
 from ui import charts, gallery, lab_parts, runner, shared, theme, uploads, words
 from ui.your_numbers import address
@@ -28,7 +28,7 @@ from ui.your_numbers.inputs import Asked, Setting, question_of
 from ui.your_numbers.one_page import TITLE, one_page
 from ui.your_numbers.planned import table
 from ui.your_numbers.summary import summary_page
-from ui.your_numbers.until import Until
+from ui.your_numbers.until import Until, studied
 
 
 def decided(question: Question, store: Store | None) -> Decision | None:
@@ -148,7 +148,7 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
 
 def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     """The inverse questions: the smallest ε, and the fewest users, for a limit that the visitor chooses."""
-    key, wanted = "own-search", address.first_value("search") != "nothing"
+    key, wanted = "own-search", address.said("search") != "nothing"
     if wanted:
         st.session_state.setdefault(key, True)
     fold = st.expander("Which ε can I afford?", key=key, on_change="rerun")
@@ -160,25 +160,9 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
 
 def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     asked = replace(answer.question, draws=())
-    kinds = goals(answer.chosen.unit)
     left, right = st.columns([1, 3], vertical_alignment="bottom")
-    kind = right.selectbox(
-        "of what",
-        GOALS,
-        GOALS.index(address.first_value("goal")),
-        format_func=kinds.__getitem__,
-        key=address.key_of("goal"),
-        help="What must not exceed your limit, after all users.",
-    )
-    limit = left.number_input(
-        "I accept at most",
-        min_value=address.RANGES["limit"][0],
-        value=address.number_at_first("limit"),
-        format="%g",
-        key=address.key_of("limit"),
-        help="The largest amount that you accept.",
-    )
-    address.remember(goal=kind, limit=f"{limit:.12g}")
+    kind = address.ask("goal", right, allowed=goals(answer.chosen.unit))
+    limit = address.ask("limit", left)
     wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
     chosen = [row.privacy for row in answer.rows[1:]]
     private = answer.private
@@ -206,18 +190,10 @@ def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
 
 def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Found]:
     """What one search found, told and drawn; nothing as long as it is not finished."""
-    what, name = (axis, build.args, answer.asked.scale), f"own-search-{axis}"
-    memory = st.session_state.setdefault("own-found", {})
-    if axis not in memory or memory[axis][0] != what:
-        try:
-            found = runner.study_of(build, what, name, build.keywords["store"])
-        except InputError as error:
-            uploads.refuse(error)
-            return []
-        if found is None:
-            return []
-        memory[axis] = what, found
-    rows: list[Found] = memory[axis][1]
+    what = axis, build.args, answer.asked.scale
+    rows: list[Found] = studied(f"own-search-{axis}", what, build, build.keywords["store"]) or []
+    if not rows:
+        return []
     users = axis == "users"
     st.markdown(
         "  \n".join(
@@ -237,8 +213,7 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
 
 def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     """Every value that was tried."""
-    fields = address.page_memory()["fields"]
-    kind, limit = fields["goal"], float(fields["limit"])
+    kind, limit = address.said("goal"), address.said("limit")
     scale = answer.asked.scale if kind in ("regret", "extra") else 1.0
     axis, name = ("users", "users tried") if users else ("ε", "ε tried")
     figure = go.Figure()
@@ -291,7 +266,7 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None)
         key="own-every",
         help="Also find the best learner, and the time of the test that stops by itself, at each ε of the table.",
     ):
-        price = _every(question, store) or price
+        price = studied("own-price", question, lambda: PriceStudy(question, store), store) or price
     private = store is not None
     rows = shared.of_controls(
         "own-table", (question, price.rows), lambda: words.table(table(question, price.rows)), private
@@ -304,28 +279,11 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None)
     return price
 
 
-def _every(question: PriceQuestion, store: Store | None) -> Price | None:
-    """The answer at every budget, kept in the session as long as the question is the same."""
-    memory = st.session_state.get("own-price")
-    if memory is None or memory[0] != question:
-        try:
-            found = runner.study_of(lambda: PriceStudy(question, store), question, "own-price", store)
-        except InputError as error:
-            uploads.refuse(error)
-            return None
-        if found is None:
-            return None
-        memory = st.session_state["own-price"] = question, found
-    found_before: Price = memory[1]
-    return found_before
-
-
 def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until: Until | None) -> None:
     """The page for a meeting, the sheet for engineers, and the links where the numbers were typed."""
     st.subheader("Take it to a meeting")
     private = answer.private
-    fields = address.page_memory()["fields"]
-    limit = f"at most {fields['limit']} {goals(answer.chosen.unit)[fields['goal']]}"
+    limit = f"at most {address.said('limit'):.12g} {goals(answer.chosen.unit)[address.said('goal')]}"
     link = None if private else address.link()
     left, *columns = st.columns([2, 1, 1], vertical_alignment="bottom")
     title = left.text_input("Title of the page", TITLE, 80, key="own-title", help="It stands above the printed page.")

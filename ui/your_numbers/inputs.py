@@ -24,9 +24,9 @@ from bandit_core.data.observations import (
 )
 from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import MAX_BYTES, MAX_ROWS, Trouble, read_sheet
-from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
+from bandit_core.spec.feedback import MAX_WAITING
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import UNKNOWN, observed_arms, read_lifts
 from bandit_core.studies.draws import (
@@ -39,26 +39,16 @@ from bandit_core.studies.draws import (
 from bandit_core.studies.price import PriceQuestion, read_epsilons
 from bandit_core.studies.roll_out import TRIALS
 from bandit_core.studies.sales import sales
-from ui import epsilon_grid, lab_parts, real_world_budgets, uploads, words
+from ui import lab_parts, page_fields, real_world_budgets, state, uploads, words
 from ui.your_numbers import limits as reward_limits
-from ui.your_numbers.address import MAX_USERS, RANGES, first_value, key_of, number_at_first, remember, write_address
+from ui.your_numbers.address import FIELDS, ask, said, write_address
 from ui.your_numbers.limits import percent
 from ui.your_numbers.question import Asked, Setting
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
 DETAILS = ("times", "night", "delta", "power", "zone", "rule", "list")  # fields of the fold
-RULES: dict[Rule, str] = {"proved": "proved", "heuristic": "heuristic, no proof"}
-_FOUND = (
-    "run-own",
-    "run-own-search-ε",
-    "run-own-search-users",
-    "own-found",
-    "run-own-until",
-    "own-until",
-    "run-own-price",
-    "own-price",
-)
+_STUDIES = ("own", "own-search-ε", "own-search-users", "own-until", "own-price")
 _OF_UPLOADS = (
     "own-store",
     "own-columns-read",
@@ -68,7 +58,8 @@ _OF_UPLOADS = (
     "own-misled",
     "own-misled-near",
     "own-budgets-read",
-    *_FOUND,
+    *(f"run-{name}" for name in _STUDIES),
+    *(f"{name}-found" for name in _STUDIES),
 )
 
 
@@ -92,77 +83,33 @@ def options() -> Asked | None:
 
 
 def _typed(right: DeltaGenerator) -> Asked | None:
-    kinds = {"share": "success rate", "amount": "amount", "sales": "sales"}
-    amount = right.segmented_control(
-        "Outcome per user",
-        list(kinds),
-        default=first_value("as"),
-        required=True,
-        format_func=kinds.__getitem__,
-        key=key_of("as"),
-        help="A rate is the share of users who convert, click or recover; an amount is, for example, euros or minutes. "
-        "Sales: most users bring nothing, the others amounts that differ.",
-    )
+    amount = ask("as", right)
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
     name = {"share": "Baseline rate, %", "amount": "Baseline mean per user", "sales": "Users who buy, %"}[amount]
-    base = left.number_input(
-        name,
-        value=number_at_first("base"),
-        format="%g",
-        key=key_of("base"),
-        help="Of the present option.",
-    )
-    text = middle.text_input(
-        "Expected lifts, one per new option",
-        first_value("lifts"),
-        key=key_of("lifts"),
-        help="With commas between them: 20, 50 stands for two new options, -5 for a loss. You may type a range, 8-15, "
-        "or ? if you do not know.",
-    )
-    ways = {"percent": "% of the baseline", "plain": "plain amounts" if amount == "amount" else "points"}
-    by = right.selectbox(
-        "Lifts are in",
-        list(ways),
-        list(ways).index(first_value("by")),
-        format_func=ways.__getitem__,
-        key=key_of("by"),
-        help="A lift of 20 on a baseline of 10 gives 12 in % of the baseline, and 30 in points or plain amounts.",
-    )
+    base, text = ask("base", left, label=name), ask("lifts", middle)
+    points = "plain amounts" if amount == "amount" else "points"
+    relative = ask("by", right, allowed={"percent": "% of the baseline", "plain": points}) == "percent"
     low, high = 0.0, 100.0
-    fields = {}
     if amount == "amount":
-        left, right = st.columns(2)
-        low = left.number_input(
-            "Smallest amount of one user",
-            value=number_at_first("least"),
-            format="%g",
-            key=key_of("least"),
-            help="Privacy noise must be able to hide the difference between the smallest and the largest amount.",
-        )
-        high = right.number_input(
-            "Largest amount of one user",
-            value=number_at_first("most"),
-            format="%g",
-            key=key_of("most"),
-            help="A wider range needs more noise. Amounts beyond it are cut to it, so means lie between the two.",
-        )
+        low, high = (ask(name, column) for name, column in zip(("least", "most"), st.columns(2), strict=True))
         st.caption(
             "Of typed amounts only the mean is known, so the most varied case is assumed: each user brings the "
             "smallest or the largest amount. Upload observations for a closer answer."
         )
-        fields = {"least": f"{low:.12g}", "most": f"{high:.12g}"}
     if amount == "sales":
-        fields = {name: f"{value:.12g}" for name, value in _sale_fields().items()}
-    remember(**{"as": amount, "base": f"{base:.12g}", "lifts": text, "by": by}, **fields)
+        first, second, third = st.columns(3, vertical_alignment="bottom")
+        message = "With privacy a larger amount counts as this one."
+        most = {"label": "Largest amount counted", "help": message}
+        sale = ask("sale", first), ask("sd", second), ask("most", third, **most)
     try:
-        lifts, relative = read_lifts(text), by == "percent"
+        lifts = read_lifts(text)
         typed = typed_options(base, shares(lifts) if relative else lifts, relative, (low, high))
     except InputError as error:
         uploads.refuse(error)
         return None
     names = ("baseline", *(f"option {number}" for number in range(1, len(typed.arms))))
     if amount == "sales":
-        return _sold(names, typed, *map(number_at_first, ("sale", "sd", "most")))
+        return _sold(names, typed, *sale)
     unit, worth = ("%", (0.0, 1.0)) if amount == "share" else ("", (low, high))
     sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
     sure += " ? stands for a lift from -20% to 20% of the baseline." * (UNKNOWN in lifts)
@@ -171,22 +118,6 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     compared = ", ".join(f"**{name}** {span}" for name, span in spans)
     st.markdown(f"You compare {compared}. Best: {asked.best}. {sure}")
     return asked
-
-
-def _sale_fields() -> dict[str, float]:
-    """Mean and spread of a purchase, and the largest amount that is counted."""
-    labels = {
-        "sale": ("Mean purchase", "What a user who buys brings on average. Lifts raise the share of users who buy."),
-        "sd": ("Its standard deviation", "How much purchases differ. A lognormal distribution is assumed."),
-        "most": ("Largest amount counted", "With privacy a larger amount counts as this one."),
-    }
-    columns = st.columns(3, vertical_alignment="bottom")
-    return {
-        name: column.number_input(
-            label, *RANGES[name], value=number_at_first(name), format="%g", key=key_of(name), help=told
-        )
-        for column, (name, (label, told)) in zip(columns, labels.items(), strict=True)
-    }
 
 
 def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit: float) -> Asked | None:
@@ -404,50 +335,23 @@ def certainty(options: Sequence[Option]) -> str:
 def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
     """The rest of the question, and a place for the advice; None where an uploaded list of budgets cannot be used."""
     left, middle, right = st.columns(3)
-    users = left.number_input(
-        "Users",
-        min_value=10,
-        max_value=MAX_USERS,
-        value=int(number_at_first("users")),
-        step=1000,
-        key=key_of("users"),
-        help="How many people will be given one of the options.",
-    )
-    weekly = middle.number_input(
-        "Users a week",
-        1,
-        int(RANGES["week"][1]),
-        int(number_at_first("week")),
-        step=1000,
-        key=key_of("week"),
-        help="How many people come in a week. It turns numbers of users into weeks.",
-    )
-    amounts = first_value("as") != "share" if asked.observed is None else asked.amounts
+    ask("users", left)
+    ask("week", middle)
+    amounts = said("as") != "share" if asked.observed is None else asked.amounts
     own, other = (AMOUNT_UNITS, RATE_UNITS) if amounts else (RATE_UNITS, AMOUNT_UNITS)
-    first = own[0] if first_value("unit") in other else first_value("unit")
+    first = own[0] if said("unit") in other else said("unit")
     unit = right.selectbox(
-        "One unit of reward is called",
+        FIELDS["unit"].label,
         list(dict.fromkeys([first, *own])),
-        key=key_of("unit-of-amounts" if amounts else "unit"),
+        key=state.own_key("own-unit-of-amounts" if amounts else "own-unit"),
         accept_new_options=True,
-        help="The word for what you count: choose one, or type your own.",
+        help=FIELDS["unit"].help,
     )
-    unit = " ".join(str(unit or own[0]).split())[:30] or own[0]
-    start = number_at_first("eps")
-    epsilon = st.select_slider(
-        "What users accept, ε: ← more private · less loss →",
-        sorted({*epsilon_grid.between(0.05, 10), start}),
-        start,
-        key=key_of("eps"),
-        format_func=lambda value: f"{value:g}",
-        help="The privacy budget: how much one answer may tell about the person who gave it.",
-    )
+    page_fields.keep(FIELDS["unit"], " ".join(str(unit or own[0]).split())[:30] or own[0])
+    epsilon: float = ask("eps")
     st.caption(words.odds(epsilon))
     advice = st.empty()  # above what most visitors leave closed
-    remember(users=str(int(users)), week=str(int(weekly)), unit=unit, eps=f"{epsilon:g}")
-    more = _details(int(weekly))
-    if more is None:
-        return None
+    lab_parts.fold("Visits, results at night, chance of error, other ε", "own-details", _details, *DETAILS)
     distribution: Epsilon | None = None
     fold = st.expander("Which ε do others use? Do my users differ?", key="own-budgets-fold", on_change="rerun")
     if fold.open or st.session_state.get("own-budgets") is not None:  # a file stays while the fold is closed
@@ -469,73 +373,20 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
                     return None
                 distribution = read[0]
                 st.caption(f"{read[1]:,} users' own budgets are used instead of the slider.")
-    budget = float(epsilon) if distribution is None else distribution
-    return Setting(int(users), unit, budget, int(weekly), slider=float(epsilon), **more), advice
+    numbers = {row.place: said(name) for name, row in FIELDS.items() if row.place}
+    return Setting(epsilon=distribution or epsilon, budgets=read_epsilons(said("list")), **numbers), advice
 
 
-def _details(weekly: int) -> dict[str, Any] | None:
-    """How people come, what a test may get wrong, and which ε are compared; None where the list cannot be used."""
-    lab_parts.fold(
-        "Visits, results at night, chance of error, other ε", "own-details", lambda: _detail_fields(weekly), *DETAILS
-    )
-    try:
-        budgets = read_epsilons(first_value("list"))
-    except InputError as error:
-        uploads.refuse(error)
-        return None
-    visits, batch = (int(number_at_first(name)) for name in ("times", "night"))
-    numbers = {name: number_at_first(name) for name in ("delta", "power", "zone")}
-    return {**numbers, "visits": visits, "batch": batch, "rule": first_value("rule"), "budgets": budgets}
-
-
-def _detail_fields(weekly: int) -> None:
-    """The controls of these, which are remembered while the fold is closed."""
-
-    def ask(place: DeltaGenerator, name: str, label: str, help: str, step: float | None = None) -> float:
-        low, high = RANGES[name]
-        value, form = (int(number_at_first(name)), None) if step is None else (number_at_first(name), "%g")
-        found: float = place.number_input(label, low, high, value, step=step, format=form, key=key_of(name), help=help)
-        remember(**{name: f"{found:.12g}"})
-        return found
-
+def _details() -> None:
+    """How people come, what a test may get wrong, and which ε are compared; remembered while the fold is closed."""
     first, second, third = st.columns(3, vertical_alignment="bottom")
-    visits = ask(
-        first, "times", "Visits of one person",
-        "The ε of a person covers all visits. A test counts one of them, a learner counts all.",
-    )  # fmt: skip
-    night = words.count(min(max(1, round(weekly * visits / 7)), int(RANGES["night"][1])))
-    ask(
-        second, "night", "Learn after every ... visits",
-        f"For the learner only. 1: after each visit. {night}: every night.",
-    )  # fmt: skip
-    ask(
-        first, "delta", "Chance of error, α and δ",
-        "Planned test: the level α, two-sided, for all comparisons. Test that stops by itself: δ, the chance that it "
-        "names a wrong option.", 0.01,
-    )  # fmt: skip
-    ask(second, "power", "Power of the planned test", "The chance that the planned test finds the difference.", 0.05)
-    ask(
-        third, "zone", "Ignore differences up to, %",
-        "In percent of the first option. Options that close to the best count as equally good in both tests.", 1.0,
-    )  # fmt: skip
-    left, right = st.columns(2, vertical_alignment="bottom")
-    rule: Any = left.segmented_control(
-        "Rule to stop by",
-        list(RULES),
-        default=first_value("rule"),
-        required=True,
-        format_func=RULES.__getitem__,
-        key=key_of("rule"),
-        help="Proved: wrong with probability δ at most, whatever the options are. Heuristic: the rule that "
-        "published programs use; how often it is wrong can only be measured.",
-    )
-    text = right.text_input(
-        "ε to compare",
-        first_value("list"),
-        key=key_of("list"),
-        help="With commas between them: the budgets that stand side by side below.",
-    )
-    remember(rule=rule, list=text)
+    visits = ask("times", first)
+    night = words.count(min(max(1, round(said("week") * visits / 7)), MAX_WAITING))
+    ask("night", second, help=f"For the learner only. 1: after each visit. {night}: every night.")
+    for name, place in (("delta", first), ("power", second), ("zone", third)):
+        ask(name, place)
+    for name, place in zip(("rule", "list"), st.columns(2, vertical_alignment="bottom"), strict=True):
+        ask(name, place)
 
 
 def is_private(asked: Asked, chosen: Setting) -> bool:

@@ -14,7 +14,7 @@ from bandit_core.model import PROMISES
 from bandit_core.studies.price import MAX_WEEKS, Price, advise
 from ui import theme, words
 from ui.your_numbers.planned import correction, table
-from ui.your_numbers.summary import plain_html, shareable
+from ui.your_numbers.summary import plain_html, shareable, table_html
 
 TITLE = "What would privacy cost?"
 _STYLE = """
@@ -34,9 +34,6 @@ def one_page(price: Price, title: str = "", link: str | None = None, made: datet
     question = price.question
     options = "; ".join(f"{escape(name)} {span}" for name, span in zip(_names(price), _spans(price), strict=True))
     people = f"{words.count(question.users)} people, {words.count(question.weekly)} a week"
-    cells = table(question, price.rows)
-    head = "".join(f"<th>{escape(name)}" for name in cells)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}" for cell in row) for row in cells.to_numpy().tolist())
     again = (
         f'Open again: <a href="{escape(link or "")}">{escape(link or "")}</a>.' if shareable(link) else _settings(price)
     )
@@ -47,7 +44,7 @@ def one_page(price: Price, title: str = "", link: str | None = None, made: datet
         f"<p>Which of these options is best? {options}. There are {people}.</p>"
         f"<p class='lead'>{plain_html(advise(question, price.rows, words.plain).words)}</p>"
         f"<h2>Weeks of a planned A/B test</h2>{_picture(price)}"
-        f"<h2>ε side by side</h2><div style='overflow-x:auto'><table><tr>{head}{body}</table></div>"
+        f"<h2>ε side by side</h2>{table_html(table(question, price.rows).to_dict('records'))}"
         f"<h2>What this assumes</h2><p class='small'>{_assumptions(price)}</p>"
         f"<p class='small'>{again} Private Bandit Lab {escape(paths.project_version())}, seed {question.seed}, "
         f"{made or datetime.now(UTC):%Y-%m-%d}. It simulates private learning and does not protect real data.</p>"

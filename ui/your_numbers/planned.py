@@ -20,7 +20,7 @@ from bandit_core.studies.price import MAX_WEEKS, PRIVATE, PriceQuestion, Row, ro
 from bandit_core.studies.several_tests import parts
 from bandit_core.theory.power import critical_value, smallest_effect
 from ui import charts, figures, lab_parts, shared, theme, uploads, words
-from ui.your_numbers.address import RANGES, key_of, number_at_first, remember, write_address
+from ui.your_numbers.address import ask, write_address
 from ui.your_numbers.answers import amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
 
@@ -61,25 +61,15 @@ def _several(question: PriceQuestion, private: bool) -> None:
     """What a person who is in several tests may spend in each, and how long a planned test then takes."""
     [epsilon] = question.epsilons
     left, right = st.columns(2, vertical_alignment="bottom")
-    tests = left.number_input(
-        "Tests that share the ε of a person", *RANGES["tests"], int(number_at_first("tests")), key=key_of("tests"),
-        help="How many tests a person is in while the ε above must suffice, such as in a month.",
-    )  # fmt: skip
-    slack = right.number_input(
-        "δ of all tests together", *RANGES["slack"], number_at_first("slack"), step=1e-6, format="%g",
-        key=key_of("slack"),
-        help="0: the ε of all tests add up. Above 0, each test may spend more, and the promise of all together may "
-        "fail with this small chance.",
-    )  # fmt: skip
-    remember(tests=str(int(tests)), slack=f"{slack:.12g}")
+    tests, slack = ask("tests", left), ask("slack", right)
     write_address(private)
     try:
-        found = parts(epsilon, int(tests), question.visits, slack)
+        found = parts(epsilon, tests, question.visits, slack)
     except InputError as error:
         uploads.refuse(error)
         return
     rows = []
-    for part, once in zip(found, parts(epsilon, int(tests), 1, slack), strict=True):
+    for part, once in zip(found, parts(epsilon, tests, 1, slack), strict=True):
         planned = rows_of(replace(question, epsilons=(once.test,)))
         users = next(row.test_users for row in planned if row.privacy == part.privacy)
         shown = {"who is trusted": PROMISES[part.privacy].who, "ε of one test": words.number(part.test)}
@@ -87,7 +77,7 @@ def _several(question: PriceQuestion, private: bool) -> None:
         rows.append({**shown, "a planned test takes": weeks_words(users / question.weekly)})
     lab_parts.table(words.table(pd.DataFrame(rows)), "tests")
     st.caption(
-        f"All {int(tests)} tests together then keep ε = {epsilon:g} for a person"
+        f"All {tests} tests together then keep ε = {epsilon:g} for a person"
         + (f" with δ = {slack:g}. " if slack else ". ")
         + "Later tests may depend on earlier ones. A new month with a new budget adds to the old one. "
         "This holds for methods without a δ of their own, such as all on this page."

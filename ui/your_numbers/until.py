@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,6 @@ from ui import charts, figures, lab_parts, runner, shared, theme, uploads, words
 from ui.your_numbers.answers import Reply, amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
 
-_MEMORY = "own-until"
 LEAST = (
     "“At least, on average”: no method with this trust that errs with probability δ at most, whatever the options are, "
     "needs fewer users on average; the word beside it says whether a paper proves that or it was derived here."
@@ -58,7 +59,7 @@ def until_when(asked: Asked, chosen: Setting, store: Store | None) -> Until | No
     if nothing := undecided(question):
         st.info(nothing)
         return None
-    rows = _found(question, store)
+    rows = studied("own-until", question, lambda: RollOutStudy(question, store), store)
     if rows is None:
         return None
     until = Until(asked, chosen, question, rows)
@@ -91,21 +92,20 @@ def undecided(question: RollOutQuestion) -> str:
     return CUT_TO_THE_SAME if any(question.effect(privacy) < SAME for privacy, _ in question.epsilons) else ""
 
 
-def _found(question: RollOutQuestion, store: Store | None) -> tuple[RollOut, ...] | None:
-    """What the simulations say, kept in the session as long as the question is the same."""
-    memory = st.session_state.get(_MEMORY)
-    if memory is None or memory[0] != question:
-        try:
-            rows = runner.study_of(lambda: RollOutStudy(question, store), question, "own-until", store)
-        except InputError as error:
-            uploads.refuse(error)
-            return None
-        if rows is None:
-            return None
-        memory = st.session_state[_MEMORY] = question, rows
-    else:
+def studied(name: str, what: Hashable, build: Callable[[], Any], store: Store | None) -> Any:
+    """What a study finds, kept in the session while it is the same; None until it is known (why is told)."""
+    slot = f"{name}-found"
+    memory = st.session_state.get(slot)
+    if memory is not None and memory[0] == what:
         st.empty()  # in the place of the progress bar
-    found: tuple[RollOut, ...] = memory[1]
+        return memory[1]
+    try:
+        found = runner.study_of(build, what, name, store)
+    except InputError as error:
+        uploads.refuse(error)
+        return None
+    if found is not None:
+        st.session_state[slot] = what, found
     return found
 
 
