@@ -1,19 +1,19 @@
-"""The batch policies of central privacy again: slow, plain Python, step by step from the pseudo-code of their papers.
+"""The batch policies of central privacy again: slow, plain Python, user by user, from the pseudo-code of their papers.
 
-Every step chooses an arm and hands one reward, known by its number, to a `Curator`. Policies see nothing but what the
-curator releases. The curator reads the trial's stream in the documented order: one uniform per reward that is drawn by
-itself (when it is pulled), one per release for its noise; sums of two-valued rewards come from the stream's second
-generator when they are released.
+A trial reads its stream in the documented order: one uniform for each reward when its user answers, one for each
+release's noise. Where nothing is late an answer is counted before the next user comes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
 from statistics import NormalDist
 
-from reference import INFINITY, Stream, divergence, first_largest, laplace, reward_of
+from reference import Stream, divergence, first_largest, laplace, reward_of
+
+from bandit_core.policies import adac, dp_ucb_int
+
+LAZY = ("anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int")
 
 
 def binomial(n: int, p: float, draw) -> int:
@@ -45,44 +45,6 @@ def binomial(n: int, p: float, draw) -> int:
         ratio = math.lgamma(m + 1) + math.lgamma(n - m + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
         if v * (2.83 + 5.1 / b) * spread / (a / us**2 + b) <= math.exp(ratio + (k - m) * math.log(p / (1 - p))):
             return k
-
-
-class Curator:
-    """Sees the rewards, in the order of the pulls, and releases noisy sums of those it has not released before.
-
-    ``releases`` keeps, for each of them, the arm and the numbers of the rewards in it.
-    """
-
-    def __init__(self, arms, stream: Stream, at_once: bool) -> None:
-        self.arms, self.stream = arms, stream
-        self.by_sum = [at_once and arm.kind in ("bernoulli", "two-point") for arm in arms]
-        self.seen = 0
-        self.waiting: list[list[int]] = [[] for _ in arms]
-        self.total = [0.0] * len(arms)
-        self.releases: list[tuple[int, list[int]]] = []
-
-    def observe(self, a: int) -> None:
-        """One pull of arm a."""
-        if not self.by_sum[a]:
-            self.total[a] += reward_of(self.arms[a], self.stream.uniform(), self.stream)
-        self.waiting[a].append(self.seen)
-        self.seen += 1
-
-    def fresh_sum(self, a: int) -> float:
-        """Sum of the arm's rewards that wait; from now on they wait no more."""
-        rewards, self.waiting[a] = self.waiting[a], []
-        self.releases.append((a, rewards))
-        if self.by_sum[a]:
-            arm = self.arms[a]
-            low, high, p = (0.0, 1.0, arm.mean) if arm.kind == "bernoulli" else (arm.low, arm.high, arm.p_high)
-            ones = binomial(len(rewards), p, self.stream.rejections.uniform)
-            return low * (len(rewards) - ones) + high * ones
-        total, self.total[a] = self.total[a], 0.0
-        return total
-
-    def noise(self, scale: float) -> float:
-        """Laplace noise."""
-        return laplace(self.stream.uniform(), scale)
 
 
 def clip(x: float) -> float:
@@ -136,197 +98,158 @@ def largest_mean(measure, mean: float, budget: float) -> float:
     return low if low <= 1 - 1e-9 else 1.0
 
 
-def in_turns(arms: int, each: int, horizon: int) -> list[int]:
-    """Every arm ``each`` times, in turns, cut at the horizon."""
-    return [t % arms for t in range(min(arms * each, horizon))]
+class Late:
+    """One trial: what is counted of every arm and not released yet (``fresh``), and what is released."""
 
+    def __init__(self, name, setup, words) -> None:
+        self.name, self.setup, self.stream = name, setup, Stream(words)
+        self.order = self.stream.labels(len(setup.arms))
+        self.arms = [setup.arms[arm] for arm in self.order]
+        k = len(self.arms)
+        self.fresh = [[] for _ in range(k)]
+        self.n, self.sums, self.mean, self.released = [0] * k, [0.0] * k, [0.0] * k, [0] * k
+        self.releases: list[tuple[int, list[int]]] = []
+        self.epsilon, self.parameters = setup.epsilon and setup.epsilon.value, setup.parameters
+        self.first = getattr(self.parameters, "first_batch", 1)
+        if name == "dp-ucb-int":
+            self.first = min(dp_ucb_int.interval(setup), setup.horizon)
 
-def adap(instance, curator: Curator, kl: bool) -> Iterator[int]:
-    """Azize and Basu 2022, AdaP-UCB and AdaP-KLUCB."""
-    k, epsilon, alpha = len(instance.arms), instance.epsilon.value, instance.parameters.alpha
-    pulls, n, mean = [1] * k, [1] * k, [0.0] * k
-    yield from range(k)
-    for a in range(k):
-        mean[a] = curator.fresh_sum(a) + curator.noise(1 / epsilon)
-    t = k + 1
-    while True:
-        log_t = math.log(t)
-        if kl:
-            index = [
-                largest_mean(divergence, clip(mean[a] + alpha * log_t / (epsilon * n[a])), alpha * log_t / n[a])
-                for a in range(k)
-            ]
+    def release(self, a: int) -> None:
+        """Publish what is fresh of an arm."""
+        rewards, self.fresh[a] = self.fresh[a], []
+        self.releases.append((a, [user for user, _ in rewards]))
+        total, count, u = sum(reward for _, reward in rewards), len(rewards), self.stream.uniform()
+        self.released[a] += count
+        if self.name == "dp-ucb-int":
+            self.n[a] += count
+            self.sums[a] += total
+            self.mean[a] = self.sums[a] / self.n[a] + laplace(u, self.n[a] ** (self.parameters.v / 2 - 1))
+            return
+        if self.name == "adac-ucb":
+            sd = math.sqrt(1 / (2 * adac.budget(self.setup)))
+            noise = NormalDist().inv_cdf(u + 2.0**-53) * sd
         else:
-            index = [
-                mean[a] + math.sqrt(alpha * log_t / (2 * n[a])) + alpha * log_t / (epsilon * n[a]) for a in range(k)
-            ]
-        a = first_largest(index)
-        target = 2 * pulls[a]
-        while pulls[a] < target:
-            yield a
-            pulls[a] += 1
-            t += 1
-        n[a] = target // 2
-        mean[a] = curator.fresh_sum(a) / n[a] + curator.noise(1 / (epsilon * n[a]))
+            noise = laplace(u, 1 / self.epsilon)
+        keep = self.name in ("dp-klucb", "dp-imed")
+        self.sums[a] = (self.sums[a] if keep else 0.0) + total + noise
+        self.n[a] = (self.n[a] if keep else 0) + count
+        self.mean[a] = self.sums[a] / self.n[a]
 
+    def due(self, a: int) -> bool:
+        """Whether an arm of a lazy policy has its next release."""
+        return len(self.fresh[a]) == (self.first if self.name == "dp-ucb-int" else 2 * self.n[a])
 
-def adac(instance, curator: Curator, rho: float) -> Iterator[int]:
-    """Azize and Basu 2023, AdaC-UCB."""
-    k, alpha = len(instance.arms), instance.parameters.alpha
-    pulls, n = [1] * k, [1] * k
+    def leader(self, t: int) -> int:
+        """The arm that is chosen before user t."""
+        level, eps, arms = math.log(t), self.epsilon, range(len(self.arms))
+        m, n, alpha = self.mean, self.n, getattr(self.parameters, "alpha", None)
+        if self.name == "dp-imed":
+            top = max(m)
+            costs = [n[a] * d_eps(clip(m[a]), clip(top), eps) if m[a] < top else 0.0 for a in arms]
+            return first_smallest([math.log(n[a]) + costs[a] for a in arms])
+        if self.name == "lazy-dp-ts":
+            b = [clip(m[a] + 3 * math.log2(t) / (eps * n[a])) for a in arms]
+            return first_largest([self.stream.beta(b[a] * n[a] + 1, (1 - b[a]) * n[a] + 1) for a in arms])
+        index = {
+            "adap-ucb": lambda a: m[a] + math.sqrt(alpha * level / (2 * n[a])) + alpha * level / (eps * n[a]),
+            "adap-klucb": lambda a: largest_mean(
+                divergence, clip(m[a] + alpha * level / (eps * n[a])), alpha * level / n[a]
+            ),
+            "dp-klucb": lambda a: largest_mean(lambda x, q: d_eps(x, q, eps), clip(m[a]), level / n[a]),
+            "adac-ucb": lambda a: (
+                m[a] + math.sqrt((1 / (2 * n[a]) + 1 / (adac.budget(self.setup) * n[a] ** 2)) * alpha * level)
+            ),
+            "anytime-lazy-ucb": lambda a: m[a] + math.sqrt(3 * level / n[a]) + 3 * level / (eps * n[a]),
+            "dp-ucb-int": lambda a: m[a] + math.sqrt(2 * level / n[a]),
+        }[self.name]
+        return first_largest([index(a) for a in arms])
 
-    def noisy_mean(a: int) -> float:
-        mean = curator.fresh_sum(a) / n[a]
-        return mean + NormalDist(0, math.sqrt(1 / (2 * rho * n[a] ** 2))).inv_cdf(curator.stream.uniform() + 2.0**-53)
+    def wanted(self, a: int) -> int:
+        """How many rewards the batch of an arm shall have."""
+        growth = getattr(self.parameters, "growth", 2.0)
+        return max(1, int(growth * self.released[a]) - self.released[a])
 
-    yield from range(k)
-    mean = [noisy_mean(a) for a in range(k)]
-    t = k + 1
-    while True:
-        bonus = [math.sqrt((1 / (2 * n[a]) + 1 / (rho * n[a] ** 2)) * alpha * math.log(t)) for a in range(k)]
-        a = first_largest([mean[a] + bonus[a] for a in range(k)])
-        n[a] = pulls[a]
-        yield from [a] * n[a]
-        pulls[a] += n[a]
-        t += n[a]
-        mean[a] = noisy_mean(a)
-
-
-def dp_klucb_imed(instance, curator: Curator, imed: bool) -> Iterator[int]:
-    """arXiv 2505.05613, DP-KLUCB and DP-IMED."""
-    k, epsilon, rho = len(instance.arms), instance.epsilon.value, instance.parameters.growth
-    first = instance.parameters.first_batch
-    yield from in_turns(k, first, instance.horizon)
-    n = [first] * k
-    s = [curator.fresh_sum(a) + curator.noise(1 / epsilon) for a in range(k)]
-    t = k * first + 1
-    while True:
-        mean = [s[a] / n[a] for a in range(k)]
-        if imed:
-            top = max(mean)
-            a = first_smallest(
-                [
-                    (n[b] * d_eps(clip(mean[b]), clip(top), epsilon) if mean[b] < top else 0.0) + math.log(n[b])
-                    for b in range(k)
-                ]
-            )
-        else:
-            a = first_largest(
-                [largest_mean(lambda x, q: d_eps(x, q, epsilon), clip(mean[b]), math.log(t) / n[b]) for b in range(k)]
-            )
-        batch = max(1, math.floor(rho * n[a]) - n[a])
-        yield from [a] * batch
-        t += batch
-        n[a] += batch
-        s[a] += curator.fresh_sum(a) + curator.noise(1 / epsilon)
-
-
-def dp_se(instance, curator: Curator) -> Iterator[int]:
-    """Sajed and Sheffet 2019."""
-    epsilon, beta = instance.epsilon.value, instance.parameters.beta
-    beta = 1 / instance.horizon if beta == "auto" else beta
-    s, e = list(range(len(instance.arms))), 0
-    while len(s) > 1:
-        e += 1
-        d = 2.0**-e
-        r = math.floor(
-            max(32 * math.log(8 * len(s) * e**2 / beta) / d**2, 8 * math.log(4 * len(s) * e**2 / beta) / (epsilon * d))
-            + 1
-        )
-        for _ in range(r):
-            yield from s
-        mean = {a: curator.fresh_sum(a) / r + curator.noise(1 / (epsilon * r)) for a in s}
-        h = math.sqrt(math.log(8 * len(s) * e**2 / beta) / (2 * r))
-        c = math.log(4 * len(s) * e**2 / beta) / (r * epsilon)
-        s = [a for a in s if not max(mean.values()) - mean[a] > 2 * h + 2 * c]
-    while True:
-        yield s[0]
-
-
-def lazily(instance, curator: Curator, choose) -> Iterator[int]:
-    """An arm's mean is that of its last full batch of 1, 2, 4, ... fresh rewards; ``choose(t, mean, o)`` at each t."""
-    k, epsilon = len(instance.arms), instance.epsilon.value
-    yield from range(k)
-    o, mean = [1] * k, [curator.fresh_sum(a) + curator.noise(1 / epsilon) for a in range(k)]
-    t = k
-    while True:
-        t += 1
-        a = choose(t, mean, o)
-        yield a
-        if len(curator.waiting[a]) == 2 * o[a]:
-            o[a] *= 2
-            mean[a] = curator.fresh_sum(a) / o[a] + curator.noise(1 / (epsilon * o[a]))
-
-
-def anytime_lazy_ucb(instance, curator: Curator) -> Iterator[int]:
-    """Hu, Huang, Mehta 2021, reconstructed: the leader is elected at every step."""
-    epsilon = instance.epsilon.value
-    return lazily(
-        instance,
-        curator,
-        lambda t, mean, o: first_largest(
-            [m + math.sqrt(3 * math.log(t) / n) + 3 * math.log(t) / (epsilon * n) for m, n in zip(mean, o, strict=True)]
-        ),
-    )
-
-
-def lazy_dp_ts(instance, curator: Curator) -> Iterator[int]:
-    """Hu and Hegde 2022, Lazy-DP-TS."""
-    epsilon = instance.epsilon.value
-
-    def choose(t, mean, o):
-        clipped = [clip(m + 3 * math.log2(t) / (epsilon * n)) for m, n in zip(mean, o, strict=True)]
-        return first_largest([curator.stream.beta(m * n + 1, (1 - m) * n + 1) for m, n in zip(clipped, o, strict=True)])
-
-    return lazily(instance, curator, choose)
-
-
-def dp_ucb_int(instance, curator: Curator, f: int) -> Iterator[int]:
-    """Tossou and Dimitrakakis 2016, Algorithm 3, with one noise per release and the sums kept from the first pull."""
-    k, v = len(instance.arms), instance.parameters.v
-    n, s = [0] * k, [0.0] * k
-    mean, released = [0.0] * k, [0] * k
-    t = 0
-    while True:
-        t += 1
-        if t <= k * f:
+    def play(self) -> list[int]:
+        """The arm of every user, as the spec numbers arms."""
+        k, counted, chosen, wanted, shown = len(self.arms), 0, None, 0, []
+        sent: list[tuple[int, float]] = []
+        for t in range(1, self.setup.horizon + 1):
+            while counted < t - 1 and self.setup.feedback.counted_at(counted + 1) <= t - 1:
+                a, reward = sent[counted]
+                counted += 1
+                self.fresh[a].append((counted, reward))
+                if counted == k * self.first:
+                    for b in range(k):
+                        self.release(b)
+                elif counted > k * self.first and self.name in LAZY and self.due(a):
+                    self.release(a)
             a = (t - 1) % k
-        else:
-            for b in range(k):
-                if n[b] % f == 0 and n[b] != released[b]:
-                    s[b] += curator.fresh_sum(b)
-                    mean[b], released[b] = s[b] / n[b] + curator.noise(n[b] ** (v / 2 - 1)), n[b]
-            a = first_largest(
-                [mean[b] + math.sqrt(2 * math.log(t) / released[b]) if released[b] else INFINITY for b in range(k)]
-            )
-        yield a
-        n[a] += 1
+            if counted >= k * self.first and self.name in LAZY:
+                a = self.leader(t)
+            elif counted >= k * self.first:
+                while chosen is None or len(self.fresh[chosen]) >= wanted:
+                    if chosen is not None:
+                        self.release(chosen)
+                    chosen = self.leader(t)
+                    wanted = self.wanted(chosen)
+                a = chosen
+            sent.append((a, reward_of(self.arms[a], self.stream.uniform(), self.stream)))
+            shown.append(self.order[a])
+        return shown
 
 
-POLICIES = {
-    "adac-ucb": adac,
-    "dp-ucb-int": dp_ucb_int,
-    "adap-ucb": lambda instance, curator: adap(instance, curator, kl=False),
-    "adap-klucb": lambda instance, curator: adap(instance, curator, kl=True),
-    "dp-klucb": lambda instance, curator: dp_klucb_imed(instance, curator, imed=False),
-    "dp-imed": lambda instance, curator: dp_klucb_imed(instance, curator, imed=True),
-    "dp-se": dp_se,
-    "anytime-lazy-ucb": anytime_lazy_ucb,
-    "lazy-dp-ts": lazy_dp_ts,
-}
+class Epochs(Late):
+    """The same for elimination: ``growth`` a number, or the epochs of DP-SE."""
 
+    def step(self, number: int, left: int) -> tuple[int, float]:
+        """Rewards of each arm, and how far below the best is out."""
+        growth, eps, k = self.parameters.growth, self.epsilon, left
+        beta = 1 / self.setup.horizon if self.parameters.beta == "auto" else self.parameters.beta
+        if growth == "auto":
+            size = max(32 * math.log(8 * k * number**2 / beta) * 4**number, 0.0)
+            size = int(max(size, 8 * math.log(4 * k * number**2 / beta) * 2**number / eps) + 1)
+            h = math.sqrt(math.log(8 * k * number**2 / beta) / (2 * size))
+            return size, 2 * h + 2 * math.log(4 * k * number**2 / beta) / (size * eps)
+        size = growth**number
+        if self.name == "dp-se":
+            wide = math.sqrt(math.log(8 * k * number**2 / beta) / (2 * size))
+            return size, 2 * (wide + math.log(4 * k * number**2 / beta) / (size * eps))
+        width = 1 / math.tanh(eps / 2) if self.name == "ldp-se" else 1.0
+        return size, 2 * width * math.sqrt(math.log(4 * k * number**2 / beta) / (2 * size))
 
-def play(policy: str, instance, words, at_once: bool, **options) -> tuple[list[int], Curator]:
-    """The arms one trial pulls, instance.horizon many, and the curator with all its releases."""
-    order = Stream(words).labels(len(instance.arms))
-    instance = replace(instance, arms=tuple(instance.arms[arm] for arm in order))
-    curator = Curator(instance.arms, Stream(words), at_once)
-    steps = POLICIES[policy](instance, curator, **options)
-    arms = []
-    for a in steps:
-        arms.append(order[a])
-        curator.observe(a)
-        if len(arms) == instance.horizon:
-            break
-    curator.releases = [(order[a], rewards) for a, rewards in curator.releases]
-    return arms, curator
+    def answer(self, a: int) -> float:
+        """What a user of an arm sends."""
+        reward = reward_of(self.arms[a], self.stream.uniform(), self.stream)
+        if self.name != "ldp-se":
+            return reward
+        return float(self.stream.rejections.uniform() < 0.5 + math.tanh(self.epsilon / 2) * (reward - 0.5))
+
+    def mean_of(self, a: int) -> float:
+        """Publish the mean of what is fresh of an arm."""
+        rewards, self.fresh[a] = self.fresh[a], []
+        self.releases.append((a, [user for user, _ in rewards]))
+        total = sum(reward for _, reward in rewards)
+        if self.name == "dp-se":
+            total += laplace(self.stream.uniform(), 1 / self.epsilon)
+        mean = total / len(rewards)
+        return 0.5 + (mean - 0.5) / math.tanh(self.epsilon / 2) if self.name == "ldp-se" else mean
+
+    def play(self) -> list[int]:
+        """The arm of every user, as the spec numbers arms."""
+        left, number, turn, counted, shown = list(range(len(self.arms))), 1, 0, 0, []
+        sent: list[tuple[int, float]] = []
+        for t in range(1, self.setup.horizon + 1):
+            while counted < t - 1 and self.setup.feedback.counted_at(counted + 1) <= t - 1:
+                a, reward = sent[counted]
+                counted += 1
+                self.fresh[a].append((counted, reward))
+            while len(left) > 1 and min(len(self.fresh[a]) for a in left) >= self.step(number, len(left))[0]:
+                margin = self.step(number, len(left))[1]
+                means = {a: self.mean_of(a) for a in left}
+                left = [a for a in left if max(means.values()) - means[a] <= margin]
+                number, turn = number + 1, 0
+            a = left[turn % len(left)]
+            turn += 1
+            sent.append((a, self.answer(a)))
+            shown.append(self.order[a])
+        return shown

@@ -9,6 +9,7 @@ import random
 
 import numpy as np
 import pytest
+from helpers import refused
 from interpreter import assert_left_free
 
 from bandit_core import Experiment, InputError, simulate
@@ -56,6 +57,7 @@ KNOWN = {
 }
 
 ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
+ALL = pytest.mark.parametrize("name", registry())
 EVERY = pytest.mark.parametrize("name", ON_ARMS)  # those for users with features: test_conformance_contextual.py
 PRIVATE = pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.epsilon != "none"])
 
@@ -72,8 +74,19 @@ def line_of(name: str, epsilon: float | dict = 2.0, **params) -> dict:
 
 
 def experiment_of(*lines, arms=BERNOULLI, horizon=1500, trials=12, seed=4, **fields) -> Experiment:
-    document = {"version": 1, "arms": arms, "lines": list(lines), "horizon": horizon, "trials": trials, "seed": seed}
-    return Experiment.model_validate(document | fields)
+    document = {"version": 1, "lines": list(lines), "horizon": horizon, "trials": trials, "seed": seed}
+    return Experiment.model_validate(document | fields | ({} if "contexts" in fields else {"arms": arms}))
+
+
+USERS = {"dimension": 3, "arms": 4, "noise": 0.1, "law": {"kind": "cube"}}
+BOTH = (USERS, {**USERS, "structure": "multi"})
+
+
+def experiments_of(name: str, *other: dict, **fields) -> list[Experiment]:
+    """Every kind of line on arms, or one line for each structure of users with features; after ``other`` lines."""
+    if registry()[name].setting == "contexts":
+        return [experiment_of(*other, line_of(name), contexts=users, **fields) for users in BOTH]
+    return [experiment_of(*other, *every_kind_of_line(name), **fields)]
 
 
 def run(experiment: Experiment, jobs: int = 1):
@@ -98,8 +111,10 @@ def test_the_names_are_those_of_the_contract():
     assert [policy.name for policy in registry().values()] == list(registry())
 
 
-def assert_described(policy, setup):
+@ALL
+def test_a_policy_describes_itself(name):
     """A policy has words for everything that is shown of it, a cost, defaults, and a counterpart without privacy."""
+    policy, setup = registry()[name], experiments_of(name)[0].setups[0]
     for words in (policy.title, policy.paper, policy.summary, policy.guarantee_words, policy.pseudo_code):
         assert words.strip()
     assert policy.privacy in KEPT
@@ -111,11 +126,6 @@ def assert_described(policy, setup):
     if policy.epsilon != "none":
         assert registry()[policy.parent].privacy == "none"
         assert registry()[policy.parent].setting == policy.setting
-
-
-@EVERY
-def test_a_policy_describes_itself(name):
-    assert_described(registry()[name], experiment_of(line_of(name)).setups[0])
 
 
 @EVERY
@@ -158,45 +168,47 @@ def test_trials_are_distinct(name):
         assert len(np.unique(traces, axis=0)) == 30
 
 
-@EVERY
+@ALL
 def test_workers_and_cuts_change_no_byte(name):
-    experiment = experiment_of(*every_kind_of_line(name), trials=9)
-    whole = run(experiment)
-    threaded = run(experiment, jobs=2)
-    fewer = run(experiment.with_changes(trials=4))
-    for number, line in enumerate(whole.lines):
-        for field in ("regret", "best_pulls", "pulls"):
-            assert getattr(line, field).tobytes() == getattr(threaded.lines[number], field).tobytes()
-            assert getattr(line, field)[:4].tobytes() == getattr(fewer.lines[number], field).tobytes()
-        instance, play = experiment.setups[number], experiment.lines[number].entry.play
-        cuts = [
-            play(instance, streams(4, first, last), whole.times, Signal()) for first, last in ((0, 1), (1, 6), (6, 9))
-        ]
-        assert np.concatenate([block.regret for block in cuts]).tobytes() == line.regret.tobytes()
-        assert np.concatenate([block.pulls for block in cuts]).tobytes() == line.pulls.tobytes()
+    for experiment in experiments_of(name, trials=9, horizon=500):
+        whole, threaded, fewer = run(experiment), run(experiment, jobs=2), run(experiment.with_changes(trials=4))
+        for number, line in enumerate(whole.lines):
+            play, setup, signal, rows = (
+                experiment.lines[number].entry.play,
+                experiment.setups[number],
+                Signal(),
+                streams(4, 0, 9),
+            )
+            cuts = [play(setup, rows[first:last], whole.times, signal) for first, last in ((0, 1), (1, 6), (6, 9))]
+            assert signal.steps == 9 * experiment.horizon
+            np.testing.assert_array_equal(rows, streams(4, 0, 9))  # not used up
+            for field in cuts[0].arrays:
+                expected = getattr(line, field)
+                assert expected.tobytes() == getattr(threaded.lines[number], field).tobytes()
+                assert expected[:4].tobytes() == getattr(fewer.lines[number], field).tobytes()
+                assert np.concatenate([getattr(block, field) for block in cuts]).tobytes() == expected.tobytes()
 
 
-@EVERY
+@ALL
 def test_a_line_does_not_feel_its_neighbours(name):
-    line = line_of(name)
-    alone = run(experiment_of(line)).lines[0]
-    beside = run(experiment_of(line_of("ucb", alpha=1.0), line)).lines[1]
-    assert alone.regret.tobytes() == beside.regret.tobytes()
+    other = {"policy": "linucb" if registry()[name].setting == "contexts" else "ucb"}
+    for alone, beside in zip(experiments_of(name, horizon=500), experiments_of(name, other, horizon=500), strict=True):
+        assert run(alone).lines[0].regret.tobytes() == run(beside).lines[1].regret.tobytes()
 
 
-@pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.anytime])
+@pytest.mark.parametrize("name", [name for name, policy in registry().items() if policy.anytime])
 @pytest.mark.parametrize("vectorised", [True, False])
 def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, vectorised):
     monkeypatch.setattr(index, "vectorised_wins", lambda arms, horizon: vectorised)
-    for line in every_kind_of_line(name):
-        short, long = experiment_of(line, horizon=700), experiment_of(line, horizon=1500)
-        if registry()[name].knows_horizon(short.setups[0]):
-            continue
-        rows = streams(1, 0, 4)
-        first = short.lines[0].entry.play(short.setups[0], rows, np.array([10, 700]), Signal())
-        second = long.lines[0].entry.play(long.setups[0], rows, np.array([10, 300, 700, 1500]), Signal())
-        assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
-        assert first.best_pulls.tobytes() == second.best_pulls[:, [0, 2]].tobytes()
+    for experiment in experiments_of(name, horizon=1500):
+        shorter = experiment.with_changes(horizon=700)
+        for line, short, long in zip(experiment.lines, shorter.setups, experiment.setups, strict=True):
+            if line.entry.knows_horizon(short):
+                continue
+            first = line.entry.play(short, streams(1, 0, 4), np.array([10, 700]), Signal())
+            second = line.entry.play(long, streams(1, 0, 4), np.array([10, 300, 700, 1500]), Signal())
+            assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
+            assert first.best_pulls.tobytes() == second.best_pulls[:, [0, 2]].tobytes()
 
 
 @PRIVATE
@@ -316,22 +328,26 @@ def test_an_arm_that_always_pays_is_found(name):
     assert line.best_pulls[:, -1].min() > share * horizon
 
 
-@EVERY
+@ALL
 @pytest.mark.parametrize("horizon", [1, 2])
 def test_the_shortest_horizons_and_one_arm(name, horizon):
-    for arms in (BERNOULLI, BERNOULLI[:1]):
-        for line in run(experiment_of(*every_kind_of_line(name), arms=arms, horizon=horizon, trials=2)).lines:
+    arms = {} if registry()[name].setting == "contexts" else {"arms": BERNOULLI[:1]}
+    for experiment in [
+        *experiments_of(name, horizon=horizon, trials=2),
+        *experiments_of(name, horizon=horizon, **arms),
+    ]:
+        for line in run(experiment).lines:
             np.testing.assert_array_equal(line.pulls.sum(axis=1), horizon)
 
 
-@EVERY
+@ALL
 def test_the_spec_of_a_line_survives_a_round_trip(name):
-    experiment = experiment_of(*every_kind_of_line(name))
-    again = Experiment.model_validate(experiment.spec())
-    assert again == experiment
-    assert [str(instance.parameters) for instance in again.setups] == [
-        str(instance.parameters) for instance in experiment.setups
-    ]
+    for experiment in experiments_of(name):
+        again = Experiment.model_validate(experiment.spec())
+        assert again == experiment
+        assert [str(setup.parameters) for setup in again.setups] == [
+            str(setup.parameters) for setup in experiment.setups
+        ]
 
 
 UNBOUNDED = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "gaussian", "mean": 0.2, "sd": 1.0}]
@@ -357,14 +373,14 @@ def test_rewards_it_cannot_take_are_refused_with_a_way_out(name):
     assert run(experiment_of(line_of(instead), arms=UNBOUNDED, horizon=50)).complete
 
 
-@EVERY
+@ALL
 def test_budgets_it_cannot_take_are_refused(name):
     kinds = {"none": [SPREAD, {"kind": "fixed", "value": 1.0}], "one": [SPREAD, None], "any": [None]}
+    users = {"contexts": USERS} if registry()[name].setting == "contexts" else {}
     for epsilon in kinds[registry()[name].epsilon]:
-        with pytest.raises(InputError) as refusal:
-            experiment_of({"policy": name, "epsilon": epsilon})
-        assert refusal.value.issues[0].path == "lines[0].epsilon"
-        assert name in refusal.value.issues[0].allowed
+        with refused("lines[0].epsilon") as issues:
+            experiment_of({"policy": name, "epsilon": epsilon}, **users)
+        assert name in issues[0].allowed
 
 
 @EVERY
@@ -398,25 +414,21 @@ def test_bounds_are_stated_in_full(name):
 
 # Tests, batches and searches on bits take few draws and one look at each checkpoint, however long: over at once.
 IN_BULK = {"explore-then-commit-local", "ldp-se", "shuffle-se", "top-two", "ctb-tt", "adap-tt"}
-ENDLESS = [
-    *(("ucb", True), ("ucb", False)),
-    *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf", *IN_BULK}),
-]
+ENDLESS = [("ucb", True), *((name, False) for name in registry() if name not in {"ucb-cf", *IN_BULK})]
 
 
 @pytest.mark.parametrize(("name", "vectorised"), ENDLESS)
 def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, vectorised):
     """While a kernel plays, this thread goes on: its longest pause is a fraction of the time the kernel runs."""
     monkeypatch.setattr(index, "vectorised_wins", lambda arms, horizon: vectorised)
-    arms = BERNOULLI
+    fields: dict = {"contexts": USERS} if registry()[name].setting == "contexts" else {}
     if name in EPOCHS:  # Student's rewards are drawn one by one
-        arms = [{"kind": "student", "mean": 0.0, "scale": 1.0, "df": 3.0, "count": 2}]
+        fields = {"arms": [{"kind": "student", "mean": 0.0, "scale": 1.0, "df": 3.0, "count": 2}]}
     params = {"kappa": EPOCHS[name]} if name in EPOCHS else {"users": 10**9} if name in TESTS else {}
-    experiment = experiment_of(line_of(name, **params), arms=arms, horizon=10**9)
+    experiment = experiment_of(line_of(name, **params), horizon=10**9, **fields)
     entry, instance = experiment.lines[0].entry, experiment.setups[0]
-    if (
-        name not in EPOCHS and entry.cost(instance) < 0.1
-    ):  # played in bulk: done before anyone can look, unless rewards take their time
+    if name not in EPOCHS and entry.cost(instance) < 0.1:
+        # played in bulk: done before anyone can look, unless rewards take their time
         experiment = experiment.with_changes(arms=[{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}])
         instance = experiment.setups[0]
     assert_left_free(entry, instance)

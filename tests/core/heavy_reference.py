@@ -6,6 +6,13 @@ import math
 
 from reference import INFINITY, Late, Stream, laplace, reward_of
 
+PLAIN = [  # the kernel's Student draws read the second generator, which the reference does not model
+    {"kind": "pareto", "mean": 0.8, "shape": 1.9},
+    {"kind": "two-point", "low": -3.0, "high": 2.0, "p_high": 0.75},
+    {"kind": "gaussian", "mean": 0.3, "sd": 1.0},
+]
+SHORT = {"dp-robust-se": {"kappa": 3e-4}, "ldp-robust-se": {"kappa": 2e-9, "shrink": 2}}  # epochs
+
 
 def truncated(x: float, bound: float) -> float:
     """0 beyond the bound, not the bound."""
@@ -117,39 +124,24 @@ def late_elimination(instance, row) -> tuple[list[int], list[list[int]]]:
     return pulled, released
 
 
-def robust_elimination(arms, v, u, kappa, epsilon, beta, horizon, row, local, shrink=2):  # noqa: PLR0913 (the symbols of its formula)
-    """Arms pulled, and (tau, D, R, B, err, arms left) of every complete epoch, of DPRSE or LDPRSE."""
-    stream, left, pulled, epochs, tau = Stream(row), list(range(len(arms))), [], [], 0
-    e = epsilon if local else min(1, epsilon)
+def robust_elimination(instance, row, epochs: list) -> list[int]:
+    """Arms pulled by DPRSE or LDPRSE; ``epochs`` gets (arms, rewards of each, bound, threshold) of each that began."""
+    stream, arms, horizon = Stream(row), instance.arms, instance.horizon
+    local, epsilon = hasattr(instance.parameters, "shrink"), instance.epsilon.value
+    left, pulled = list(range(len(arms))), []
     while len(left) > 1 and len(pulled) < horizon:
-        tau += 1
-        d = shrink**-tau
-        if local:
-            log = math.log(8 * len(left) * tau**2 / beta)
-            r = math.ceil(kappa * u ** (2 / v) * 28 ** (2 * (1 + v) / v) * log / (e**2 * d ** (2 * (1 + v) / v)) + log)
-            b = (u * math.sqrt(r) * e / math.sqrt(log)) ** (1 / (1 + v))
-            err = u ** (1 / (1 + v)) * (math.sqrt(log) / (math.sqrt(r) * e)) ** (v / (1 + v))
-            threshold = 14 * kappa ** (v / (2 * (1 + v))) * err
-        else:
-            log = math.log(4 * len(left) * tau**2 / beta)
-            r = math.ceil(kappa * u ** (1 / v) * 24 ** ((1 + v) / v) * log / (e * d ** ((1 + v) / v)) + 1)
-            b = (u * r * e / log) ** (1 / (1 + v))
-            err = u ** (1 / (1 + v)) * (log / (r * e)) ** (v / (1 + v))
-            threshold = 12 * kappa ** (v / (1 + v)) * err
-        plan = [a for _ in range(min(r, horizon)) for a in left]
-        if r * len(left) > horizon - len(pulled):
-            pulled += plan[: horizon - len(pulled)]
+        r, bound, threshold = epoch(instance, len(epochs) + 1, len(left))
+        epochs.append((len(left), r, bound, threshold))
+        whole = r * len(left) <= horizon - len(pulled)
+        pulled += [a for _ in range(min(r, horizon)) for a in left]
+        if not whole:
             break
-        pulled += plan
         means = {}
         for a in left:
-            total = sum(truncated(reward_of(arms[a], stream.uniform(), stream), b) for _ in range(r))
+            means[a] = sum(truncated(reward_of(arms[a], stream.uniform(), stream), bound) for _ in range(r)) / r
             if local:  # the sum of r Laplace variables
-                total += 2 * b / epsilon * (stream.gamma(r) - stream.gamma(r))
-                means[a] = total / r
+                means[a] += 2 * bound / (r * epsilon) * (stream.gamma(r) - stream.gamma(r))
             else:
-                means[a] = total / r + laplace(stream.rejections.uniform(), 2 * b / (r * epsilon))
+                means[a] += laplace(stream.rejections.uniform(), 2 * bound / (r * epsilon))
         left = [a for a in left if max(means.values()) - means[a] <= threshold]
-        epochs.append((tau, d, r, b, err, len(left)))
-    pulled += [left[0]] * (horizon - len(pulled))
-    return pulled, epochs
+    return (pulled + [left[0]] * horizon)[:horizon]

@@ -20,7 +20,8 @@ from bandit_core import Experiment, InputError, policies
 from bandit_core.jit import machine_code
 from bandit_core.model import Block, KernelCall, Signal
 from bandit_core.policies import registry
-from bandit_core.simulation import costs
+from bandit_core.simulation import costs, engine
+from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import Issue
 
@@ -202,3 +203,18 @@ def least_p(mine: Block, theirs: Block) -> float:
     test: the smallest p-value, times the number of comparisons."""
     pairs = [*zip(mine.regret.T, theirs.regret.T, strict=True), *zip(mine.pulls.T, theirs.pulls.T, strict=True)]
     return len(pairs) * min(float(stats.ks_2samp(*pair, method="asymp").pvalue) for pair in pairs)
+
+
+def chi_square_p(sample: np.ndarray, law) -> float:
+    """p-value of the sample under the law, over at most 60 cells of about equal probability."""
+    borders = np.unique(law.ppf(np.linspace(0, 1, 61)[1:-1]))
+    chances = np.diff(np.concatenate([[0.0], law.cdf(borders), [1.0]]))
+    counts = np.bincount(np.searchsorted(borders, sample, side="left"), minlength=len(chances))
+    large = chances * len(sample) > 5
+    assert chances[large].sum() > 0.999
+    expected = chances[large] * len(sample)
+    return float(stats.chi2.sf(((counts[large] - expected) ** 2 / expected).sum(), large.sum() - 1))
+
+
+def keys_of(experiment) -> list[str]:
+    return [line.key(engine.checkpoints(experiment.horizon), experiment.seed) for line in prepared_lines(experiment)]

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from helpers import refused
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.streams import streams
@@ -72,36 +71,8 @@ def test_the_bound_by_hand_and_where_it_is_proved():
     assert own + best < 1
 
 
-@pytest.mark.parametrize("means", [(0.8, 0.5), (0.9, 0.85, 0.3, 0.3), (0.1, 0.02)])
-@pytest.mark.parametrize("epsilon", [0.05, 1.0])
-def test_mean_regret_is_below_its_bound(means, epsilon):
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
-    policy, setup = line(epsilon, arms, 10**7, alpha=3.0)
-    times = np.array([10, 1000, 10**5, 10**7])
-    mean = policy.play(setup, streams(2, 0, 40), times, Signal()).regret.mean(axis=0)
-    [bound] = [bound for bound in policy.bounds(setup) if bound.side == "upper"]
-    assert np.all(mean <= bound.curve(times.astype(float)))
-    assert bound.curve(times.astype(float))[-1] < 0.05 * 10**7 * (max(means) - min(means))  # it says something
-
-
 def test_pure_bounds_are_not_drawn_beside_it():
     policy, setup = line()
     lower = [bound.judged(policy.guarantee(setup)) for bound in policy.bounds(setup) if bound.side == "lower"]
     about_privacy = [bound for bound in lower if bound.model == "central"]
     assert about_privacy and all(bound.not_applicable for bound in about_privacy)
-
-
-@pytest.mark.parametrize(
-    ("params", "path", "value"),
-    [
-        ({"delta": 0.0}, "params.delta", 0.0),
-        ({"delta": 1.0}, "params.delta", 1.0),
-        ({"accounting": "advanced"}, "params.accounting", "advanced"),
-        ({"alpha": 0}, "params.alpha", 0),
-    ],
-)
-def test_bad_parameters_are_told(params, path, value):
-    document = {"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": params}
-    with refused(f"lines[0].{path}", value=value):
-        Experiment.model_validate({"arms": PAIR, "lines": [document], "horizon": 10, "trials": 1})
-    assert registry()["adac-ucb"].privacy == "central"

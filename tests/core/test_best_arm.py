@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections import Counter
+from itertools import cycle
 
 import best_arm_reference
 import numpy as np
@@ -57,10 +57,15 @@ def result_of(name, arms=FAR, epsilon=1.0, **fields) -> StoppingResult:
 
 
 @KIND
-@pytest.mark.parametrize("arms", [FAR, CLOSE, SURE], ids=["far", "close", "sure"])
 @pytest.mark.parametrize(
-    ("growth", "cap", "epsilon", "zone"),
-    [(1.0, 700, 2.0, 0.0), (1.02, 9000, 0.5, 0.0), (1.5, 60_000, 5.0, 0.0), (1.5, 60_000, 5.0, 0.07)],
+    ("arms", "growth", "cap", "epsilon", "zone"),
+    [
+        (FAR, 1.0, 700, 2.0, 0.0),
+        (CLOSE, 1.02, 9000, 0.5, 0.0),
+        (CLOSE, 1.5, 60_000, 5.0, 0.0),
+        (CLOSE, 1.5, 60_000, 5.0, 0.07),
+        (SURE, 1.5, 60_000, 5.0, 0.07),
+    ],
 )
 def test_the_runs_of_the_reference(name, rule, arms, growth, cap, epsilon, zone):
     spec = spec_of(name, arms, epsilon, rule=rule, growth=growth, cap=cap, delta=0.2, zone=zone)
@@ -74,16 +79,6 @@ def test_the_runs_of_the_reference(name, rule, arms, growth, cap, epsilon, zone)
             recommended,
         )
         np.testing.assert_array_equal(outcome.pulls[trial], pulls)
-
-
-def test_the_reference_sees_both_ends():
-    """The comparison above has runs that stop and runs that do not."""
-    seen = {
-        bool(stopped)
-        for growth, cap in ((1.0, 700), (1.5, 60_000))
-        for stopped in play(spec_of("ctb-tt", CLOSE, growth=growth, cap=cap), streams(11, 0, 40), Signal()).stopped
-    }
-    assert seen == {True, False}
 
 
 @EVERY
@@ -132,18 +127,6 @@ def test_with_an_endless_budget_privacy_changes_nothing():
 def test_less_privacy_never_costs_more(name):
     strict, loose = (result_of(name, FAR, epsilon, cap=10**9).users for epsilon in (0.05, 4.0))
     assert strict.mean() > 1.5 * loose.mean()
-
-
-@pytest.mark.parametrize("name", ["top-two", "ctb-tt", "adap-tt"])
-def test_deciding_more_rarely_takes_a_little_longer(name):
-    """Mean users at growth 1.02 and 1.3 against a decision for every user, 1,500 runs each."""
-    each, often, rarely = (
-        result_of(name, coins(0.6, 0.35), 1.5, growth=growth, trials=1500, cap=10**6, seed=seed)
-        for growth, seed in ((1.0, 1), (1.02, 2), (1.3, 3))
-    )
-    error = 4 * math.hypot(each.row["stderr"], often.row["stderr"])
-    assert abs(often.mean_users - 1.01 * each.mean_users) < error + 0.02 * each.mean_users
-    assert 0.95 * each.mean_users < rarely.mean_users < 1.4 * each.mean_users
 
 
 # --- how often they err ----------------------------------------------------------------------------------------------
@@ -197,8 +180,9 @@ HARD = {  # gaps too small to be found before the cap: whoever stops was lucky, 
 }
 
 
-@pytest.mark.parametrize("hard", HARD)
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    ("name", "hard"), [*((name, "two") for name in POLICIES), *zip(POLICIES, cycle(["rare", "four"]))]
+)
 def test_proved_rules_err_with_probability_delta_at_most(name, hard):
     """4,000 runs at delta = 0.2, decisions as often as can be at first; exact binomial limit of level 1e-4."""
     arms, cap = HARD[hard]
@@ -247,30 +231,6 @@ def test_every_reward_enters_one_release_at_most(name):
         assert len(in_releases) == len(set(in_releases)) <= users
         assert len(in_releases) >= users / 3
         assert sorted(bits.actions.count(label) for label in range(4)) == sorted(pulls)
-
-
-def test_an_audit_of_a_small_run_finds_no_more_than_epsilon():
-    """Two tapes of rewards that differ in one; 6,000 runs of AdaP-TT on each, told apart by its leaders."""
-
-    def seen(first, epsilon, seed):
-        spec = spec_of("adap-tt", coins(0.5, 0.5, 0.5), epsilon, cap=5, growth=1.0, delta=0.05)
-        tapes = [[first, 1, 0], [0, 1, 0], [0, 0, 1]]
-        return Counter(
-            tuple(best_arm_reference.play(spec, words, tapes)[-1].leaders) for words in streams(seed, 0, many)
-        )
-
-    def most_told(budget):
-        one, other = seen(0, budget, 1), seen(1, budget, 2)
-        message = 0.0
-        for event in one | other:
-            for p, q in ((one[event], other[event]), (other[event], one[event])):
-                low, high = share_limits(p, many, 0.9999)[0], share_limits(q, many, 0.9999)[1]
-                message = max(message, math.log(low / high) if low > 0 else 0.0)
-        return message
-
-    many = 6000
-    assert 0.2 < most_told(1.0) <= 1.0
-    assert most_told(4.0) > 1.0  # with a quarter of the noise the same audit would have told
 
 
 # --- descriptions ----------------------------------------------------------------------------------------------------
@@ -474,8 +434,9 @@ OUTSIDE = {  # the second arm is just outside the zone, or all but the best are
 }
 
 
-@pytest.mark.parametrize("near", OUTSIDE)
-@pytest.mark.parametrize("name", POLICIES)
+@pytest.mark.parametrize(
+    ("name", "near"), [*((name, "two") for name in POLICIES), *zip(POLICIES, cycle(["rare", "four"]))]
+)
 def test_arms_outside_the_zone_are_recommended_with_probability_delta_at_most(name, near):
     arms, zone = OUTSIDE[near]
     for rule in POLICIES[name].rules:
@@ -520,8 +481,10 @@ def test_the_chances_of_noisy_sums_add_up_to_delta(arms, delta):
 NEAR = {"tie": (0.5, 0.5 - 1e-7), "rare": (0.03, 0.03 - 1e-8), "four": (0.5, *[0.5 - 1e-7] * 3), "near": (0.5, 0.49)}
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
-@pytest.mark.parametrize("near", NEAR)
+@pytest.mark.parametrize(
+    ("near", "epsilon"),
+    [("tie", 0.01), ("tie", 1.0), ("rare", 0.1), ("rare", 10.0), ("four", 1.0), ("near", 0.1), ("near", 10.0)],
+)
 def test_noisy_sums_err_with_probability_delta_at_most(near, epsilon):
     """1,500 runs at delta = 0.05 and at 0.3; exact binomial limit of level 1e-4."""
     for delta in (0.05, 0.3):

@@ -6,6 +6,7 @@ import batch_reference
 import numpy as np
 import pytest
 import reference
+from helpers import chi_square_p
 from scipy import stats
 
 from bandit_core.jit.decorators import kernel
@@ -25,17 +26,6 @@ def draws(count: int, chance: float, many: int = DRAWS, seed: int = 1) -> np.nda
     out = np.empty(many)
     fill(streams(seed, 0, 1), count, chance, out)
     return out
-
-
-def chi_square_p(sample: np.ndarray, law) -> float:
-    """p-value of the sample under the law, over at most 60 cells of about equal probability."""
-    borders = np.unique(law.ppf(np.linspace(0, 1, 61)[1:-1]))
-    chances = np.diff(np.concatenate([[0.0], law.cdf(borders), [1.0]]))
-    counts = np.bincount(np.searchsorted(borders, sample, side="left"), minlength=len(chances))
-    large = chances * len(sample) > 5
-    assert chances[large].sum() > 0.999
-    expected = chances[large] * len(sample)
-    return float(stats.chi2.sf(((counts[large] - expected) ** 2 / expected).sum(), large.sum() - 1))
 
 
 CASES = [
@@ -75,11 +65,3 @@ def test_the_same_values_as_the_plain_reference(count, chance):
     generator = reference.Stream(streams(1, 0, 1)[0]).rejections
     expected = [batch_reference.binomial(count, chance, generator.uniform) for _ in range(2000)]
     np.testing.assert_array_equal(draws(count, chance, many=2000), expected)
-
-
-def test_ln_of_factorials_by_their_rest():
-    for k in (0, 1, 2, 9, 15, 16, 17, 40, 1000, 10**7):
-        rest = math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi))
-        # lgamma itself is only good to 1e-16 of its value.
-        # private: this is what is tested
-        assert binomial.stirling_rest(float(k)) == pytest.approx(rest, abs=1e-11 + 4e-16 * math.lgamma(k + 1))

@@ -10,6 +10,7 @@ import pytest
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.policies import registry
+from bandit_core.simulation.store import Store
 
 FAMILIES = {
     "two Bernoulli arms, wide gap": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.1}],
@@ -59,6 +60,33 @@ def test_mean_regret_is_below_every_proved_upper_bound(arms):
             assert above.size == 0, f"{experiment.label(number)} exceeds {bound.label} at t = {above}"
             below_the_cap += bool(np.any(values < cap * (1 - 1e-9)))
     assert below_the_cap >= 3  # else only the trivial cap would have been tested
+
+
+FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375, 0.25)]
+LADDER = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
+EXPLICIT = [
+    *[(name, epsilon, {}, 10**7) for name in ("adap-ucb", "dp-se") for epsilon in (0.05, 5.0)],
+    *[("adac-ucb", epsilon, {"alpha": 3.0}, 10**7) for epsilon in (0.05, 1.0)],
+    *[(name, epsilon, {"growth": 4}, 10**7) for name in LADDER for epsilon in (0.3, 3.0)],
+    *[(name, 2.0, {"accounting": word}, 10**6) for name in ("dp-ucb-bound", "dp-ucb") for word in ("tight", "paper")],
+    *[(f"explore-then-commit{trust}", 2.0, {"users": 2000}, 20_000) for trust in ("", "-local", "-central")],
+]
+
+
+@pytest.mark.parametrize(("policy", "epsilon", "params", "horizon"), EXPLICIT)
+def test_mean_regret_is_below_the_explicit_bound(policy, epsilon, params, horizon):
+    line = {"policy": policy, "params": params}
+    line |= {} if registry()[policy].epsilon == "none" else {"epsilon": {"kind": "fixed", "value": epsilon}}
+    experiment = Experiment.model_validate({"arms": FIVE, "lines": [line], "horizon": horizon, "trials": 50})
+    result = simulate(experiment, jobs=1, store=Store(None, 0))
+    stated = [
+        bound.values(result.times, experiment.largest_gap)
+        for bound in line_bounds(experiment, 0)
+        if (bound.side, bound.form, bound.not_applicable, bound.worst_case) == ("upper", "bound", None, False)
+    ]
+    lowest = np.min(stated, axis=0)
+    assert lowest[-1] < 0.9 * horizon * experiment.largest_gap  # more than the trivial cap is tested
+    assert np.all(result.lines[0].mean <= lowest * (1 + 1e-9))
 
 
 # --- random instances, random policies: every curve that is called proved or derived ---------------------------------

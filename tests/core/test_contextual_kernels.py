@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference_contextual as reference
-from lateness import LATENESS, Immediate
+from runs import LATENESS, Immediate
 from scipy import stats
 
 from bandit_core import Experiment, simulate
-from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.contexts import draw_pool, draw_theta, meet, users_of
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
@@ -19,10 +18,10 @@ from bandit_core.kernels.normal_blocks import EDGE, fill_normals, normals_in_tur
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
 from bandit_core.kernels.vectors import LANES
-from bandit_core.model import Signal, Stopped
+from bandit_core.model import Signal
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
-from bandit_core.spec.feedback import Feedback
+from bandit_core.spec.feedback import IMMEDIATE, Feedback
 
 GO_ON = np.zeros(2, np.int64)  # a signal that asks for nothing
 NAMES = [name for name, policy in registry().items() if policy.setting == "contexts"]
@@ -41,7 +40,7 @@ PRICED = {
 }  # fmt: skip (the two users are not at right angles: the second one's arms would tie up to rounding)
 USERS = {
     "one parameter": ONE, "many": MANY, "logistic": LOGISTIC, "poisson": POISSON, "margin": MARGIN, "worst": WORST,
-    "priced": PRICED, "wide": WIDE,
+    "priced": PRICED, "wide": WIDE, "one dimension": {"dimension": 1, "arms": 2},
 }  # fmt: skip
 WARMED = [name for name in NAMES if "warm_up" in registry()[name].parameters.model_fields]
 AS_DEFINED = {
@@ -66,15 +65,16 @@ def willing(policy: str, contexts: dict) -> bool:
     return policy in ("ldp-sgd", "ldp-gloc") or contexts.get("link", "identity") == "identity"
 
 
-def compare(policy: str, contexts: dict, horizon: int, **params) -> None:
-    experiment = experiment_of(policy, contexts, horizon, **params)
-    instance, rows = experiment.setups[0], streams(3, 0, 2)
-    block = registry()[policy].play(instance, rows, np.arange(1, horizon + 1), Signal())
-    few = registry()[policy].play(instance, rows, np.array([1, horizon]), Signal())
+def compare(policy: str, contexts: dict, horizon: int, feedback: Feedback = IMMEDIATE, **params) -> None:
+    instance = replace(experiment_of(policy, contexts, horizon, **params).setups[0], feedback=feedback)
+    play, rows = registry()[policy].play, streams(3, 0, 2)
+    block, few = (
+        play(instance, rows, times, Signal()) for times in (np.arange(1, horizon + 1), np.array([1, horizon]))
+    )
     for trial in range(2):
         regret, arms, error = reference.played(policy, instance, rows[trial])
         np.testing.assert_allclose(block.regret[trial], regret, rtol=1e-8, atol=1e-10)
-        np.testing.assert_array_equal(block.pulls[trial], np.bincount(arms, minlength=experiment.arm_count))
+        np.testing.assert_array_equal(block.pulls[trial], np.bincount(arms, minlength=instance.contexts.arms))
         np.testing.assert_allclose(block.error[trial], error, rtol=1e-6)
         np.testing.assert_array_equal(few.regret[trial], block.regret[trial, [0, -1]])
         assert block.best_pulls[trial, -1] == np.sum(np.diff(block.regret[trial], prepend=0.0) == 0)
@@ -151,45 +151,17 @@ def test_the_same_arms_as_the_reference_where_rewards_are_counted_late(policy, p
     contexts, (batch, delay) = (ONE, MANY)[(place + NAMES.index(policy)) % 2], LATENESS[place]
     contexts = contexts | {"law": {"kind": "cube"}}  # at norm 1 the first bonuses are equal up to rounding
     params = AS_DEFINED.get(policy, {}) | ({"warm_up": 5} if policy in WARMED else {}) | SOLVED_LATER.get(policy, {})
-    instance = experiment_of(policy, contexts, 120, **params).setups[0]
-    instance = replace(instance, feedback=(Feedback if batch > 1 or delay else Immediate)(batch=batch, delay=delay))
-    rows = streams(3, 0, 2)
-    block = registry()[policy].play(instance, rows, np.arange(1, 121), Signal())
-    for trial in range(2):
-        regret, arms, error = reference.played(policy, instance, rows[trial])
-        np.testing.assert_allclose(block.regret[trial], regret, rtol=1e-8, atol=1e-10)
-        np.testing.assert_array_equal(block.pulls[trial], np.bincount(arms, minlength=instance.contexts.arms))
-        np.testing.assert_allclose(block.error[trial], error, rtol=1e-6)
+    late = (Feedback if batch > 1 or delay else Immediate)(batch=batch, delay=delay)
+    compare(policy, contexts, 120, late, **params)
 
 
 @pytest.mark.parametrize("policy", NAMES)
-def test_without_lateness_the_loop_is_the_plain_kernel_bit_for_bit(policy):
-    """Also where the server solves at growing intervals."""
-    setup = experiment_of(policy, MANY, 900).setups[0]
-    times, rows = np.array([1, 10, 77, 900]), streams(5, 0, 3)
-    late = replace(setup, feedback=Immediate())
-    plain, looped = (registry()[policy].play(each, rows, times, Signal()) for each in (setup, late))
-    for name in ("regret", "best_pulls", "pulls", "error"):
-        assert getattr(looped, name).tobytes() == getattr(plain, name).tobytes()
-
-
-@pytest.mark.parametrize("policy", NAMES)
-def test_late_rewards_are_held_and_can_be_stopped(policy):
+def test_late_rewards_are_held(policy):
     soon, later = (
         replace(experiment_of(policy, ONE, 5000).setups[0], feedback=Feedback(batch=batch)) for batch in (2, 4000)
     )
     held = registry()[policy].held
     assert held(later, 1) - held(soon, 1) == pytest.approx(3998 * (ONE["dimension"] + 2))
-    signal = Signal()
-    signal.stop()
-    with pytest.raises(Stopped):
-        registry()[policy].play(soon, streams(0, 0, 1), np.array([10, 5000]), signal)
-
-
-@pytest.mark.parametrize("policy", NAMES)
-def test_one_step_one_dimension_two_arms(policy):
-    compare(policy, {"dimension": 1, "arms": 2}, 1, **AS_DEFINED.get(policy, {}))
-    compare(policy, {"dimension": 1, "arms": 2}, 30, **AS_DEFINED.get(policy, {}))
 
 
 @pytest.mark.parametrize("policy", [name for name in AS_DEFINED if registry()[name].privacy == "local"])
@@ -214,27 +186,6 @@ def test_every_line_meets_the_same_users_and_trials_differ():
     regret = [line.regret[:, 0] for line in result.lines]  # both take arm 0 first
     np.testing.assert_array_equal(regret[0], regret[1])
     assert len(set(regret[0].tolist())) >= 3
-
-
-@pytest.mark.parametrize("policy", ["ldp-sgd", "linucb", "greedy-ols"])
-def test_a_shorter_horizon_is_a_prefix_for_anytime_policies(policy):
-    assert registry()[policy].anytime
-    long, short = (experiment_of(policy, MANY, horizon).setups[0] for horizon in (90, 40))
-    rows = streams(1, 0, 2)
-    blocks = [
-        registry()[policy].play(each, rows, np.array([20, 40, *more]), Signal())
-        for each, more in ((long, [90]), (short, []))
-    ]
-    np.testing.assert_array_equal(blocks[0].regret[:, :2], blocks[1].regret)
-
-
-@pytest.mark.parametrize("policy", NAMES)
-def test_a_stop_is_heard(policy):
-    signal = Signal()
-    signal.stop()
-    instance = experiment_of(policy, ONE, 50).setups[0]
-    with pytest.raises(Stopped):
-        registry()[policy].play(instance, streams(0, 0, 1), checkpoints(50), signal)
 
 
 def test_blocks_of_contextual_lines_survive_the_store(tmp_path):
@@ -404,17 +355,6 @@ def test_discrete_users_keep_their_distance_from_the_border(structure):
     assert gaps_of(theta, x).min() >= 0.1 - 1e-12
     assert len(np.unique(x.reshape(len(x), -1).round(12), axis=0)) == 7
     np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1.0)
-
-
-@pytest.mark.parametrize(
-    ("law", "variance"),
-    [({"kind": "sphere"}, 1 / 3), ({"kind": "gaussian", "sd": 2.0}, 4.0), ({"kind": "cube", "half_width": 3.0}, 3.0)],
-)
-def test_distributions_are_centred_with_the_right_spread(law, variance):
-    _, x = meet_many({"dimension": 3, "arms": 2, "law": law}, 20_000)
-    flat = x.reshape(-1, 3)
-    np.testing.assert_allclose(flat.T @ flat / len(flat), variance * np.eye(3), atol=0.05 * variance)
-    np.testing.assert_allclose(flat.mean(axis=0), 0, atol=5 * np.sqrt(variance / len(flat)))
 
 
 @pytest.mark.parametrize(("size", "block"), [(1, 1), (2, 1), (7, 7), (20, 1), (20, 5), (23, 23)])

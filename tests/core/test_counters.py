@@ -9,15 +9,12 @@ from counter_reference import SignedTree
 from helpers import refused
 from scipy import special, stats
 
-from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.kernels.labels import labels
 from bandit_core.mechanisms import Binary, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import equal_laplace_bound
 from bandit_core.mechanisms.gaussian import smallest_delta, smallest_epsilon
 from bandit_core.mechanisms.signed_digits import best_base, levels
 from bandit_core.mechanisms.square_root import coefficients, exponentials, squared_length
-from bandit_core.model import Signal
 from bandit_core.policies import registry
 
 TREES = pytest.mark.parametrize(("base", "horizon"), [(3, 13), (3, 40), (5, 62), (7, 90), (41, 20)])
@@ -38,40 +35,6 @@ def test_nodes_add_up_to_exactly_the_items_that_came(base, horizon):
         seen |= {(first, end) for _, first, end in nodes}
     entered = [sum(first <= item < end for first, end in seen) for item in range(horizon)]
     assert max(entered) == reference.levels == levels(horizon, base)
-
-
-def chosen(released, number):
-    """An item in [0, 1] that someone chooses who has seen all sums so far, and may be out for trouble."""
-    return (sum(math.floor(8 * released_sum) for released_sum in released) + number) % 5 / 4
-
-
-def game(epsilon, horizon, base, noise, item, value):
-    """All sums of a stream whose items follow from the sums before; the noise of nodes is given, as is one item."""
-    tree, released = SignedTree(epsilon, horizon, base), []
-    tree.noise = dict(noise)
-    for number in range(horizon):
-        one = value(released) if number == item else chosen(released, number)
-        released.append(tree.insert(one, None))
-    return np.array(released)
-
-
-@pytest.mark.parametrize(("base", "horizon"), [(3, 13), (5, 30)])
-def test_adaptive_streams_are_safe(base, horizon):
-    """The proof, played: moved noise in the nodes of an item makes up for the item, at a price of e^epsilon at most."""
-    rng, tree = np.random.default_rng(3), SignedTree(0.7, horizon, base)
-    every = {node[1:] for count in range(1, horizon + 1) for node in tree.nodes(count)}
-    noise = {node: rng.laplace(0, tree.scale) for node in sorted(every)}
-    for item in range(horizon):
-        first = game(0.7, horizon, base, noise, item, lambda released: chosen(released, 3))
-        value = chosen(list(first[:item]), 3)  # what the first game had there; the other one has 1 - value
-        moved = {
-            (start, end): released_sum + (2 * value - 1 if start <= item < end else 0.0)
-            for (start, end), released_sum in noise.items()
-        }
-        other = game(0.7, horizon, base, moved, item, lambda released: 1 - chosen(released, 3))
-        np.testing.assert_allclose(other, first, atol=1e-9)
-        price = sum(abs(moved[node] - noise[node]) for node in noise) / tree.scale
-        assert price <= 0.7 * (1 + 1e-12)
 
 
 def test_the_base_is_the_best_one():
@@ -144,28 +107,6 @@ def test_the_square_root_releases_what_the_matrices_say():
     for count in (1, 5):
         seen = np.linalg.norm(root[:count, 0])  # of the first item in so many rows
         assert smallest_delta(seen, counter.sd, spent[count]) == pytest.approx(0.01, rel=1e-6)
-
-
-def test_adaptive_streams_are_safe_behind_the_square_root():
-    """Normal noise moved along the item's column makes up for it, whatever is chosen after what was released."""
-    horizon = 9
-    counter, root = SquareRoot(1.0, horizon), matrix(horizon)
-    noise = np.random.default_rng(1).normal(0, counter.sd, horizon)
-
-    def sums(normals, item, value):
-        items, released = [], []
-        for number in range(horizon):
-            items.append(value(released) if number == item else chosen(released, number))
-            released.append(sum(items) + root[number] @ normals)
-        return np.array(released)
-
-    for item in range(horizon):
-        first = sums(noise, item, lambda released: chosen(released, 3))
-        value = chosen(list(first[:item]), 3)
-        moved = noise + (2 * value - 1) * root[:, item]
-        other = sums(moved, item, lambda released: 1 - chosen(released, 3))
-        np.testing.assert_allclose(other, first, atol=1e-9)
-        assert np.linalg.norm(moved - noise) <= counter.sensitivity
 
 
 @pytest.mark.parametrize("counter", [SquareRoot(0.7, 20), SignedDigits(0.7, 20, 3)], ids=["square root", "k-ary"])
@@ -329,34 +270,3 @@ def test_what_belongs_to_the_printed_counter_is_refused_with_others(name):
         setup_of(name, counter="square-root", delta=0.0)
     with refused("lines[0].params.counter", value="ternary"):
         setup_of(name, counter="ternary")
-
-
-def first_choice(name, counter, part=1.0):
-    """A sampler for `audit`: who gets the third user, where the first user's reward is 0 or 1 and the second's is 0."""
-
-    def sampler(rewards, epsilon, rng):
-        found = np.empty(len(rewards))
-        for reward in np.unique(rewards):
-            mine = rewards == reward
-            streams = rng.integers(0, 2**64, (3 * int(mine.sum()), 8), dtype=np.uint64)
-            streams = streams[labels(streams, 2)[:, 0] == 0][: mine.sum()]  # whoever looks knows which arm came first
-            line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon / part}}
-            line["params"] = {"counter": counter, **({"delta": 0.01} if counter == "square-root" else {})}
-            arms = [{"kind": "bernoulli", "mean": float(reward)}, {"kind": "bernoulli", "mean": 0.0}]
-            document = {"arms": arms, "lines": [line], "horizon": 3, "trials": 1}
-            setup = Experiment.model_validate(document).setups[0]
-            found[mine] = registry()[name].play(setup, streams, np.array([3]), Signal()).pulls[:, 1]
-        return found
-
-    return sampler
-
-
-@POLICIES
-@pytest.mark.parametrize(("counter", "delta"), [("k-ary", 0.0), ("square-root", 0.01)])
-def test_whole_runs_pass_an_audit_and_runs_with_an_eighth_of_the_noise_do_not(name, counter, delta):
-    inputs = [(0.0, 1.0)]
-    found = audit(first_choice(name, counter), 1.0, inputs, samples=60_000, delta=delta)
-    assert found.verdict == "consistent", found.words
-    assert found.lower_bound > 0.15  # the choice does tell of the reward
-    found = audit(first_choice(name, counter, part=1 / 8), 1.0, inputs, samples=60_000, delta=delta)
-    assert found.verdict == "violates", found.words

@@ -1,18 +1,29 @@
 """No number depends on workers, blocks, order or cache; stopping and failing lose nothing that was finished."""
 
 import itertools
-import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import ARMS, HANGS, LINES, SLOW, Counted, cut_finely, experiment_of, memory, numbers, refused, take_time
+from helpers import (
+    ARMS,
+    HANGS,
+    LINES,
+    SLOW,
+    Counted,
+    cut_finely,
+    experiment_of,
+    keys_of,
+    memory,
+    numbers,
+    refused,
+    take_time,
+    together,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,12 +31,7 @@ from bandit_core import Simulation, simulate
 from bandit_core.model import Block, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulation import costs, engine
-from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
-
-
-def keys_of(experiment) -> list[str]:
-    return [line.key(engine.checkpoints(experiment.horizon), experiment.seed) for line in prepared_lines(experiment)]
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
@@ -115,22 +121,25 @@ def test_blocks_of_a_wrong_shape_are_ignored(reference):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_stopping_from_on_progress_keeps_finished_blocks(monkeypatch, reference, jobs):
+@pytest.mark.parametrize("kind", [None, KeyboardInterrupt, ValueError])
+def test_a_stop_or_an_exception_in_on_progress_keeps_finished_blocks(monkeypatch, reference, jobs, kind):
     cut_finely(monkeypatch)
     take_time(monkeypatch)
-    store = memory()
-    seen = []
+    store, seen = memory(), []
 
-    def stop_soon(simulation):
+    def interrupt(simulation):
         seen.append(simulation.fraction)
+        if len(seen) == 9 and kind:
+            raise kind
         if len(seen) == 9:
             simulation.stop()
 
     simulation = Simulation(experiment_of(), store)
-    partial = simulation.run(jobs, stop_soon)
-    assert simulation.stopped
-    assert not partial.complete
-    kept = sum(line.count for line in partial.lines if line is not None)
+    with pytest.raises(kind) if kind else nullcontext():
+        simulation.run(jobs, interrupt)
+    assert simulation.stopped and not simulation.result().complete
+    assert kind is None or len(seen) == 9
+    kept = sum(line.count for line in simulation.result().lines if line is not None)
     assert 9 <= kept < 3 * 13
     again = Simulation(experiment_of(), store)
     assert sum(line.count for line in again.result().lines if line is not None) == kept
@@ -216,101 +225,31 @@ def test_a_block_of_the_wrong_shape_is_an_error(monkeypatch):
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, ValueError])
-def test_an_exception_in_on_progress_stops_cleanly(monkeypatch, reference, jobs, kind):
-    cut_finely(monkeypatch)
-    take_time(monkeypatch)
-    store = memory()
-    seen = []
-
-    def interrupt(simulation):
-        seen.append(1)
-        if len(seen) == 6:
-            raise kind
-
-    simulation = Simulation(experiment_of(), store)
-    with pytest.raises(kind):
-        simulation.run(jobs, interrupt)
-    assert len(seen) == 6
-    assert simulation.stopped
-    assert 0 < simulation.fraction < 1
-    monkeypatch.undo()
-    assert numbers(simulate(experiment_of(), store=store)) == reference
-
-
-def test_ctrl_c_in_mid_run_ends_the_program_and_keeps_blocks(tmp_path):
-    code = f"""
-import sys
-sys.path.insert(0, {str(os.path.dirname(__file__))!r})
-from pathlib import Path
-from helpers import LINES, Store, experiment_of
-from bandit_core import simulate
-print("started", flush=True)
-try:
-    store = Store(Path({str(tmp_path / "b.sqlite")!r}), 10**9)
-    experiment = experiment_of(lines=LINES[:1], horizon=10**6, trials=10**4)
-    simulate(experiment, jobs=2, on_progress=lambda s: print(s.fraction, flush=True), store=store)
-except KeyboardInterrupt:
-    print("interrupted", flush=True)
-"""
-    process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    for _ in range(3):
-        process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=HANGS)
-    assert out.splitlines()[-1] == "interrupted"
-    assert err == ""
-    assert process.returncode == 0
-    kept = Simulation(
-        experiment_of(lines=LINES[:1], horizon=10**6, trials=10**4), Store(tmp_path / "b.sqlite", 10**9)
-    ).result()
-    assert kept.lines[0].count >= 1
-
-
-@pytest.mark.parametrize("jobs", [1, 2])
 def test_progress_grows_from_nothing_to_one_and_results_can_be_read_meanwhile(monkeypatch, jobs):
     cut_finely(monkeypatch)
-    simulation = Simulation(experiment_of(horizon=20_000), memory())
-    reported = [simulation.fraction]
-    polled, counts = [], []
-    done = threading.Event()
+    simulation, done = Simulation(experiment_of(horizon=20_000), memory()), threading.Event()
+    reported, polled, counts = [simulation.fraction], [], []
+
+    def play():
+        try:
+            return simulation.run(jobs, lambda running: reported.append(running.fraction))
+        finally:
+            done.set()
 
     def poll():
         while not done.is_set():
             polled.append(simulation.fraction)
-            partial = simulation.result()
-            counts.append(sum(line.count for line in partial.lines if line is not None))
-            for line in filter(None, partial.lines):
-                assert np.all(line.pulls.sum(axis=1) == 20_000)  # no half-written trial is ever seen
+            lines = [line for line in simulation.result().lines if line is not None]
+            counts.append(sum(line.count for line in lines))
+            assert all(np.all(line.pulls.sum(axis=1) == 20_000) for line in lines)  # no half-written trial is seen
             time.sleep(0.001)
 
-    failures = []
-    watcher = threading.Thread(target=lambda: (poll(), failures.append(None))[1])
-    watcher.start()
-    result = simulation.run(jobs, lambda running: reported.append(running.fraction))
-    done.set()
-    watcher.join()
-    assert failures == [None]
-    assert reported[0] == 0
-    assert reported[-1] == 1 == simulation.fraction
+    result, watched = together([play, poll])
+    assert watched is None and result.complete
+    assert reported[0] == 0 and reported[-1] == 1 == simulation.fraction
     for sequence in (reported, polled, counts):
         assert all(earlier <= later for earlier, later in itertools.pairwise(sequence))
-    assert result.complete
     assert len(reported) == 1 + 3 * 13
-
-
-def test_progress_counts_the_steps_of_unfinished_blocks():
-    simulation = Simulation(experiment_of(arms=SLOW, lines=LINES[:1], horizon=10**9, trials=1), memory())
-    thread = threading.Thread(target=simulation.run)
-    thread.start()
-    while simulation.fraction == 0:
-        time.sleep(0.002)
-    assert 0 < simulation.fraction < 1
-    simulation.stop()
-    thread.join()
-    assert simulation.fraction == 0
 
 
 @settings(max_examples=60)
@@ -367,17 +306,6 @@ def test_results_cannot_be_changed_by_their_readers():
         result.lines[0].regret[0, 0] = 7.0
 
 
-def test_regret_pulls_and_gaps_agree():
-    result = simulate(experiment_of(), store=memory())
-    gaps = result.experiment.means.max() - result.experiment.means
-    for line in result.lines:
-        assert np.all(line.pulls.sum(axis=1) == 600)
-        assert line.pulls @ gaps == pytest.approx(line.regret[:, -1])
-        assert np.all(np.diff(line.regret, axis=1) >= 0)
-        assert np.array_equal(line.best_pulls[:, -1], line.pulls[:, 0])
-        assert len({row.tobytes() for row in line.regret}) == len(line.regret)
-
-
 @pytest.mark.parametrize(
     ("variable", "call"),
     [("LAB_JOBS", costs.worker_count), ("LAB_MAX_STEPS", costs.most_steps)],
@@ -415,13 +343,6 @@ def test_a_result_beyond_all_memory_is_refused_in_words():
         Simulation(experiment_of(arms=[{**ARMS[0], "count": 10_000}], trials=10**4, horizon=1), memory())
 
 
-def test_ten_thousand_short_trials():
-    result = simulate(experiment_of(horizon=1, trials=10**4), store=memory())
-    assert result.complete
-    assert np.all(result.lines[0].pulls.sum(axis=1) == 1)  # of whichever arm comes first in that trial
-    assert np.all(np.abs(result.lines[0].pulls.mean(axis=0) - 0.25) < 5 * np.sqrt(0.25 * 0.75 / 10**4))
-
-
 def test_cost_estimates_grow_with_the_work_and_shrink_with_workers():
     base = costs.estimated_seconds(experiment_of(), 1)
     assert base > 0
@@ -447,20 +368,3 @@ def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(mon
         covered[task.line, task.first : task.last] += 1
         assert 0.8 * costs.SHORTEST_TASK <= task.seconds <= 1.2 * costs.LONGEST_TASK
     assert np.all(covered == 1)
-
-
-@pytest.mark.parametrize(("arms", "horizon"), [(SLOW, 10**9), (ARMS[:1] * 2, 200_000)])
-def test_kernels_release_the_interpreter_lock(arms, horizon):
-    """Another Python thread watches the steps grow; if kernels held the lock it would see nothing but the end."""
-    trials = 1 if horizon == 10**9 else 3000
-    lines = [{"policy": "kl-ucb"}] if trials == 1 else LINES[:1]  # ucb would be done at once
-    simulation = Simulation(experiment_of(arms=arms, lines=lines, horizon=horizon, trials=trials), memory())
-    thread = threading.Thread(target=simulation.run, kwargs={"jobs": 1})
-    thread.start()
-    seen = set()
-    while len(seen) < 5 and thread.is_alive():
-        # private: this is what is tested
-        seen |= {task.signal.steps for task in list(simulation._running)}
-    simulation.stop()
-    thread.join()
-    assert len(seen) == 5

@@ -1,4 +1,4 @@
-"""Explore-then-commit against a plain reference, and the power calculation against statsmodels and simulation."""
+"""Explore-then-commit against a plain reference, and the power calculation by hand."""
 
 import math
 from dataclasses import replace
@@ -7,23 +7,19 @@ import numpy as np
 import pytest
 from batch_reference import binomial
 from reference import Stream, laplace, reward_of
+from runs import assert_pulls, instance_of, one_line
 from scipy import stats
-from statsmodels.stats import power, proportion
 
-from bandit_core import Experiment, InputError, simulate
+from bandit_core import InputError
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Signal, Stopped, run_kernel
+from bandit_core.model import Signal, run_kernel
 from bandit_core.policies import explore_then_commit, registry
-from bandit_core.simulation.store import Store
 from bandit_core.theory.explore_commit import chance_of_overtaking
 from bandit_core.theory.power import (
     MAX_USERS,
     critical_value,
-    power_table,
     sample_size,
-    sample_sizes,
-    variance,
 )
 
 NAMES = {"none": "explore-then-commit", "local": "explore-then-commit-local", "central": "explore-then-commit-central"}
@@ -35,13 +31,8 @@ OTHERS = [
 ]
 
 
-def experiment_of(privacy, arms, horizon, epsilon=1.0, trials=3, seed=7, **params):
-    line = {"policy": NAMES[privacy], "params": params}
-    if privacy != "none":
-        line["epsilon"] = {"kind": "fixed", "value": epsilon}
-    return Experiment.model_validate(
-        {"arms": arms, "lines": [line], "horizon": horizon, "trials": trials, "seed": seed}
-    )
+def setup_of(privacy, arms, horizon, epsilon=1.0, **params):
+    return instance_of(NAMES[privacy], arms, epsilon, horizon, **params)[1]
 
 
 # --- the policy ------------------------------------------------------------------------------------------------------
@@ -88,16 +79,15 @@ def plain(setup, words, privacy, at_once):
 @pytest.mark.parametrize("privacy", NAMES)
 @pytest.mark.parametrize(("users", "horizon"), [(1, 40), (2, 40), (25, 60), (60, 60), (100, 60), (3001, 4000)])
 def test_the_arms_of_the_reference(privacy, arms, users, horizon, at_once):
-    setup = experiment_of(privacy, arms, horizon, users=users).setups[0]
-    call, rows = explore_then_commit.prepare(setup, privacy, at_once), streams(7, 0, 4)
-    block = run_kernel(call, rows, np.arange(1, horizon + 1), Signal())
-    sparse = run_kernel(call, rows, np.unique([horizon // 3, horizon]), Signal())
-    for trial in range(4):
-        expected, released = plain(setup, rows[trial], privacy, at_once)
-        np.testing.assert_array_equal(block.pulls[trial], np.bincount(expected, minlength=len(arms)))
-        np.testing.assert_array_equal(sparse.pulls[trial], block.pulls[trial])
-        np.testing.assert_allclose(block.regret[trial], np.cumsum(setup.gaps[expected]), atol=1e-9)
+    setup = setup_of(privacy, arms, horizon, users=users)
+
+    def expected(words, _):
+        arms_of_all, released = plain(setup, words, privacy, at_once)
         assert sum(released) in (0, users)  # every reward of the test is in exactly one sum
+        return arms_of_all
+
+    play = explore_then_commit.prepare(setup, privacy, at_once)
+    assert_pulls(lambda _, *given: run_kernel(play, *given), setup, streams(7, 0, 4), expected)
 
 
 @pytest.mark.parametrize("privacy", ["none", "central"])
@@ -106,7 +96,7 @@ def test_drawing_sums_at_once_changes_no_distribution(privacy):
 
     def wins(mean, at_once, seed):
         arms = [{"kind": "bernoulli", "mean": mean}, *COINS[1:]]
-        setup = experiment_of(privacy, arms, 100, epsilon=0.5, users=60).setups[0]
+        setup = setup_of(privacy, arms, 100, epsilon=0.5, users=60)
         call = explore_then_commit.prepare(setup, privacy, at_once)
         pulls = run_kernel(call, streams(seed, 0, 4000), np.array([100]), Signal()).pulls
         return np.bincount(pulls.argmax(axis=1), minlength=3)
@@ -119,7 +109,7 @@ def test_drawing_sums_at_once_changes_no_distribution(privacy):
 @pytest.mark.parametrize("privacy", NAMES)
 def test_auto_is_the_power_calculation_for_every_arm(privacy):
     params = {"alpha": 0.01, "power": 0.9, "effect": 0.05, "baseline": 0.2}
-    setup = experiment_of(privacy, COINS, 1000, epsilon=0.7, **params).setups[0]
+    setup = setup_of(privacy, COINS, 1000, epsilon=0.7, **params)
     epsilon = None if privacy == "none" else 0.7
     assert setup.parameters.users == 3 * sample_size(0.2, 0.05, 0.01, 0.9, privacy, epsilon, 3).users_per_option
 
@@ -127,7 +117,7 @@ def test_auto_is_the_power_calculation_for_every_arm(privacy):
 def test_answers_of_later_users_are_never_used():
     """Local: the run depends on the bits of the test only; central: on one release of each arm."""
     for privacy in ("local", "central"):
-        setup = experiment_of(privacy, COINS, 500, users=90).setups[0]
+        setup = setup_of(privacy, COINS, 500, users=90)
         (listed,) = registry()[NAMES[privacy]].releases(setup)
         assert listed.times == 1 and listed.epsilon == 1.0
         call, rows = explore_then_commit.prepare(setup, privacy), streams(0, 0, 50)
@@ -141,50 +131,14 @@ def test_answers_of_later_users_are_never_used():
 def test_with_an_endless_budget_it_is_the_plain_test():
     plays = []
     for privacy in NAMES:
-        setup = experiment_of(privacy, COINS, 400, epsilon=1000.0, users=31).setups[0]
+        setup = setup_of(privacy, COINS, 400, epsilon=1000.0, users=31)
         call = explore_then_commit.prepare(setup, privacy)
         plays.append(run_kernel(call, streams(3, 0, 300), np.array([400]), Signal()).pulls)
     np.testing.assert_array_equal(plays[0], plays[1])
     assert (plays[0] == plays[2]).all(axis=1).mean() > 0.95  # equal sums are told apart by noise
 
 
-def test_a_signal_stops_it():
-    setup = experiment_of("none", OTHERS, 5000, users=5000).setups[0]
-    signal = Signal()
-    registry()[NAMES["none"]].play(setup, streams(0, 0, 2), np.array([10, 5000]), signal)
-    assert signal.steps == 10_000
-    signal.stop()
-    with pytest.raises(Stopped):
-        registry()[NAMES["none"]].play(setup, streams(0, 0, 2), np.array([10, 5000]), signal)
-
-
-@pytest.mark.parametrize(
-    ("params", "field"),
-    [
-        ({"users": 0}, "users"), ({"users": 2.5}, "users"), ({"users": "many"}, "users"), ({"alpha": 0}, "alpha"),
-        ({"power": 1}, "power"), ({"effect": 0.0}, "effect"), ({"baseline": 1}, "baseline"),
-        ({"baseline": 0.8, "effect": 0.3}, None),
-    ],
-)  # fmt: skip
-def test_parameters_out_of_range_are_told(params, field):
-    with pytest.raises(InputError) as refusal:
-        experiment_of("none", COINS, 100, **params)
-    (problem,) = refusal.value.issues
-    assert problem.path.startswith("lines[0].params") and (field is None or problem.path.endswith(field))
-
-
 # --- its bound -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("privacy", NAMES)
-@pytest.mark.parametrize(("epsilon", "users"), [(0.5, 100), (2.0, 2000), (0.05, 3000)])
-def test_regret_stays_below_the_bound(privacy, epsilon, users):
-    experiment = experiment_of(privacy, COINS, 20_000, epsilon=epsilon, trials=400, users=users)
-    line = simulate(experiment, store=Store(None, 0)).lines[0]
-    (bound,) = [each for each in line_bounds(experiment, 0) if each.name == "Explore-then-commit"]
-    times = np.array([100, 20_000])
-    assert (line.mean[-1] <= bound.values(times, experiment.largest_gap)[-1] + 3 * line.stderr[-1]).all()
-    assert bound.status == "derived"
 
 
 def test_the_chance_of_overtaking_by_hand_and_by_simulation():
@@ -196,7 +150,7 @@ def test_the_chance_of_overtaking_by_hand_and_by_simulation():
         means = (draws + rng.laplace(0, 1 / epsilon, draws.shape)) / pulls
         seen = float((means[0] >= means[1]).mean())
         assert seen < chance_of_overtaking(gap, pulls, 1.0, 1 / epsilon) < 1
-    beyond = experiment_of("none", [{"kind": "uniform", "low": -1, "high": 2}], 100)
+    beyond = one_line(NAMES["none"], [{"kind": "uniform", "low": -1, "high": 2}])
     assert any("outside" in (bound.not_applicable or "") for bound in line_bounds(beyond, 0))
 
 
@@ -217,74 +171,6 @@ def test_the_formula_by_hand():
     assert 7.848880 * (0.080464 / n + 4 / (0.01 * n) ** 2) == pytest.approx(1.6e-5, rel=1e-4)
 
 
-@pytest.mark.parametrize("baseline", [0.04, 0.3, 0.5])
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0, 50.0])
-def test_statsmodels_finds_the_same(baseline, epsilon):
-    effect, alpha, wanted = 0.02, 0.05, 0.9
-    for size in sample_sizes(baseline, effect, epsilon, alpha, wanted)[:2]:
-        means = (baseline, baseline + effect)
-        spread = math.sqrt(sum(variance(mean, size.privacy, epsilon) for mean in means))
-        n = power.normal_sample_size_one_tail(effect, wanted, alpha / 2, spread, spread)
-        assert size.users_per_option == math.ceil(n)
-        assert float(power.normal_power_het(effect, n, alpha, spread, spread)) == pytest.approx(wanted, abs=1e-6)
-        # A test of the bits themselves, which pools the variances of the two: the same but for the second order.
-        share = 0.5 + math.tanh(epsilon / 2) * (baseline - 0.5) if size.privacy == "local" else baseline
-        found = proportion.power_proportions_2indep(size.effect_seen, share, n, alpha=alpha).power
-        assert found == pytest.approx(wanted, abs=5e-3)
-
-
-@pytest.mark.parametrize(("privacy", "epsilon"), [("none", None), ("local", 1.0), ("local", 0.3), ("central", 0.05)])
-def test_the_test_really_has_this_level_and_power(privacy, epsilon):
-    """20,000 tests of each kind, judged by the variances that the formula uses, with exact binomial limits."""
-    baseline, effect, alpha, wanted, many = 0.3, 0.1, 0.05, 0.8, 20_000
-    n = sample_size(baseline, effect, alpha, wanted, privacy, epsilon).users_per_option
-    spread = sum(variance(mean, privacy, epsilon) for mean in (baseline, baseline + effect)) / n
-    rng = np.random.default_rng(1)
-    for difference, chance in ((0.0, alpha), (effect, wanted)):
-        means = np.array([[baseline + (effect - difference) / 2], [baseline + (effect + difference) / 2]])
-        if privacy == "local":
-            c = math.tanh(epsilon / 2)
-            shares = 0.5 + (rng.binomial(n, 0.5 + c * (means - 0.5), (2, many)) / n - 0.5) / c
-        else:
-            shares = rng.binomial(n, means, (2, many)) / n
-        error = spread
-        if privacy == "central":
-            shares, error = shares + rng.laplace(0, 1 / (epsilon * n), shares.shape), error + 4 / (epsilon * n) ** 2
-        z = (shares[1] - shares[0]) / math.sqrt(error)
-        found = int((np.abs(z) > 1.959964).sum() if difference == 0 else (z > 1.959964).sum())
-        low, high = stats.binomtest(found, many).proportion_ci(0.9999)
-        assert low - 0.01 < chance < high + 0.01  # of a hundredth, by which sums are not normal
-
-
-@pytest.mark.parametrize(("privacy", "epsilon"), [("none", None), ("local", 1.0), ("central", 0.3)])
-@pytest.mark.parametrize("options", [3, 5])
-def test_several_options_keep_the_level_in_all(options, privacy, epsilon):
-    """20,000 tests of equal options, and as many with one better option; the uncorrected value breaks the level."""
-    baseline, effect, alpha, wanted, many = 0.3, 0.1, 0.05, 0.8, 20_000
-    n = sample_size(baseline, effect, alpha, wanted, privacy, epsilon, options).users_per_option
-    rng = np.random.default_rng(options)
-
-    def z_values(means):
-        if privacy == "local":
-            c = math.tanh(epsilon / 2)
-            shares = 0.5 + (rng.binomial(n, 0.5 + c * (means - 0.5), (many, options)) / n - 0.5) / c
-        else:
-            shares = rng.binomial(n, means, (many, options)) / n
-        spread = (variance(means[0], privacy, epsilon) + variance(means[-1], privacy, epsilon)) / n
-        if privacy == "central":
-            shares, spread = shares + rng.laplace(0, 1 / (epsilon * n), shares.shape), spread + 4 / (epsilon * n) ** 2
-        return (shares[:, 1:] - shares[:, :1]) / math.sqrt(spread)
-
-    equal = np.abs(z_values(np.full(options, baseline))).max(axis=1)
-    needed = critical_value(alpha, options)
-    low, high = stats.binomtest(int((equal > needed).sum()), many).proportion_ci(0.9999)
-    assert low - 0.005 < alpha < high + 0.005  # sums are not quite normal
-    assert (equal > critical_value(alpha)).mean() > 1.5 * alpha
-    better = z_values(np.array([baseline] * (options - 1) + [baseline + effect]))[:, -1]
-    low, high = stats.binomtest(int((better > needed).sum()), many).proportion_ci(0.9999)
-    assert low - 0.01 < wanted < high + 0.01
-
-
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-4])
 @pytest.mark.parametrize("options", [2, 3, 10])
 def test_the_critical_value_is_that_of_equally_correlated_normals(alpha, options):
@@ -294,12 +180,6 @@ def test_the_critical_value_is_that_of_equally_correlated_normals(alpha, options
     normal = stats.multivariate_normal(cov=0.5 * np.eye(others) + 0.5)
     inside = normal.cdf(np.full(others, found), lower_limit=np.full(others, -found), rng=np.random.default_rng(0))
     assert 1 - inside == pytest.approx(alpha, rel=0.01, abs=2e-5)
-
-
-def test_a_test_of_more_options_needs_more_users_of_each():
-    sizes = [sample_size(0.1, 0.02, options=options).users_per_option for options in (2, 3, 5, 10_000)]
-    assert sizes == sorted(set(sizes))
-    assert power_table(0.1, 0.02, 1.0, options=5).users[0] == 5 * sizes[2]
 
 
 def test_limits():
@@ -332,9 +212,7 @@ def test_what_is_out_of_range_is_told_with_its_field(numbers, fields):
 
 @pytest.mark.parametrize("policy", ["explore-then-commit-local", "explore-then-commit-central", "ctb-tt", "adap-tt"])
 def test_no_slope_of_the_long_run_binds_who_keeps_a_wrong_winner(policy):
-    line = {"policy": policy, "epsilon": {"kind": "fixed", "value": 1.0}}
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
-    setup = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 1000, "trials": 1}).setups[0]
+    setup = one_line(policy, COINS[:2], horizon=1000).setups[0]
     lower = [bound for bound in registry()[policy].bounds(setup) if bound.side == "lower"]
     assert any(bound.asymptotic for bound in lower) and not all(bound.asymptotic for bound in lower)
     assert all(bound.not_applicable for bound in lower if bound.asymptotic)

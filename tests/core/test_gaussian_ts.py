@@ -1,15 +1,13 @@
 """Gaussian Thompson sampling: its choices by a plain reference, and what its draws keep by an account from scratch."""
 
 import math
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
-from helpers import refused
-from lateness import LATENESS, Immediate, arms_pulled
 from reference import Late, Stream, by_labels
+from runs import LATENESS, arms_pulled, assert_pulls, instance_of, looped, one_line
 
-from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
@@ -22,10 +20,8 @@ ARMS = [{"kind": "bernoulli", "mean": 0.7}, {"kind": "two-point", "low": 0.25, "
 POLICY = registry()["gaussian-ts"]
 
 
-def line(horizon=300, arms=ARMS, epsilon=1.0, feedback=None, **params):
-    message = {"policy": "gaussian-ts", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-    document = {"arms": arms, "lines": [message], "horizon": horizon, "trials": 1, "feedback": feedback or {}}
-    return Experiment.model_validate(document).setups[0]
+def line(horizon=300, arms=ARMS, epsilon=1.0, **given):
+    return one_line("gaussian-ts", arms, epsilon, horizon, **given).setups[0]
 
 
 @kernel
@@ -59,22 +55,17 @@ def reference(setup, words, b, c):
     [({}, 1.0), ({}, 20.0), ({"factor": 1, "pre_pulls": 1}, 1.0), ({"factor": 0.01}, 8.0), ({"pre_pulls": 1000}, 1.0)],
 )
 def test_choices_are_those_of_the_pseudo_code(params, epsilon):
-    setup = line(epsilon=epsilon, **params)
+    _, setup = instance_of("gaussian-ts", ARMS, epsilon, 300, **params)
     b, c = gaussian_ts.pre_pulls(setup), gaussian_ts.factor(setup)
-    rows = streams(3, 0, 1)
-    chosen = by_labels(setup, rows[0], lambda here, words: reference(here, words, b, c))
-    block = POLICY.play(setup, rows, np.arange(1, 301), Signal())
-    np.testing.assert_allclose(block.regret[0], np.cumsum(setup.gaps[chosen]), atol=1e-9)
-    np.testing.assert_array_equal(block.pulls[0], np.bincount(chosen, minlength=2))
+    plays = partial(reference, b=b, c=c)
+    assert_pulls(POLICY.play, setup, streams(3, 0, 1), lambda words, _: by_labels(setup, words, plays))
 
 
 @pytest.mark.parametrize(("batch", "delay"), LATENESS)
 def test_choices_are_those_of_the_pseudo_code_where_rewards_are_counted_late(batch, delay):
-    setup, rows = line(epsilon=8.0, pre_pulls=5, feedback={"batch": batch, "delay": delay}), streams(3, 0, 1)
+    setup, rows = line(epsilon=8.0, pre_pulls=5, batch=batch, delay=delay), streams(3, 0, 1)
     chosen = by_labels(setup, rows[0], lambda here, words: reference(here, words, 5, gaussian_ts.factor(setup)))
-    if setup.feedback.immediate:  # the late loop, though nothing is late
-        setup = replace(setup, feedback=Immediate())
-    call = POLICY.prepare(setup)
+    call = POLICY.prepare(looped(setup))
     assert call.kernel is gaussian_ts.RULE.late
     np.testing.assert_array_equal(arms_pulled(call, rows, 300)[0], chosen)
 
@@ -82,7 +73,7 @@ def test_choices_are_those_of_the_pseudo_code_where_rewards_are_counted_late(bat
 @pytest.mark.parametrize(("batch", "delay", "before"), [(1, 0, 10), (7, 3, 14), (1, 40, 50), (500, 0, 500)])
 def test_there_are_draws_from_when_the_first_pulls_are_counted(batch, delay, before):
     """Fewer draws need less noise for the same epsilon; what is kept is the account of those that there are."""
-    setup = line(epsilon=2.0, pre_pulls=5, feedback={"batch": batch, "delay": delay})
+    setup = line(epsilon=2.0, pre_pulls=5, batch=batch, delay=delay)
     steps = max(0, 300 - before)
     assert gaussian_ts.draws(setup, 300) == steps
     assert [release.times for release in POLICY.releases(setup)] == ([steps] if steps else [])
@@ -161,17 +152,3 @@ def test_a_run_without_draws_and_the_largest_budgets_can_be_told():
         assert POLICY.play(setup, streams(0, 0, 2), np.array([horizon]), Signal()).pulls.sum() == 2 * horizon
         assert all(np.isfinite(bound.values(np.array([1, horizon]), 0.6)).all() for bound in POLICY.bounds(setup)
                    if not bound.not_applicable)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("params", "path", "value"),
-    [
-        ({"delta": 0.0}, "delta", 0.0),
-        ({"pre_pulls": 0}, "pre_pulls", 0),
-        ({"pre_pulls": "some"}, "pre_pulls", "some"),
-        ({"factor": 0.0}, "factor", 0.0),
-    ],
-)
-def test_bad_parameters_are_told(params, path, value):
-    with refused(f"lines[0].params.{path}", value=value):
-        line(**params)

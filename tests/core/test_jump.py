@@ -6,9 +6,9 @@ two-sample Kolmogorov-Smirnov tests. All comparisons of one case together have s
 
 import numpy as np
 import pytest
+from helpers import keys_of
 from interpreter import assert_left_free
 from scipy import stats
-from test_engine import keys_of
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints

@@ -1,47 +1,45 @@
 """Elimination in growing batches, by steps of trust: a plain reference, the laws of the shortcuts, privacy, radii."""
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import ladder_reference
 import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
-from helpers import refused
-from lateness import LATENESS, Immediate, arms_pulled
+from helpers import chi_square_p, fixed, refused
 from reference import by_labels
+from runs import LATENESS, LAWS, MANY, ONE, SURE, TIES, TWO, arms_pulled, assert_pulls, final_pulls, instance_of, looped
 from scipy import stats
 from scipy.special import logsumexp
-from test_binomial import chi_square_p
-from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 
 from bandit_core import Experiment, simulate
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import poisson
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import modular_sums, shuffled_bits
-from bandit_core.model import Signal
-from bandit_core.policies import dp_se, elimination_by_trust, registry
+from bandit_core.policies import dp_se, elimination_by_trust
 from bandit_core.simulation.store import Store
-from bandit_core.spec.feedback import Feedback
 from bandit_core.theory import accounting, ladder
 
 STEPS = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
 FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375, 0.25)]
 
 
-def budget(policy, epsilon):
-    return None if policy == "se" else {"kind": "fixed", "value": epsilon}
-
-
 def instance(policy, arms=TWO, epsilon=1.0, horizon=10_000, **params):
-    return instance_of(policy, arms, budget(policy, epsilon), horizon, **({"growth": 4} | params))
+    return instance_of(policy, arms, epsilon, horizon, **({"growth": 4} | params))
 
 
-def final_pulls(policy, arms, epsilon, horizon, trials, seed=0, **params):
-    entry, setup = instance(policy, arms, epsilon, horizon, **params)
-    return entry.play(setup, streams(seed, 0, trials), np.array([horizon]), Signal()).pulls
+def account(policy, setup) -> dict:
+    """What the reference takes of the accounts, which have tests of their own."""
+    chosen = setup.parameters
+    found = {"epsilon": setup.epsilon and setup.epsilon.value, "growth": chosen.growth}
+    found["beta"] = ladder.chance_of_error(setup)
+    if policy == "shuffle-se":
+        found["noisy"] = ladder.noisy_shares(setup)
+    elif policy == "dist-rdp-se":
+        found |= {"scale": chosen.scale, "rate": ladder.rate(setup)}
+    return found
 
 
 def one_by_one(monkeypatch):
@@ -55,10 +53,10 @@ CASES = [
     *[(policy, ONE, 1.0, 20, {}) for policy in STEPS],
     *[(policy, TWO, 0.5, 6000, {"growth": 2, "beta": 0.3}) for policy in STEPS],
     *[(policy, SURE, 1.0, 3000, {"beta": 0.5}) for policy in STEPS],
-    *[(policy, UNIT, 3.0, 2500, {"growth": 3, "beta": 0.9}) for policy in STEPS],
+    *[(policy, LAWS, 3.0, 2500, {"growth": 3, "beta": 0.9}) for policy in STEPS],
     *[(policy, MANY, 5.0, 9000, {"beta": 0.9}) for policy in STEPS],
     ("dist-rdp-se", FIVE, 2.0, 4000, {"accounting": "paper", "scale": 1.0, "beta": 0.9}),
-    ("dist-rdp-se", UNIT, 2.0, 4000, {"accounting": "paper", "scale": 100.0, "beta": 0.1}),
+    ("dist-rdp-se", LAWS, 2.0, 4000, {"accounting": "paper", "scale": 100.0, "beta": 0.1}),
     ("shuffle-se", FIVE, 1.0, 20_000, {"accounting": "paper"}),
     ("shuffle-se", TIES, 1.0, 20_000, {"delta": 1e-3, "growth": 10}),
 ]
@@ -71,35 +69,19 @@ def test_the_arms_of_the_reference(monkeypatch, at_once, policy, arms, epsilon, 
     if not at_once:
         one_by_one(monkeypatch)
     entry, setup = instance(policy, arms, epsilon, horizon, **params)
-    chosen = setup.parameters
-    spec = {"epsilon": epsilon, "growth": chosen.growth, "beta": ladder.chance_of_error(setup)}
-    if policy == "shuffle-se":
-        spec["noisy"] = ladder.noisy_shares(setup)
-    elif policy == "dist-rdp-se":
-        spec |= {"scale": chosen.scale, "rate": ladder.rate(setup)}
-    rows, few = streams(7, 0, 2), np.unique([1, max(1, horizon // 3), horizon])
-    dense = entry.play(setup, rows, np.arange(1, horizon + 1), Signal())
-    sparse = entry.play(setup, rows, few, Signal())
-    for trial in range(len(rows)):
-        steps = np.diff(dense.regret[trial], prepend=0.0)
-        pulled = np.abs(steps[:, None] - setup.gaps).argmin(axis=1)
-        expected = np.array(ladder_reference.play(policy, setup, rows[trial], at_once, spec))
-        np.testing.assert_array_equal(pulled, expected)
-        np.testing.assert_array_equal(sparse.pulls[trial], np.bincount(expected, minlength=len(setup.arms)))
-        np.testing.assert_allclose(sparse.regret[trial], np.cumsum(setup.gaps[expected])[few - 1], rtol=1e-12)
+    spec = account(policy, setup)
+    assert_pulls(
+        entry.play, setup, streams(7, 0, 2),
+        lambda words, _: ladder_reference.play(policy, setup, words, at_once, spec),
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("batch", "delay"), LATENESS)
 @pytest.mark.parametrize("policy", ["dist-dp-se", "dist-rdp-se", "shuffle-se"])
 def test_the_arms_of_the_reference_where_rewards_are_counted_late(policy, batch, delay):
     """Batches of exactly as many users as the noise is made for, the first that they meet."""
-    entry, setup = instance(policy, UNIT, 8.0, 3000, growth=3, beta=0.9)
-    setup = replace(setup, feedback=(Feedback if batch > 1 or delay else Immediate)(batch=batch, delay=delay))
-    spec = {"epsilon": 8.0, "growth": 3, "beta": 0.9, "noisy": None}
-    if policy == "shuffle-se":
-        spec["noisy"] = ladder.noisy_shares(setup)
-    elif policy == "dist-rdp-se":
-        spec |= {"scale": setup.parameters.scale, "rate": ladder.rate(setup)}
+    entry, setup = instance(policy, LAWS, 8.0, 3000, growth=3, beta=0.9, batch=batch, delay=delay)
+    setup, spec = looped(setup), account(policy, setup)
     rows, call, complete = streams(7, 0, 2), entry.prepare(setup), []
     for pulled, words in zip(arms_pulled(call, rows, 3000), rows, strict=True):
 
@@ -115,64 +97,22 @@ def test_the_arms_of_the_reference_where_rewards_are_counted_late(policy, batch,
         assert {len(each) for each in batches} <= {3**b for b in range(1, 9)}
 
 
-@pytest.mark.parametrize("policy", ["dist-dp-se", "dist-rdp-se", "shuffle-se"])
-def test_batches_by_users_have_the_law_of_those_by_their_sums(policy):
-    entry, setup = instance(policy, TWO, 2.0, 4000, growth=2, beta=0.9)
-    late = replace(setup, feedback=Immediate())
-    plain, looped = (
-        entry.play(each, streams(seed, 0, 800), np.array([4000]), Signal()).pulls
-        for seed, each in ((1, setup), (2, late))
-    )
-    assert plain.std() > 0
-    assert same_law(plain, looped) > 1e-3
-
-
-def same_law(one, other):
-    """Smallest p-value over the arms of a Kolmogorov-Smirnov test on their pulls."""
-    return min(stats.ks_2samp(mine, theirs, method="asymp").pvalue for mine, theirs in zip(one.T, other.T, strict=True))
-
-
-@pytest.mark.parametrize("policy", STEPS)
-def test_drawing_a_batch_at_once_changes_no_law(monkeypatch, policy):
-    """Kolmogorov-Smirnov on the final pulls, seeds of their own; the same test tells slightly wrong rewards."""
-
-    def pulls(mean, seed):
-        arms = [{"kind": "bernoulli", "mean": mean}, {"kind": "two-point", "low": 0.3, "high": 0.75, "p_high": 0.4}]
-        return final_pulls(policy, arms, 2.0, 4000, 800, seed, growth=2, beta=0.9)
-
-    at_once, wrongly = pulls(0.7, 1), pulls(0.8, 3)
-    one_by_one(monkeypatch)
-    step_by_step = pulls(0.7, 2)
-    assert same_law(at_once, step_by_step) > 1e-3
-    assert same_law(wrongly, step_by_step) < 1e-3
-
-
 @pytest.mark.parametrize("policy", STEPS)
 def test_the_best_arm_is_found_and_a_billion_users_cost_nothing(policy):
-    pulls = final_pulls(policy, FIVE, 1.0, 10**9, 4)
+    pulls = final_pulls(policy, FIVE, 1.0, 10**9, 4, growth=4)
     np.testing.assert_array_equal(pulls.sum(axis=1), 10**9)
     assert pulls[:, 1].min() > 0.999 * 10**9
-
-
-@pytest.mark.parametrize("policy", STEPS)
-def test_a_signal_counts_steps_and_stops(policy):
-    entry, setup = instance(policy, UNIT, 1.0, 3000)
-    signal, rows, times = Signal(), streams(0, 0, 5), np.array([1, 10, 300, 3000])
-    before = rows.copy()
-    entry.play(setup, rows, times, signal)
-    assert signal.steps == 5 * 3000
-    np.testing.assert_array_equal(rows, before)
 
 
 def test_a_batch_by_hand():
     """Two sure arms, T = 10^6, batches of 4^b: the worse one goes after the first b with 2 sqrt(L/2l) < 1, b = 3."""
     arms = [{"kind": "bernoulli", "mean": 0.0}, {"kind": "bernoulli", "mean": 1.0}]
     assert [2 * math.sqrt(math.log(8 * b**2 * 1e6) / (2 * 4**b)) < 1 for b in (1, 2, 3)] == [False, False, True]
-    np.testing.assert_array_equal(final_pulls("se", arms, 1.0, 10**6, 3), [[84, 10**6 - 84]] * 3)
+    np.testing.assert_array_equal(final_pulls("se", arms, 1.0, 10**6, 3, growth=4), [[84, 10**6 - 84]] * 3)
 
 
 def test_dp_se_keeps_its_epochs_unless_asked():
-    entry, setup = instance_of("dp-se", TWO, budget("dp-se", 1.0), 1000)
+    entry, setup = instance_of("dp-se", TWO, 1.0, 1000)
     assert setup.parameters.growth == "auto"
     assert entry.prepare(setup).rule is dp_se.RULE
     assert instance("dp-se")[0].prepare(instance("dp-se")[1]).rule is elimination_by_trust.SEEN
@@ -406,21 +346,6 @@ def test_means_leave_their_radius_as_rarely_as_is_claimed(policy, mean):
     assert steps.failure > 0
 
 
-@pytest.mark.parametrize("policy", STEPS)
-@pytest.mark.parametrize("epsilon", [0.3, 3.0])
-def test_mean_regret_is_below_the_explicit_bound(policy, epsilon):
-    line = {"policy": policy, "params": {"growth": 4}}
-    line |= {} if policy == "se" else {"epsilon": budget(policy, epsilon)}
-    document = {"arms": FIVE, "lines": [line], "horizon": 10**7, "trials": 40}
-    experiment = Experiment.model_validate(document)
-    played = simulate(experiment, store=Store(None, 0))
-    [setup] = experiment.setups
-    [bound] = [each for each in registry()[policy].bounds(setup) if each.name == "Batches until dropped"]
-    values = bound.values(played.times, experiment.largest_gap)
-    assert values[-1] < 0.9 * 10**7 * experiment.largest_gap
-    assert np.all(played.lines[0].mean <= values * (1 + 1e-9))
-
-
 # --- what the papers say -------------------------------------------------------------------------------------------
 
 
@@ -429,8 +354,7 @@ def test_trust_costs_in_the_order_of_the_ladder_and_secure_sums_cost_about_what_
     names = [("se", {}), ("dp-se", {"growth": 4}), ("dist-dp-se", {}), ("shuffle-se", {}), ("ldp-se", {})]
     names += [("dist-rdp-se", {"accounting": "paper", "scale": scale}) for scale in (10, 100)]
     lines = [
-        {"policy": name, "params": params} | ({} if name == "se" else {"epsilon": budget(name, 0.5)})
-        for name, params in names
+        {"policy": name, "params": params} | ({} if name == "se" else {"epsilon": fixed(0.5)}) for name, params in names
     ]
     spec = {"arms": FIVE, "lines": lines, "horizon": 10**6, "trials": 60}
     played = simulate(Experiment.model_validate(spec), store=Store(None, 0)).lines
@@ -443,22 +367,3 @@ def test_trust_costs_in_the_order_of_the_ladder_and_secure_sums_cost_about_what_
 
 
 # --- what they accept ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("policy", STEPS)
-def test_what_is_refused_is_refused_in_words(policy):
-    def play(**line):
-        epsilon = {} if policy == "se" else {"epsilon": budget(policy, 1.0)}
-        given = {"policy": policy, **epsilon, **line}
-        return Experiment.model_validate({"arms": line.pop("arms", TWO), "lines": [given], "horizon": 100})
-
-    with refused("lines[0].params.growth", value=1):
-        play(params={"growth": 1})
-    with refused("lines[0].params.beta", value=1.0):
-        play(params={"beta": 1.0})
-    if policy in ("shuffle-se", "dist-rdp-se"):
-        with refused("lines[0].params.delta", value=0.5):
-            play(params={"delta": 0.5})
-    if policy != "se":
-        with refused("lines[0].epsilon.value", value=1e-8):
-            play(epsilon={"kind": "fixed", "value": 1e-8})

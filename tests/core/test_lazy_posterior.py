@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numba
 import numpy as np
 import pytest
-from helpers import least_p
-from lateness import Immediate
 from scipy import stats
 from scipy.special import betainc, betaincc
 
-from bandit_core import Experiment
-from bandit_core.kernels import lazy_posterior, lazy_updates
+from bandit_core.kernels import lazy_updates
 from bandit_core.kernels.labels import seed_another
 from bandit_core.kernels.lazy_posterior import State, choose, look
 from bandit_core.kernels.lazy_updates import DOUBLING, Schedule
 from bandit_core.kernels.posterior import UNSETTLED, room
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Signal, run_kernel
-from bandit_core.simulation.prepared import prepared_lines
-from bandit_core.studies.one_run import one_run
 
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
 STEPS = 64  # of one visit to a state: a stretch and part of the next one
@@ -125,53 +118,9 @@ def test_a_chance_is_never_below_what_it_stands_for_at_any_step_of_its_stretch(s
     assert looked > 100
 
 
-def spec(means: list[float], epsilon: float, horizon: int, trials: int = 1) -> Experiment:
-    line = {"policy": "lazy-dp-ts", "epsilon": {"kind": "fixed", "value": epsilon}}
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
-    return Experiment.model_validate({"arms": arms, "lines": [line], "horizon": horizon, "trials": trials})
-
-
-def played(means: list[float], epsilon: float, seed: int, every_draw: bool = False):
-    (line,) = prepared_lines(spec(means, epsilon, 10_000))
-    call = line.policy.prepare(replace(line.setup, feedback=Immediate())) if every_draw else line.call
-    assert (call.kernel is lazy_posterior.thompson) != every_draw
-    return run_kernel(call, streams(seed, 0, 300), np.array([300, 3_000, 10_000]), Signal())
-
-
-@pytest.mark.parametrize(
-    ("means", "epsilon"), [([0.9, 0.6, 0.3], 1.0), ([0.5, 0.45], 2.0), ([0.1, 0.05, 0.04], 8.0), ([0.9, 0.8, 0.5], 0.3)]
-)
-def test_whole_runs_have_the_law_of_those_with_all_draws(means, epsilon):
-    few = played(means, epsilon, seed=1)
-    assert least_p(few, played(means, epsilon, seed=2, every_draw=True)) > SIZE
-    np.testing.assert_array_equal(few.pulls.sum(axis=1), 10_000)
-
-
-def test_the_comparison_notices_a_slightly_different_policy():
-    few = played([0.9, 0.6, 0.3], 1.0, seed=1)
-    assert least_p(few, played([0.9, 0.6, 0.3], 1.2, seed=2, every_draw=True)) < SIZE
-
-
-def test_a_shorter_horizon_and_other_checkpoints_change_no_byte():
-    (line,) = prepared_lines(spec([0.9, 0.6, 0.3], 1.0, 50_000))
-    first = run_kernel(line.call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
-    second = run_kernel(line.call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
-    assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
-    alone = run_kernel(line.call, streams(3, 4, 5), np.array([7_777]), Signal())
-    assert alone.regret[0, 0] == first.regret[4, 1]
-
-
 def test_a_seeded_generator_leaves_the_first_as_it_was_and_differs_from_it():
     state, own = streams(0, 0, 2), np.empty((2, 1, 8), np.uint64)
     for row in range(2):
         seed_another(state, row, own[row])
     assert state.tobytes() == streams(0, 0, 2).tobytes()
     assert len(np.unique(np.concatenate([state.ravel(), own.ravel()]))) == 32
-
-
-def test_what_is_watched_has_the_draws_that_decided():
-    run = one_run(spec([0.9, 0.8, 0.3], 2.0, 50_000), users=700)
-    assert not run.completed and not run.hides
-    known = ~np.isnan(run.indices[:, 0])
-    assert known.sum() == 700 - 3
-    np.testing.assert_array_equal(run.indices[known].argmax(axis=1), run.arms[known])

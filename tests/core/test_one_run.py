@@ -174,24 +174,6 @@ def test_an_ab_test_on_bits_is_decided_by_the_bits_that_are_shown():
     assert (run.arms[users:] == run.estimates[users].argmax()).all()
 
 
-@pytest.mark.parametrize("name", BATCHES)
-@pytest.mark.parametrize("arms", [BERNOULLI, SMOOTH], ids=["by their number", "one by one"])
-def test_growing_batches_drop_arms_by_what_is_shown(name, arms):
-    """The arms that are dropped are those whose shown estimates say so, and bits lie as often as they must."""
-    experiment = experiment_of(name, arms, 20_000, epsilon=8.0)
-    run = one_run(experiment, users=20_000)
-    assert np.isneginf(run.indices[-1]).any()
-    assert run.hides == (name in ("shuffle-se", "dist-dp-se", "dist-rdp-se"))
-    if name == "se":
-        last = np.flatnonzero((run.estimates[1:] != run.estimates[:-1]).any(axis=1) & ~np.isnan(run.estimates[1:, 0]))
-        kept = run.arms[: last[0] + 1]  # the first batch: two users of each arm
-        means = [run.rewards[: last[0] + 1][kept == arm].mean() for arm in range(len(arms))]
-        np.testing.assert_allclose(run.estimates[last[0] + 1], means, rtol=1e-12)
-    elif name == "ldp-se" and arms is BERNOULLI:
-        truth = np.exp(8.0) / (1 + np.exp(8.0))
-        assert abs((run.sent == run.rewards).mean() - truth) < 5 * (truth * (1 - truth) / run.users) ** 0.5
-
-
 def test_a_run_of_very_many_users_is_shown_whole():
     run = one_run(experiment_of("ucb", BERNOULLI, horizon=2_500_000), users=500)
     assert not np.isnan(run.rewards).any() and not np.isnan(run.estimates[-1]).any()

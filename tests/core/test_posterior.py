@@ -8,22 +8,25 @@ import numba
 import numpy as np
 import pytest
 from helpers import least_p
-from lateness import Immediate
+from runs import looped, one_line
 from scipy import integrate, stats
 from scipy.special import betaincc
 
-from bandit_core import Experiment
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import beta_blocks, posterior
+from bandit_core.kernels import beta_blocks, lazy_posterior, posterior
 from bandit_core.kernels.posterior import UNSETTLED, ArmState, choose, learn, look_at_all, mass_beyond, point_beyond
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
-from bandit_core.policies import bernoulli_family, thompson
+from bandit_core.policies import bernoulli_family
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
 from bandit_core.studies.one_run import one_run
 
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
+
+
+def coins(means: list[float]) -> list[dict]:
+    return [{"kind": "bernoulli", "mean": mean} for mean in means]
 
 
 def arms_with(ones: list[int], pulled: list[int]) -> ArmState:
@@ -185,53 +188,57 @@ def test_what_is_surely_kept_would_be_kept_by_the_definition(shape):
     assert (np.log(sure) <= kept + 1e-9).all() and len(z) > 10_000
 
 
-def spec(means: list[float], epsilon: float | None, horizon: int, trials: int = 1) -> Experiment:
-    line = {"policy": "thompson"}
-    if epsilon is not None:
-        line = {"policy": "ts-cf", "epsilon": {"kind": "fixed", "value": epsilon}}
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
-    return Experiment.model_validate({"arms": arms, "lines": [line], "horizon": horizon, "trials": trials})
-
-
-def played(means: list[float], epsilon: float | None, seed: int, every_draw: bool = False):
-    (line,) = prepared_lines(spec(means, epsilon, 10_000))
-    call = line.policy.prepare(replace(line.setup, feedback=Immediate())) if every_draw else line.call
-    assert (call.kernel is posterior.thompson) != every_draw
+def law_of(policy: str, means: list[float], epsilon: float, seed: int, every_draw: bool = False):
+    (line,) = prepared_lines(one_line(policy, coins(means), epsilon, 10_000))
+    call = line.policy.prepare(looped(line.setup)) if every_draw else line.call
+    assert (call.kernel in (posterior.thompson, lazy_posterior.thompson)) != every_draw
     return run_kernel(call, streams(seed, 0, 400), np.array([100, 2_000, 10_000]), Signal())
 
 
 @pytest.mark.parametrize(
-    ("means", "epsilon"),
-    [([0.9, 0.6, 0.3], None), ([0.5, 0.48], None), ([0.05, 0.044, 0.04], None), ([0.9, 0.8, 0.7, 0.6], 1.0)],
+    ("policy", "means", "epsilon"),
+    [
+        ("thompson", [0.9, 0.6, 0.3], 1.0),
+        ("thompson", [0.5, 0.48], 1.0),
+        ("thompson", [0.05, 0.044, 0.04], 1.0),
+        ("ts-cf", [0.9, 0.8, 0.7, 0.6], 1.0),
+        ("lazy-dp-ts", [0.9, 0.6, 0.3], 1.0),
+        ("lazy-dp-ts", [0.5, 0.45], 2.0),
+        ("lazy-dp-ts", [0.1, 0.05, 0.04], 8.0),
+        ("lazy-dp-ts", [0.9, 0.8, 0.5], 0.3),
+    ],
 )
-def test_whole_runs_have_the_law_of_those_with_all_draws(means, epsilon):
-    few = played(means, epsilon, seed=1)
-    assert least_p(few, played(means, epsilon, seed=2, every_draw=True)) > SIZE
+def test_whole_runs_have_the_law_of_those_with_all_draws(policy, means, epsilon):
+    few = law_of(policy, means, epsilon, seed=1)
+    assert least_p(few, law_of(policy, means, epsilon, seed=2, every_draw=True)) > SIZE
     np.testing.assert_array_equal(few.pulls.sum(axis=1), 10_000)
 
 
 def test_the_comparison_notices_a_slightly_different_policy():
-    few = played([0.9, 0.6, 0.3], None, seed=1)
-    assert least_p(few, played([0.9, 0.68, 0.3], None, seed=2, every_draw=True)) < SIZE
+    few = law_of("thompson", [0.9, 0.6, 0.3], 1.0, seed=1)
+    assert least_p(few, law_of("thompson", [0.9, 0.68, 0.3], 1.0, seed=2, every_draw=True)) < SIZE
 
 
-def test_a_shorter_horizon_and_other_checkpoints_change_no_byte():
-    call = thompson.prepare(spec([0.9, 0.6, 0.3], None, 50_000).setups[0])
-    first = run_kernel(call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
-    second = run_kernel(call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
+@pytest.mark.parametrize("policy", ["thompson", "lazy-dp-ts"])
+def test_a_shorter_horizon_and_other_checkpoints_change_no_byte(policy):
+    (line,) = prepared_lines(one_line(policy, horizon=50_000))
+    first = run_kernel(line.call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
+    second = run_kernel(line.call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
     assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
-    alone = run_kernel(call, streams(3, 4, 5), np.array([7_777]), Signal())
+    alone = run_kernel(line.call, streams(3, 4, 5), np.array([7_777]), Signal())
     assert alone.regret[0, 0] == first.regret[4, 1]
 
 
 def test_the_sampler_is_told():
-    setup = spec([0.9, 0.6], 1.0, 1_000).setups[0]
+    setup = one_line("ts-cf", horizon=1_000).setups[0]
     assert bernoulli_family.posterior_sampler(setup) == "few-draws"
     assert bernoulli_family.posterior_sampler(replace(setup, feedback=Feedback(delay=1))) == "step"
 
 
-def test_what_is_watched_has_the_draws_that_decided():
-    experiment = spec([0.9, 0.8, 0.3], 2.0, 50_000)
-    run = one_run(experiment, users=600)
-    assert run.completed and not run.hides
-    np.testing.assert_array_equal(run.indices.argmax(axis=1), run.arms)
+@pytest.mark.parametrize("policy", ["ts-cf", "lazy-dp-ts"])
+def test_what_is_watched_has_the_draws_that_decided(policy):
+    run = one_run(one_line(policy, coins([0.9, 0.8, 0.3]), 2.0, 50_000), users=700)
+    assert not run.hides and run.completed == (policy == "ts-cf")
+    known = ~np.isnan(run.indices[:, 0])
+    assert known.sum() == (700 if policy == "ts-cf" else 700 - 3)
+    np.testing.assert_array_equal(run.indices[known].argmax(axis=1), run.arms[known])

@@ -1,8 +1,5 @@
 """Searches as lines of an experiment: the runs of a plain reference, and those that `decide` times."""
 
-from types import SimpleNamespace
-
-import best_arm_reference
 import numpy as np
 import pytest
 from helpers import memory
@@ -18,9 +15,6 @@ from bandit_core.studies.decisions import decision_table, searches_of, stopping_
 
 NAMES = [name for name, policy in registry().items() if policy.stops]
 EVERY = pytest.mark.parametrize("name", NAMES)
-KIND = pytest.mark.parametrize(
-    ("name", "rule"), [(name, rule) for name in NAMES for rule in stopping_policies()[name].rules]
-)
 
 
 def coins(*means):
@@ -35,38 +29,10 @@ def experiment_of(name, arms, epsilon=2.0, horizon=3000, trials=4, seed=3, **par
     )
 
 
-def plain(name, setup, words) -> list[int]:
-    """The arm of every user: the plain search with users to spare, and then what it recommends."""
-    chosen, horizon = setup.parameters, setup.horizon
-    asked = SimpleNamespace(
-        policy=name, entry=stopping_policies()[name], setup=setup, delta=chosen.delta, rule=chosen.rule,
-        growth=chosen.growth, epsilon=setup.epsilon and setup.epsilon.value, cap=4 * horizon, zone=0.0,
-    )  # fmt: skip
-    _, _, recommended, _, bits = best_arm_reference.play(asked, words)
-    order = best_arm_reference.Stream(words).labels(len(setup.arms))
-    shown = [order[label] for label in bits.actions[:horizon]]
-    return shown + [recommended] * (horizon - len(shown))
-
-
 def test_they_are_those_that_are_not_in_the_registry_anyway():
     assert sorted([*NAMES, "dp-tt", "se", "ldp-se", "dp-se"]) == sorted(stopping_policies())
     for name in NAMES:
         assert registry()[name].privacy == stopping_policies()[name].privacy
-
-
-@KIND
-@pytest.mark.parametrize("means", [(0.2, 0.9), (0.5, 0.3, 0.55, 0.1), (1.0, 0.0, 0.0)], ids=str)
-@pytest.mark.parametrize(("growth", "horizon", "epsilon"), [(1.0, 500, 2.0), (1.02, 4000, 5.0), (1.5, 3001, 0.5)])
-def test_the_arms_of_the_reference(name, rule, means, growth, horizon, epsilon):
-    experiment = experiment_of(name, coins(*means), epsilon, horizon, rule=rule, growth=growth, delta=0.2)
-    setup, rows = experiment.setups[0], streams(3, 0, 2)
-    times = np.array([1, 2, 7, horizon // 3, horizon // 2, horizon])
-    block = registry()[name].play(setup, rows, times, Signal())
-    for trial in range(2):
-        shown = plain(name, setup, rows[trial])
-        np.testing.assert_array_equal(block.pulls[trial], np.bincount(shown, minlength=len(means)))
-        lost = np.cumsum(setup.gaps[shown])
-        np.testing.assert_allclose(block.regret[trial], lost[times - 1], atol=1e-9)
 
 
 @EVERY

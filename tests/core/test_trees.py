@@ -1,14 +1,14 @@
 """Counters and the policies that play on them: against the pseudo-code of their papers, audits, error distributions."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from counter_reference import SignedTree, SquareRoots
 from helpers import refused
-from lateness import LATENESS, Immediate, arms_pulled
 from reference import INFINITY, Late, by_labels
+from runs import LATENESS, arms_pulled, assert_pulls, looped
+from runs import instance_of as numbered
 from scipy import stats
 
 from bandit_core.auditing.auditor import audit
@@ -17,10 +17,8 @@ from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.mechanisms import Binary, Hybrid, SignedDigits, SquareRoot, laplace_sum_bound
-from bandit_core.model import Signal, Stopped, run_kernel
-from bandit_core.policies import dp_ucb, registry, tree_family
-from bandit_core.spec.errors import InputError
-from bandit_core.spec.rewards import expand, tables
+from bandit_core.model import Signal
+from bandit_core.policies import registry
 
 # ---- The pseudo-code of Chan, Shi and Song 2011, with a tap for the noise ----
 
@@ -164,11 +162,6 @@ def test_a_binary_counter_ends_at_its_horizon():
 def test_budgets_must_be_positive_numbers(make, epsilon):
     with refused("epsilon"):
         make(epsilon)
-
-
-def test_a_horizon_must_hold_an_item():
-    with pytest.raises(InputError, match="horizon"):
-        Binary(1.0, 0)
 
 
 # ---- How large the noise is ----
@@ -374,16 +367,10 @@ def reference_arms(name, instance, seed, trial):
     return np.array(chosen)
 
 
-def instance_of(name, means, horizon, epsilon, feedback=None, **params):
+def instance_of(name, means, horizon, epsilon, **given):
     arms = [{"kind": "bernoulli", "mean": mean} for mean in means[:-1]]
     arms.append({"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": (means[-1] - 0.25) * 2})
-    line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1, "feedback": feedback or {}}
-    return Experiment.model_validate(document).setups[0]
-
-
-def simulate(name, instance, seed, trial, checkpoints):
-    return registry()[name].play(instance, streams(seed, trial, trial + 1), np.array(checkpoints), Signal())
+    return numbered(name, arms, epsilon, horizon, **given)[1]
 
 
 CASES = [
@@ -409,103 +396,39 @@ CASES = [
     ("private-ucb", {"counter": "square-root", "gamma": 0.1, "delta": 0.001}),
 ]
 FEW = [0.9, 0.62, 0.5]
+INSTANCES = [
+    (FEW, 0.5, 700),
+    (FEW, 200.0, 1500),  # little noise
+    ([0.5], 1.0, 300),
+    (np.linspace(0.3, 0.74, 50), 5.0, 400),
+    ([0.5, 0.5, 0.5, 0.5], 20.0, 400),  # equal arms
+    (FEW, 1.0, 1),
+    (FEW, 1.0, 2),
+]
+SOME = CASES[::3]  # of every policy and counter
 
 
-@pytest.mark.parametrize(("name", "params"), CASES)
 @pytest.mark.parametrize(
-    ("means", "epsilon", "horizon"),
-    [
-        (FEW, 0.5, 700),
-        (FEW, 200.0, 3000),  # little noise
-        ([0.5], 1.0, 300),
-        (np.linspace(0.3, 0.74, 50), 5.0, 400),
-        ([0.5, 0.5, 0.5, 0.5], 20.0, 400),  # equal arms
-        (FEW, 1.0, 1),
-        (FEW, 1.0, 2),
-    ],
+    ("name", "params", "means", "epsilon", "horizon"),
+    [(*case, *one) for place, one in enumerate(INSTANCES) for case in (CASES if place < 2 else SOME)],
 )
 def test_arms_are_those_of_the_pseudo_code(name, params, means, epsilon, horizon):
     instance = instance_of(name, list(means), horizon, epsilon, **params)
     chosen = by_labels(instance, streams(4, 1, 2)[0], lambda here, _: reference_arms(name, here, seed=4, trial=1))
-    regret = np.cumsum(instance.gaps[chosen])
-    every = simulate(name, instance, 4, 1, np.arange(1, horizon + 1))
-    np.testing.assert_allclose(every.regret[0], regret, atol=1e-9)
-    pulls = np.bincount(chosen, minlength=len(means))
-    np.testing.assert_array_equal(every.pulls[0], pulls)
-    few = sorted({1, max(1, horizon // 7), horizon})
-    sparse = simulate(name, instance, 4, 1, few)
-    np.testing.assert_allclose(sparse.regret[0], regret[np.array(few) - 1], atol=1e-9)
-    np.testing.assert_array_equal(sparse.pulls[0], pulls)
-    best = np.cumsum(instance.gaps[chosen] == 0)
-    np.testing.assert_array_equal(sparse.best_pulls[0], best[np.array(few) - 1])
+    assert_pulls(registry()[name].play, instance, streams(4, 1, 2), lambda *_: chosen)
 
 
-@pytest.mark.parametrize(("batch", "delay"), LATENESS)
-@pytest.mark.parametrize(("name", "params"), CASES)
+@pytest.mark.parametrize(
+    ("name", "params", "batch", "delay"),
+    [(*case, *late) for late in LATENESS for case in (CASES if late == (10, 3) else SOME)],
+)
 def test_arms_are_those_of_the_pseudo_code_where_rewards_are_counted_late(name, params, batch, delay):
-    instance = instance_of(name, FEW, 500, 20.0, {"batch": batch, "delay": delay}, **params)
+    instance = instance_of(name, FEW, 500, 20.0, batch=batch, delay=delay, **params)
     rows = streams(4, 1, 2)
     chosen = by_labels(instance, rows[0], lambda here, _: reference_arms(name, here, seed=4, trial=1))
-    if instance.feedback.immediate:  # the late loop, though nothing is late
-        instance = replace(instance, feedback=Immediate())
-    call = registry()[name].prepare(instance)
+    call = registry()[name].prepare(looped(instance))
     assert call.kernel is call.rule.late
     np.testing.assert_array_equal(arms_pulled(call, rows, 500)[0], chosen)
-
-
-@pytest.mark.parametrize("common", [False, True])
-def test_without_noise_and_margin_they_are_ucb(common):
-    """Same rewards, same arms: amounts above 0, so that noise of 1e-300 vanishes in every sum."""
-    law = {"kind": "two-point", "low": 0.25, "high": 0.75}
-    arms = [{**law, "p_high": chance} for chance in (0.4, 0.8, 0.5, 0.8)]
-    document = {"arms": arms, "lines": [{"policy": "ucb"}], "horizon": 20_000, "trials": 1}
-    instance = Experiment.model_validate(document).setups[0]
-    checkpoints = np.array([1, 3, 10, 1000, 20_000])
-    plain = registry()["ucb"].play(instance, streams(0, 0, 3), checkpoints, Signal())
-    quiet = Hybrid(1e300, 1e300)
-    if common:
-        numbers = dp_ucb.Numbers(tree_family.numbers_of(instance, quiet), 2.0)
-        call = dp_ucb.RULES["hybrid"].call(instance, numbers)
-    else:
-        call = tree_family.prepare(instance, counter=quiet)
-    noisy = run_kernel(call, streams(0, 0, 3), checkpoints, Signal())
-    np.testing.assert_array_equal(noisy.pulls, plain.pulls)
-    np.testing.assert_array_equal(noisy.regret, plain.regret)
-
-
-@pytest.mark.parametrize("counter", ["k-ary", "square-root"])
-def test_without_noise_and_margin_other_counters_are_ucb(counter):
-    """Same rewards, same arms, where the counters have no noise: the index is UCB's."""
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.4, 0.8, 0.5, 0.75)]
-    fixed = {"kind": "fixed", "value": 1.0}
-    names, quiet = ("dp-ucb", "dp-ucb-bound", "private-ucb"), {"counter": counter}
-    lines = [{"policy": name, "epsilon": fixed, "params": quiet} for name in names]
-    document = {"arms": arms, "lines": [{"policy": "ucb"}, *lines], "horizon": 5000, "trials": 1}
-    plain, *others = Experiment.model_validate(document).setups
-    expected = registry()["ucb"].play(plain, streams(0, 0, 3), np.array([10, 5000]), Signal())
-    for name, setup in zip(names, others, strict=True):
-        call = registry()[name].prepare(setup)
-        rewards, numbers, late = call.arguments
-        made = numbers.counter._replace(**{"node_scale": 1e-300} if counter == "k-ary" else {"sd": 0.0})
-        margin = {} if name == "dp-ucb" else {"spread": 0.0, "tail": 0.0}
-        without = replace(call, arguments=(rewards, numbers._replace(counter=made, **margin), late))
-        found = run_kernel(without, streams(0, 0, 3), np.array([10, 5000]), Signal())
-        np.testing.assert_array_equal(found.pulls, expected.pulls)
-
-
-@pytest.mark.parametrize("law", [{"kind": "uniform", "low": 0.1, "high": 0.9}, {"kind": "beta", "a": 2.0, "b": 3.0}])
-@pytest.mark.parametrize("name", ["private-ucb", "dp-ucb-bound", "dp-ucb"])
-def test_any_reward_in_the_unit_interval_can_be_played(name, law):
-    document = {
-        "arms": [law, {"kind": "bernoulli", "mean": 0.99}],
-        "lines": [{"policy": name, "epsilon": {"kind": "fixed", "value": 500.0}}],
-        "horizon": 5000,
-        "trials": 1,
-    }
-    instance = Experiment.model_validate(document).setups[0]
-    block = simulate(name, instance, 0, 0, [5000])
-    assert block.pulls.sum() == 5000
-    assert block.pulls[0, 1] > 3500
 
 
 # ---- What the policies tell about themselves ----
@@ -538,53 +461,6 @@ def test_the_true_guarantee_is_told_and_never_overspent(name, params, epsilon):
     assert spent[-1] == pytest.approx(epsilon, rel=0.1) and spent[-1] <= epsilon * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("name", ["private-ucb", "dp-ucb-bound", "dp-ucb"])
-def test_refusals(name):
-    fixed = {"kind": "fixed", "value": 1.0}
-    spread = {"kind": "uniform", "low": 1.0, "high": 2.0}
-    fine = {"kind": "bernoulli", "mean": 0.5}
-    for arm, epsilon, params, path, value in [
-        ({"kind": "gaussian", "mean": 0.5, "sd": 1.0}, fixed, {}, "policy", name),
-        (fine, spread, {}, "epsilon", "uniform"),
-        (fine, None, {}, "epsilon", None),
-        (fine, fixed, {"gamma": 1.5}, "params.gamma", 1.5)
-        if name != "dp-ucb"
-        else (fine, fixed, {"index": "other"}, "params.index", "other"),
-    ]:
-        line = {"policy": name, "params": params, **({"epsilon": epsilon} if epsilon else {})}
-        with refused(f"lines[0].{path}", value=value):
-            Experiment.model_validate({"arms": [arm, fine], "lines": [line], "horizon": 10, "trials": 1})
-
-
-@pytest.mark.parametrize("name", ["dp-ucb-bound", "dp-ucb"])
-def test_a_shorter_horizon_is_a_prefix(name):
-    short, long = (simulate(name, instance_of(name, FEW, t, 2.0), 3, 0, [50, t]) for t in (300, 3000))
-    longer = simulate(name, instance_of(name, FEW, 3000, 2.0), 3, 0, [50, 300, 3000])
-    assert registry()[name].anytime
-    np.testing.assert_array_equal(short.regret[0], longer.regret[0, :2])
-    np.testing.assert_array_equal(long.regret[0, 1], longer.regret[0, 2])
-
-
-def test_private_ucb_needs_its_horizon():
-    assert not registry()["private-ucb"].anytime
-    short, long = (instance_of("private-ucb", FEW, horizon, 300.0) for horizon in (3000, 300_000))
-    blocks = [simulate("private-ucb", instance, 0, 0, [3000]) for instance in (short, long)]
-    assert blocks[0].regret[0, 0] < blocks[1].regret[0, 0]  # the margin grows with the horizon
-
-
-@pytest.mark.parametrize("name", ["private-ucb", "dp-ucb-bound", "dp-ucb"])
-def test_a_stop_is_obeyed_and_steps_are_counted(name):
-    instance = instance_of(name, FEW, 1000, 1.0)
-    signal = Signal()
-    registry()[name].play(instance, streams(0, 0, 3), np.array([10, 1000]), signal)
-    assert signal.steps == 3000
-    signal = Signal()
-    signal.stop()
-    with pytest.raises(Stopped):
-        registry()[name].play(instance, streams(0, 0, 3), np.array([10, 1000]), signal)
-    assert signal.steps == 10
-
-
 def test_a_constant_gamma_hides_the_theorem():
     def upper(**params):
         instance = instance_of("dp-ucb-bound", FEW, 1000, 1.0, **params)
@@ -592,25 +468,6 @@ def test_a_constant_gamma_hides_the_theorem():
 
     assert upper() and not any(bound.not_applicable for bound in upper())
     assert all(bound.not_applicable for bound in upper(gamma=0.1))
-
-
-@pytest.mark.parametrize("means", [[0.9, 0.1], [0.2, 0.95, 0.5, 0.9], [1.0, 0.0, 0.0, 0.0]])
-def test_mean_regret_is_below_every_printed_bound(means):
-    times = np.array([10, 100, 1000, 10_000, 50_000])
-    tested = 0
-    for name in ("dp-ucb-bound", "dp-ucb"):
-        for epsilon, params in ((0.2, {}), (2.0, {}), (2.0, {"accounting": "paper"}), (100.0, {})):
-            arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
-            line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-            document = {"arms": arms, "lines": [line], "horizon": 50_000, "trials": 1}
-            instance = Experiment.model_validate(document).setups[0]
-            mean = registry()[name].play(instance, streams(2, 0, 20), times, Signal()).regret.mean(axis=0)
-            for bound in registry()[name].bounds(instance):
-                if (bound.side, bound.status) == ("upper", "as printed") and not bound.not_applicable:
-                    values = bound.values(times, instance.gaps.max())
-                    assert np.all(mean <= values * (1 + 1e-9)), (name, epsilon, bound.label)
-                    tested += bool(np.any(values < times * instance.gaps.max() * (1 - 1e-9)))
-    assert tested >= 4  # else only the trivial cap would have been tested
 
 
 @pytest.mark.parametrize(
@@ -634,14 +491,6 @@ def test_dp_ucb_bound_meets_an_independent_simulation(epsilon, index, mean):
     instance = Experiment.model_validate(document).setups[0]
     block = registry()["dp-ucb-bound"].play(instance, streams(0, 0, 40), np.array([100_000]), Signal())
     assert block.regret[:, -1].mean() == pytest.approx(mean, rel=0.06)
-
-
-def test_tables_and_gaps_of_equal_arms():
-    """Repeated arms are played as single arms, all of them best."""
-    instance = instance_of("dp-ucb", [0.5, 0.5, 0.5], 100, 1.0)
-    assert len(expand(instance.arms)) == len(tables(instance.arms)[0]) == 3
-    block = simulate("dp-ucb", instance, 0, 0, [100])
-    assert block.regret[0, 0] == 0 and block.best_pulls[0, 0] == 100
 
 
 def test_a_part_of_the_margin_of_private_ucb_has_no_proved_bound():
