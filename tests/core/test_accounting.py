@@ -71,11 +71,6 @@ def test_the_tight_interval_keeps_its_promise_and_is_never_longer_than_the_advan
     assert tight <= accounting.release_interval(epsilon, delta, v, "advanced")
 
 
-@pytest.mark.parametrize("old", [("paper", "as printed"), ("advanced", "calibrated")])
-def test_the_words_of_older_specs_still_mean_the_same_interval(old):
-    assert len({accounting.release_interval(0.3, 1e-5, 1.2, word) for word in old}) == 1
-
-
 # -------------------------------------------------------------------------------------------------------------------
 # Renyi divergences
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import math
@@ -10,7 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import fixed, refused
+from helpers import fixed
 from helpers import line_of as experiment_of
 
 from bandit_core import Experiment
@@ -47,20 +46,6 @@ def test_what_is_released_adds_up_to_the_guarantee_and_to_most_of_it(name):
             assert kept >= 0.5 * guarantee.epsilon
         elif name != "dp-ucb-int":
             assert kept >= guarantee.epsilon * (1 - 1e-9)
-
-
-def test_a_release_too_many_or_too_little_noise_is_seen():
-    """The comparison above fails for all private policies if their noise is cut by half."""
-    for name in PRIVATE:
-        policy, instance = registry()[name], experiment_of(name, fixed(1.0), 10**9).setups[0]
-        guarantee = policy.guarantee(instance)
-        cut = [
-            dataclasses.replace(
-                each, scale=None if each.scale is None else each.scale / 2, budget=each.budget and 2 * each.budget
-            )
-            for each in policy.releases(instance)
-        ]
-        assert composed(cut, guarantee.delta) > guarantee.epsilon * 1.3, name
 
 
 @pytest.mark.parametrize("name", [name for name in registry() if name not in PRIVATE])
@@ -161,30 +146,6 @@ def test_the_command_refuses_in_one_line(arguments, capsys):
     assert main(["releases", *arguments]) == 2
     message = capsys.readouterr()
     assert message.out == "" and len(message.err.strip().splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("name", "params", "path"),
-    [
-        ("dp-ucb-int", {"accounting": "loose"}, "accounting"),
-        ("dp-ucb-int", {"accounting": ["tight"]}, "accounting"),
-        ("dp-ucb", {"accounting": "advanced"}, "accounting"),  # for two releases it would be the plain sum
-        ("ldp-sgd", {"accounting": "advanced"}, "accounting"),
-        ("ldp-sgd", {"delta": 0.01}, "delta"),  # pure
-        ("ldp-ols", {"accounting": "calibrated"}, "accounting"),
-        ("ldp-linucb", {"accounting": None}, "accounting"),
-        ("dp-se", {"accounting": "tight"}, "accounting"),  # every reward is released once
-        ("dp-se", {"delta": 0.01}, "delta"),
-        ("dp-ucb", {"delta": 0.01}, "delta"),
-    ],
-)
-def test_words_and_deltas_that_do_not_belong_are_told(name, params, path):
-    with refused(f"lines[0].params.{path}") as issues:
-        experiment_of(name, fixed(1.0), **params)
-    [problem] = issues
-    if path == "accounting" and name != "dp-se":
-        assert "tight" in problem.allowed and "paper" in problem.allowed
-        assert ("advanced" in problem.allowed) == (name == "dp-ucb-int")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
@@ -91,11 +91,6 @@ def test_d_eps_is_symmetric_and_below_both_extremes(x, y, epsilon):
     assert found == pytest.approx(float(central.d_eps(1 - x, 1 - y, epsilon)), rel=1e-6, abs=1e-13 * (1 + epsilon))
 
 
-@given(inner, inner, st.floats(1e-3, 10))
-def test_d_eps_grows_with_the_budget(x, y, epsilon):
-    assert central.d_eps(x, y, epsilon) <= central.d_eps(x, y, 1.1 * epsilon) + 1e-12
-
-
 @given(st.floats(0.05, 0.95), st.floats(0.05, 0.95))
 def test_limits_of_d_eps(x, y):
     assert central.d_eps(x, y, 1e-7) == pytest.approx(1e-7 * abs(x - y), rel=1e-4, abs=1e-13)
@@ -128,13 +123,6 @@ def test_d_eps_bound_costs_every_arm_the_same_for_little_budget_and_nothing_extr
     assert per_log(named(tight, "Central d_eps bound")) == pytest.approx(4 / 1e-6, rel=1e-4)
     free = central.lower_bounds(instance(FIVE, 100.0))
     assert per_log(named(free, "Central d_eps bound")) == pytest.approx(per_log(named(free, "Lai-Robbins")))
-
-
-def test_azize_basu_changes_regime_where_6_epsilon_gap_is_the_divergence():
-    turn = float(div.bernoulli_kl(0.6, 0.9)) / (6 * 0.3)
-    below, above = (per_log(named(central.lower_bounds(instance(PAIR, turn * f)), "Azize-Basu")) for f in (0.5, 2))
-    assert below == pytest.approx(1 / (6 * 0.5 * turn))
-    assert above == pytest.approx(0.3 / float(div.bernoulli_kl(0.6, 0.9)))
 
 
 def test_no_local_bound_is_drawn_for_a_curator():
@@ -250,21 +238,6 @@ def test_theorem_3_2_adds_the_arms_up_and_runs_at_half_the_budget_unless_as_prin
     assert printed.curve(TIMES) == pytest.approx(by_hand)
 
 
-def test_theorem_3_3_by_hand():
-    printed = central.dp_ucb(instance(PAIR, 1.0, accounting="paper"))[0]
-    log = math.log(1e5)
-    assert value(printed) == pytest.approx(32 * math.sqrt(2) * log**2 + 0.3 * (1 + math.pi**2))
-    assert value(printed, 2.0) == pytest.approx(32 * math.log(2) / 0.3 + 0.3 * (1 + math.pi**2))
-    assert value(central.dp_ucb(instance(PAIR, 1.0))[0]) == pytest.approx(
-        64 * math.sqrt(2) * log**2 + 0.3 * (1 + math.pi**2)
-    )
-
-
-@pytest.mark.parametrize("make", [central.dp_ucb_bound, central.dp_ucb])
-def test_the_printed_index_has_no_theorem(make):
-    assert "sqrt" in make(instance(index="as printed"))[0].not_applicable
-
-
 @pytest.mark.parametrize(("rule", "first"), [("tight", 93), ("advanced", 153), ("paper", 16)])
 def test_theorem_3_5_by_hand(rule, first):
     bound = central.dp_ucb_int(instance(PAIR, 1.0, accounting=rule))[0]
@@ -330,50 +303,12 @@ def test_theorems_whose_proof_nobody_has_seen_are_marked_and_not_counted_as_prov
         assert bound.status == "as printed" and "proof not seen" in bound.label
 
 
-def test_the_leading_term_is_growth_times_what_nobody_can_beat():
-    for growth in (1.2, 3.0):
-        problem = instance(FIVE, 0.3, growth=growth)
-        lower = value(named(central.lower_bounds(problem), "Central d_eps bound"))
-        for make in (central.dp_klucb, central.dp_imed):
-            assert value(make(problem)[0]) == pytest.approx(growth * lower)
-
-
 def test_private_ucb_of_2015_pays_for_every_arm_again():
     modern, old = (value(central.private_ucb(instance(FIVE, 0.1, variant=v))[0]) for v in ("modern", "2015"))
     assert old / modern == pytest.approx(5, rel=0.01)
 
 
 @pytest.mark.parametrize("make", UPPER.values(), ids=UPPER)
-@settings(max_examples=30)
-@given(
-    st.lists(st.floats(0.02, 0.98), min_size=1, max_size=4),
-    st.floats(1e-6, 1000),
-    st.sampled_from(["tight", "paper"]),
-)
-def test_every_bound_speaks_and_draws(make, means, epsilon, rule):
-    problem = instance(means, epsilon, accounting=rule)
-    found = [*make(problem), *central.lower_bounds(problem)]
-    assert len({bound.name for bound in found}) == len(found)
-    for bound in found:
-        assert all((bound.source, bound.formula, bound.words.endswith("."), bound.assumptions))
-        values = bound.values(TIMES, float(problem.gaps.max()))
-        assert values.shape == TIMES.shape
-        assert np.all(np.isfinite(values)) and np.all(np.diff(values) >= -1e-9)
-
-
-@pytest.mark.parametrize("make", UPPER.values(), ids=UPPER)
 def test_bounds_for_rewards_in_the_unit_interval_are_hidden_elsewhere(make):
     outside = instance(arms=(Gaussian(mean=0.0, sd=1.0), Gaussian(mean=1.0, sd=1.0)))
     assert all(bound.not_applicable for bound in make(outside))
-
-
-@pytest.mark.parametrize("make", UPPER.values(), ids=UPPER)
-def test_upper_bounds_fall_with_the_budget_and_what_is_proved_lies_above_what_nobody_can_beat(make):
-    tight, loose = make(instance(FIVE, 0.05)), make(instance(FIVE, 0.9))
-    for small, large in zip(tight, loose, strict=True):
-        assert value(small, 1e6) >= value(large, 1e6)
-    for problem in (instance(FIVE, 0.05), instance(FIVE, 0.9)):
-        floor = value(named(central.lower_bounds(problem), "Central d_eps bound"), 1e7)
-        for bound in make(problem):
-            if bound.status == "proved":
-                assert value(bound, 1e7) > floor

@@ -22,7 +22,6 @@ from bandit_core.simulation.summaries import summaries
 from bandit_core.spec import notation
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.notation import contexts_document
-from bandit_core.theory import contextual
 
 SGD = {"policy": "ldp-sgd", "epsilon": {"kind": "fixed", "value": 0.5}}
 
@@ -40,41 +39,22 @@ def test_specs_notation_and_links_are_exact_inverses(document, spaces):
     assert opened == experiment
 
 
-@settings(max_examples=80)
-@given(
-    st.one_of(st.text(max_size=30), st.text('()singlemut,=0.123" x', max_size=40).map(lambda text: "single(" + text))
-)
-def test_any_text_is_read_or_refused_in_words(text):
-    try:
-        Contexts.model_validate(notation.read_contexts(text))
-    except InputError as refusal:
-        assert all(problem.path.startswith("contexts") and problem.allowed for problem in refusal.issues)
-    experiment, problems = links.read({"contexts": text, "lines": "ldp-sgd(1)"})
-    assert problems or experiment.contexts is not None
-
-
 @pytest.mark.parametrize(
     ("fields", "path", "words"),
     [
         ({"arms": [{"kind": "bernoulli", "mean": 0.5}]}, "contexts", "either arms or contexts"),
         ({"lines": [{"policy": "ucb"}]}, "lines[0].policy", "plays plain arms"),
         ({"contexts": {**USERS, "dimension": 0}}, "contexts.dimension", "at least"),
-        ({"contexts": {**USERS, "dimension": 201}}, "contexts.dimension", "at most"),
-        ({"contexts": {**USERS, "arms": 1}}, "contexts.arms", "at least"),
         ({"contexts": {**USERS, "arms": True}}, "contexts.arms", None),
         ({"contexts": {**USERS, "law": {"kind": "ball"}}}, "contexts.law.kind", "sphere"),
         ({"contexts": {**USERS, "law": {"kind": "margin", "beta": 1.1}}}, "contexts.law.beta", "at most"),
-        ({"contexts": {**USERS, "features": 2}}, "contexts.features", None),
         ({"contexts": {**USERS, "link": "probit"}}, "contexts.link", "logistic"),
         ({"contexts": {**USERS, "theta": {"kind": "given", "values": [1]}}}, "contexts", "2"),
         ({"contexts": {**USERS, "link": "logistic", "noise": 1}}, "contexts", "noise"),
         ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1], [1, 2]]}}}, "contexts.law.rows", None),
         ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1, 2]]}}}, "contexts", "dimension"),
         ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1]], "actions": [1]}}}, "contexts", "actions"),
-        ({"contexts": {**USERS, "link": "logistic"}}, "lines[0].params", "link"),
-        ({"lines": [{**OLS, "epsilon": {"kind": "uniform", "low": 0, "high": 1}}]}, "lines[0].epsilon", "fixed"),
         ({"lines": [{**OLS, "params": {"delta": 0}}]}, "lines[0].params.delta", "greater"),
-        ({"contexts": []}, "contexts", None),
         ({"contexts": None}, "arms", "required"),
     ],
 )  # fmt: skip
@@ -134,24 +114,6 @@ def test_what_is_promised_is_what_was_asked_for(name):
         assert (promise.epsilon, promise.delta) == (0.7, delta)
 
 
-def test_shapes_are_order_only_and_follow_their_theorems():
-    t = np.array([1e3, 1e5])
-
-    def growth(bound):
-        low, high = bound.curve(t)
-        return math.log(high / low) / math.log(100)
-
-    assert growth(contextual.theorem_3_1(0.5)) == pytest.approx(0.5)
-    assert growth(contextual.theorem_3_3(0.5, 0.4)) == pytest.approx(0.3)
-    assert growth(contextual.zheng(0.5)) == pytest.approx(0.75)
-    np.testing.assert_allclose(contextual.theorem_3_3(0.5, 1.0, 3.0).curve(t), 3 * np.log(t) / 0.25)
-    np.testing.assert_allclose(contextual.theorem_4_1(0.5, 1.0).curve(t), (np.log(t) / 0.5) ** 2)
-    np.testing.assert_allclose(contextual.theorem_4_1(0.5, 0.5, 2.0).curve(t), 2 * t**0.25 / 0.5**1.5)
-    np.testing.assert_allclose(contextual.theorem_3_2(2.0).curve(t), np.sqrt(t) / 2)
-    assert contextual.theorem_3_2(2.0).side == "lower"
-    assert contextual.theorem_4_1(1.0, 0.0).not_applicable and contextual.theorem_3_3(1.0, 0.0).not_applicable
-
-
 @pytest.mark.parametrize("structure", ["single", "multi"])
 @pytest.mark.parametrize("law", [{"kind": "sphere"}, {"kind": "margin", "beta": 0.5}, {"kind": "discrete"}])
 def test_bounds_of_contextual_lines_are_labelled_and_capped(structure, law):
@@ -184,30 +146,6 @@ def test_no_regret_is_called_a_share_of_a_proved_bound_where_only_orders_are_kno
 def test_a_cap_is_hidden_where_means_are_unbounded():
     experiment = Experiment.model_validate(spec_with_features(contexts={**USERS, "law": {"kind": "gaussian"}}))
     assert [bound.not_applicable for bound in line_bounds(experiment, 0) if bound.name == "Trivial cap"] != [None]
-
-
-# ------------------------------------------------------------------------------------------------------------------
-# Presets
-
-
-@pytest.mark.parametrize("name", ["han-single", "han-multi"])
-def test_hans_figures_have_the_settings_of_the_published_code(name):
-    full, quick = load_preset(name), load_preset(f"{name}-quick")
-    assert (full.horizon, full.trials, quick.horizon) == (10**6, 10, 10**5)
-    assert quick == full.with_changes(horizon=10**5, title=quick.title, note=full.note)
-    users = full.contexts
-    assert [line.policy for line in full.lines] == ["ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc"] * 2
-    assert [line.epsilon.fixed for line in full.lines] == [0.5] * 4 + [1.0] * 4
-    deltas = {full.setups[i].parameters.delta for i, line in enumerate(full.lines) if line.policy != "ldp-sgd"}
-    if name == "han-single":
-        assert (users.dimension, users.arms, users.structure, users.noise) == (2, 10, "single", 0)
-        assert (users.law.kind, deltas) == ("sphere", {0.01})
-    else:
-        assert (users.dimension, users.arms, users.structure, users.noise) == (20, 3, "multi", 0.05)
-        assert (users.law.kind, users.law.sd, deltas) == ("gaussian", 1.0, {0.1})
-        assert {instance.parameters.warm_up for instance in full.setups if hasattr(instance.parameters, "h")} == {1000}
-    steps = {instance.parameters.step for instance in full.setups if hasattr(instance.parameters, "step")}
-    assert steps == {5.0 * users.models}
 
 
 # ------------------------------------------------------------------------------------------------------------------

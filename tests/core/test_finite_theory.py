@@ -160,29 +160,6 @@ def test_a_curators_actions_tell_no_more_than_d_eps(x, y, epsilon, odds, base):
     assert float(div.bernoulli_kl(*seen)) <= float(central.d_eps(x, y, epsilon)) * (1 + 1e-9) + 1e-12
 
 
-@given(
-    st.lists(st.floats(0.01, 0.99), min_size=8, max_size=8),
-    st.floats(0.05, 0.95),
-    st.floats(0.05, 0.95),
-)
-def test_three_rewards_tell_no_more_than_three_times_d_eps(numbers, x, y):
-    """A random rule from three rewards to two outcomes, at the epsilon that it really has."""
-    rule = np.array(numbers)
-    table = np.stack([rule, 1 - rule], axis=1)  # P(outcome | one of the 8 tables of three rewards)
-    words = [tuple(int(bit) for bit in f"{place:03b}") for place in range(8)]
-    loss = max(
-        abs(math.log(table[a, out] / table[b, out]))
-        for a in range(8) for b in range(8) for out in (0, 1)
-        if sum(u != v for u, v in zip(words[a], words[b], strict=True)) == 1
-    )  # fmt: skip
-    seen = [
-        sum(math.prod(p if bit else 1 - p for bit in word) * table[place] for place, word in enumerate(words))
-        for p in (x, y)
-    ]
-    told_at_all = float(np.sum(seen[0] * np.log(seen[0] / seen[1])))
-    assert told_at_all <= 3 * float(central.d_eps(x, y, loss)) * (1 + 1e-9) + 1e-12
-
-
 def test_answers_are_averaged_over_users():
     users = Discrete(values=(0, 1.0, 4.0), probs=(0.2, 0.5, 0.3))
     by_hand = 0.5 * div.response_kl(0.8, 0.9, 1.0) + 0.3 * div.response_kl(0.8, 0.9, 4.0)

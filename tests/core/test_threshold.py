@@ -106,25 +106,6 @@ def test_discrete_v_by_hand():
     assert threshold.v_l(REN_DISCRETE, 100.0) == pytest.approx(1.04**2 / 0.2)
 
 
-@pytest.mark.parametrize("law", CONTINUOUS[:1] + CONTINUOUS[6:7] + [Lognormal(median=1, sigma=1)], ids=str)
-def test_v_against_drawn_users(law, count=400_000):
-    rng = np.random.default_rng(20)
-    if isinstance(law, ClampedGaussian):
-        users = np.clip(rng.normal(law.mean, law.sd, count), law.low, law.high)
-    elif isinstance(law, UniformEpsilon):
-        users = rng.uniform(law.low, law.high, count)
-    else:
-        users = law.median * np.exp(law.sigma * rng.normal(size=count))
-    kept = users[users >= 0.6]
-    for value, factors in (
-        (threshold.v_l(law, 0.6), (1 + 4 / kept) ** 2),
-        (threshold.v_b(law, 0.6), 1 / np.tanh(kept / 2) ** 2),
-    ):
-        share = len(kept) / count
-        error = value * (factors.std() / factors.mean() / math.sqrt(len(kept)) + math.sqrt((1 - share) / share / count))
-        assert abs(value - factors.mean() / share) < 5 * error
-
-
 def test_recommended_of_the_paper():
     assert threshold.recommended(REN_DISCRETE, "v_l") == 100
     assert threshold.recommended(REN_DISCRETE, "v_b") == 2
