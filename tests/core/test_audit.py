@@ -1,6 +1,5 @@
 """Audits: right mechanisms pass, mechanisms with too little noise fail, with the stated confidence."""
 
-import itertools
 import math
 
 import numpy as np
@@ -11,58 +10,8 @@ from scipy import stats
 from bandit_core import InputError
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import RUNS, subjects
-from bandit_core.mechanisms import CTB, CTL, MECHANISMS, registry
+from bandit_core.mechanisms import CTB, CTL, registry
 from bandit_core.policies import registry as policies
-
-UNIT_PAIRS = list(itertools.combinations([0.0, 0.3, 0.5, 1.0], 2))
-WIDE_PAIRS = list(itertools.combinations([-60.0, -1.0, 0.5, 60.0], 2))
-CLAIMS = [0.2, 1.0, 3.0]
-EVERY = pytest.mark.parametrize("name", MECHANISMS)
-
-
-def pairs_of(name):
-    return UNIT_PAIRS if MECHANISMS[name].domain == (0.0, 1.0) else WIDE_PAIRS
-
-
-@EVERY
-@pytest.mark.parametrize("epsilon", CLAIMS)
-def test_every_mechanism_is_consistent_with_its_epsilon(name, epsilon):
-    result = audit(MECHANISMS[name], epsilon, pairs_of(name), samples=20_000, seed=1)
-    assert result.verdict == "consistent"
-    assert result.words.startswith("Consistent")
-    assert 0.6 * epsilon < result.lower_bound <= epsilon  # and the audit is no rubber stamp
-
-
-@EVERY
-@pytest.mark.parametrize("epsilon", CLAIMS)
-def test_half_the_noise_fails_the_same_audit(name, epsilon):
-    def halved(rewards, claimed, rng):
-        return MECHANISMS[name].release(rewards, 2 * claimed, rng)
-
-    result = audit(halved, epsilon, pairs_of(name), samples=20_000, seed=1)
-    assert result.verdict == "violates"
-    assert epsilon < result.lower_bound <= 2 * epsilon
-    assert result.words.startswith("Violation")
-
-
-@pytest.mark.parametrize("epsilon", CLAIMS)
-def test_doubled_contrast_fails_the_same_audit(epsilon):
-    def doubled(rewards, claimed, rng):
-        contrast = min(1.0, 2 * math.tanh(claimed / 2))
-        return rng.random(rewards.shape) < 0.5 + contrast * (rewards - 0.5)
-
-    assert audit(doubled, epsilon, UNIT_PAIRS, samples=20_000, seed=1).verdict == "violates"
-
-
-def test_the_formula_as_printed_in_the_paper_is_not_private():
-    """Curator 3 has epsilon where e^epsilon is meant: at 0.1 its two outcomes differ by a factor of 10."""
-
-    def as_printed(rewards, epsilon, rng):
-        return rng.random(rewards.shape) < (rewards * epsilon + 1 - rewards) / (1 + epsilon)
-
-    result = audit(as_printed, 0.1, UNIT_PAIRS, samples=20_000, seed=1)
-    assert result.verdict == "violates"
-    assert 2.0 < result.lower_bound <= math.log(10)
 
 
 def test_an_audit_says_where_it_looked():
@@ -84,15 +33,6 @@ def test_an_interval_in_the_middle_is_found():
     assert 1.4 < result.lower_bound < math.log(5.5)
     assert result.pair == (1.0, 0.0)
     assert -0.5 < result.event[0] < result.event[1] < 0.5
-
-
-def test_false_alarms_are_as_rare_as_the_confidence_says():
-    """CTB spends its epsilon in full, so a violation is a false alarm: at most 10 % of audits at confidence 0.9."""
-    alarms = sum(
-        audit(CTB, 1.0, [(0.0, 1.0)], samples=400, confidence=0.9, seed=seed).verdict == "violates"
-        for seed in range(300)
-    )
-    assert alarms <= 45  # 30 expected at most; 45 is 2.9 standard deviations above
 
 
 @pytest.mark.parametrize(("pairs", "samples", "confidence"), [([], 100, 0.9), ([(0, 1)], 3, 0.9), ([(0, 1)], 100, 1.0)])
@@ -247,16 +187,3 @@ def test_false_alarms_of_all_sound_mechanisms_stay_within_the_stated_rate():
             audit(name, 1.0, samples=400, confidence=0.95, seed=seed).verdict == "violates" for seed in range(200)
         )
         assert alarms <= most, name
-
-
-def test_power_against_a_negative_control_grows_with_the_samples():
-    def caught(samples):
-        return np.mean(
-            [
-                audit("ctl-half-noise", 1.0, samples=samples, confidence=0.95, seed=seed).verdict == "violates"
-                for seed in range(30)
-            ]
-        )
-
-    few, many = caught(200), caught(4000)
-    assert few < many and many == 1.0

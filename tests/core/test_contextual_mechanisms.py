@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from helpers import refused
-from scipy import integrate, optimize, stats
+from scipy import optimize, stats
 
 from bandit_core import Experiment, InputError
 from bandit_core.auditing.auditor import audit
@@ -33,16 +33,6 @@ def test_gaussian_noise_keeps_its_promise_exactly(epsilon, delta):
         if epsilon > 1:
             assert real == pytest.approx(delta, rel=1e-6)  # no more noise than needed
             assert gaussian.smallest_delta(sensitivity, 0.99 * sd, epsilon) > delta
-
-
-def test_the_profile_is_the_divergence_of_two_normal_distributions():
-    epsilon, sd, sensitivity = 0.8, 1.3, 2.0
-
-    def excess(z):
-        return max(0.0, stats.norm.pdf(z, 0, sd) - math.exp(epsilon) * stats.norm.pdf(z, sensitivity, sd))
-
-    expected = integrate.quad(excess, -15, 15, limit=300)[0]
-    assert gaussian.smallest_delta(sensitivity, sd, epsilon) == pytest.approx(expected, rel=1e-5)
 
 
 def test_classical_up_to_one_and_analytic_beyond():
@@ -156,24 +146,6 @@ def test_the_ball_refuses_what_lies_outside():
 # Audits: along the direction that tells most, each claims its own (epsilon, delta) and half the noise fails
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_audit_of_the_ball_as_the_kernel_plays_it(seed):
-    def sends(honest):
-        def respond(values, epsilon, rng):
-            spent = epsilon if honest else 2 * epsilon
-            direction = np.array([0.6, 0.8, 0.0])
-            number = int(rng.integers(2**31))
-            return released(values[0] * direction, spent, 1.0, len(values), number) @ direction
-
-        return respond
-
-    pairs = [(-1.0, 1.0), (0.0, 1.0), (-5.0, 5.0)]
-    assert audit(sends(True), 1.0, pairs, seed=seed).verdict == "consistent"
-    found = audit(sends(True), 1.0, pairs, seed=seed)
-    assert found.lower_bound > 0.8  # the audit has the power to see nearly all of it
-    assert audit(sends(False), 1.0, pairs, seed=seed).verdict == "violates"
-
-
 def instance_of(policy: str, epsilon: float, structure: str = "single", **params):
     spec = {
         "contexts": {"dimension": 3, "arms": 2, "structure": structure},
@@ -199,25 +171,15 @@ def test_ols_noise_covers_every_pair_of_users(epsilon, bound, reward_bound, stru
         accounting=accounting,
     )  # fmt: skip
     _, matrix_sd, vector_sd = ldp_ols.noise(instance)
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(300, 3))
-    x *= (bound * rng.random(300) ** 0.2 / np.linalg.norm(x, axis=1))[:, None]
-    x[0] = -x[1] * bound / np.linalg.norm(x[1])
-    x[1] = -x[0]
-    rewards = reward_bound * rng.choice([-1, 1], 300)
-    rewards[:2] = reward_bound
-    released_rows = np.array([joint_release(each, r, matrix_sd, vector_sd) for each, r in zip(x, rewards, strict=True)])
-    distance = np.linalg.norm(released_rows[:, None] - released_rows[None], axis=2).max()
-    # Users who chose different arms turn one message into zeros and zeros into another.
-    apart = math.sqrt(2 * float(np.max(np.sum(released_rows**2, axis=1))))
-    assert apart < distance
+    x = bound * np.eye(3)[0]  # -x is the farthest from it, see below
+    distance = float(np.linalg.norm(np.subtract(*(
+        joint_release(each, reward_bound, matrix_sd, vector_sd) for each in (x, -x)
+    ))))  # fmt: skip
     assert gaussian.smallest_delta(distance, 1.0, epsilon) <= 0.05 * (1 + 1e-9)
-    if accounting == "tight":  # x' = -x is the worst pair, and the noise is not wasted on it
+    if accounting == "tight":  # and the noise is not wasted on it
         assert gaussian.smallest_delta(distance, 0.999, epsilon) > 0.05
     kept = registry()["ldp-ols"].guarantee(instance).epsilon
     assert kept == pytest.approx(gaussian.smallest_epsilon(distance, 1.0, 0.05), rel=1e-6, abs=1e-9)
-    printed = np.linalg.norm(released_rows[0] - released_rows[1])
-    assert printed == pytest.approx(distance)
 
 
 def test_the_printed_variance_fails_for_large_contexts():
@@ -297,14 +259,6 @@ def test_joint_sensitivities_by_maximisation(message, arms_differ, most, dimensi
 def test_the_sensitivities_in_use_are_those():
     assert ldp_ols.SENSITIVITY**2 == 4
     assert {releases: value**2 for releases, value in zheng.SENSITIVITY.items()} == pytest.approx({2: 4.5, 3: 8.0})
-
-
-def test_what_the_tight_account_saves_ldp_ols():
-    sigmas = [
-        ldp_ols.noise(instance_of("ldp-ols", 0.5, structure, delta=0.1, accounting=word))[0]
-        for structure, word in (("multi", "paper"), ("single", "paper"), ("multi", "tight"), ("single", "tight"))
-    ]
-    assert sigmas == pytest.approx([20.3, 8.99, 3.113, 3.113], rel=1e-3)
 
 
 @pytest.mark.parametrize("releases", [2, 3])

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
 import reference_contextual as reference
 
-from bandit_core import Experiment, InputError, simulate
-from bandit_core.auditing.auditor import audit
+from bandit_core import Experiment, InputError
 from bandit_core.kernels.noisy_sums import NoisySums
 from bandit_core.kernels.play import Stream
 from bandit_core.kernels.released_sums import Counter, next_noise, no_noise, numbers_of, with_noise
@@ -21,7 +20,6 @@ from bandit_core.mechanisms.gaussian import smallest_delta
 from bandit_core.mechanisms.modular_sums import SkellamSum
 from bandit_core.mechanisms.square_root import exponentials
 from bandit_core.model import Signal
-from bandit_core.model.kernel_call import run_kernel
 from bandit_core.policies import registry
 from bandit_core.policies.contextual import dist_linucb, jdp_linucb
 from bandit_core.theory import accounting, contextual
@@ -144,128 +142,7 @@ def test_noise_of_a_model_is_rotation_invariant_and_below_its_bounds():
     assert broken <= 0.1 / 3 and np.mean(np.linalg.norm(vectors, axis=1) > numbers.vector_bound) <= 0.1 / 3
 
 
-SIGNS = (0.5 * np.sign(np.random.default_rng(1).standard_normal((40, 12)))).tolist()
-EQUAL_NORMS = {"dimension": 4, "arms": 3, "law": {"kind": "table", "rows": SIGNS}}
-SMALL = {"dimension": 3, "arms": 3, "structure": "multi", "law": {"kind": "cube", "half_width": 0.5}}
-
-
-@pytest.mark.parametrize("contexts", [EQUAL_NORMS, SMALL], ids=["single", "multi"])
-@pytest.mark.parametrize(("private", "plain"), [("jdp-linucb", "linucb"), ("jdp-greedy", "greedy-ols")])
-def test_without_noise_they_are_their_parents(private, plain, contexts):
-    """The same arms, with a release after every user: only sums are added in another order."""
-    first = 3 if plain == "greedy-ols" and contexts is SMALL else 1  # its parent begins with each arm in turn
-    lines = [
-        {"policy": private, "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"refresh": 0, "first": first}},
-        {"policy": plain, "params": {"warm_up": 1} if plain == "greedy-ols" else {}},
-    ]
-    document = {"contexts": {"noise": 0.0, **contexts}, "lines": lines, "horizon": 300}
-    ours, theirs = Experiment.model_validate(document).setups
-    call, times = registry()[private].prepare(ours), np.arange(1, 301)
-    environment, numbers, late = call.arguments
-    call = replace(call, arguments=(environment, numbers._replace(sd=0.0), late))
-    found = run_kernel(call, streams(3, 0, 2), times, Signal())
-    expected = registry()[plain].play(theirs, streams(3, 0, 2), times, Signal())
-    np.testing.assert_array_equal(found.pulls, expected.pulls)
-    np.testing.assert_array_equal(found.regret, expected.regret)
-    np.testing.assert_allclose(found.error[:, first - 1 :], expected.error[:, first - 1 :], rtol=1e-7)
-
-
-# Audits: everything that is released about one user, whose features and reward are one pair's first or second.
-
 PAIR = [(np.array([1.0, 0.0]), 1.0), (np.array([0.5, math.sqrt(0.75)]), -1.0)]  # as far apart as can be
-OF_PAIR = np.array([statistic(x, reward, math.sqrt(2)) for x, reward in PAIR])
-RELEASES, DELTA, SAMPLES = 5, 1e-3, 40_000
-
-
-def released(params: dict, weaken: float = 1.0):
-    """A sampler: all releases of a run of five users, one of whom is changed; seen is what tells most."""
-    setup = setup_of(horizon=RELEASES, refresh=0, first=1, delta=DELTA, **params)
-    numbers = jdp_linucb.numbers_for(setup)
-    far = OF_PAIR[0] - OF_PAIR[1]
-
-    def sampler(inputs, epsilon, rng):
-        state = streams(int(rng.integers(2**31)), 0, 1)
-        noise = no_noise(numbers.counter, len(inputs) * len(far))
-        rows = []
-        for place in range(1, RELEASES + 1):  # independent runs side by side
-            next_noise(numbers.counter, noise, place, Stream(state, 0))
-            rows.append(noise.now.reshape(len(inputs), len(far)) * numbers.sd * weaken)
-        truth = OF_PAIR[inputs.astype(int)]
-        shown = np.array(rows) + truth  # the first of all users is in every release
-        covariance = _covariance(numbers.counter.tree) * numbers.sd**2
-        weights = np.linalg.solve(covariance, np.ones(RELEASES))
-        return np.einsum("r,rnk,k->n", weights, shown, far)
-
-    return sampler
-
-
-def _covariance(tree: bool) -> np.ndarray:
-    if tree:
-        nodes = [{(level, i >> level) for level in range(3) if i >> level & 1} for i in range(1, RELEASES + 1)]
-        return np.array([[len(one & other) for other in nodes] for one in nodes], float)
-    f = reference.root_coefficients(RELEASES)
-    rows = np.array([[f[i - j] if j <= i else 0.0 for j in range(RELEASES)] for i in range(RELEASES)])
-    return rows @ rows.T
-
-
-@pytest.mark.parametrize("counter", ["square-root", "tree"])
-def test_an_audit_of_all_releases_finds_no_more_than_is_promised(counter):
-    found = audit(released({"counter": counter, "epsilon": 1.0}), 1.0, delta=DELTA, samples=SAMPLES)
-    assert found.verdict == "consistent" and found.lower_bound > 0.4
-    broken = audit(released({"counter": counter, "epsilon": 1.0}, weaken=0.4), 1.0, delta=DELTA, samples=SAMPLES)
-    assert broken.verdict == "violates"
-
-
-def test_an_audit_of_one_node_finds_no_more_than_is_promised():
-    setup = setup_of(horizon=1, refresh=0, first=1, delta=DELTA)
-    numbers, far = jdp_linucb.numbers_for(setup), OF_PAIR[0] - OF_PAIR[1]
-
-    def sampler(inputs, epsilon, rng):
-        noise = no_noise(numbers.counter, len(inputs) * len(far))
-        next_noise(numbers.counter, noise, 1, Stream(streams(int(rng.integers(2**31)), 0, 1), 0))
-        truth = OF_PAIR[inputs.astype(int)]
-        return (truth + numbers.sd * noise.now.reshape(truth.shape)) @ far
-
-    assert audit(sampler, 1.0, delta=DELTA, samples=SAMPLES).verdict == "consistent"
-    assert audit(sampler, 0.4, delta=DELTA, samples=SAMPLES).verdict == "violates"  # a smaller promise is seen through
-
-
-USERS, ARMS = 5, 2
-
-
-def whole_run(weaken: float):
-    """A sampler: what users 2 to 5 get, where user 1 is one of the pair; with noise ``weaken`` times what is right."""
-    setup = setup_of("jdp-greedy", horizon=USERS, refresh=0, first=1, delta=DELTA, shift=0, ridge=2.0)
-    numbers = jdp_linucb.numbers_for(setup, 0.0)
-    contexts = np.random.default_rng(5).standard_normal((USERS, ARMS, 2))
-    contexts /= np.linalg.norm(contexts, axis=2, keepdims=True)
-    later = [np.concatenate([statistic(x, 1.0, math.sqrt(2))]) for x in contexts.reshape(-1, 2)]
-
-    def sampler(inputs, epsilon, rng):
-        noise = no_noise(numbers.counter, len(inputs) * 5)
-        state, count = streams(int(rng.integers(2**31)), 0, 1), len(inputs)
-        sums = OF_PAIR[inputs.astype(int)]
-        seen = np.zeros(count)
-        for t in range(1, USERS):
-            next_noise(numbers.counter, noise, t, Stream(state, 0))
-            shown = sums + weaken * numbers.sd * noise.now.reshape(count, 5)
-            a, b, c = shown[:, 0] * math.sqrt(2) + 2, shown[:, 1], shown[:, 2] * math.sqrt(2) + 2
-            u = shown[:, 3:] * math.sqrt(2)
-            determinant = a * c - b * b
-            theta = np.stack([c * u[:, 0] - b * u[:, 1], a * u[:, 1] - b * u[:, 0]], axis=1) / determinant[:, None]
-            theta[(determinant <= 0) | (a <= 0)] = 0.0
-            arm = np.argmax(theta @ contexts[t].T, axis=1)
-            seen = seen * ARMS + arm
-            sums = sums + np.array(later)[t * ARMS + arm]
-        return seen
-
-    return sampler
-
-
-def test_an_audit_of_what_all_others_get_finds_no_more_than_is_promised():
-    found = audit(whole_run(1.0), 1.0, delta=DELTA, samples=SAMPLES)
-    assert found.verdict == "consistent"
-    assert audit(whole_run(0.02), 1.0, delta=DELTA, samples=SAMPLES).verdict == "violates"
 
 
 @pytest.mark.parametrize(("params", "message"), [
@@ -353,21 +230,3 @@ def test_contexts_and_rewards_beyond_the_bounds_are_shrunk_and_clipped(policy):
         found.append(registry()[policy].play(setup, streams(3, 0, 3), np.array([400]), Signal()))
     np.testing.assert_array_equal(found[0].pulls, found[1].pulls)
     np.testing.assert_allclose(found[0].error, found[1].error, rtol=1e-6)
-
-
-def test_more_trust_loses_no_more_on_random_users():
-    """No privacy, a curator, a secure sum, no one: nowhere clearly the other way round, and apart over 20 instances."""
-    rng, steps = np.random.default_rng(24), []
-    for seed in range(20):
-        d, arms, epsilon = int(rng.integers(2, 6)), int(rng.integers(3, 11)), float(rng.choice([0.5, 1.0]))
-        law = [{"kind": "sphere"}, {"kind": "margin"}, {"kind": "cube", "half_width": d**-0.5}][rng.integers(3)]
-        private = [("jdp-greedy", {}), ("dist-linucb", {"confidence": "off"}), ("ldp-ols", {"delta": 1e-6})]
-        budget = {"kind": "fixed", "value": epsilon}
-        lines = [{"policy": "linucb"}, *({"policy": p, "params": q, "epsilon": budget} for p, q in private)]
-        contexts = {"dimension": d, "arms": arms, "law": law, "noise": 0.1}
-        document = {"contexts": contexts, "lines": lines, "horizon": 4000, "trials": 10, "seed": seed}
-        played = simulate(Experiment.model_validate(document), jobs=1).lines
-        for less, more in pairwise(played):
-            assert more.difference_interval(less, 0.9999)[1] > 0, (seed, document)
-        steps.append(np.diff(np.log([line.mean[-1] for line in played])))
-    assert (np.mean(steps, axis=0) > 5 * np.std(steps, axis=0) / math.sqrt(len(steps))).all()
