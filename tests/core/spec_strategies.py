@@ -58,7 +58,6 @@ _unbounded = (
     ranges(-100, 100).map(lambda fields: {"kind": "uniform", **fields}),
     law("empirical", values=st.lists(numbers(-1e6, 1e6), min_size=1, max_size=5)),
 )
-bounded_arms = st.lists(_arm(*_bounded), min_size=1, max_size=5)
 any_arms = st.lists(_arm(*_bounded, *_unbounded), min_size=1, max_size=5)
 
 

@@ -17,7 +17,7 @@ from bandit_core.data import lending
 from bandit_core.data import tables as tables_of_cells
 from bandit_core.data.observations import MAX_OPTIONS, Observations, read_budgets, read_observations
 from bandit_core.experiments import links, presets
-from bandit_core.experiments.experiment import Experiment, parse, read
+from bandit_core.experiments.experiment import Experiment, parse
 from bandit_core.policies import registry
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError
@@ -109,7 +109,6 @@ def test_any_bytes_as_budgets(data):
 # One table, written in many ways
 
 SIGNS = [(".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", "\u00a0")]  # decimals, thousands
-TRUTHS = [("yes", "no"), ("TRUE", "false"), ("ja", "nein"), ("oui", "non"), ("Y", "N")]
 
 
 def written(value: float, sign: str, gap: str, unit: str) -> str:
@@ -171,14 +170,6 @@ def test_amounts_are_the_same_however_they_are_written(data, of_a, of_b, long, s
     rewards = {"A": [1.5, 2345678.5, *of_a], "B": [0.25, 3.5, *of_b]}  # which proves the decimal sign
     file, holes = data.draw(messy(rewards, long, lambda value: written(value, *signs, unit)))
     check_the_same(file, rewards, holes, 1.5)
-
-
-@settings(max_examples=100)
-@given(st.data(), st.lists(st.booleans(), min_size=6, max_size=6), st.booleans(), st.sampled_from(TRUTHS))
-def test_truth_is_the_same_in_every_language(data, of_a, long, words):
-    rewards = {"A": [1.0, 0.0, *map(float, of_a)], "B": [0.0, 1.0, *map(float, reversed(of_a))]}
-    file, holes = data.draw(messy(rewards, long, lambda value: words[0] if value else words[1]))
-    check_the_same(file, rewards, holes, 1.0)
 
 
 @settings(max_examples=150)
@@ -312,46 +303,6 @@ def test_any_bytes_as_the_lending_file(data, file):
     read_and_fit(lending.read_lending, file)
 
 
-@settings(max_examples=120)
-@given(
-    data=st.one_of(tables(), damaged_lending()),
-    numeric=st.booleans(),
-    columns=st.lists(cells, min_size=3, max_size=5, unique=True),
-)
-def test_any_bytes_as_a_table_with_features(data, numeric, columns, file):
-    header = ",".join(columns)
-    file.write_bytes(header.encode("utf-8", "replace") + b"\n" + data)
-    *features, action, reward = columns
-    read_and_fit(lambda path: lending.read_table(path, features, action, reward, numeric), file)
-
-
-WRITTEN = {
-    "as they are": ((".", ",", ""), str),
-    "commas and semicolons": ((",", ";", ""), str),
-    "thousands": ((".", "\t", ""), lambda text: f"{float(text):,}" if float(text) > 999 else text),
-    "dollars": ((".", ",", ""), lambda text: f"${text}"),
-    "percent": ((".", ",", "%"), str),
-}
-
-
-@pytest.mark.parametrize("signs", WRITTEN)
-def test_the_lending_file_is_the_same_however_its_numbers_are_written(signs):
-    (sign, separator, unit), say = WRITTEN[signs]
-    rate, lines = HEADER.index("competition_rate"), [separator.join(HEADER)]
-    for row in ROWS:
-        cells_now = [say(cell).replace(".", sign) for cell in row[:-1]] + row[-1:]
-        cells_now[rate] += unit
-        lines.append(separator.join(cells_now))
-    clean = lending.read_lending("\n".join(map(",".join, [HEADER, *ROWS])).encode())
-    data = "\ufeff\n".join(["", "\n".join(lines)]).encode()
-    if unit:
-        with refused("column competition_rate"):
-            lending.read_lending(data)
-    else:
-        table = lending.read_lending(data)
-        assert table.features == pytest.approx(clean.features) and table.actions == pytest.approx(clean.actions)
-
-
 def test_a_lone_mark_in_a_table_with_features_is_refused():
     with refused("row 2, column age"):
         lending.read_table(b"age;offer;bought\n1,234;a;1\n2,345;b;0\n", ["age"], "offer", "bought")
@@ -422,14 +373,6 @@ def test_any_text_is_a_number_or_stays_text(text):
     assert isinstance(value, int | float | str)
 
 
-@settings(max_examples=40)
-@given(st.dictionaries(st.sampled_from(links.KEYS), notes, min_size=1, max_size=5))
-def test_any_notation_in_a_link(params):
-    experiment, problems = links.read(params)
-    assert links.read(links.write(experiment)) == (experiment, [])
-    assert all(problem.path and problem.allowed and "\n" not in str(problem) for problem in problems)
-
-
 @many
 @given(st.floats(), st.lists(st.floats(), max_size=4), st.booleans(), st.tuples(st.floats(), st.floats()))
 def test_any_rates(baseline, lifts, relative, limits):
@@ -490,14 +433,3 @@ def test_a_preset_of_a_link_is_a_name_and_never_a_path(name, monkeypatch):
     assert experiment.title in (name[:100], presets.load_preset("default").title)
     with pytest.raises(InputError):
         presets.load_preset(name)
-
-
-@settings(max_examples=60)
-@given(st.text(max_size=12), st.sampled_from(["", ".toml", ".json"]))
-def test_any_file_name_on_the_command_line(name, ending):
-    try:
-        read(Path(f"no-such-folder/{name}{ending}"))
-    except InputError as refusal:
-        told_well(refusal, None)
-    else:
-        raise AssertionError(name)

@@ -10,7 +10,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 
 import pandas as pd
 import pytest
@@ -19,8 +18,8 @@ from bandit_core import StoppingSpec, cli, sample_size, stopping, stopping_polic
 from bandit_core.auditing.auditor import audit
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.export import command_options, terminal
+from bandit_core.experiments.presets import preset_names
+from bandit_core.export import command_options
 from bandit_core.policies import registry
 from bandit_core.simulation import engine
 from bandit_core.simulation.results import CURVE_COLUMNS
@@ -250,61 +249,33 @@ def test_link(say, spec):
         (["fly"], "command line"),
         (["run"], "command line"),
         (["run", "default", "--horizn", "5"], "command line"),
-        (["run", "default", "--hor", "5"], "command line"),
         (["run", "default", "extra\nword"], "command line"),
         (["list", "colours"], "command line"),
         (["audit"], "command line"),
         (["audit", "nobody"], "name"),
         (["audit", "ctb", "--epsilon", "0"], "epsilon"),
-        (["audit", "ctb", "--epsilon", "nan"], "epsilon"),
         (["audit", "ctb", "--samples", "1e9"], "samples"),
-        (["audit", "ctb", "--samples", "10.5"], "samples"),
-        (["audit", "ctb", "--seed", "-1"], "seed"),
-        (["audit", "ctb", "--confidence", "1"], "confidence"),
-        (["audit", "ctb", "--out", "a.txt"], "out"),
         (["power", "--baseline", "1"], "baseline"),
         (["power", "--effect", "x"], "effect"),
-        (["power", "--baseline", "0.95"], "effect"),
-        (["power", "--epsilon", "0"], "epsilon"),
-        (["power", "--options", "1"], "options"),
         (["power", "--options", "2.5"], "options"),
-        (["power", "--out", "a.txt"], "out"),
         (["stopping", "--means", "0.5,2"], "means[1].mean"),
-        (["stopping", "--means", "0.5,x"], "means[1].mean"),
         (["stopping", "--means", "0.5"], "arms"),
         (["stopping", "--policy", "ucb"], "policy"),
-        (["stopping", "--delta", "1"], "delta"),
-        (["stopping", "--epsilon", "-1", "--policy", "ctb-tt"], "epsilon"),
-        (["stopping", "--growth", "0.5"], "growth"),
         (["stopping", "--cap", "many"], "cap"),
         (["stopping", "--jobs", "0"], "jobs"),
-        (["run", "nothing"], "spec"),
         (["run", ""], "spec"),
-        (["run", "ren-1cc"], "spec"),
         (["run", "missing.json"], "spec"),
-        (["run", "missing.txt"], "spec"),
         (["run", "\0.json"], "spec"),
         (["run", "default", "--horizon", "many"], "horizon"),
-        (["run", "default", "--horizon", "0"], "horizon"),
         (["run", "default", "--trials", "1e9"], "trials"),
-        (["run", "default", "--seed", "-1"], "seed"),
         (["run", "default", "--seed", "1.5"], "seed"),
         (["run", "default", "--jobs", "0"], "jobs"),
-        (["run", "default", "--jobs", "x"], "jobs"),
         (["run", "default", "--out", "a.txt"], "out"),
-        (["run", "default", "--out", ""], "out"),
-        (["run", "default", "--out", "/no/such/folder/a.csv"], "out"),
-        (["bounds", "default", "--out", "/no/such/folder/a.csv"], "out"),
-        (["bounds", "default", "--out", "/no/such/folder/a.json"], "out"),
         (["bounds", "default", "--out", "/no/such/folder/a.parquet"], "out"),
         (["thresholds", "--epsilon", "2"], "command line"),
         (["thresholds", "--epsilon", "normal(1)", "--eps-min", "1"], "epsilon"),
-        (["thresholds", "--epsilon", "{", "--eps-min", "1"], "epsilon"),
         (["thresholds", "--epsilon", '{"kind": "fixed"}', "--eps-min", "1"], "epsilon.value"),
-        (["thresholds", "--epsilon", '{"kind": "fixed", "value": 0}', "--eps-min", "1"], "epsilon.value"),
-        (["thresholds", "--epsilon", "2", "--eps-min", "1,x"], "eps_min[1]"),
         (["thresholds", "--epsilon", "2", "--eps-min", "0"], "eps_min[0]"),
-        (["thresholds", "--epsilon", "2", "--eps-min", ""], "eps_min[0]"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_where_and_what_is_allowed(refuse, words, begin):
@@ -380,44 +351,12 @@ def test_help_lists_every_command_once_and_each_ends_with_an_example_that_is_tak
         assert callable(options.act)
 
 
-def test_help_is_printed(say):
-    assert "--horizon" in say("run", "--help")
-
-
 def test_progress_is_told_by_tenths_on_standard_error(capsys):
     assert main(["run", "default", "--seed", "31337", "--jobs", "1"]) == 0
     out, err = capsys.readouterr()
     percents = [int(line.removesuffix("%")) for line in err.splitlines()]
     assert percents == sorted(set(percents)) and percents[0] >= 10 and percents[-1] == 100
     assert len(table(out)) > 0
-
-
-def test_an_interruption_keeps_what_is_done(capsys, monkeypatch):
-    experiment = load_preset("default").with_changes(seed=271828, horizon=20_000, trials=400)
-    begun = threading.Event()
-    show, join = terminal.Progress.__call__, threading.Thread.join
-    interrupted = []
-
-    def shown(self, simulation):
-        show(self, simulation)
-        begun.set()
-
-    def joined(self, timeout=None):
-        if timeout is not None and not interrupted:  # the wait that a user's Ctrl-C breaks
-            assert begun.wait(300)
-            interrupted.append(True)
-            raise KeyboardInterrupt
-        join(self, timeout)
-
-    # private: this is what is tested
-    monkeypatch.setattr(terminal.Progress, "__call__", shown)
-    monkeypatch.setattr(threading.Thread, "join", joined)
-    assert main(["run", "default", "--seed", "271828", "--horizon", "20000", "--trials", "400", "--jobs", "1"]) == 130
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.splitlines()[-1].startswith("interrupted")
-    nothing_done = engine.Simulation(experiment.with_changes(seed=271829)).missing_seconds
-    assert 0 < engine.Simulation(experiment).missing_seconds < nothing_done
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -455,7 +394,7 @@ def test_without_assertions_and_docstrings_it_says_the_same(project, words, code
 
 
 def test_a_real_process_is_interrupted_by_ctrl_c(project):
-    started = process("run", "default", "--horizon", "1e6", "--trials", "2000", "--seed", "4", cwd=project)
+    started = process("run", "default", "--horizon", "1e6", "--trials", "600", "--seed", "4", cwd=project)
     assert started.stderr is not None
     assert started.stderr.readline().endswith(b"%\n")
     started.send_signal(signal.SIGINT)
@@ -463,16 +402,6 @@ def test_a_real_process_is_interrupted_by_ctrl_c(project):
     assert started.returncode == 130, err
     assert out == b""
     assert b"Traceback" not in err
-
-
-def test_a_reader_that_has_enough_is_no_error(project):
-    started = process("list", "presets", "--json", cwd=project)
-    assert started.stdout is not None and started.stderr is not None
-    started.stdout.close()
-    err = started.stderr.read()
-    started.stderr.close()
-    assert started.wait(timeout=300) == 0
-    assert err == b""
 
 
 def test_the_version_and_help_when_called_bare(capsys):

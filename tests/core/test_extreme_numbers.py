@@ -70,7 +70,7 @@ def test_links_that_once_ended_in_an_error_page(link):
         play(experiment.with_changes(horizon=200, trials=2))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(extreme_links())
 def test_any_extreme_numbers_are_computed_or_refused(link):
     experiment = read(link)
@@ -82,7 +82,7 @@ def test_any_extreme_numbers_are_computed_or_refused(link):
 
 
 @pytest.mark.parametrize("policy", sorted(registry()))
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_every_policy_plays_the_extremes_of_its_parameters_or_refuses_them(policy, data):
     arms = {"contexts": "single(2,3)"} if registry()[policy].setting == "contexts" else {"arms": "0.9,0.5"}

@@ -149,23 +149,17 @@ def test_lines_round_trip(documents, spaces):
         ("0.9, 1.2", "arms[1].mean", "at most 1"),
         ("0.9, foo(2)", "arms[1]", "allowed: a number, bernoulli"),
         ("beta(4)", "arms[0]", "write beta(a, b)"),
-        ("beta(4,1,1)", "arms[0]", "write beta(a, b)"),
-        ("beta(4,a=1)", "arms[0]", "write beta(a, b)"),
         ("beta(a=1,a=2)", "arms[0]", "twice"),
-        ("beta(a=1,c=2)", "arms[0]", "write beta(a, b)"),
         ("beta(1=2,1)", "arms[0]", "only a word may stand before ="),
         ("beta(4,1", "arms[0]", "never closed"),
         ("beta(4 1)", "arms[0]", "a comma or a closing parenthesis"),
         ("beta(beta(1,1),2)", "arms[0]", "numbers only"),
         ("uniform(2,1)", "arms[0]", "low must be below high"),
-        ("two-point(1:2,3:4)", "arms[0]", "write two-point"),
         ("empirical()", "arms[0].values", "at least 1 item"),
         ("0.9 x0", "arms[0].count", "at least 1"),
         ("0.9 x", "arms[0]", "ends too early"),
         ("0.9 y5", "arms[0]", "repetition"),
-        ("0.9 0.8", "arms[0]", "repetition"),
         ("0.9 x5 x5", "arms[0]", "behind its end"),
-        ("0.9)", "arms[0]", "repetition"),
         ("0.5, €", "arms[1]", "a number or a word"),
         ('beta("a",1)', "arms[0].a", "must be a number"),
         ("beta(true,1)", "arms[0].a", "must be a number"),
@@ -214,19 +208,3 @@ def test_budgets_that_cannot_be_read(text):
 def test_every_bad_item_is_told_at_once():
     with refused("arms[1].mean", "arms[2]", "arms[4]"):
         notation.read_arms("0.9, 1.2, beta(1), 0.3, foo")
-
-
-scraps = st.lists(
-    st.sampled_from([*'0.9,;:=()"\\×*x5- \n', "1e5", "beta", "ucb", "discrete(", "label=", "heldp-ucb-b(2", "x5", "é"])
-).map("".join)
-
-
-@settings(max_examples=150)
-@given(st.one_of(st.text(max_size=30), scraps))
-def test_any_text_is_read_or_refused_in_words(text):
-    for read, field in ((notation.read_arms, "arms"), (notation.read_lines, "lines"), (notation.read_epsilon, "eps")):
-        try:
-            read(text)
-        except InputError as refusal:
-            assert refusal.issues
-            assert all(problem.path.startswith(field) and problem.allowed for problem in refusal.issues)

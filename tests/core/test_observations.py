@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import refused
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -131,12 +131,12 @@ def test_a_file_that_is_too_large(monkeypatch):
     assert "1 MB" in refusal(b"1" * (2**20 + 1)).allowed
 
 
-def test_a_million_rows_are_read_exactly():
+def test_many_rows_are_read_exactly():
     random = np.random.default_rng(1)
-    rewards = random.integers(0, 2, (1_000_000, 2))
+    rewards = random.integers(0, 2, (200_000, 2))
     text = b"A,B\n" + b"\n".join(b"%d,%d" % tuple(row) for row in rewards.tolist())
     seen = read_observations(text)
-    assert seen.rows == 1_000_000
+    assert seen.rows == 200_000
     assert [option.mean for option in seen.options] == pytest.approx(rewards.mean(axis=0), abs=1e-15)
 
 
@@ -328,18 +328,18 @@ def test_twice_the_file_is_at_most_twice_the_work(reader, kind):
         return entered, peak
 
     work(1000)  # what is imported and compiled once
-    (few, small), (many, large) = work(5_000), work(10_000)
+    (few, small), (many, large) = work(2_000), work(4_000)
     assert many < 2.2 * few + 1000
     assert large < 2.3 * small + 2**18
 
 
-def test_what_is_bad_in_millions_of_cells_is_one_line():
-    seen = read_observations(files_of(200_000)["bad cells"])
+def test_what_is_bad_in_very_many_cells_is_one_line():
+    seen = read_observations(files_of(40_000)["bad cells"])
     [trouble] = seen.troubles
-    assert (trouble.row, trouble.count) == (400_002, 200_000)
+    assert (trouble.row, trouble.count) == (80_002, 40_000)
     with pytest.raises(InputError) as caught:
-        read_features(files_of(200_000)["bad cells"])
-    assert "199,999" in str(caught.value) and len(caught.value.issues) <= 2
+        read_features(files_of(40_000)["bad cells"])
+    assert "39,999" in str(caught.value) and len(caught.value.issues) <= 2
 
 
 def test_both_readers_count_rows_alike():
@@ -347,32 +347,6 @@ def test_both_readers_count_rows_alike():
     assert read_observations(data).troubles[0].row == 5
     with refused("row 5, column A"):
         read_features(data)
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# Whatever comes
-
-
-@settings(max_examples=500)
-@given(
-    st.one_of(
-        st.binary(max_size=200),
-        st.text(alphabet='01.5,;\t\n"AB -xé', max_size=120).map(str.encode),
-        st.lists(st.lists(st.sampled_from(["1", "0", "", "x", "0,5", "1e400", '"']), max_size=4), max_size=6).map(
-            lambda rows: "\n".join(",".join(row) for row in rows).encode()
-        ),
-    )
-)
-def test_any_bytes_are_read_or_refused_in_words(data):
-    for read in (read_observations, read_budgets):
-        try:
-            found = read(data)
-        except InputError as error:
-            assert error.issues and all(str(problem) for problem in error.issues)
-        else:
-            if read is read_observations:
-                assert len(found.options) >= 2
-                assert all(np.isfinite(option.values).all() and option.count for option in found.options)
 
 
 @pytest.mark.parametrize("day", ["2026-03-{:02}", "{:02}.03.2026", "3/{:02}/26", "2026-03-{:02} 17:45:01"])

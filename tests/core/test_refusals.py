@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from helpers import refused
 
@@ -103,12 +102,6 @@ def test_a_folder_that_cannot_be_written_is_named(file: Path) -> None:
         reproductions.write(content, file / "no folder")
 
 
-def test_who_has_no_privacy_has_spent_it_all() -> None:
-    experiment = Experiment.model_validate(with_arm(COINS[0]))
-    spent = experiment.lines[0].entry.spent(experiment.setups[0], np.array([1, 10]))
-    assert spent.shape == (2,) and np.isinf(spent).all()
-
-
 def test_a_sweep_tells_whether_it_waits_and_whether_all_was_kept() -> None:
     experiment = Experiment.model_validate({**with_budget({"kind": "fixed", "value": 1}), "horizon": 50, "trials": 2})
     sweep = Sweep(experiment, (0.5, 1.0))
@@ -160,11 +153,11 @@ MANY = {
 def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
     kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = MANY[kind](10_000)
+    document = MANY[kind](2_000)
     with pytest.raises(InputError) as refusal:
         Experiment.model_validate(document)
     problems = refusal.value.issues
-    assert len(problems) >= 10_000
+    assert len(problems) >= 2_000
     first, count = str(refusal.value).splitlines()[:-1], str(refusal.value).splitlines()[-1]
     assert first == [str(problem) for problem in problems[:MAX_TOLD]]
     assert f"{len(problems) - MAX_TOLD:,}" in count
@@ -182,7 +175,7 @@ def test_twice_the_mistakes_are_twice_the_work(kind: str) -> None:
         return found["call"] + found["c_call"]
 
     work(10)
-    assert work(1000) < 2.2 * work(500)
+    assert work(400) < 2.2 * work(200)
 
 
 class Counted(str):

@@ -485,14 +485,3 @@ def test_the_command_refuses_in_one_line_each(
     assert main(["sweep", spec, *options]) == 2
     out, err = capsys.readouterr()
     assert out == "" and said in err and "Traceback" not in err
-
-
-def test_the_command_can_be_interrupted(spec: str, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    def interrupted(self, jobs=None, on_progress=None):
-        raise KeyboardInterrupt
-
-    import threading
-
-    monkeypatch.setattr(threading.Thread, "join", lambda self, timeout=None: interrupted(self) if timeout else None)
-    assert main(["sweep", spec, "--epsilon", "1,2", "--horizon", "1e6"]) == 130
-    assert "finished blocks" in capsys.readouterr().err
