@@ -84,17 +84,6 @@ def test_the_experiment_survives_a_change_of_pages() -> None:
             assert on.control(screen, "number_input", "seed").value == 3
 
 
-def test_going_back_is_opening_the_earlier_address() -> None:
-    screen = on.visit(**CASES["arms"])
-    earlier = on.address(screen)
-    on.change(screen, "select_slider", "horizon", 1000)
-    assert on.address(screen)["T"] == "1000"
-    screen.query_params["T"] = earlier["T"]
-    on.run(screen)
-    assert screen.session_state["lab"]["experiment"].horizon == 500
-    assert on.control(screen, "select_slider", "horizon").value == 500
-
-
 def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
     screen = on.visit(arms="0.9,oops", lines="ucb,nobody(1),kl-ucb-cf(uniform(0,1))", T="many", n="3", colour="red")
     message = screen.main.warning[0].value
@@ -209,31 +198,6 @@ def test_nor_on_a_server_that_draws_for_many_seconds(monkeypatch: pytest.MonkeyP
     now[0] += 0.5
     assert not sent.is_late("before", moved=False)  # the Back button
     assert not sent.is_late("never sent", moved=True)
-
-
-@pytest.mark.parametrize("page", ["home", "explore"])
-def test_every_page_tells_when_it_is_drawn(page: str) -> None:
-    screen = on.visit(page, **(on.SMALL if page == "explore" else {}))
-    if page == "home":
-        screen.select_slider(key="home-epsilon").set_value(2.0)
-        on.run(screen)
-    else:
-        on.change(screen, "select_slider", "horizon", 500)
-    sent = screen.session_state["lab"]["sent"]
-    assert sent.left and not sent.drawing
-
-
-def test_neither_is_the_slider_of_home() -> None:
-    screen = on.visit("home")
-    for epsilon in (2.0, 0.5, 6.0):
-        screen.query_params.clear()  # what the browser still had
-        screen.select_slider(key="home-epsilon").set_value(epsilon)
-        on.run(screen)
-        assert screen.select_slider(key="home-epsilon").value == epsilon
-        assert on.address(screen) == {"eps": f"{epsilon:g}"}
-    screen.query_params.clear()  # the Back button
-    on.run(screen)
-    assert on.own(screen, "select_slider", "home-epsilon").value == 1.0
 
 
 def test_no_page_takes_a_field_of_the_experiment_for_its_own():

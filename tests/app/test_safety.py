@@ -6,7 +6,7 @@ import re
 
 import pytest
 import screen as on
-from extreme_links import OF_THE_ISSUE, extreme_links
+from extreme_links import extreme_links
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
@@ -61,11 +61,6 @@ def drawn(page: str, link: dict[str, str]) -> AppTest:
     message = " ".join(alert.value for alert in screen.main.warning)
     assert all(words.plain(problem.path) in message for problem in problems[:3]), (problems, message)
     return screen
-
-
-@pytest.mark.parametrize("link", OF_THE_ISSUE, ids=lambda link: link["lines"])
-def test_explore_shows_links_of_extreme_numbers(link: dict[str, str]) -> None:
-    drawn("explore", link)
 
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
@@ -181,14 +176,6 @@ def test_exports_show_markup_as_text() -> None:
     assert "<b>" not in data and "<img" not in data
     compile(exports.snippet(experiment), "snippet", "exec")
     assert "<" not in charts.sparkline(result).replace("<svg", "").replace("</svg", "").replace("<polyline", "")
-
-
-@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "..%2f..%2fetc%2fpasswd", "ren-1c.toml"])
-def test_no_path_of_a_link_is_opened(name: str) -> None:
-    screen = on.visit("explore", preset=name, **on.SMALL)
-    assert "preset" in screen.main.warning[0].value
-    everything = " ".join(shown(screen))
-    assert "root:" not in everything and "daemon" not in everything
 
 
 # ---------------------------------------------------------------------------------------------------------------

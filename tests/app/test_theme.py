@@ -104,16 +104,6 @@ def test_policies_of_one_trust_model_that_share_a_picture_are_told_apart_at_a_gl
     assert near == {}
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_lines_of_different_policies_differ_in_every_preset(dark: bool) -> None:
-    for preset in presets():
-        colours = theme.line_colours(preset.experiment, dark)
-        for one, other in combinations(range(len(colours)), 2):
-            lines = preset.experiment.lines
-            if lines[one].policy != lines[other].policy:
-                assert distance(colours[one], colours[other], "normal") > 4 * JUST_NOTICEABLE, (preset.name, one, other)
-
-
 def test_markers_tell_the_trust_models_apart_without_any_colour() -> None:
     assert len(set(theme.MARKERS.values())) == len(set(theme.TRUST_SIGNS.values())) == len(theme.TRUST_WORDS)
     for privacy, marker in theme.MARKERS.items():
@@ -175,10 +165,6 @@ def test_a_policy_without_a_shade_has_the_hue_of_its_promise(monkeypatch: pytest
     monkeypatch.setattr(theme, "registry", lambda: invented)
     for name, dark in ((name, dark) for name in invented for dark in (False, True)):
         assert HUES[privacy](*lab(theme.policy_colour(name, dark), "normal")[1:]), name
-
-
-def test_transparency() -> None:
-    assert theme.transparent("#ff8000", 0.15) == "rgba(255,128,0,0.15)"
 
 
 @pytest.mark.parametrize("dark", [False, True])

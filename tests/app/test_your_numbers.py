@@ -326,17 +326,6 @@ def test_one_amount_of_a_million_is_cut_when_the_visitor_says_so(monkeypatch: py
             assert {(each.note, each.clip) for each in found} == {(asked.cut, asked.clip)}  # the spec tells it, too
 
 
-def test_a_reward_far_from_all_others_is_named_and_one_press_cuts_it() -> None:
-    screen = upload(on.visit("your-numbers", **QUICK), b"A,B\n" + b"30,20\n50,40\n" * 60 + b"1000000,30\n")
-    assert "row 122, column A" in screen.warning[0].value.replace("\\", "")
-    next(button for button in screen.button if button.key.endswith("-near")).click()
-    on.run(screen)
-    asked = screen.session_state["own-limited"][1]
-    assert asked.limits == (0, 50) and not asked.misled and screen.get("plotly_chart")
-    [choice] = [radio for radio in screen.radio if "imits" in radio.label]
-    assert choice.value == choice.options[1] and len(choice.options) == 3  # all, without the far one, one's own
-
-
 def test_columns_can_be_chosen() -> None:
     rows = b"".join(b"%c,%d,%d\n" % (b"AB"[row % 3 == 0], row % 2, row % 5 == 0) for row in range(60))
     screen = upload(on.visit("your-numbers", **QUICK), b"arm,reward,second\n" + rows)
@@ -349,15 +338,6 @@ def test_columns_can_be_chosen() -> None:
     on.run(screen)
     asked = screen.session_state["own-limited"][1]
     assert asked.names == ("reward", "second") and [option.mean for option in asked.observed] == [0.5, 0.2]
-
-
-def test_a_stray_2_among_0_and_1_does_not_double_the_range_in_silence() -> None:
-    screen = upload(on.visit("your-numbers", **QUICK), b"A,B\n" + b"1,0\n0,0\n1,1\n" * 100 + b"2,0\n")
-    assert not screen.get("plotly_chart")
-    limits(screen, 1)
-    asked = screen.session_state["own-limited"][1]
-    assert asked.limits == (0, 1) and asked.cut and not asked.amounts
-    assert unit_of(screen) in inputs.RATE_UNITS
 
 
 def test_limits_of_ones_own_and_limits_that_are_none() -> None:
@@ -754,17 +734,6 @@ def test_sales_are_typed_and_their_limit_is_drawn() -> None:
     whole = [weeks_words(row.test_users / 5000) for row in rows]
     assert [row[3] for row in _table(screen, "planned test")] == whole and "**baseline** 6," in on.words(screen)
     assert {shape["x0"] for shape in on.chart(screen, "amounts-chart").layout["shapes"]} == {0, 60}
-
-
-@pytest.mark.usefixtures("whole_search")
-def test_visits_and_batches_leave_out_the_methods_that_cannot() -> None:
-    once, often = (
-        on.unfold(on.visit("your-numbers", **QUICK, **more), "own-all-methods", "own-until-numbers")
-        for more in ({}, {"times": "3", "night": "50"})
-    )
-    tried = [{cells[1] for cells in _table(screen, "method")} for screen in (once, often)]
-    assert tried[1] < tried[0] or len(tried[1]) < len(tried[0])
-    assert _table(once, "users, median") == _table(often, "users, median")  # a test counts a person once
 
 
 def test_the_page_for_a_meeting_holds_question_advice_picture_and_table() -> None:

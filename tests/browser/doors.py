@@ -114,13 +114,6 @@ def of_methods() -> list[str]:
     return [place("theory", **each) for each in many]  # this page plays none, so nothing has to be compiled
 
 
-def takers(preset: str) -> list[str]:
-    """The pages that take a preset."""
-    return [
-        page.address for page in menu.pages() if page.sidebar and preset in page_requirements.presets_of(page.shows)
-    ]
-
-
 def examples() -> list[str]:
     """What each page of the Lab opens with, and its example, by their names."""
     pages = [page for page in menu.pages() if page.sidebar]

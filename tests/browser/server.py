@@ -17,8 +17,8 @@ from visitor import HANGS, SECONDS, Server
 
 
 @contextmanager
-def running_server(folder: Path, **settings: str) -> Iterator[Server]:
-    """A fresh server process with a cache and settings of its own; compiled kernels come from the suite's cache."""
+def running_server(folder: Path) -> Iterator[Server]:
+    """A server process with a cache of its own, that plays one run at a time; kernels come from the suite's cache."""
     from bandit_core.jit.version import code_fingerprint
     from bandit_core.paths import cache_folder
 
@@ -37,7 +37,7 @@ def running_server(folder: Path, **settings: str) -> Iterator[Server]:
         process = subprocess.Popen(
             command,
             cwd=Path(__file__).resolve().parents[2],
-            env={**os.environ, "LAB_CACHE_DIR": str(cache), "LAB_JOBS": "1", **settings},
+            env={**os.environ, "LAB_CACHE_DIR": str(cache), "LAB_JOBS": "1", "LAB_MAX_RUNS": "1"},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from playwright.sync_api import expect
-from server import running_server
 from visitor import PHONE, Visitor
 
 Visits = Callable[..., Visitor]
@@ -107,47 +105,40 @@ def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
     assert visitor.address["arms"] == "0.9,0.5" and visitor.address["T"] == "3000"
 
 
-def test_a_run_on_a_fresh_server_leaves_all_alive_and_who_cancels_or_goes_leaves_the_turn_and_what_is_done(
-    tmp_path: Path, kernels_compiled: None, visits: Visits
-) -> None:
-    """Streamlit runs a file of pages/ by itself until app.py has run once.
-
-    How much slower changes are during a run is measured in benchmarks/load.py.
-    """
-    with running_server(tmp_path, LAB_MAX_RUNS="1") as fresh:
-        first = visits(ENDLESS + "&seed=1", at=fresh, new=True)
-        first.sees("picked the best option")
-        assert len(first.chart()) >= 2
-        expect(first.tab.get_by_role("link", name="Your numbers")).to_be_visible()
-        first.sees("8 billion pulls")
-        first.sees("A preview")
-        second, other = visits(ENDLESS + "&seed=2", at=fresh), visits(SMALL, at=fresh)
-        button(first, "Run").click()
-        expect(button(first, "Cancel")).to_be_visible()
-        for key, epsilon in (("ArrowLeft", "1.5"), ("ArrowLeft", "1"), ("ArrowRight", "1.5")):
-            other.press_on_slider(EPSILON, key)
-            other.sees(f"At ε = {epsilon},")
-        first.open_controls()
-        first.tab.get_by_text("View", exact=True).click()
-        # By key: a click may fall beside what moves while the section unfolds.
-        first.tab.get_by_role("switch", name="20 sample runs").press("Space")
-        first.tab.wait_for_url(re.compile("runs=1"))
-        expect(first.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
-        button(second, "Run").click()
-        second.sees("waiting for its turn")
-        first.leave()
-        # Its turn comes only when the server has seen that no one waits for the first run any more.
-        expect(second.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
-        button(second, "Cancel").click()
-        expect(button(second, "Run")).to_be_visible()
-        second.sees("of 400 trials")
-        second.settle()
-        assert len(second.chart()["– UCB"]) > 100
-        other.open(ENDLESS + "&seed=1")
-        other.sees("of 400 trials")  # what the first run had finished was kept
-        assert len(other.chart()["– UCB"]) > 100
-        second.open("/explore?arms=0.9,0.5&lines=ucb&T=1000&n=4")  # controls are alive and the next picture is live
-        second.sees("in 1,000 users")
+def test_a_run_leaves_all_alive_and_who_cancels_or_goes_leaves_the_turn_and_what_is_done(visits: Visits) -> None:
+    """How much slower changes are during a run is measured in benchmarks/load.py."""
+    first = visits(ENDLESS + "&seed=1")
+    first.sees("picked the best option")
+    assert len(first.chart()) >= 2
+    first.sees("8 billion pulls")
+    first.sees("A preview")
+    second, other = visits(ENDLESS + "&seed=2"), visits(SMALL)
+    button(first, "Run").click()
+    expect(button(first, "Cancel")).to_be_visible()
+    for key, epsilon in (("ArrowLeft", "1.5"), ("ArrowLeft", "1"), ("ArrowRight", "1.5")):
+        other.press_on_slider(EPSILON, key)
+        other.sees(f"At ε = {epsilon},")
+    first.open_controls()
+    first.tab.get_by_text("View", exact=True).click()
+    # By key: a click may fall beside what moves while the section unfolds.
+    first.tab.get_by_role("switch", name="20 sample runs").press("Space")
+    first.tab.wait_for_url(re.compile("runs=1"))
+    expect(first.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
+    button(second, "Run").click()
+    second.sees("waiting for its turn")
+    first.leave()
+    # Its turn comes only when the server has seen that no one waits for the first run any more.
+    expect(second.main().get_by_test_id("stProgress")).to_contain_text(PERCENT)
+    button(second, "Cancel").click()
+    expect(button(second, "Run")).to_be_visible()
+    second.sees("of 400 trials")
+    second.settle()
+    assert len(second.chart()["– UCB"]) > 100
+    other.open(ENDLESS + "&seed=1")
+    other.sees("of 400 trials")  # what the first run had finished was kept
+    assert len(other.chart()["– UCB"]) > 100
+    second.open("/explore?arms=0.9,0.5&lines=ucb&T=1000&n=4")  # controls are alive and the next picture is live
+    second.sees("in 1,000 users")
 
 
 def test_a_page_can_be_embedded(visits: Visits) -> None:

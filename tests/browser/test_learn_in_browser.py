@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import doors
 import pytest
 from playwright.sync_api import expect
-from visitor import PHONE, Profiles, Visitor
+from visitor import Profiles, Visitor
 
 from ui.learn.course import EXTRAS, STEPS
 from ui.teach import offline
@@ -41,23 +42,9 @@ def stands(visitor: Visitor, number: int) -> None:
     assert seen.troubles == seen.page["warnings"] == []
 
 
-def test_the_course_is_walked_through_by_mouse_on_a_phone(visits: Visits) -> None:
-    phone = visits("/learn", dark=True, height=844, **PHONE)
-    for number, step in enumerate(STEPS, 1):
-        stands(phone, number)
-        guess_button(phone, step.name).click()
-        picture_and_sentence(phone)
-        fits(phone, step.name)
-        if number < len(STEPS):
-            phone.tab.locator("[class*=st-key-learn-next] button").locator("visible=true").first.click()
-    assert phone.address == {"step": str(len(STEPS))}
-    phone.go_back()
-    expect(phone.main().locator("h1")).to_contain_text(STEPS[-2].title)
-
-
-def test_the_course_is_walked_through_by_keyboard_wide_and_on_a_projector(visits: Visits) -> None:
-    """A wide window becomes a projector's or again a wide one at every step."""
-    sizes = [{"width": 960, "height": 540}, {"width": 1400, "height": 900}]
+def test_the_course_is_walked_through_by_keyboard_wide_on_a_projector_and_as_narrow_as_a_phone(visits: Visits) -> None:
+    """The window changes its size at every step."""
+    sizes = cycle([{"width": 960, "height": 540}, {"width": 390, "height": 844}, {"width": 1400, "height": 900}])
     visitor = visits("/learn")
     for number, step in enumerate(STEPS, 1):
         stands(visitor, number)
@@ -71,11 +58,11 @@ def test_the_course_is_walked_through_by_keyboard_wide_and_on_a_projector(visits
         visitor.settle()
         assert "at" in visitor.address
         fits(visitor, step.name)
-        visitor.tab.set_viewport_size(sizes[(number + 1) % 2])
+        visitor.tab.set_viewport_size(next(sizes))
         visitor.settle()
         fits(visitor, step.name)
         if number < len(STEPS):
-            visitor.element("learn-next-above").get_by_role("button").press("Enter")
+            visitor.tab.locator("[class*=st-key-learn-next] button").locator("visible=true").first.press("Enter")
 
 
 @pytest.mark.parametrize("path", ["/?", "/explore?preset=two-treatments&"])

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from playwright.sync_api import Locator, expect
 from projected import asks, picture_fills_the_window
-from visitor import PHONE, Profiles, Visitor
+from visitor import PHONE, Visitor
 
 from bandit_core import simulate
 from bandit_core.paths import ROOT
 from bandit_core.studies import best_by_trust
 from ui import theme
-from ui.learn import printed
 from ui.learn.course import LESSONS, STEPS
 from ui.learn.step import Choice
-from ui.teach import offline
 
 Visits = Callable[..., Visitor]
 PRICE, TRUST = STEPS[4], STEPS[5]
@@ -46,24 +41,6 @@ def large() -> str:
 
 def said(at: float) -> str:
     return PRICE.says(found(at), at).replace("**", "")
-
-
-def bars(figure: Any) -> np.ndarray:
-    """Value, lower and upper end of each bar of a drawn curve."""
-    value, errors = np.asarray(figure.y, float), figure.error_y
-    return np.array([value, value - errors.arrayminus, value + errors.array]).T
-
-
-def of_paper(svg: str) -> np.ndarray:
-    """The same read from a file, by the heights of the curve, whose values are known."""
-    curve = re.search(r'id="line2d_\d+">\s*<path d="((?:[ML] [\d.]+ [\d.]+\s*){7})" clip-path', svg)
-    sticks = re.search(r'id="LineCollection_1">(.*?)</g>', svg, re.DOTALL)
-    assert curve and sticks
-    heights = np.array(re.findall(r"[ML] [\d.]+ ([\d.]+)", curve[1]), float)
-    ends = np.array(re.findall(r"M [\d.]+ ([\d.]+)\s*L [\d.]+ ([\d.]+)", sticks[1]), float)
-    value = bars(PRICE.draw(found(START), START, False, 320).data[0])[:, 0]
-    scale = np.polyfit(heights, np.log(value), 1)
-    return np.exp(np.polyval(scale, np.column_stack([heights, ends.max(axis=1), ends.min(axis=1)])))
 
 
 def sentence(visitor: Visitor) -> Locator:
@@ -166,56 +143,6 @@ def test_a_class_sees_wide_bars_goes_on_after_a_reload_and_is_not_ended_by_a_sli
     teacher.tab.get_by_role("button", name="End it for everyone").click()
     for phone in phones:
         expect(phone.tab.get_by_role("alert")).to_be_visible()
-
-
-def test_learn_the_offline_file_and_both_sheets_say_and_draw_the_same(
-    visits: Visits, profiles: Profiles, tmp_path: Path
-) -> None:
-    student = visits("/learn?step=5", **PHONE)
-    student.tab.locator("[class*='st-key-learn-price-guess-'] button").locator("visible=true").nth(1).click()
-    expect(sentence(student)).to_have_text(said(START))
-    drawn = student.element("learn-picture").locator(".js-plotly-plot").evaluate(
-        "plot => [plot._fullData[0].y, plot._fullData[0].error_y.arrayminus, plot._fullData[0].error_y.array]"
-        ".map(each => Array.from(each))"
-    )  # fmt: skip
-    value, below, above = np.array(drawn)
-    of_screen = np.column_stack([value, value - below, value + above])
-    teacher = visits("/teach", width=1280)
-    files = []
-    for label in ("File", "Sheet"):
-        button = teacher.tab.get_by_role("button", name=f"{label} lesson 5: {PRICE.title}", exact=True)
-        with teacher.tab.expect_download() as download:
-            button.click()
-        files.append(tmp_path / f"{label}.html")
-        download.value.save_as(files[-1])
-    files.append(tmp_path / "answers.html")
-    files[-1].write_text(printed.page((PRICE,), True, "HTML"))
-    tab = profiles.new({"offline": True}).tab
-
-    tab.goto(files[0].as_uri())
-    tab.get_by_text("Show the answer").click()
-    shown = {}
-    for at in offline.shown(PRICE):
-        tab.get_by_text(PRICE.slider.words(at), exact=True).click()
-        expect(tab.locator("figure:visible figcaption")).to_contain_text(said(at))
-        shown[at] = b64decode(tab.locator("figure:visible img").get_attribute("src").partition(",")[2]).decode()  # type: ignore[union-attr]
-    expect(tab.get_by_text(f"What was asked: {measured()} times")).to_have_count(1)
-    assert len(set(shown.values())) == len(shown)  # each with its own large dot
-    np.testing.assert_allclose(of_paper(shown[START]), of_screen, rtol=0.01)
-
-    tab.goto(files[2].as_uri())
-    answers = tab.locator("section")
-    expect(answers).to_contain_text(f"Measured: {measured()} times")
-    expect(answers).to_contain_text(said(START))
-    paper = b64decode(tab.locator("img").get_attribute("src").partition(",")[2]).decode()  # type: ignore[union-attr]
-    np.testing.assert_allclose(of_paper(paper), of_screen, rtol=0.01)
-
-    tab.goto(files[1].as_uri())
-    sheet = tab.locator("section").inner_text()
-    assert (
-        PRICE.asks() in sheet and not re.search(r"\b(curve is|dot|picture)\b", sheet) and not tab.locator("img").count()
-    )
-    tab.context.close()
 
 
 def test_start_explore_learn_and_readme_say_the_same_of_whom_one_trusts(visits: Visits) -> None:
