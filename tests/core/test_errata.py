@@ -126,20 +126,6 @@ def test_kinds_are_counted_apart_and_no_misprint_claims_a_check():
     assert "han-restored-lines" not in NAMES  # its sum of two one-sided losses is epsilon exactly, see below
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize("dimension", [2, 3, 5])
-def test_messages_to_all_arms_at_full_budget_give_away_no_more_than_that(dimension, epsilon):
-    """Two users sent to two arms: one message turns from real to synthetic, the other way round for the other one."""
-    rng = np.random.default_rng(3)
-    points = rng.normal(size=(400, dimension))
-    points *= l2_ball.radius(dimension, epsilon) / np.linalg.norm(points, axis=1, keepdims=True)
-    full, nothing = np.eye(dimension)[0], np.zeros(dimension)
-    loss = l2_ball.log_density(points, full, epsilon) - l2_ball.log_density(points, nothing, epsilon)
-    assert loss.max() - loss.min() == pytest.approx(epsilon)
-    weight = math.exp(epsilon)
-    assert math.log(2 * weight / (1 + weight)) + math.log((1 + weight) / 2) == pytest.approx(epsilon)
-
-
 def test_releases_of_the_simplified_interval_add_up_to_about_twice_the_budget():
     """Exact between the analytic ends of one release and a bound that holds for every composition."""
     outcome = erratum_of("tossou-release-interval").check()
@@ -201,7 +187,3 @@ def test_the_command_line_runs_one_check_or_all(capsys):
         KINDS["withdrawn"]
     ) == len(NAMES) - len(CHECKED)
     assert "NOT CONFIRMED" not in message
-
-
-def _without_check(message):
-    return message.count(KINDS["misprint"]) + message.count(KINDS["withdrawn"])

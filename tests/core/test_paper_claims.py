@@ -407,11 +407,6 @@ def test_whatever_was_not_confirmed_or_is_inconclusive_is_explained():
     assert [each.says for each in open_ if each.held in ("not confirmed", "inconclusive") and not each.explained] == []
 
 
-def test_numbers_of_one_figure_stand_at_one_horizon():
-    horizons = {load_preset(name).horizon for name in ("ren-1c", "ren-1d")}
-    assert horizons == {6_000_000}
-
-
 def test_papers_stand_in_order_and_figures_are_told_apart():
     places = [paper.place for paper in papers.papers()]
     assert places == sorted(set(places)) and len(papers.papers()) == 14

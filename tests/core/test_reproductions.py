@@ -152,16 +152,6 @@ def test_nearly_everything_is_played_again(shipped, played_again):
     assert {file.name for file, *_ in played_again} >= set(NAMES) & set(preset_names())
 
 
-@together
-def test_a_shifted_curve_would_be_noticed(played_again):
-    noticed = []
-    for file, number, place, again in played_again:
-        line = file.lines[number]
-        wrong = reproductions.ShippedLine(**{**vars(line), "mean": 2 * line.mean})
-        noticed.append(standard_errors_apart(again, wrong, place) > STANDARD_ERRORS)
-    assert np.mean(noticed) > 0.8
-
-
 # ---------------------------------------------------------------------------------------------------------------
 # Making and reading
 

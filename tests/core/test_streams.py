@@ -193,12 +193,6 @@ def test_discrete_rewards_follow_their_law(law):
     assert stats.chisquare(counts, DRAWS * chances).pvalue > LEAST_P
 
 
-@pytest.mark.parametrize("mean", [0.0, 1.0])
-def test_sure_rewards_are_sure(mean):
-    rows, values = rewards.tables((reward_law(kind="bernoulli", mean=mean),))
-    assert (drawn(_rewards, rows, values) == mean).all()
-
-
 def epsilon_law(**fields):
     return TypeAdapter(budgets.Epsilon).validate_python(fields)
 

@@ -37,8 +37,8 @@ def fresh_folder(pytestconfig: pytest.Config, worker_id: str, monkeypatch: pytes
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(benchmark, "LEAST", 20)
-    monkeypatch.setattr(benchmark, "MOST", 20)
+    monkeypatch.setattr(benchmark, "LEAST", 8)
+    monkeypatch.setattr(benchmark, "MOST", 8)
     return folder
 
 

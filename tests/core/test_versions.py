@@ -293,15 +293,6 @@ def test_keys_follow_checkpoints_seed_and_the_code_of_the_streams(monkeypatch):
     assert kernel_name(streams.streams) == "bandit_core.kernels.streams.streams"
 
 
-def test_a_key_tells_nothing_of_ones_own_data():
-    secret = [0.123456, 0.654321, 0.777777]
-    arms = [{"kind": "empirical", "values": secret}, {"kind": "bernoulli", "mean": 0.5}]
-    experiment = Experiment.model_validate({"arms": arms, "lines": [{"policy": "ucb"}], "horizon": 50, "trials": 2})
-    [line] = prepared_lines(experiment)
-    key = line.key(checkpoints(50), 0)
-    assert len(key) == 64 and len(line.identity) == 32
-
-
 def test_a_wrapped_kernel_has_the_version_of_the_kernel():
     def wrapper(*arguments):
         index.vectorised(*arguments)

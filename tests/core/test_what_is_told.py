@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import runpy
-import sys
 
 import numpy as np
 import pytest
@@ -14,14 +11,13 @@ from helpers import refused
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
-from bandit_core.data.observations import Option, read_observations
+from bandit_core.data.observations import Option
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import baseline, best_share_at_end, scale, summaries
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Lognormal
 from bandit_core.spec.rewards import MAX_OBSERVED, Empirical
-from bandit_core.studies import tradeoff
 from bandit_core.studies.threshold_check import experiment_of, points, spread_thresholds
 from bandit_core.theory import threshold
 
@@ -125,25 +121,6 @@ def test_more_observations_than_a_law_holds_keep_their_frequencies():
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"\n" * 70_000 + b"A,B\n1,0\n", "blank"),
-        (b"A,B\n" + b"1,0\n" * 300 + b"1,0,1\n", "cells"),
-        (b"A;B\n1,234;0\n1;0\n", "thousands"),
-        (b"arm,reward\nA,1e13\nB,0\nA,1\n", "too large"),
-        (",".join(f"c{place}" for place in range(101)).encode() + b"\n" + b"1," * 100 + b"1\n", "100"),
-        (b"arm,reward\n" + b"".join(b"a%d,1\n" % place for place in range(101)), "100"),
-    ],
-)
-def test_files_that_go_wrong_in_rare_ways(data, words):
-    try:
-        message = "; ".join(map(str, read_observations(data).troubles))
-    except InputError as refusal:
-        message = str(refusal)
-    assert words in message
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "single(2,3,sphere,4)", "single(2,3,dimension=2)", "single(2,3,nothing)", "single(2,3,noise=a(1))",
@@ -174,17 +151,3 @@ def test_a_table_with_too_little_to_fit_is_refused():
             lending.contexts_of(numbers, prices)
     with refused("features"):
         lending.read_table("x.csv", [], "a", "r")
-
-
-def test_lines_without_numbers_are_left_out_of_the_trade_off():
-    # private: this is what is tested
-    assert all(math.isnan(number) for number in tradeoff._at_end(None))
-
-
-def test_the_command_is_a_module(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["bandit_core", "list", "policies", "--json"])
-    monkeypatch.delitem(sys.modules, "bandit_core.__main__", raising=False)  # another test may have imported it
-    with pytest.raises(SystemExit) as end:
-        runpy.run_module("bandit_core", run_name="__main__")
-    assert end.value.code == 0
-    assert {row["name"] for row in json.loads(capsys.readouterr().out)} >= {"ucb", "dp-se"}
