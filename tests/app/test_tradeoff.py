@@ -128,7 +128,7 @@ def test_what_a_price_is_relative_to_is_run_for_comparison() -> None:
 @pytest.mark.parametrize("field", ["from", "to", "goal", "limit"])
 def test_fields_that_cannot_be_used_are_told(field: str) -> None:
     screen = on.visit("tradeoff", **SHARED, **{field: "<b>x"})
-    assert f"could not be used: {field} is" in on.words(screen)
+    assert f"\n- {field}\\: " in on.words(screen)
     assert "<b>x" not in "".join(element.value for element in screen.main.markdown if element.allow_html)
     assert on.chart(screen, "tradeoff-chart").names
 
