@@ -103,8 +103,7 @@ def opened(shown: list[Figure], place: DeltaGenerator) -> tuple[Figure, str]:
     """The figure to show and its panel: what the address says, else the first with a number of the paper's."""
     asked = state.page_field("figure", "")
     if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
-        message = words.issue(Issue("figure", asked, "no such figure; choose another"))
-        st.warning(f"Part of this link could not be used: {message}", icon=":material/link_off:")
+        page_fields.refuse(Issue("figure", asked, "no such figure; choose another"))
     first = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
     current = next((each for each in shown if asked in (each.name, *each.presets)), first)
     names = {figure.name: figure for figure in shown}
