@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -26,7 +26,6 @@ from ui import (
     budget_section,
     menu,
     page_fields,
-    page_lock,
     page_requirements,
     policy_controls,
     problems,
@@ -36,9 +35,6 @@ from ui import (
     words,
 )
 from ui.page_fields import Field
-
-if TYPE_CHECKING:
-    from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -347,32 +343,13 @@ def _foot(page: menu.Page) -> DeltaGenerator:
     )
     if upload is not None:
         try:
-            experiment = _spec_of(upload)
+            experiment = uploads.kept("spec-read", upload.file_id, lambda: uploads.read_spec(upload))
         except InputError as error:
             st.error(f"This file has no valid settings:\n{words.issues(error.issues)}")
         else:
             state.open_own(experiment, own_file=True)
             st.rerun()
     return place
-
-
-def _spec_of(upload: UploadedFile) -> Experiment:
-    """The experiment of a file that is there.
-
-    Raises
-    ------
-    InputError
-        Where it is too large, or not a spec; read again, it says the same.
-    """
-    known: tuple[str, InputError] | None = st.session_state.get("spec-refused")
-    if known is not None and known[0] == upload.file_id:
-        raise known[1]
-    try:
-        with page_lock.computing():
-            return uploads.read_spec(upload)
-    except InputError as error:
-        st.session_state["spec-refused"] = (upload.file_id, error)
-        raise
 
 
 def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
