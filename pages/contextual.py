@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from bandit_core.studies.trust_steps import levels
-from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, shared, state, theme, watch, words
+from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, shared, state, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
 from ui.trust import view as trust
@@ -36,7 +36,7 @@ if own is None:
     experiment, store, name = state.experiment(), None, "contextual"
 else:
     experiment, store, name = own.experiment, own.store, data.RUN
-dark, ladder = theme.is_dark(), len(levels(experiment)) > 2
+ladder = len(levels(experiment)) > 2
 
 with opening:
     st.markdown(
@@ -54,16 +54,16 @@ with opening:
             st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
     if result is not None:
         played = charts.without_bounds(result)
-        message = shared.kept("trust-verdict", result, None, partial(trust.verdict, result)) if ladder else ""
-        lab_parts.regret("contextual", "regret-chart", played, dark, own is None, message)
+        message = shared.once("trust-verdict", result, None, partial(trust.verdict, result)) if ladder else ""
+        lab_parts.regret("regret-chart", played, own is None, message)
         st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
 if result is not None and ladder:
-    lab_parts.fold("What each step of trust saves", "contextual-steps", lambda: trust.saved(played, dark))
+    lab_parts.fold("What each step of trust saves", "contextual-steps", lambda: trust.saved(played))
 title = "What leaves the phones if you trust no one"
 lab_parts.fold(title, "contextual-messages", lambda: view.messages_panel(experiment))
 watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 if result is not None:
-    lab_parts.fold("How many users get what is best for them?", "contextual-share", lambda: view.learned(played, dark))
+    lab_parts.fold("How many users get what is best for them?", "contextual-share", lambda: view.learned(played))
     lab_parts.fold(
         "How rare are close calls?",
         "contextual-regimes",

@@ -3,6 +3,8 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -46,10 +48,10 @@ if not alone:
     budget_section.epsilon_above()
 
 covered = lesson.covered("explore")
-dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
+direct = not (theme.is_phone() or alone)
 
 
-def chart(result: Result, before: Result | None = None, frame: tuple[float, float] | None = None) -> go.Figure:
+def chart(result: Result, before: Result | None, frame: tuple[float, float] | None, dark: bool) -> go.Figure:
     """The page's picture of a result; in a lesson with that of the slider's last position, in a frame that stays."""
     if alone:
         return lesson.chart(result, before, frame, dark)
@@ -70,18 +72,13 @@ if whole is None:
 drawn = lesson.plain(result) if alone else result
 before = gallery.ghosts(drawn, "lesson") if alone and not covered else None
 vertical = lesson.frame(drawn) if alone else None
-picture = shared.picture(
-    "lesson" if alone else "regret",
-    drawn,
-    (dark, direct, vertical, before and before.content),
-    lambda: chart(drawn, before, vertical),
-    lambda _: charts.describe(drawn),
-)
 if not alone:
     lab_parts.axes()
-figures.show(picture, "regret-chart", tall=not alone)
+make, name = partial(chart, drawn, before, vertical), "lesson" if alone else "regret"
+how = direct, vertical, before and before.content
+figures.draw("regret-chart", drawn, make, partial(charts.describe, drawn), *how, name=name, tall=not alone)
 page_lock.shown()
-verdict = "" if covered else shared.kept("verdict", result, None, lambda: words.verdict(result))
+verdict = "" if covered else shared.once("verdict", result, None, lambda: words.verdict(result))
 if verdict:
     st.markdown(verdict)
 if alone:
@@ -90,7 +87,7 @@ if alone:
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:
     page_frame.leave()
-legend = shared.kept("legend", result, None, lambda: words.legend(result))
+legend = shared.once("legend", result, None, lambda: words.legend(result))
 behind = "" if best is None else gallery.methods(best)  # each label
 st.caption(" ".join(filter(None, (legend, words.measures(experiment), behind))))
 panels.lines(result, verdict)
@@ -100,14 +97,7 @@ decision_times.draw(result.experiment)
 views = ["Pulls per arm", "Watch one run", "Bounds", "Table", "Download", "For builders"]
 view = st.segmented_control("More about these runs", views, key="views", help="A second press closes it.")
 if view == "Pulls per arm":
-    picture = shared.picture(
-        "pulls",
-        result,
-        dark,
-        lambda: charts.pulls_chart(result, dark),
-        lambda drawn: charts.read_aloud(drawn, "Pulls per arm"),
-    )
-    figures.show(picture, "pulls")
+    figures.draw("pulls", result, partial(charts.pulls_chart, result), "Pulls per arm")
 elif view == "Watch one run":
     st.caption("One run of the method, user by user. It need not be one of the runs in the picture.")
     watch.panel(experiment, "watch")

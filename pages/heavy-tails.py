@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, exports, figures, lab_parts, page_frame, runner, state, theme
+from ui import charts, exports, figures, lab_parts, page_frame, runner, state
 from ui.heavy_tails import setting, theory, view
 from ui.menu import Page
 
@@ -32,26 +32,22 @@ with left:
     lab_parts.epsilon(whole)
 with right:
     view.exponent(whole)
-chosen, experiment, dark = setting.of(whole), setting.playable(whole), theme.is_dark()
+chosen, experiment = setting.of(whole), setting.playable(whole)
 result = runner.result_of(experiment, "heavy")
 if result is not None:
     played = charts.without_bounds(result)
-    lab_parts.regret("heavy", "heavy-regret", played, dark)
+    lab_parts.regret("heavy-regret", played)
     st.caption(view.band_words(played))
 if warning := view.no_help_words(experiment):
     st.info(warning)
 title = "Change the arms, the rewards or the trust"
 lab_parts.fold(title, "heavy-controls", lambda: view.controls(whole, chosen))
-lab_parts.fold(
-    "What the cut-off throws away", "heavy-cut-off", lambda: view.cut_off(chosen, experiment, dark), "rewards"
-)
-lab_parts.fold(
-    "How wild may the rewards be?", "heavy-v-fold", lambda: view.against_v(chosen, experiment, dark), "against"
-)
+lab_parts.fold("What the cut-off throws away", "heavy-cut-off", lambda: view.cut_off(chosen, experiment), "rewards")
+lab_parts.fold("How wild may the rewards be?", "heavy-v-fold", lambda: view.against_v(chosen, experiment), "against")
 lab_parts.fold(
     "What theory says",
     "heavy-theory",
-    lambda: theory.draw(experiment, result, chosen.trust == "local", dark),
+    lambda: theory.draw(experiment, result, chosen.trust == "local"),
     *("C", "old", "orders"),
 )
 lab_parts.fold("How is this computed?", "explanation", lambda: view.constants(chosen, experiment, result))

@@ -3,6 +3,8 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
 from ui import charts, figures, gallery, lesson, menu, page_frame, page_lock, runner, shared, state, theme, words
@@ -27,19 +29,13 @@ found = runner.result_of(experiment, "home", along=True)
 if found is not None:
     whole = found
     result = lesson.without_private(whole) if covered else whole
-    dark, direct = theme.is_dark(), not (phone or alone)
+    direct = not (phone or alone)
     before = None if covered else gallery.ghosts(result)
-    picture = shared.picture(
-        "home",
-        result,
-        (dark, direct, alone, before and before.content),
-        lambda: gallery.home_chart(result, before, dark, direct, alone),
-        lambda _: charts.describe(result),
-    )
-    figures.show(picture, "home")
+    make = partial(gallery.home_chart, result, before, direct_labels=direct, alone=alone)
+    figures.draw("home", result, make, partial(charts.describe, result), direct, alone, before and before.content)
     page_lock.shown()
     if not covered:
-        verdict = shared.kept("home-verdict", whole, None, lambda: gallery.verdict(whole, epsilon))
+        verdict = shared.once("home-verdict", whole, None, lambda: gallery.verdict(whole, epsilon))
         st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks(found, before)}")
     if not alone:
         st.caption(words.odds(epsilon))

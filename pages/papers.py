@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import page_frame, theme
+from ui import page_frame
 from ui.menu import Page
 from ui.papers import view
 
@@ -17,4 +17,4 @@ st.markdown(f"Every figure of five papers, and some of others, is computed again
 shown, place = view.choose()
 if not shown:
     page_frame.leave()
-view.large(*view.opened(shown, place), theme.is_dark())
+view.large(*view.opened(shown, place))

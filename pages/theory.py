@@ -35,5 +35,5 @@ asked = any(state.page_field(name, "") for name in ("about", "laws", "kind", "bo
 fold = st.expander(f"All {len(found)} bounds", asked, key="theory-bounds", icon=":material/table:", on_change="rerun")
 if fold.open:
     with fold:
-        bounds.draw(experiment, found, dark)
+        bounds.draw(experiment, found)
 st.page_link(page_links.to("errata"), label="Errors in the papers", icon=":material/spellcheck:")

@@ -3,9 +3,11 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
-from ui import charts, exports, figures, lab_parts, page_frame, shared, state, theme, threshold_view
+from ui import exports, figures, lab_parts, page_frame, shared, state, threshold_view
 from ui.menu import Page
 
 PAGE = Page(
@@ -19,23 +21,17 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
-experiment, dark = state.experiment(), theme.is_dark()
+experiment = state.experiment()
 distribution = threshold_view.distribution(experiment)
 users = distribution.model_dump_json()
 search = threshold_view.search(distribution, users)
 threshold = threshold_view.slider(search, users)
 st.markdown(threshold_view.verdict(search))
-picture = shared.drawing(
-    "cost",
-    experiment,
-    (threshold, dark),
-    lambda: threshold_view.cost_chart(search, threshold, dark),
-    lambda drawn: charts.read_aloud(drawn, "Predicted cost"),
-)
-figures.show(picture, "cost", tall=True)
+make = partial(threshold_view.cost_chart, search, threshold)
+figures.draw("cost", experiment, make, "Predicted cost", threshold, tall=True)
 st.caption(threshold_view.legend(search, distribution, threshold))
 drawn = exports.telling(
-    lambda: threshold_view.cost_chart(search, threshold, False),
+    partial(make, False),
     lambda: threshold_view.made(experiment, distribution),
     shared.is_own(experiment),
 )
@@ -43,7 +39,7 @@ lab_parts.fold("Change the users", "threshold-others", lambda: threshold_view.ot
 lab_parts.fold(
     "Which users are kept?",
     "threshold-kept",
-    lambda: threshold_view.kept_users(experiment, distribution, threshold, dark),
+    lambda: threshold_view.kept_users(experiment, distribution, threshold),
 )
 lab_parts.fold("Is the prediction right?", "threshold-check", lambda: threshold_view.check_fold(distribution), "check")
 lab_parts.fold("How is this computed?", "explanation", threshold_view.explanation)

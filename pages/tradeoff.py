@@ -3,10 +3,12 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import figures, lab_parts, page_frame, runner, shared, state, theme, tradeoff_view, words
+from ui import figures, lab_parts, page_frame, runner, shared, state, tradeoff_view, words
 from ui.menu import Page
 
 PAGE = Page(
@@ -21,7 +23,6 @@ page_frame.enter()
 
 st.title("How much privacy can you afford?")
 experiment, epsilons = tradeoff_view.controls(distinct_lines(state.experiment()))
-dark = theme.is_dark()
 result = runner.sweep_of(experiment, epsilons)
 if result is None or any(line is None for point in result.results for line in point.lines):
     result = runner.sweep_preview(experiment, epsilons) or result
@@ -32,21 +33,17 @@ if result is None:
 swept = result
 if swept.experiment != experiment:
     st.info(words.preview(swept, experiment), icon=":material/preview:")
-verdict, notes, legend = shared.of_experiment(
+verdict, notes, legend = shared.once(
     "tradeoff-words",
     experiment,
     swept.content,
     lambda: (tradeoff_view.verdict(swept), tradeoff_view.notes(swept), tradeoff_view.legend(swept)),
 )
 st.markdown(verdict)
-picture = shared.drawing(
-    "tradeoff",
-    experiment,
-    (swept.content, dark),
-    lambda: tradeoff_view.chart(swept, dark),
-    lambda _: tradeoff_view.describe(swept),
+make, what = partial(tradeoff_view.chart, swept), partial(tradeoff_view.describe, swept)
+chosen = figures.draw(
+    "tradeoff-chart", experiment, make, what, swept.content, tall=True, on_select="rerun", selection_mode="points"
 )
-chosen = figures.show(picture, "tradeoff-chart", tall=True, on_select="rerun", selection_mode="points")
 st.caption(legend)
 tradeoff_view.opened_point(swept, chosen)
 tradeoff_view.question(experiment)

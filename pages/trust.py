@@ -3,6 +3,8 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
 from bandit_core.studies.trust_steps import by_level
@@ -34,20 +36,14 @@ if result is None:
     page_frame.leave()
 
 played, levels = result, charts.without_bounds(by_level(result))
-st.markdown(shared.kept("trust-verdict", played, None, lambda: view.verdict(played)))
-picture = shared.picture(
-    "trust",
-    levels,
-    (dark, direct),
-    lambda: charts.regret_chart(levels, dark, lab_parts.HEIGHT, direct),
-    lambda _: charts.describe(levels),
-)
+st.markdown(shared.once("trust-verdict", played, None, lambda: view.verdict(played)))
 lab_parts.axes()
-figures.show(picture, "trust-curves", tall=True)
+make = partial(charts.regret_chart, levels, height=lab_parts.HEIGHT, direct_labels=direct)
+figures.draw("trust-curves", levels, make, partial(charts.describe, levels), direct, tall=True)
 band = words.band(max(line.count for line in played.lines if line), experiment.view)
 st.caption(f"{words.sentence(band)}.")
 title = "What each step of trust saves, and what each method guarantees"
-lab_parts.fold(title, "trust-steps", lambda: view.saved(played, dark), icon=":material/stairs:")
+lab_parts.fold(title, "trust-steps", lambda: view.saved(played), icon=":material/stairs:")
 if features:
     st.page_link(page_links.to("contextual"), label="More on Users with features", icon=":material/groups:")
 else:

@@ -3,9 +3,11 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
-from ui import build_view, exports, figures, lab_parts, page_frame, shared, theme
+from ui import build_view, exports, figures, lab_parts, page_frame, shared
 from ui.menu import Page
 from ui.your_numbers import address, answers, drawing, inputs, planned, until
 
@@ -46,21 +48,12 @@ if decision is None:
     st.info("No answer yet: the search for the best method is going on, or waits for Run.")
     page_frame.leave()
 answer = answers.reply(asked, chosen, contest, decision)
-st.markdown(shared.of_controls("own-verdict", answer.content, lambda: answers.verdict(answer), answer.private))
-dark = theme.is_dark()
-picture = shared.figure(
-    "own",
-    (answer.content, dark),
-    lambda: drawing.chart(answer, answer.result, dark),
-    lambda _: answers.describe(answer),
-    own=store is not None,
-)
-figures.show(picture, "own-chart")
+st.markdown(shared.once("own-verdict", answer.content, None, lambda: answers.verdict(answer), answer.private))
+make = partial(drawing.chart, answer, answer.result)
+figures.draw("own-chart", answer.content, make, partial(answers.describe, answer), own=store is not None)
 st.caption(f"Shaded: middle 90% of {contest.reported} runs, which shows how far a single roll-out may differ.")
 drawing.methods(answer)
-drawn = exports.telling(
-    lambda: drawing.chart(answer, answer.result, False), lambda: exports.made(answer.result), store is not None
-)
+drawn = exports.telling(partial(make, False), lambda: exports.made(answer.result), store is not None)
 figures.fold_for_print(drawn, "price-of-privacy")
 if decision_times is not None:
     until.losses(decision_times, answer)

@@ -18,7 +18,7 @@ from bandit_core.spec.number_text import count, number
 from bandit_core.studies import benchmark
 from bandit_core.studies.benchmark_scores import AXES, Contest, along, contest_of, contests, scores
 from bandit_core.studies.benchmark_table import capped_words
-from ui import charts, figures, page_fields, shared, state, theme, words
+from ui import charts, figures, page_fields, state, theme, words
 from ui.page_fields import Field
 
 ROW, PHONE_ROW, SHORT = 24, 36, 18  # pixels of a policy in a picture; letters of a row of its name on a phone
@@ -34,6 +34,7 @@ COLUMNS = {
     "cells": "All cases", "price": "Price of privacy", "over_floor": "Times the lower bound",
     "tail": "Tail", "spread": "Spread",
 }  # fmt: skip
+DIGITS = ("factor", "low", "high", "learned", "price", "over_floor", "tail", "spread")  # shown with three
 
 
 @cache
@@ -110,7 +111,7 @@ def _met(contest: Contest) -> set[Privacy]:
     return {_privacy(policy) for policy in _scores(contest)["policy"]}
 
 
-def scored(contest: Contest, dark: bool) -> None:
+def scored(contest: Contest) -> None:
     """The scores as a picture, as a table, or in parts along a property of the cases: one of them."""
     axes = [axis for axis in AXES if len(_along(contest, axis)) > 1]
     options = [*(["all"] if len(_scores(contest)) > 1 else []), "table", *axes]
@@ -118,50 +119,35 @@ def scored(contest: Contest, dark: bool) -> None:
         "along", "Show", options[0], "By users, ε or task: each part has its own comparison, so the best policy may "
         "differ.", "buttons", {name: SHOW[name] for name in options}, key=f"benchmark-along:{'-'.join(options)}",
     )  # fmt: skip
-    asked = page_fields.value(replace(field, allowed=SHOW))
+    asked, phone = page_fields.value(replace(field, allowed=SHOW)), theme.is_phone()
     chosen = page_fields.draw(field, asked if asked in options else options[0], state.own_key(field.key))
     page_fields.keep(field, chosen)
     if chosen == "table":
         table(contest)
-        return
-    phone = theme.is_phone()
-    draw, message = partial(_cells, contest, chosen), partial(_told, along_what=SHOW[chosen])
-    text = "Scores that are close may differ by chance. The table has intervals."
-    if chosen == "all":
-        draw, message = partial(_dots, contest), partial(charts.read_aloud, what="Scores, the best first")
+    elif chosen == "all":
+        dots, what = partial(_dots, contest, phone), "Scores, the best first"
+        figures.draw("benchmark-ranking-chart", contest, dots, what, phone)
         signs = (f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in _met(contest))
-        text = f"{'; '.join(signs)}. Error bars: 95% intervals over runs of these tasks. Other tasks may differ."
-    picture = shared.figure("benchmark", (contest, chosen, dark, phone), lambda: draw(dark, phone), message)
-    figures.show(picture, f"benchmark-{'ranking' if chosen == 'all' else 'parts'}-chart")
-    st.caption(text)
+        st.caption(f"{'; '.join(signs)}. Error bars: 95% intervals over runs of these tasks. Other tasks may differ.")
+    else:
+        cells, described = partial(_cells, contest, chosen, phone), partial(_told, contest, chosen, phone)
+        figures.draw("benchmark-parts-chart", contest, cells, described, chosen, phone)
+        st.caption("Scores that are close may differ by chance. The table has intervals.")
 
 
-def _dots(contest: Contest, dark: bool, phone: bool) -> go.Figure:
-    figure, found = go.Figure(), _scores(contest)
+def _dots(contest: Contest, phone: bool, dark: bool) -> go.Figure:
+    curves, found = [], _scores(contest)
     for name, row in zip(_names(contest, phone), found.to_dict("records"), strict=True):
-        colour = theme.policy_colour(row["policy"], dark)
-        figure.add_scatter(
-            x=[row["factor"]],
-            y=[name],
-            name=name,
-            mode="markers",
-            showlegend=False,
-            marker={"size": 10, "color": colour},
-            error_x={
-                "array": [row["high"] - row["factor"]],
-                "arrayminus": [row["factor"] - row["low"]],
-                "color": colour,
-                "thickness": 2,
-            },
-            hovertemplate="× %{x:.3~g}<extra>%{y}</extra>",
-        )
-    charts.style(figure, 110 + _height(contest, phone), dark)
-    figure.update_layout(hovermode="closest")
+        colour, score = theme.policy_colour(row["policy"], dark), [row["factor"]]
+        bars = charts.error_bars(score, [row["low"]], [row["high"]], color=colour, thickness=2)
+        more = {"mode": "markers", "marker": {"size": 10, "color": colour}, "error_x": bars}
+        hover = "× %{x:.3~g}<extra>%{y}</extra>"
+        curves.append(charts.Curve(score, [name], name, colour, hover, listed=False, more=more))
     low, high = min(0.0, math.log10(float(found["low"].min()))), math.log10(float(found["high"].max()))
-    figure.update_xaxes(type="log", range=[low - 0.03 * max(high, 0.1), high + 0.03], title="score (1 is best)")
-    figure.update_xaxes(**charts.AMOUNTS, dtick=charts.log_step(low, high))
-    figure.update_yaxes(autorange="reversed", dtick=1)
-    return figure
+    ends = [low - 0.03 * max(high, 0.1), high + 0.03]
+    across = charts.log_axis("score (1 is best)", low, high, range=ends)
+    down = {"autorange": "reversed", "dtick": 1}
+    return charts.draw(curves, across, down, 110 + _height(contest, phone), dark, closest=True)
 
 
 @cache
@@ -169,20 +155,18 @@ def _along(contest: Contest, axis: str) -> dict[float | str, dict[str, float]]:
     return along(_rows(), contest, axis)
 
 
-def _cells(contest: Contest, axis: str, dark: bool, phone: bool) -> go.Figure:
-    found, names = _along(contest, axis), _names(contest, phone)
-    scored = [[values.get(policy, math.nan) for values in found.values()] for policy in _scores(contest)["policy"]]
+def _cells(contest: Contest, axis: str, phone: bool, dark: bool) -> go.Figure:
     ground, far = ("#11161c", "#8f5312") if dark else ("#ffffff", "#f0a860")
-    figure = go.Figure()
-    figure.add_heatmap(
-        x=[f"{value:,g}" if isinstance(value, int | float) else value for value in found],
-        y=names,
-        z=[[max(0.0, math.log10(value)) for value in row] for row in scored],
+    heads, rows = _parts(contest, axis)
+    cells = go.Heatmap(
+        x=heads,
+        y=_names(contest, phone),
+        z=[[max(0.0, math.log10(value)) for value in row] for row in rows],
         zmin=0.0,
         zmax=1.0,
         colorscale=[[0, ground], [1, far]],
         showscale=False,
-        text=[["" if math.isnan(value) else number(value) for value in row] for row in scored],
+        text=[list(map(_score, row)) for row in rows],
         texttemplate="%{text}",
         textfont={"size": charts.SIZE, "color": theme.ink(dark)},
         hovertemplate="%{y}, %{x}: × %{text}<extra></extra>",
@@ -190,25 +174,32 @@ def _cells(contest: Contest, axis: str, dark: bool, phone: bool) -> go.Figure:
         ygap=2,
     )
     slanted = 3 * ROW if axis == "task" else 0  # names of tasks take more room than numbers
-    charts.style(figure, 120 + slanted + _height(contest, phone), dark)
-    figure.update_layout(hovermode="closest", margin_t=charts.MODE_BAR + 2 * ROW + slanted)
-    figure.update_xaxes(
-        side="top",
-        type="category",
-        showgrid=False,
-        tickangle=-60 if axis == "task" else 0,
-        title=SHOW[axis].removeprefix("by "),
-    )
-    figure.update_yaxes(autorange="reversed", dtick=1, showgrid=False)
+    across = {"side": "top", "type": "category", "showgrid": False, "tickangle": -60 if axis == "task" else 0}
+    across |= {"title": SHOW[axis].removeprefix("by ")}
+    down = {"autorange": "reversed", "dtick": 1, "showgrid": False}
+    figure = charts.draw([cells], across, down, 120 + slanted + _height(contest, phone), dark, closest=True)
+    figure.layout.margin.t = charts.MODE_BAR + 2 * ROW + slanted
     return figure
 
 
-def _told(drawn: go.Figure, along_what: str) -> str:
+def _parts(contest: Contest, axis: str) -> tuple[list[str], list[list[float]]]:
+    """The parts along a property of the cases, and the scores of every policy there, the best first; NaN: none."""
+    found = _along(contest, axis)
+    heads = [f"{value:,g}" if isinstance(value, int | float) else value for value in found]
+    rows = [[values.get(policy, math.nan) for values in found.values()] for policy in _scores(contest)["policy"]]
+    return heads, rows
+
+
+def _score(value: float) -> str:
+    return "" if math.isnan(value) else number(value)
+
+
+def _told(contest: Contest, axis: str, phone: bool) -> str:
     """The cells in words, for screen readers."""
-    cells = drawn.data[0]
-    heads = f"Scores by {along_what} ({', '.join(cells.x)})."
-    rows = zip(cells.y, cells.text, strict=True)
-    return " ".join([heads, *(f"{name.replace('<br>', ' ')}: {', '.join(row)}." for name, row in rows)])
+    heads, rows = _parts(contest, axis)
+    named = zip(_names(contest, phone), rows, strict=True)
+    told = (f"{name.replace('<br>', ' ')}: {', '.join(map(_score, row))}." for name, row in named)
+    return " ".join([f"Scores {SHOW[axis]} ({', '.join(heads)}).", *told])
 
 
 def table(contest: Contest) -> None:
@@ -217,19 +208,7 @@ def table(contest: Contest) -> None:
     known = _contests()
     shown = found.assign(own=[known[key].words for key in found["promises"]])[list(COLUMNS)].rename(columns=COLUMNS)
     shown = shown.dropna(axis="columns", how="all")
-    configured = {
-        name: st.column_config.NumberColumn(format="%.3g")
-        for name in (
-            "Score",
-            "From",
-            "To",
-            COLUMNS["learned"],
-            "Price of privacy",
-            "Times the lower bound",
-            "Tail",
-            "Spread",
-        )
-    }
+    configured = {COLUMNS[name]: st.column_config.NumberColumn(format="%.3g") for name in DIGITS}
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
     st.expander("What the columns mean").markdown(
         "Something can be learned where the best policy loses clearly less than a blind choice. Clearly best in: the "
@@ -239,14 +218,11 @@ def table(contest: Contest) -> None:
         "deviation divided by the mean. Empty: unknown."
     )
     first, second = st.columns(2)
-    first.download_button(
-        "This table (CSV)", lambda: to_csv(found), f"benchmark-{contest.key}.csv", "text/csv", on_click="ignore",
-        width="stretch", key="benchmark-scores", help="The scores of all policies with this guarantee.",
-    )  # fmt: skip
-    second.download_button(
-        "Every case (CSV)", benchmark.FILE.read_bytes, "benchmark.csv", "text/csv", on_click="ignore",
-        width="stretch", key="benchmark-data", help="Runs, mean, interval and spread of each policy in each case.",
-    )  # fmt: skip
+    name, message = f"benchmark-{contest.key}.csv", "The scores of all policies with this guarantee."
+    figures.download(first, "This table (CSV)", lambda: to_csv(found), name, message, key="benchmark-scores")
+    message = "Runs, mean, interval and spread of each policy in each case."
+    data = benchmark.FILE.read_bytes
+    figures.download(second, "Every case (CSV)", data, "benchmark.csv", message, key="benchmark-data")
 
 
 def rules() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html import escape
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +13,7 @@ from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import write_number
 from bandit_core.theory import accounting
-from ui import charts, diagrams, exports, figures, legends, shared, theme, words
+from ui import charts, diagrams, exports, figures, legends, theme, words
 
 DELTA = 1e-6  # at which a tight account is told
 
@@ -37,25 +37,15 @@ def _spent(result: Result) -> list[tuple[int, np.ndarray]]:
 
 def chart(result: Result, dark: bool) -> go.Figure:
     """Accumulated epsilon of one reward's user, a step line per private line."""
-    experiment = result.experiment
-    colours = theme.line_colours(experiment, dark)
-    figure = go.Figure()
+    experiment, curves = result.experiment, []
     for number, spent in _spent(result):
-        privacy = experiment.lines[number].entry.privacy
-        figure.add_scatter(
-            x=result.times,
-            y=spent,
-            line_shape="hv",
-            **charts.marked(privacy, colours[number], len(spent)),
-            name=f"{theme.TRUST_SIGNS[privacy]} {escape(experiment.label(number))}",
-            legendgroup=f"line-{number}",
-            hovertemplate="ε = %{y:.4~g}",
-        )
-    legends.collect_lines(figure, experiment, _private(experiment), colours, legends.MOST)
-    charts.style(figure, 360, dark)
-    figure.update_xaxes(title="users so far", **charts.USERS_LOG)
-    figure.update_yaxes(title=f"ε spent on one {_unit(experiment)}", rangemode="tozero")
-    return figure
+        colour = theme.line_colours(experiment, dark)[number]
+        steps = {"line": {"width": 2.5, "color": colour, "shape": "hv"}}
+        look = {"hover": "ε = %{y:.4~g}", "more": steps}
+        curves.append(charts.line_curve(experiment, number, result.times, spent, colour, **look))
+    named = legends.collect_lines(curves, experiment, _private(experiment), legends.MOST)
+    users, up = {"title": "users so far", **charts.USERS_LOG}, {"title": f"ε spent on one {_unit(experiment)}"}
+    return charts.draw(named, users, {**up, "rangemode": "tozero"}, 360, dark)
 
 
 def _unit(experiment: Experiment) -> str:
@@ -113,16 +103,10 @@ def draw(result: Result) -> None:
         exports.releases_button(experiment)
     if not _private(experiment):
         return
-    picture = shared.picture(
-        "budget",
-        replace(  # whatever was played: the trials do not matter here
-            result, experiment=experiment.model_copy(update={"seed": 0, "trials": 1}), lines=(), along=()
-        ),
-        dark,
-        lambda: chart(result, dark),
-        lambda drawn: charts.read_aloud(drawn, f"Epsilon spent on one {_unit(experiment)} against the number of users"),
-    )
-    figures.show(picture, "budget")
+    # Whatever was played: the trials do not matter here.
+    alike = experiment.model_copy(update={"seed": 0, "trials": 1})
+    what = f"Epsilon spent on one {_unit(experiment)} against the number of users"
+    figures.draw("budget", replace(result, experiment=alike, lines=(), along=()), partial(chart, result), what)
     st.caption(
         f"The largest ε that the releases so far spend on a single {_unit(experiment)}. It is flat where a reward "
         "enters only one release, and grows where a reward is released repeatedly"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -14,7 +15,7 @@ from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.number_text import percent
-from ui import charts, epsilon_grid, figures, page_fields, policy_controls, shared, state, theme, words
+from ui import charts, epsilon_grid, figures, page_fields, policy_controls, state, words
 from ui.problems import Problems
 
 SLIDER = replace(epsilon_grid.SLIDER, help="How much one answer may change what an observer believes.")
@@ -99,15 +100,9 @@ def picture(distribution: dict[str, Any], experiment: Experiment) -> None:
         if hasattr(setup.parameters, "eps_min") and line.epsilon == drawn
     ]
     number, threshold = found[0] if found else (0, None)
-    dark = theme.is_dark()
-    picture = shared.drawing(
-        "budget",
-        experiment,
-        (drawn, threshold, dark),
-        lambda: charts.density_chart(drawn, threshold, dark),
-        lambda _: charts.read_users_aloud(drawn, threshold),
-    )
-    figures.show(picture, state.key("budget-picture"), figures.QUIET)
+    make, alt = partial(charts.density_chart, drawn, threshold), partial(charts.read_users_aloud, drawn, threshold)
+    key = state.key("budget-picture")
+    figures.draw(key, experiment, make, alt, drawn, threshold, name="budget", config=figures.QUIET)
     if threshold is not None:
         st.caption(
             f"Dashed: ε_min = {words.number(threshold)}, the threshold of {words.called(experiment.label(number))}; "

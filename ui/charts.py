@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape, unescape
 from textwrap import wrap
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
+from plotly.basedatatypes import BaseTraceType
 
-from bandit_core.experiments.experiment import budget_words
+from bandit_core.experiments.experiment import Experiment, budget_words
 from bandit_core.model import Privacy
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import Drawable, LineResult, Result, band
@@ -103,83 +105,156 @@ def _shown(values: np.ndarray, log: bool) -> np.ndarray:
     return kept.astype(np.float32)
 
 
-def marked(privacy: Privacy, colour: str, points: int) -> dict[str, Any]:
-    """Line and markers of a policy's curve: now and then the sign of its trust model, for eyes that see no hue."""
-    few = max(3, points // 40)
-    return {
-        "mode": "lines+markers",
-        "line": {"width": 2.5, "color": colour},
-        "marker": {"symbol": theme.MARKERS[privacy], "size": 8, "maxdisplayed": few, "color": colour},
-    }
-
-
-def error_bars(values: Any, low: Any, high: Any) -> dict[str, Any]:
+def error_bars(values: Any, low: Any, high: Any, **look: Any) -> dict[str, Any]:
     """Bars from ``low`` to ``high`` around ``values``, as Plotly takes them; none where an end is NaN."""
     above, below = np.subtract(high, values), np.subtract(values, low)
-    return {"type": "data", "symmetric": False, "array": np.nan_to_num(above), "arrayminus": np.nan_to_num(below)}
+    ends = {"array": np.nan_to_num(above), "arrayminus": np.nan_to_num(below)}
+    return {"type": "data", "symmetric": False, **ends, **look}
 
 
-def _add_line(figure: go.Figure, result: Drawable, number: int, colour: str) -> np.ndarray | None:
-    """Band, sample runs and mean of one line; returns the mean as drawn."""
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A curve or points of a picture; a bound is one, too (see `bound_curve`).
+
+    ``low`` and ``high`` are the edges of a band around it. ``level`` gives it now and then the marker of that trust
+    model, for eyes that see no hue. A click on an entry of the legend hides its whole ``group``; what is not ``listed``
+    has no entry. Without ``hover`` (a template) the pointer shows nothing. ``more`` is what else Plotly takes.
+    """
+
+    x: Any
+    y: Any
+    name: str = ""
+    colour: str = theme.GREY
+    hover: str = "%{y:,.4~g}"
+    dash: str | None = None
+    width: float = 2.5
+    level: Privacy | None = None
+    low: Any = None
+    high: Any = None
+    group: str | None = None
+    listed: bool = True
+    legend: str | None = None
+    rank: int | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def traces(self) -> Iterator[go.Scatter]:
+        """What Plotly draws: the band, then the curve."""
+        shared = {"legendgroup": self.group, "legend": self.legend}
+        if self.low is not None:
+            edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, **shared}
+            low, high, known = self.low, self.high, np.isfinite(self.low) & np.isfinite(self.high)
+            x = self.x if known.all() else np.asarray(self.x)[known]  # a filled area with gaps is drawn across them
+            yield go.Scatter(x=x, y=high[known], **edge)
+            yield go.Scatter(x=x, y=low[known], fill="tonexty", fillcolor=theme.transparent(self.colour, 0.15), **edge)
+        look: dict[str, Any] = {"mode": "lines", "line": {"color": self.colour, "width": self.width, "dash": self.dash}}
+        if self.level is not None:
+            few = max(3, len(self.y) // 40)
+            marker = {"symbol": theme.MARKERS[self.level], "size": 8, "maxdisplayed": few, "color": self.colour}
+            look |= {"mode": "lines+markers", "marker": marker}
+        look |= {"hovertemplate": self.hover} if self.hover else {"hoverinfo": "skip"}
+        look |= {"name": self.name or None, "showlegend": None if self.listed else False, "legendrank": self.rank}
+        yield go.Scatter(x=self.x, y=self.y, **look | shared | dict(self.more))
+
+
+def line_curve(experiment: Experiment, number: int, x: Any, y: Any, colour: str, **fields: Any) -> Curve:
+    """What an experiment's line does, with its name and the marker of its trust model."""
+    level = experiment.lines[number].entry.privacy
+    name = f"{theme.TRUST_SIGNS[level]} {escape(experiment.label(number))}"
+    return Curve(x, y, colour=colour, **{"name": name, "level": level, "group": f"line-{number}", **fields})
+
+
+def bound_curve(bound: Bound, x: Any, values: Any, colour: str, **fields: Any) -> Curve:
+    """A bound as a curve, whose dashes say which kind it is."""
+    named: dict[str, Any] = {"name": f"{bound.sign} {bound.label}", "dash": theme.dash(bound), "width": 1.5}
+    return Curve(x, values, colour=colour, **{**named, "hover": "%{y:,.3~g}", "rank": legends.AFTER, **fields})
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A straight line across a picture at an ``x`` or a ``y``, with words at its end."""
+
+    x: Any = None
+    y: Any = None
+    dash: str | None = "dash"
+    colour: str = "#888888"
+    text: str = ""
+    place: str = "top right"
+
+
+def draw(
+    curves: Iterable[Curve | BaseTraceType],
+    x: Mapping[str, Any],
+    y: Mapping[str, Any],
+    height: int,
+    dark: bool,
+    marks: Iterable[Mark] = (),
+    closest: bool = False,
+) -> go.Figure:
+    """The picture of curves (or of other traces of Plotly's) over two axes.
+
+    ``closest``: the pointer shows one point, not all curves at its place.
+    """
+    figure = go.Figure(
+        [trace for curve in curves for trace in (curve.traces() if isinstance(curve, Curve) else (curve,))]
+    )
+    style(figure, height, dark)
+    add_marks(figure, marks)
+    if closest:
+        figure.layout.hovermode = "closest"
+    figure.layout.xaxis.update(x)
+    figure.layout.yaxis.update(y)
+    return figure
+
+
+def add_marks(figure: go.Figure, marks: Iterable[Mark], **where: Any) -> None:
+    """Draw them, in one part of a picture with several."""
+    for mark in marks:
+        look: dict[str, Any] = {"line": {"dash": mark.dash, "width": 1.5, "color": mark.colour}, **where}
+        look |= {"annotation_text": mark.text, "annotation_position": mark.place} if mark.text else {}
+        if mark.y is None:
+            figure.add_vline(x=mark.x, **look)
+        else:
+            figure.add_hline(y=mark.y, **look)
+
+
+def _line_curves(result: Drawable, number: int, colour: str, **legend: Any) -> list[Curve]:
+    """Sample runs of one line, and last its mean with its band; empty where there is nothing to draw."""
     experiment, view = result.experiment, result.experiment.view
     line, divisor = result.lines[number], scale(result, number, view.quantity)
     if line is None or divisor is None:
-        return None
-    label, log = experiment.label(number), view.y == "log"
-    level = level_of(experiment, number)
-    group = {"legendgroup": f"line-{number}"}
-    quiet = {"hoverinfo": "skip", "showlegend": False, **group}
+        return []
+    log, level, group = view.y == "log", level_of(experiment, number), f"line-{number}"
+    edges: tuple[Any, ...] = (None, None)
     if line.count > 1:
-        edges = (edge / divisor for edge in band(line, view.band))  # without gaps, which spoil a filled area
-        low, high = (_shown(np.maximum(edge, 1e-9) if log else edge, log) for edge in edges)
-        figure.add_scatter(x=result.times, y=high, mode="lines", line={"width": 0}, **quiet)
-        fill = theme.transparent(colour, 0.15)
-        figure.add_scatter(
-            x=result.times, y=low, mode="lines", line={"width": 0}, fill="tonexty", fillcolor=fill, **quiet
-        )
-    if view.runs and isinstance(line, LineResult):
-        for run in line.regret[:SAMPLE_RUNS]:
-            thin = {"width": 0.7, "color": theme.transparent(colour, 0.45)}
-            figure.add_scatter(x=result.times, y=_shown(run / divisor, log), mode="lines", line=thin, **quiet)
-    mean = _shown(line.mean / divisor, log)
-    figure.add_scatter(
-        x=result.times,
-        y=mean,
-        name=f"{theme.TRUST_SIGNS[level]} {escape(label)}",
-        **marked(level, colour, len(mean)),
-        hovertemplate="%{y:,.4~g}",
-        **group,
-    )
-    return mean
+        cut = (edge / divisor for edge in band(line, view.band))  # without gaps, which spoil a filled area
+        edges = tuple(_shown(np.maximum(edge, 1e-9) if log else edge, log) for edge in cut)
+    sampled = line.regret[:SAMPLE_RUNS] if view.runs and isinstance(line, LineResult) else ()
+    thin: dict[str, Any] = {"hover": "", "width": 0.7, "group": group, "listed": False, **legend}
+    faint = theme.transparent(colour, 0.45)
+    runs = [Curve(result.times, _shown(run / divisor, log), colour=faint, **thin) for run in sampled]
+    name, mean = f"{theme.TRUST_SIGNS[level]} {escape(experiment.label(number))}", _shown(line.mean / divisor, log)
+    if legend:  # a long name in a narrow window's legend would leave the curves no room
+        name = "<br>".join(map(escape, _rows(unescape(name))))
+    low, high = edges
+    return [*runs, Curve(result.times, mean, name, colour, level=level, low=low, high=high, group=group, **legend)]
 
 
-def _bounds_of(result: Drawable, visible: list[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
-    """Every bound to draw once, as it is shown, and the lines it speaks of (many bounds hold for several lines)."""
-    return drawn_bounds(result, visible, lambda values: _shown(values, result.experiment.view.y == "log"))
+def bound_curves(
+    experiment: Experiment, x: Any, found: Iterable[tuple[Bound, np.ndarray, list[int]]], visible: list[int],
+    colours: list[str],
+) -> tuple[list[Curve], int]:  # fmt: skip
+    """Bounds, each with the lines that it speaks of, as curves with one entry for each kind; and these entries' number.
 
-
-def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours: list[str]) -> int:
-    """Draw them, each kind with one entry in the legend; returns the number of entries."""
+    A bound has its line's colour; one for all lines is grey, and one for several has the colour of their trust model.
+    """
     drawn = []
-    for bound, values, lines in _bounds_of(result, visible):
-        shared = len(lines) > 1 and len(lines) == len(visible)
-        several = len(lines) > 1 and not shared
-        private = result.experiment.lines[lines[-1]].entry.privacy
-        figure.add_scatter(
-            x=result.times,
-            y=values,
-            mode="lines",
-            name=f"{bound.sign} {bound.label}",
-            line={
-                "width": 1.5,
-                "color": theme.GREY if shared else theme.TRUST_COLOURS[private] if several else colours[lines[0]],
-                "dash": theme.dash(bound),
-            },
-            legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
-            hovertemplate="%{y:,.3~g}",
-        )
-        drawn.append((bound, figure.data[-1]))
-    return legends.collect_bounds(figure, result.experiment, drawn)
+    for bound, values, lines in found:
+        one, every = len(lines) == 1, len(lines) == len(visible)
+        model = experiment.lines[lines[-1]].entry.privacy
+        colour = colours[lines[0]] if one else theme.GREY if every else theme.TRUST_COLOURS[model]
+        group = f"line-{lines[0]}" if one else "bounds"
+        drawn.append((bound, bound_curve(bound, x, values, colour, group=group)))
+    return legends.collect_bounds(experiment, drawn)
 
 
 NUMBERS = ",~r"  # ticks as people write them: 0.0001 and 20,000, never 100µ
@@ -206,6 +281,11 @@ def log_step(low: float, high: float) -> int | str:
 def ticks(log: bool, low: float, high: float) -> dict[str, Any]:
     """Format and steps of an axis of amounts from ``low`` to ``high`` (logarithms on a log axis)."""
     return {**AMOUNTS, **({"dtick": log_step(low, high)} if log else {})}
+
+
+def log_axis(title: str, low: float = 0.0, high: float = 3.0, **more: Any) -> dict[str, Any]:
+    """A log axis of amounts between these logarithms (by default one with ticks at powers of ten)."""
+    return {"title": title, "type": "log", **ticks(True, low, high), **more}
 
 
 def vertical_range(curves: dict[int, np.ndarray], log: bool, highest: float = 0.0) -> tuple[float, float]:
@@ -296,15 +376,6 @@ def without_bounds(result: Result) -> Result:
     return replace(result, experiment=result.experiment.model_copy(update={"view": view}))
 
 
-def curve(
-    figure: go.Figure, x: Any, y: Any, name: str, colour: str, hover: str, dash: str | None = None, width: float = 2.5,
-    **more: Any,
-) -> None:  # fmt: skip
-    """Add a curve; ``hover`` is what stands beside the pointer, as a template."""
-    line = {"color": colour, "width": width} | ({"dash": dash} if dash else {})
-    figure.add_scatter(x=x, y=y, name=name, line=line, hovertemplate=hover, **({"mode": "lines"} | more))
-
-
 def regret_chart(
     result: Drawable,
     dark: bool = False,
@@ -321,36 +392,34 @@ def regret_chart(
     begins at ``since`` users.
     """
     experiment, view = result.experiment, result.experiment.view
-    figure = go.Figure()
     colours = theme.line_colours(experiment, dark)
     visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
-    means = {number: _add_line(figure, result, number, colours[number]) for number in visible}
-    curves = {number: mean for number, mean in means.items() if mean is not None}
     direct = direct_labels and len(visible) <= MAX_DIRECT_LABELS
-    if direct:
-        for trace in figure.data:
-            trace.legend = legends.NARROW
-            if trace.name:  # a long name in a narrow window's legend would leave the curves no room
-                trace.name = "<br>".join(map(escape, _rows(unescape(trace.name))))
-    kinds = _add_bounds(figure, result, visible, colours) if view.bounds else 0
+    legend = {"legend": legends.NARROW} if direct else {}
+    lines = {number: _line_curves(result, number, colours[number], **legend) for number in visible}
+    means = {number: found[-1] for number, found in lines.items() if found}
+    curves, kinds = [each for found in lines.values() for each in found], 0
+    if view.bounds:
+        shown = drawn_bounds(result, visible, lambda values: _shown(values, view.y == "log"))
+        bounds, kinds = bound_curves(experiment, result.times, shown, visible, colours)
+        curves += bounds
     if not direct:
-        legends.collect_lines(figure, experiment, visible, colours, legends.MOST - kinds)
-    rows = kinds if direct else len(legends.entries(figure))
-    style(figure, height + 22 * -(-rows // 3), dark)
-    bands = [trace.y for trace in figure.data if trace.line.width == 0]
-    highest = max((float(np.nanmax(edge)) for edge in bands if np.isfinite(edge).any()), default=0.0)
-    low, high = vertical or vertical_range(curves, view.y == "log", highest)
+        curves = legends.collect_lines(curves, experiment, visible, legends.MOST - kinds)
+    rows = kinds if direct else sum(bool(each.name and each.listed) for each in curves)
+    edges = [each.high for each in means.values() if each.high is not None and np.isfinite(each.high).any()]
+    highest = max((float(np.nanmax(edge)) for edge in edges), default=0.0)
+    ys = {number: each.y for number, each in means.items()}
+    low, high = vertical or vertical_range(ys, view.y == "log", highest)
+    ends = np.array([since, max(2 * since, result.times[-1])])
+    steps = {**USERS_LOG, "range": np.log10(ends)} if view.x == "log" else {"type": "linear", **USERS, "range": ends}
+    as_amounts = AMOUNTS if ends[1] <= FEW_USERS else {}  # so that both axes write 1,000
+    up = {"title": QUANTITY_WORDS[view.quantity], "type": view.y, "range": (low, high)}
+    up |= ticks(view.y == "log", low, high)
+    users = {"title": "users so far", **steps, **as_amounts}
+    figure = draw(curves, users, up, height + 22 * -(-rows // 3), dark)
     if direct:
         figure.layout[legends.NARROW] = legends.INSIDE
-        _add_direct_labels(figure, result, curves, colours, height, dark, (low, high))
-    ends = np.array([since, max(2 * since, result.times[-1])])
-    decades = np.log10(ends)
-    steps = {**USERS_LOG, "range": decades} if view.x == "log" else {"type": "linear", **USERS, "range": ends}
-    as_amounts = AMOUNTS if ends[1] <= FEW_USERS else {}  # so that both axes write 1,000
-    figure.update_xaxes(title="users so far", **steps, **as_amounts)
-    figure.update_yaxes(
-        title=QUANTITY_WORDS[view.quantity], type=view.y, range=(low, high), **ticks(view.y == "log", low, high)
-    )
+        _add_direct_labels(figure, result, ys, colours, height, dark, (low, high))
     return figure
 
 
@@ -359,34 +428,23 @@ def name_band(figure: go.Figure, result: Drawable) -> go.Figure:
     counts = [line.count for line in result.lines if line is not None]
     if max(counts, default=0) > 1:
         message = words.sentence(words.band(max(counts), result.experiment.view, min(counts)))
-        look = {"width": 9, "color": "rgba(107,114,128,0.3)"}
-        figure.add_scatter(x=[None], y=[None], mode="lines", name=message, line=look, hoverinfo="skip")
+        figure.add_traces([*Curve([None], [None], message, "rgba(107,114,128,0.3)", hover="", width=9).traces()])
         figure.layout.height += 22
     return figure
 
 
 def add_ghosts(figure: go.Figure, before: Result, now: Result, dark: bool) -> None:
     """The curves of an earlier picture as thin lines behind those that have changed since, named "before"."""
-    ghosts: list[go.Scatter] = []
+    colours, legend = theme.line_colours(now.experiment, dark), figure.data[0].legend
+    fields: dict[str, Any] = {"width": 1, "legend": legend, "group": "before"}
     for number, (old, new) in enumerate(zip(before.lines, now.lines, strict=True)):
         if old is None or new is None or np.array_equal(old.mean, new.mean):
             continue
         distribution = before.experiment.lines[number].epsilon
         label = "before" if distribution is None else f"before: {budget_words(distribution)}"
-        ghosts.append(
-            go.Scatter(
-                x=before.times,
-                y=_shown(old.mean, now.experiment.view.y == "log"),
-                mode="lines",
-                name=label,
-                line={"width": 1, "color": theme.line_colours(now.experiment, dark)[number]},
-                legend=figure.data[0].legend,
-                legendgroup="before",
-                showlegend=not ghosts,
-                hovertemplate="%{y:,.4~g}",
-            )
-        )
-    figure.add_traces(ghosts)
+        mean = _shown(old.mean, now.experiment.view.y == "log")
+        figure.add_traces([*Curve(before.times, mean, label, colours[number], **fields).traces()])
+        fields["listed"] = False  # one entry for all
 
 
 def describe(result: Drawable) -> str:
@@ -451,8 +509,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
 
     Dots, as a log axis has no zero from which a bar could grow.
     """
-    experiment = result.experiment
-    figure, drawn = go.Figure(), []
+    experiment, curves, pulled, visible = result.experiment, [], [], []
     colours = theme.line_colours(experiment, dark)
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(each(experiment.single_arms, lambda arm: f"{words.number(arm.expected)} {arm.name}")):
@@ -463,63 +520,40 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     for number, line in enumerate(result.lines):
         if line is None or number in experiment.view.hidden:
             continue
-        mean = line.pulls.mean(axis=0)
+        mean, privacy, colour = line.pulls.mean(axis=0), experiment.lines[number].entry.privacy, colours[number]
         heights = [float(mean[members].mean()) for members in groups.values()]
-        privacy = experiment.lines[number].entry.privacy
-        figure.add_scatter(
-            x=names,
-            y=heights,
-            mode="markers",
-            name=f"{theme.TRUST_SIGNS[privacy]} {escape(experiment.label(number))}",
-            marker={
-                "symbol": theme.MARKERS[privacy].replace("-ns", "-ew"),
-                "size": 12,
-                "color": colours[number],
-                "line": {"width": 3, "color": colours[number]} if privacy == "none" else None,
-            },
-            legendgroup=f"line-{number}",
-            hovertemplate="%{y:,.4~g}",
-        )
-        drawn.append(number)
-    legends.collect_lines(figure, experiment, drawn, colours, legends.MOST)
-    style(figure, 400, dark)
+        pulled += heights
+        marker = {"symbol": theme.MARKERS[privacy].replace("-ns", "-ew"), "size": 12, "color": colour}
+        marker |= {"line": {"width": 3, "color": colour}} if privacy == "none" else {}
+        more = {"mode": "markers", "marker": marker, "line": None}
+        curves.append(line_curve(experiment, number, names, heights, colour, more=more))
+        visible.append(number)
+    positive = np.log10([height for height in pulled if height > 0] or [1.0])
+    across = {"title": "arm: mean and distribution" if experiment.contexts is None else "arm", "type": "category"}
+    up = log_axis("pulls per arm (mean over trials)", float(positive.min()) - 0.3, float(positive.max()))
+    figure = draw(legends.collect_lines(curves, experiment, visible, legends.MOST), across, up, 400, dark)
     figure.update_layout(scattermode="group", scattergap=0.4, hovermode="x")
-    pulled = np.concatenate([np.asarray(trace.y, float) for trace in figure.data] or [np.ones(1)])
-    positive = np.log10(pulled[pulled > 0]) if (pulled > 0).any() else np.zeros(1)
-    axis = ticks(True, float(positive.min()) - 0.3, float(positive.max()))
-    figure.update_yaxes(type="log", title="pulls per arm (mean over trials)", **axis)
-    figure.update_xaxes(title="arm: mean and distribution" if experiment.contexts is None else "arm", type="category")
     return figure
 
 
 def sparkline(result: Drawable, dark: bool = False, width: int = 260, height: int = 110) -> str:
     """A small SVG of the mean curves on the axes of the large chart, made from the same numbers."""
-    experiment = result.experiment
-    colours = theme.line_colours(experiment, dark)
-    users = np.log(result.times) if experiment.view.x == "log" else result.times
-    horizontal = users / max(users[-1], 1)
-    log = experiment.view.y == "log"
+    view, colours = result.experiment.view, theme.line_colours(result.experiment, dark)
+    users = np.log(result.times) if view.x == "log" else result.times
     curves = [(number, line.mean) for number, line in enumerate(result.lines) if line is not None]
-    if log:
+    if view.y == "log":
         curves = [(number, np.log(np.maximum(mean, 0.1))) for number, mean in curves]
-    top = max((float(mean.max()) for _, mean in curves), default=1.0)
-    bottom = min((float(mean.min()) for _, mean in curves), default=0.0)
-    span = (top - bottom) or 1.0
-    kept = np.unique(np.append(np.arange(0, len(result.times), max(1, len(result.times) // 50)), len(result.times) - 1))
-    paths = []
+    ends = [end for _, mean in curves for end in (float(mean.min()), float(mean.max()))] or [0.0, 1.0]
+    bottom, span = min(ends), (max(ends) - min(ends)) or 1.0
+    kept = np.unique(np.append(np.arange(0, len(users), max(1, len(users) // 50)), len(users) - 1))
+    x, paths = 4 + (width - 8) * users[kept] / max(users[-1], 1), []
     for number, mean in curves:
-        points = " ".join(
-            f"{4 + (width - 8) * x:.1f},{height - 4 - (height - 8) * (y - bottom) / span:.1f}"
-            for x, y in zip(horizontal[kept], mean[kept], strict=True)
-        )
-        paths.append(
-            f'<polyline points="{points}" fill="none" stroke="{colours[number]}" stroke-width="2.2" '
-            'stroke-linejoin="round"/>'
-        )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}">{"".join(paths)}</svg>'
-    )
+        y = height - 4 - (height - 8) * (mean[kept] - bottom) / span
+        points = " ".join(f"{across:.1f},{up:.1f}" for across, up in zip(x, y, strict=True))
+        look = f'fill="none" stroke="{colours[number]}" stroke-width="2.2" stroke-linejoin="round"'
+        paths.append(f'<polyline points="{points}" {look}/>')
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(paths)}</svg>'
 
 
 def density_chart(epsilon, threshold: float | None, dark: bool = False, height: int = 130) -> go.Figure:  # type: ignore[no-untyped-def]
@@ -527,8 +561,7 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
 
     The axis of a density ends where a hundredth of the users is left.
     """
-    figure = go.Figure()
-    colour = "#58b7e0" if dark else "#0b6e99"
+    colour, curves = "#58b7e0" if dark else "#0b6e99", []
     values, shares = (part[epsilon.atoms[1] > 1e-6] for part in epsilon.atoms)
     names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
     message = [f"{name}: {percent(share)} of users" for name, share in zip(names, shares, strict=True)]
@@ -538,29 +571,27 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
         last = bisect_left(places, True, key=lambda place: epsilon.share_above(place) < 0.01)
         top = float(places[min(last, len(places) - 1)])
         grid = np.linspace(max(float(places[0]), 1e-3 * top), top, 200)
-        look = {"mode": "lines", "fill": "tozeroy", "line": {"color": colour, "width": 1.5}}
-        figure.add_scatter(x=grid, y=epsilon.density(grid), hovertemplate="ε = %{x:.3~g}<extra></extra>", **look)
+        hover, filled = "ε = %{x:.3~g}<extra></extra>", {"fill": "tozeroy"}
+        curves.append(Curve(grid, epsilon.density(grid), "", colour, hover, width=1.5, more=filled))
     if grouped:
         bars = {"marker": {"color": colour}, "width": 0.6, "hovertemplate": "%{text}<extra></extra>"}
-        figure.add_bar(x=[f"{value:g}" for value in values], y=shares, text=message, textposition="none", **bars)
+        bars |= {"text": message, "textposition": "none"}
+        curves.append(go.Bar(x=[f"{value:g}" for value in values], y=shares, **bars))
     elif len(values):
         gap = np.full(len(shares), np.nan)  # one curve for all, however many there are
-        figure.add_scatter(
-            x=np.column_stack([values, values, gap]).ravel(),
-            y=np.column_stack([np.zeros(len(shares)), shares, gap]).ravel(),
-            text=np.repeat(message, 3),
-            mode="lines+markers",
-            line={"color": colour, "width": 5},
-            marker={"size": 7, "color": colour},
-            hovertemplate="%{text}<extra></extra>",
-        )
-    if threshold is not None:
-        place = np.searchsorted(values, threshold) - 0.5 if grouped else threshold
-        figure.add_vline(x=place, line={"dash": "dash", "width": 1.5, "color": "#888888"})
-    style(figure, height, dark)
-    figure.update_layout(showlegend=False, hovermode="closest")
-    figure.update_xaxes(title="ε of a user", type="category" if grouped else "linear", rangemode="tozero")
+        x = np.column_stack([values, values, gap]).ravel()
+        y = np.column_stack([np.zeros(len(shares)), shares, gap]).ravel()
+        dots = {"mode": "lines+markers", "marker": {"size": 7, "color": colour}, "text": np.repeat(message, 3)}
+        curves.append(Curve(x, y, "", colour, "%{text}<extra></extra>", width=5, more=dots))
     whole = epsilon.interval is None  # a density has no share at any one place
-    title = "share of users" if whole and height >= 200 else None
-    figure.update_yaxes(title=title, showticklabels=whole, tickformat=".0%", nticks=4, rangemode="tozero")
+    place = np.searchsorted(values, threshold) - 0.5 if grouped and threshold is not None else threshold
+    across = {"title": "ε of a user", "type": "category" if grouped else "linear", "rangemode": "tozero"}
+    up: dict[str, Any] = {
+        "title": "share of users" if whole and height >= 200 else None,
+        "tickformat": ".0%",
+        "rangemode": "tozero",
+    }
+    up |= {"showticklabels": whole, "nticks": 4}
+    figure = draw(curves, across, up, height, dark, [] if threshold is None else [Mark(place)], closest=True)
+    figure.layout.showlegend = False
     return figure

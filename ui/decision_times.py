@@ -34,7 +34,7 @@ def draw(experiment: Experiment) -> None:
         )
         return
     st.dataframe(
-        shared.rows("searches", experiment, None, lambda: table(lines, study)), hide_index=True, width="stretch",
+        shared.table("searches", experiment, None, lambda: table(lines, study)), hide_index=True, width="stretch",
         alt="Users until each search ends, the share of runs that do not, and the share of wrong recommendations",
     )  # fmt: skip
     st.caption(

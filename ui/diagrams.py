@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from textwrap import wrap
 
 import numpy as np
@@ -27,8 +26,12 @@ _SEEN_OF_FEATURES = {  # what parties see where users have features; their choic
 USERS, TIMES, STEP = 100, 24, 2  # of `noises`: users who answer, how often all are asked, width of a column of dots
 
 
-def _text(x: float, y: float, words: str, colour: str, size: int = 16) -> str:
-    return f'<text x="{x}" y="{y}" text-anchor="middle" font-size="{size}" fill="{colour}">{words}</text>'
+def _text(x: float, y: float, words: str, colour: str, size: int = 16, anchor: str = "middle") -> str:
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}" fill="{colour}">{words}</text>'
+
+
+def _box(x: float, y: float, wide: float, high: float, fill: str, edge: str, more: str = "") -> str:
+    return f'<rect x="{x}" y="{y}" width="{wide}" height="{high}" rx="9" fill="{fill}" stroke="{edge}" {more}/>'
 
 
 def _sees(party: Party, features: bool) -> str:
@@ -50,8 +53,7 @@ def who_sees_what(privacy: Privacy, dark: bool, features: bool = False) -> str:
     parts, high, way = [_text(WIDTH / 2, 14 + 16 * row, words, hue, 13) for row, words in enumerate(head)], 54, 28
     for place, party in enumerate(shown.parties):
         top = 42 + place * (high + way)
-        fill = theme.transparent(hue, 0.22) if party.private else "none"
-        parts.append(f'<rect x="1" y="{top}" width="{WIDTH - 2}" height="{high}" rx="8" fill="{fill}" stroke="{hue}"/>')
+        parts.append(_box(1, top, WIDTH - 2, high, theme.transparent(hue, 0.22) if party.private else "none", hue))
         rows = [(party.name, ink, 14), *((row, quiet, 12) for row in wrap(_sees(party, features), 24))]
         first = top + high / 2 + 5 - 8 * (len(rows) - 1)
         parts += [_text(WIDTH / 2, first + 16 * row, *each) for row, each in enumerate(rows)]
@@ -71,24 +73,22 @@ def sums() -> tuple[float, np.ndarray, np.ndarray]:
 def noises(dark: bool) -> str:
     """SVG: the sum of 100 answers, many times, with Laplace noise of ε = 1 on each answer, and on the sum alone."""
     ink, quiet, _ = _inks(dark)
-    true, *drawn = sums()
+    true, many, one = sums()
     scale = NOISE_WIDTH / USERS
     parts = [f'<path d="M{true * scale} 22 V142" stroke="{quiet}" stroke-dasharray="4 4"/>']
-    levels: tuple[Model, Model] = ("local", "central")
-    for level, values, floor, words in zip(
-        levels, drawn, (54, 142), (f"{USERS} noises, one for each answer", "1 noise for the sum"),
-        strict=True,
-    ):  # fmt: skip
-        hue = theme.LOOKS[level].colour
-        stacks = Counter(np.floor(values / STEP).tolist())
+    rows: tuple[tuple[Model, np.ndarray, int, str], ...] = (
+        ("local", many, 54, f"{USERS} noises, one for each answer"),
+        ("central", one, 142, "1 noise for the sum"),
+    )
+    for level, values, floor, words in rows:
+        hue, stacks = theme.LOOKS[level].colour, Counter(np.floor(values / STEP).tolist())
         parts += [
             f'<circle cx="{scale * STEP * (column + 0.5):.1f}" cy="{floor - 5 - 7 * row}" r="3.4" fill="{hue}"/>'
             for column, height in stacks.items()
             for row in range(height)
         ]
         parts.append(f'<path d="M0 {floor} H{NOISE_WIDTH}" stroke="{quiet}"/>')
-        written = theme.as_text(hue, dark)
-        parts.append(f'<text x="0" y="{floor - 38}" font-size="14" fill="{written}">{words}</text>')
+        parts.append(_text(0, floor - 38, words, theme.as_text(hue, dark), 14, "start"))
     parts += [_text(scale * tick, 159, str(tick), ink, 13) for tick in (25, 50, 75)]
     return _svg(NOISE_WIDTH, NOISE_HEIGHT, parts)
 
@@ -148,53 +148,40 @@ def promise(model: Model, dark: bool) -> str:
     """SVG: the graphical model of three users, with what is hidden (dashed), what is seen (filled) and the noise."""
     ink, quiet, ground = _inks(dark)
     hue = theme.LOOKS[model].colour
-    written = theme.as_text(hue, dark)
-    seen = theme.transparent(hue, 0.30)
+    written, seen = theme.as_text(hue, dark), theme.transparent(hue, 0.30)
     local, pooled = model == "local", _POOLED.get(model)
-    top, middle, low = 34, 112, 262
-    answers = 186 if local or pooled else middle  # the row that the learner reads
-    barrier = 149 if local or pooled else 216
-    parts = []
+    mean, top, middle, low, parts = model == "environment", 34, 112, 262, []
+    answers, barrier = (186, 149) if local or pooled else (middle, 216)  # answers: the row that the learner reads
     for place, x in enumerate(_COLUMNS):
-        start = 210 + 10 * (place - 1)
-        parts.append(_arrow(start, top + 15, x, middle - 19, quiet))
+        parts.append(_arrow(210 + 10 * (place - 1), top + 15, x, middle - 19, quiet))
         if local or pooled:
             parts.append(_arrow(x, middle + 18, x, answers - 19, hue, wide=2))
         if pooled:
             parts.append(_arrow(x, answers + 20, x, low - 19, quiet))
             continue
-        for later in range(place + 1, 3):
-            to = _COLUMNS[later]
-            parts.append(_arrow(x + 11, answers + 14, to - (9 if later == place + 1 else 15), low - 15, quiet))
+        for later, to in enumerate(_COLUMNS[place + 1 :]):
+            parts.append(_arrow(x + 11, answers + 14, to - (15 if later else 9), low - 15, quiet))
         if place < 2:
             parts.append(_arrow(x + 18, low, _COLUMNS[place + 1] - 19, low, quiet))
-    ends = (290, 372) if model == "instantaneous" else (30, 392)
-    parts.append(
-        f'<path d="M{ends[0]} {barrier} H{ends[1]}" stroke="{hue}" stroke-width="7" opacity="0.35" '
-        'stroke-linecap="round"/>' + _text(ends[1] + 34, barrier + 4, "+ noise", written)
-    )
-    hidden_mean = model == "environment"
-    parts.append(_node(210, top, "θ", "", ground, hue if hidden_mean else quiet, ink))
+    start, end = (290, 372) if model == "instantaneous" else (30, 392)
+    line = f'stroke="{hue}" stroke-width="7" opacity="0.35" stroke-linecap="round"'
+    parts += [f'<path d="M{start} {barrier} H{end}" {line}/>', _text(end + 34, barrier + 4, "+ noise", written)]
+    parts.append(_node(210, top, "θ", "", ground, hue if mean else quiet, ink))
     for place, x in enumerate(_COLUMNS):
-        parts.append(
-            _node(x, middle, "x", str(place + 1), ground, hue if place == 1 and not hidden_mean else quiet, ink)
-        )
+        edge = hue if place == 1 and not mean else quiet
+        parts.append(_node(x, middle, "x", str(place + 1), ground, edge, ink))
         if local:
             parts.append(_node(x, answers, "z", str(place + 1), seen, hue, ink))
-        watched = model != "instantaneous" or place == 2
-        index = str(place + (4 if pooled else 1))  # a batch decides the arms of the next one
-        parts.append(_node(x, low, "a", index, seen if watched else ground, hue if watched else quiet, ink))
-    around, sign = ((210, top), "θ or θ′ ?") if hidden_mean else ((210, middle), "x or x′ ?")
-    parts.append(
-        f'<rect x="{around[0] - 25}" y="{around[1] - 25}" width="50" height="50" rx="9" fill="none" stroke="{hue}" '
-        'stroke-width="1.8" stroke-dasharray="5 4"/>' + _text(around[0] + 64, around[1] - 12, sign, written)
-    )
+        look = (seen, hue) if model != "instantaneous" or place == 2 else (ground, quiet)
+        parts.append(_node(x, low, "a", str(place + (4 if pooled else 1)), *look, ink))  # of a batch: the next arms
+    y, sign = (top, "θ or θ′ ?") if mean else (middle, "x or x′ ?")
+    parts.append(_box(185, y - 25, 50, 50, "none", hue, 'stroke-width="1.8" stroke-dasharray="5 4"'))
+    parts.append(_text(274, y - 12, sign, written))
     if pooled:
-        parts.append(f'<rect x="64" y="{answers - 18}" width="292" height="36" rx="9" fill="{seen}" stroke="{hue}"/>')
-        parts.append(_text(210, answers + 5, pooled, ink))
+        parts += [_box(64, answers - 18, 292, 36, seen, hue), _text(210, answers + 5, pooled, ink)]
     rows = [(top, "means"), (middle, "rewards"), (low, "arms")]
     rows += [(answers, "answers")] if local else [(answers, "batch")] if pooled else []
-    parts += [f'<text x="2" y="{y + 5}" font-size="16" fill="{quiet}">{words}</text>' for y, words in rows]
+    parts += [_text(2, y + 5, words, quiet, anchor="start") for y, words in rows]
     if model == "instantaneous":
         parts.append(_text(150, low + 32, "given", quiet))
     return _svg(460, 300, parts)
@@ -218,40 +205,31 @@ def implications(chosen: Model, dark: bool) -> str:
     parts = []
     for each in IMPLICATIONS:
         (x, y), (to_x, to_y) = _BOXES[each.source], _BOXES[each.target]
-        colour = theme.LOOKS[each.source].colour
-        mark = "same ε" if each.mark == "ε" else each.mark
-        arrow = partial(_arrow, colour=colour, dashed=not each.lasting, wide=2.2)
         if y != to_y:
-            parts.append(arrow(x + _WIDE / 2, y + _HIGH + 2, to_x + _WIDE / 2, to_y - 3))
-            parts.append(_text(x + _WIDE / 2 + 44, (y + _HIGH + to_y) / 2 + 6, mark, ink))
+            ends, at = (
+                (x + _WIDE / 2, y + _HIGH + 2, to_x + _WIDE / 2, to_y - 3),
+                (x + _WIDE / 2 + 44, (y + to_y) / 2 + 34),
+            )
         elif to_x > x:
-            parts.append(arrow(x + _WIDE + 2, y + 16, to_x - 3, y + 16))
-            parts.append(_text((x + _WIDE + to_x) / 2, y - 6, mark, ink))
+            ends, at = (x + _WIDE + 2, y + 16, to_x - 3, y + 16), ((x + _WIDE + to_x) / 2, y - 6)
         else:
-            parts.append(arrow(x - 2, y + 40, to_x + _WIDE + 3, y + 40))
-            parts.append(_text((to_x + _WIDE + x) / 2, y + 75, mark, ink))
+            ends, at = (x - 2, y + 40, to_x + _WIDE + 3, y + 40), ((to_x + _WIDE + x) / 2, y + 75)
+        parts.append(_arrow(*ends, theme.LOOKS[each.source].colour, not each.lasting, 2.2))
+        parts.append(_text(*at, "same ε" if each.mark == "ε" else each.mark, ink))
     for name, (x, y) in _BOXES.items():
-        hue = theme.LOOKS[name].colour
-        fill = theme.transparent(hue, 0.30 if name == chosen else 0.06)
-        parts.append(
-            f'<rect x="{x}" y="{y}" width="{_WIDE}" height="{_HIGH}" rx="10" fill="{fill}" stroke="{hue}" '
-            f'stroke-width="{2.6 if name == chosen else 1.4}"/>'
-        )
+        hue, bold = theme.LOOKS[name].colour, name == chosen
+        fill = theme.transparent(hue, 0.30 if bold else 0.06)
+        parts.append(_box(x, y, _WIDE, _HIGH, fill, hue, f'stroke-width="{2.6 if bold else 1.4}"'))
         first, _, second = DEFINITIONS[name].title.partition(" ")
-        parts.append(_text(x + _WIDE / 2, y + 24, first, ink) + _text(x + _WIDE / 2, y + 42, second, ink))
+        parts += [_text(x + _WIDE / 2, y + 24, first, ink), _text(x + _WIDE / 2, y + 42, second, ink)]
     legend = ("→ implies, for any number of users", "⇢ implies, at a budget that grows")
-    for row, words in enumerate(legend):
-        parts.append(f'<text x="2" y="{251 + 21 * row}" font-size="16" fill="{quiet}">{words}</text>')
+    parts += [_text(2, 251 + 21 * row, words, quiet, anchor="start") for row, words in enumerate(legend)]
     return _svg(470, 284, parts)
 
 
 def implications_in_words() -> str:
     """The drawing of `implications` for readers who cannot see it."""
-    arrows = (
-        f"{DEFINITIONS[each.source].title} implies {DEFINITIONS[each.target].title} with {each.mark}"
-        for each in IMPLICATIONS
-    )
-    missing = (
-        f"{DEFINITIONS[first].title} does not imply {DEFINITIONS[second].title}" for first, second, _ in NOT_IMPLIED
-    )
+    titles = {model: definition.title for model, definition in DEFINITIONS.items()}
+    arrows = (f"{titles[each.source]} implies {titles[each.target]} with {each.mark}" for each in IMPLICATIONS)
+    missing = (f"{titles[first]} does not imply {titles[second]}" for first, second, _ in NOT_IMPLIED)
     return "Map of the promises: " + "; ".join((*arrows, *missing)) + "."

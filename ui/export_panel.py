@@ -18,7 +18,7 @@ from bandit_core.export.document import marked_up
 from bandit_core.export.page import page as lesson_page
 from bandit_core.export.positions import Positions
 from bandit_core.simulation.results import Result
-from ui import exports, run_panel, runner, theme, words
+from ui import exports, figures, run_panel, runner, theme, words
 
 HOMES = ("localhost", "127.0.0.1", "::1")  # addresses that mean another machine wherever the file is opened
 MOVES = {"epsilon": "privacy budget ε", "horizon": "number of users"}
@@ -97,12 +97,5 @@ def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = N
         "first": "users" if values is None else "budgets",
         "colours": [(theme.as_text(light, False), theme.as_text(dark, True)) for light, dark in pairs],
     }
-    st.download_button(
-        "Save the lesson (HTML)",
-        data=partial(_written, made[0], results, settings),
-        file_name=f"{exports.file_name(experiment)}-lesson.html",
-        mime="text/html",
-        on_click="ignore",
-        type="primary",
-        help=HELP,
-    )
+    name, data = f"{exports.file_name(experiment)}-lesson.html", partial(_written, made[0], results, settings)
+    figures.download(st, "Save the lesson (HTML)", data, name, HELP, "content", type="primary")

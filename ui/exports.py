@@ -92,15 +92,12 @@ def page_of(result: Result, figure: go.Figure) -> str:
 
 def releases_button(experiment: Experiment) -> None:
     """What every private line releases, for an account of one's own."""
-    st.download_button(
-        "What is released (CSV)",
-        data=lambda: to_csv(releases(experiment)),
-        file_name="releases.csv",
-        mime="text/csv",
-        on_click="ignore",
-        help="For every private policy: mechanism, sensitivity, scale of the noise and number of releases. Enough to "
+    figures.download(
+        st, "What is released (CSV)", lambda: to_csv(releases(experiment)), "releases.csv",
+        "For every private policy: mechanism, sensitivity, scale of the noise and number of releases. Enough to "
         "compute the privacy loss yourself.",
-    )
+        width="content",
+    )  # fmt: skip
 
 
 def made(result: Result) -> dict[str, Any]:
@@ -161,31 +158,22 @@ def downloads(result: Result) -> None:
     """The download buttons; each file is built only when it is asked for."""
     name = file_name(result.experiment)
     spec, page = result.experiment.spec, for_file(result, height=640, direct_labels=True)
-    files: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
-        ("Data (CSV)", lambda: to_csv(result.curves), ".csv", "text/csv", DATA_HELP),
-        ("Settings file (JSON)", lambda: json.dumps(spec(), indent=2), ".json", "application/json", SPEC_HELP),
-        ("Picture (HTML)", lambda: page_of(result, page()), ".html", "text/html", PICTURE_HELP),
-        (
-            "How it was made",
-            lambda: json.dumps(made(result), indent=2),
-            "-metadata.json",
-            "application/json",
-            MADE_HELP,
-        ),
+    comment = not shared.is_own(
+        result.experiment
+    )  # asked now: when the file is made, it is unknown whose session it is
+    first: tuple[tuple[str, Callable[[], str], str, str], ...] = (
+        ("Data (CSV)", lambda: to_csv(result.curves), ".csv", DATA_HELP),
+        ("Settings file (JSON)", lambda: json.dumps(spec(), indent=2), ".json", SPEC_HELP),
+        ("Picture (HTML)", lambda: page_of(result, page()), ".html", PICTURE_HELP),
+        ("How it was made", lambda: json.dumps(made(result), indent=2), "-metadata.json", MADE_HELP),
     )
-    for column, (label, data, ending, mime, report) in zip(st.columns(4), files, strict=True):
-        column.download_button(
-            label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=report, width="stretch"
-        )
-    comment = not shared.is_own(result.experiment)  # asked now, as for pictures
     tables: tuple[tuple[str, Callable[[], str], str, str], ...] = (
-        ("Final table (CSV)", lambda: to_csv(result.final), "-final.csv", "text/csv"),
-        ("Final table (LaTeX)", lambda: result.to_latex(comment), "-final.tex", "application/x-tex"),
-        ("Final table (Markdown)", lambda: result.to_markdown(comment), "-final.md", "text/markdown"),
+        ("Final table (CSV)", lambda: to_csv(result.final), "-final.csv", FINAL_HELP),
+        ("Final table (LaTeX)", lambda: result.to_latex(comment), "-final.tex", FINAL_HELP),
+        ("Final table (Markdown)", lambda: result.to_markdown(comment), "-final.md", FINAL_HELP),
     )
-    for column, (label, data, ending, mime) in zip(st.columns(3), tables, strict=True):
-        column.download_button(
-            label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=FINAL_HELP, width="stretch"
-        )
+    for row in (first, tables):
+        for column, (label, data, ending, message) in zip(st.columns(len(row)), row, strict=True):
+            figures.download(column, label, data, name + ending, message)
     st.markdown("**Picture for a paper or a slide**")
     figures.for_print(for_file(result), name)

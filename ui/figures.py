@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -10,7 +10,9 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import charts, printing
+from bandit_core import Experiment
+from bandit_core.simulation.results import Result
+from ui import charts, printing, shared, theme
 from ui.shared import Picture
 
 QUIET: Mapping[str, Any] = {"displayModeBar": False}
@@ -27,6 +29,63 @@ def show(
         options["height"] = "stretch" if tall else int(picture.to_dict()["layout"]["height"])
     with st.container(key=f"tall-{key}") if tall else nullcontext():
         return st.plotly_chart(picture, key=key, config=dict(config), alt=picture.alt, **options)
+
+
+def plot(figure: go.Figure, key: str, what: str = "", alt: str = "", **options: Any) -> Any:
+    """A picture of this moment: ``what`` it shows begins its words, or ``alt`` are all of them."""
+    return show(shared.Picture(figure, alt or charts.read_aloud(figure, what)), key, **options)
+
+
+def draw(
+    key: str,
+    of: Result | Experiment | Hashable,
+    make: Callable[[bool], go.Figure],
+    what: str | Callable[[], str],
+    *how: Hashable,
+    own: bool = False,
+    name: str = "",
+    **options: Any,
+) -> Any:
+    """The figure of ``make`` for dark or light ground, drawn once for all visitors who see the same, and shown.
+
+    The same is what has the same ``of`` and ``how`` (see ui/shared.py; ``own`` as there). ``what`` it shows begins its
+    words, or gives all of them. An empty figure is not shown, and None is returned.
+    """
+    dark = theme.is_dark()
+
+    def picture() -> Picture:
+        drawn = make(dark)
+        alt = charts.read_aloud(drawn, what) if isinstance(what, str) else what()
+        return Picture(drawn, alt if drawn.data else "")
+
+    shown = shared.once(name or key, of, (*how, dark), picture, own)
+    return show(shown, key, **options) if shown.alt else None
+
+
+def beside(of: Any, *pictures: tuple[str, str, Callable[[bool], go.Figure], Any, str], how: Hashable = None) -> None:
+    """Pictures side by side: for each its heading, key, what draws it and what it shows (see `draw`), and a caption."""
+    for column, (heading, key, make, what, caption) in zip(st.columns(len(pictures)), pictures, strict=True):
+        with column:
+            if heading:
+                st.markdown(heading)
+            draw(key, of, make, what, how)
+            st.caption(caption)
+
+
+MIMES = {
+    "csv": "text/csv", "json": "application/json", "html": "text/html", "tex": "application/x-tex",
+    "md": "text/markdown", **printing.KINDS,
+}  # fmt: skip
+
+
+def download(
+    place: Any, label: str, data: Any, file_name: str, help: str, width: str = "stretch", **options: Any
+) -> None:
+    """A button for a file, which is made (``data`` is a function) when someone presses it."""
+    mime = MIMES[file_name.rpartition(".")[2]]
+    place.download_button(
+        label, data=data, file_name=file_name, mime=mime, on_click="ignore", help=help, width=width, **options
+    )
 
 
 def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print") -> None:
@@ -48,17 +107,10 @@ def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print")
         key=f"{key}-points-{place}",
         help="In the printed picture; lines and markers grow with them.",
     )
-    for column, (kind, mime) in zip(st.columns(3), printing.KINDS.items(), strict=True):
-        column.download_button(
-            f"Picture ({kind.upper()})",
-            data=partial(_printed, draw, kind, size, font, points),
-            file_name=f"{file_name}.{kind}",
-            mime=mime,
-            on_click="ignore",
-            width="stretch",
-            key=f"{key}-{kind}",
-            help="Pixels." if kind == "png" else "Lines and letters: sharp at every size.",
-        )
+    for column, kind in zip(st.columns(3), printing.KINDS, strict=True):
+        data = partial(_printed, draw, kind, size, font, points)
+        message = "Pixels." if kind == "png" else "Lines and letters: sharp at every size."
+        download(column, f"Picture ({kind.upper()})", data, f"{file_name}.{kind}", message, key=f"{key}-{kind}")
     pixels = " × ".join(str(round(side / 2.54 * printing.DPI)) for side in (size.width, size.height))
     st.caption(
         f"{size.width:g} × {size.height:g} cm with {font} letters of {points} pt; the PNG has {pixels} pixels. "

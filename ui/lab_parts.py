@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from html import escape
 
 import streamlit as st
@@ -14,8 +15,7 @@ from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.studies import best_by_trust
-from ui import charts, epsilon_grid, figures, page_fields, state, words
-from ui import shared as shared_drawings
+from ui import charts, epsilon_grid, figures, page_fields, shared, state, words
 from ui.page_fields import Field
 
 HEIGHT = 340  # of a page's first picture, in pixels, at least: it fills half of the window
@@ -59,11 +59,11 @@ def epsilon(
     help: str = "How much one message or release may reveal about one user.",
 ) -> bool:
     """The budget that the private lines share, above the picture; whether there is one."""
-    shared = shared_budget(experiment)
-    if shared is None or shared.fixed is None:
+    budget = shared_budget(experiment)
+    if budget is None or budget.fixed is None:
         return False
     field = replace(epsilon_grid.SLIDER, name=name, help=help, allowed=GRID)
-    page_fields.change(field, shared.fixed, lambda chosen: best_by_trust.moved(experiment, float(chosen)))
+    page_fields.change(field, budget.fixed, lambda chosen: best_by_trust.moved(experiment, float(chosen)))
     return True
 
 
@@ -78,19 +78,13 @@ def axes() -> None:
         )  # fmt: skip
 
 
-def regret(name: str, key: str, result: Result, dark: bool, with_axes: bool = True, message: str = "") -> None:
+def regret(key: str, result: Result, with_axes: bool = True, message: str = "") -> None:
     """A page's first picture, below a ``message``, or the sentence on what users lose."""
-    st.markdown(message or shared_drawings.kept("losses", result, None, lambda: losses(result)))
-    picture = shared_drawings.picture(
-        name,
-        result,
-        dark,
-        lambda: charts.regret_chart(result, dark, HEIGHT, direct_labels=False),
-        lambda _: charts.describe(result),
-    )
+    st.markdown(message or shared.once("losses", result, None, lambda: losses(result)))
     if with_axes:
         axes()
-    figures.show(picture, key, tall=True)
+    draw = partial(charts.regret_chart, result, height=HEIGHT, direct_labels=False)
+    figures.draw(key, result, draw, partial(charts.describe, result), tall=True)
 
 
 def losses(result: Result) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from html import escape
-from typing import Any
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
 from bandit_core import Experiment
 from bandit_core.model.bound import Bound
 from ui import theme
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from ui.charts import Curve
 
 MOST = 8
 AFTER = 1100  # rank of bounds: below all lines, though they are drawn before them (Plotly's usual rank is 1000)
@@ -25,42 +29,37 @@ _KINDS = {
 }
 
 
-def collect(figure: go.Figure, traces: Iterable[go.Scatter], group: str, name: str, **look: Any) -> None:
-    """One entry for all of ``traces``, which keep their own names where the pointer is; a click hides them all."""
-    for trace in traces:
-        trace.legendgroup, trace.showlegend = group, False
-    figure.add_scatter(x=[None], y=[None], name=name, legendgroup=group, hoverinfo="skip", **look)
+def collect(curves: Sequence[Curve], mine: Sequence[Curve], entry: Curve, **look: Any) -> list[Curve]:
+    """The curves with one entry, which looks like ``entry``, for all that are ``mine``; a click on it hides them all.
+
+    They keep their own names where the pointer is.
+    """
+    empty: dict[str, Any] = {"x": [None], "y": [None], "hover": "", "low": None, "high": None, "more": {}}
+    shared = [replace(each, group=look["group"], listed=False) if each in mine else each for each in curves]
+    return [*shared, replace(entry, **empty, **look)]
 
 
-def collect_bounds(figure: go.Figure, experiment: Experiment, drawn: list[tuple[Bound, go.Scatter]]) -> int:
-    """One entry for each kind of bound of which there are several; returns the number of their entries.
+def collect_bounds(experiment: Experiment, drawn: Sequence[tuple[Bound, Curve]]) -> tuple[list[Curve], int]:
+    """The bounds with one entry for each kind of which there are several; and the number of their entries.
 
     Where lines of many promises leave less room, slopes and shapes, neither of them limits, share one.
     """
-    kinds: dict[str, list[go.Scatter]] = {}
-    for bound, trace in drawn:
-        trace.legendrank = AFTER
-        kinds.setdefault(bound.sign, []).append(trace)
+    kinds: dict[str, list[Curve]] = {}
+    for bound, curve in drawn:
+        kinds.setdefault(bound.sign, []).append(curve)
     promises = {line.entry.privacy for line in experiment.lines}
     if len(kinds) + len(promises) > MOST and {"slope:", "shape:"} <= set(kinds):
         kinds["no limit:"] = [*kinds.pop("slope:"), *kinds.pop("shape:")]
-    for sign, traces in kinds.items():
-        if len(traces) > 1:
-            line = {"color": theme.GREY, "width": 1.5, "dash": traces[0].line.dash}
-            collect(
-                figure,
-                traces,
-                f"bounds {sign}",
-                _KINDS[sign].format(len(traces)),
-                mode="lines",
-                line=line,
-                legendrank=AFTER,
-            )
-    return len(kinds)
+    curves = [curve for _, curve in drawn]
+    for sign, mine in kinds.items():
+        if len(mine) > 1:
+            look = {"name": _KINDS[sign].format(len(mine)), "group": f"bounds {sign}", "colour": theme.GREY}
+            curves = collect(curves, mine, mine[0], **look)
+    return curves, len(kinds)
 
 
-def collect_lines(figure: go.Figure, experiment: Experiment, numbers: list[int], colours: list[str], room: int) -> None:
-    """An entry per line; where that is more than ``room`` one per policy, or else one per trust model.
+def collect_lines(curves: Sequence[Curve], experiment: Experiment, numbers: Sequence[int], room: int) -> list[Curve]:
+    """The curves with an entry per line; where that is more than ``room`` one per policy, or else one per trust model.
 
     Everything drawn for line n must have the legend group ``line-n``.
     """
@@ -76,21 +75,17 @@ def collect_lines(figure: go.Figure, experiment: Experiment, numbers: list[int],
             groups.setdefault(group_of(number), []).append(number)
         if len(groups) <= room:
             break
+    found = list(curves)
     for group, members in groups.items():
         if len(members) > 1:
             first = lines[members[0]].entry
             title = first.title if group == lines[members[0]].policy else theme.TRUST_WORDS[first.privacy]
-            names = {f"line-{number}" for number in members}
-            colour = colours[members[len(members) // 2]]
-            collect(
-                figure,
-                [trace for trace in figure.data if trace.legendgroup in names],
-                f"lines {group}",
-                f"{theme.TRUST_SIGNS[first.privacy]} {escape(title)}: {len(members)} lines",
-                mode="lines+markers",
-                line={"width": 2.5, "color": colour},
-                marker={"symbol": theme.MARKERS[first.privacy], "size": 8},
-            )
+            mine = [each for each in curves if each.group in {f"line-{number}" for number in members}]
+            middle = f"line-{members[len(members) // 2]}"
+            entry = next(each for each in mine if each.group == middle and each.level)
+            name = f"{theme.TRUST_SIGNS[first.privacy]} {escape(title)}: {len(members)} lines"
+            found = collect(found, mine, entry, name=name, group=f"lines {group}", level=first.privacy)
+    return found
 
 
 def entries(figure: go.Figure) -> list[str]:

@@ -22,7 +22,7 @@ def lines(result: Result, verdict: str = "") -> None:
 
     What the ``verdict`` above it says already is not said again.
     """
-    text, messages = shared.kept("lines", result, bool(verdict), lambda: _told(result, verdict))
+    text, messages = shared.once("lines", result, bool(verdict), lambda: _told(result, verdict))
     lab_parts.table(text, "lines")
     if messages:
         st.caption(messages)

@@ -53,7 +53,7 @@ class Memory:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
+    def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Any], int]) -> Made:
         """What ``make`` returned the first time. Who asks while it is made waits; should that fail, makes it himself.
 
         ``make`` must not give the drawing lock away (see ui/page_lock.py). What alone is above the limit is not kept.
@@ -130,84 +130,29 @@ def is_own(experiment: Experiment) -> bool:
     return state.own_file() or (experiment.contexts is not None and isinstance(experiment.contexts.law, Table))
 
 
-def kept(
-    what: str,
-    result: Result,
-    how: Hashable,
-    make: Callable[[], Made],
-    size: Callable[[Made], int] = lambda made: SMALL_BYTES,
+def once(
+    what: str, of: Result | Experiment | Hashable, how: Hashable, make: Callable[[], Made], own: bool = False
 ) -> Made:
-    """``make()``, made once for all visitors who look at the same ``result`` in the same way."""
-    return make() if is_own(result.experiment) else memory.kept((what, result.content, how), make, size)
+    """``make()``, made once for all visitors who look at the same in the same way.
 
-
-def picture(
-    what: str, result: Result, how: Hashable, draw: Callable[[], go.Figure], report: Callable[[go.Figure], str]
-) -> Picture:
-    """The figure of ``draw`` with what ``report`` says of it, drawn once for all visitors who see the same."""
-    return kept(what, result, how, lambda: _finished(draw, report), _picture_size)
-
-
-def of_experiment(
-    what: str,
-    experiment: Experiment,
-    how: Hashable,
-    make: Callable[[], Made],
-    size: Callable[[Made], int] = lambda made: SMALL_BYTES,
-) -> Made:
-    """The same for what follows from the experiment itself, or from a study whose numbers ``how`` tells apart."""
-    return make() if is_own(experiment) else memory.kept((what, experiment, how), make, size)
-
-
-def drawing(
-    what: str,
-    experiment: Experiment,
-    how: Hashable,
-    draw: Callable[[], go.Figure],
-    report: Callable[[go.Figure], str],
-) -> Picture:
-    """The same for a figure of the experiment itself, or of a study whose numbers ``how`` tells apart."""
-    return of_experiment(what, experiment, how, lambda: _finished(draw, report), _picture_size)
-
-
-def of_controls(
-    what: str,
-    how: Hashable,
-    make: Callable[[], Made],
-    own: bool = False,
-    size: Callable[[Made], int] = lambda made: SMALL_BYTES,
-) -> Made:
-    """The same for what follows from controls or from shipped files, which ``how`` tells apart.
-
-    ``own``: it also holds what this visitor brought in a file.
+    The same are equal results or experiments, and everything else that is equal: studies, controls, shipped files.
+    ``how`` tells its pictures and words apart. ``own``: it holds what this visitor brought in a file.
     """
-    return make() if own else memory.kept((what, how), make, size)
+    experiment = of.experiment if isinstance(of, Result) else of
+    if own or (isinstance(experiment, Experiment) and is_own(experiment)):
+        return make()
+    return memory.kept((what, of.content if isinstance(of, Result) else of, how), make, _size)
 
 
-def figure(
-    what: str, how: Hashable, draw: Callable[[], go.Figure], report: Callable[[go.Figure], str], own: bool = False
-) -> Picture:
-    """The same for a figure."""
-    return of_controls(what, how, lambda: _finished(draw, report), own, _picture_size)
+def _size(made: Any) -> int:
+    if isinstance(made, Picture):
+        return made.size
+    return made.nbytes if isinstance(made, pa.Table) else SMALL_BYTES
 
 
-def _picture_size(made: Picture) -> int:
-    return made.size
-
-
-def _finished(draw: Callable[[], go.Figure], report: Callable[[go.Figure], str]) -> Picture:
-    drawn = draw()
-    return Picture(drawn, report(drawn))
-
-
-def table(what: str, result: Result, how: Hashable, make: Callable[[], pd.DataFrame]) -> pa.Table:
+def table(what: str, of: Result | Experiment | Hashable, how: Hashable, make: Callable[[], pd.DataFrame]) -> pa.Table:
     """The rows of ``make`` as they go out, made once for all visitors who see the same."""
-    return kept(what, result, how, lambda: as_sent(make()), lambda rows: rows.nbytes)
-
-
-def rows(what: str, experiment: Experiment, how: Hashable, make: Callable[[], pd.DataFrame]) -> pa.Table:
-    """The same for a table of the experiment itself, or of a study whose numbers ``how`` tells apart."""
-    return of_experiment(what, experiment, how, lambda: as_sent(make()), lambda made: made.nbytes)
+    return once(what, of, how, lambda: as_sent(make()))
 
 
 def as_sent(rows: pd.DataFrame) -> pa.Table:

@@ -13,7 +13,7 @@ import streamlit as st
 from bandit_core import InputError
 from bandit_core.policies import registry
 from bandit_core.studies.study_table import MAX_BYTES, StudyTable, read_study_table
-from ui import charts, theme, uploads, words
+from ui import charts, figures, theme, uploads, words
 
 MAX_LINES = 24
 
@@ -59,10 +59,8 @@ def _drawn(table: StudyTable) -> None:
     lines = table.along(axis, at)
     if len(lines) > MAX_LINES:
         st.caption(f"The first {MAX_LINES} of {len(lines)} lines are drawn.")
-    dark = theme.is_dark()
-    figure = chart(dict(list(lines.items())[:MAX_LINES]), axis, dark)
-    message = charts.read_aloud(figure, "Mean regret at the last user")
-    st.plotly_chart(figure, config=charts.CONFIG, key="study-chart", alt=message)
+    figure = chart(dict(list(lines.items())[:MAX_LINES]), axis, theme.is_dark())
+    figures.plot(figure, "study-chart", "Mean regret at the last user")
     level = any(trace.line.dash == "dash" for trace in figure.data)
     dashed = f" Dashed and level: what does not depend on {words.plain(axis)}." * level
     st.caption(f"Mean regret at the last user of each point, with two standard errors.{dashed}")
@@ -70,28 +68,22 @@ def _drawn(table: StudyTable) -> None:
 
 def chart(lines: dict[str, Any], axis: str, dark: bool) -> go.Figure:
     """Mean regret along an axis of a study, a curve for each line; level ones for those that the axis leaves alone."""
-    figure, known = go.Figure(), registry()
+    known, curves = registry(), []
     ends = [rows[axis].dropna().tolist() for rows in lines.values()]
     places = sorted({place for each in ends for place in each}, key=lambda place: (isinstance(place, str), place))
     for label, rows in lines.items():
-        policy = str(rows["policy"].iloc[0])
+        policy, level = str(rows["policy"].iloc[0]), rows[axis].isna().all()
         colour = theme.policy_colour(policy, dark) if policy in known else theme.quiet(dark)
-        level = rows[axis].isna().all()
-        x = [places[0], places[-1]] if level else rows[axis].tolist()
         mean, error = (np.asarray(rows[name], float) for name in ("mean", "stderr"))
-        figure.add_scatter(
-            x=x,
-            y=np.repeat(mean[:1], 2) if level else mean,
-            error_y=None if level else {"array": 2 * np.nan_to_num(error), "color": colour, "thickness": 1},
-            name=escape(label),
-            mode="lines" if level else "lines+markers",
-            line={"color": colour, "width": 2, "dash": "dash" if level else "solid"},
-        )
-    charts.style(figure, 460, dark)
+        if level:
+            x, y, more = [places[0], places[-1]], np.repeat(mean[:1], 2), {}
+        else:
+            bars = {"array": 2 * np.nan_to_num(error), "color": colour, "thickness": 1}
+            x, y, more = rows[axis].tolist(), mean, {"mode": "lines+markers", "error_y": bars}
+        curves.append(charts.Curve(x, y, escape(label), colour, dash="dash" if level else None, width=2, more=more))
     numeric = all(isinstance(place, int | float) for place in places)
     wide = numeric and places[0] > 0 and places[-1] > 5 * places[0]
-    figure.update_xaxes(title=escape(axis), type="log" if wide else None if numeric else "category")
     lost = [value for rows in lines.values() for value in rows["mean"] if value > 0] or [1.0]
-    step = charts.ticks(True, math.log10(min(lost)), math.log10(max(lost)))
-    figure.update_yaxes(title="lost rewards (regret)", type="log", **step)
-    return figure
+    across = {"title": escape(axis), "type": "log" if wide else None if numeric else "category"}
+    up = charts.log_axis("lost rewards (regret)", math.log10(min(lost)), math.log10(max(lost)))
+    return charts.draw(curves, across, up, 460, dark)

@@ -118,9 +118,13 @@ def is_phone() -> bool:
     return "Mobi" in (st.context.headers.get("User-Agent") or "")
 
 
+def _rgb(colour: str) -> tuple[int, int, int]:
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return red, green, blue
+
+
 def _mix(colour: str, other: str, share: float) -> str:
-    first, second = (tuple(int(text[place : place + 2], 16) for place in (1, 3, 5)) for text in (colour, other))
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(first, second, strict=True))
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(_rgb(colour), _rgb(other), strict=True))
 
 
 def policy_colour(policy: str, dark: bool = False) -> str:
@@ -197,7 +201,7 @@ def contrast(one: str, other: str) -> float:
     """How far two colours differ in brightness, from 1 to 21, as the web's guidelines for accessibility measure it."""
 
     def brightness(colour: str) -> float:
-        shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        shares = (each / 255 for each in _rgb(colour))
         red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -215,11 +219,10 @@ def as_text(colour: str, dark: bool) -> str:
 
 def readable_on(colour: str) -> str:
     """Black or white, whichever is easier to read on ``colour``."""
-    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    red, green, blue = _rgb(colour)
     return "#11161c" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
 def transparent(colour: str, opacity: float) -> str:
     """The colour as rgba text."""
-    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity})"
+    return f"rgba({','.join(map(str, _rgb(colour)))},{opacity})"

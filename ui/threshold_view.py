@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ import streamlit as st
 
 from bandit_core import Experiment, paths
 from bandit_core.data.spreadsheets import defused_frame
-from bandit_core.experiments import links
 from bandit_core.policies import registry
 from bandit_core.simulation.results import Result, linear_fit
 from bandit_core.spec import notation
@@ -21,7 +21,7 @@ from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import InputError
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
-from ui import charts, figures, lab_parts, page_fields, page_links, runner, shared, state, theme, words
+from ui import charts, figures, gallery, lab_parts, page_fields, runner, state, theme, words
 from ui.page_fields import Field
 
 EXAMPLES = {
@@ -124,33 +124,23 @@ def slider(found: Search, users: str) -> float:
 
 def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
     """V_L and V_B against the threshold, minima marked, logarithmic."""
-    figure = go.Figure()
-    few = len(found.thresholds) < 20
-    for name, values, best, words_ in (
+    curves: list[charts.Curve] = []
+    look: dict[str, Any] = {"mode": "lines+markers"} if len(found.thresholds) < 20 else {}
+    for name, values, best, title in (
         ("v_l", found.v_l, found.best_l, "V_L (Laplace)"),
         ("v_b", found.v_b, found.best_b, "V_B (Bernoulli)"),
     ):
-        colour = theme.policy_colour(MECHANISM_COLOURS[name], dark)
-        charts.curve(
-            figure, found.thresholds, values, words_, colour, "%{y:,.4~g}", mode="lines+markers" if few else "lines"
-        )
-        figure.add_scatter(
-            x=[best],
-            y=[float(np.nanmin(values))],
-            mode="markers",
-            marker={"size": 13, "symbol": "star", "color": colour},
-            name=f"lowest at {best:.3g}",
-            hovertemplate="recommended<extra></extra>",
-        )
-    figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
-    charts.style(figure, lab_parts.HEIGHT, dark)
-    ends = np.log10(found.thresholds[[0, -1]])
-    figure.update_xaxes(type="log", title="threshold ε_min", tickangle=0, **charts.ticks(True, *ends))
+        colour, hover = theme.policy_colour(MECHANISM_COLOURS[name], dark), "recommended<extra></extra>"
+        star = {"mode": "markers", "marker": {"size": 13, "symbol": "star", "color": colour}}
+        curves.append(charts.Curve(found.thresholds, values, title, colour, "%{y:,.4~g}", more=look))
+        lowest = [float(np.nanmin(values))]
+        curves.append(charts.Curve([best], lowest, f"lowest at {best:.3g}", colour, hover, more=star))
     costs = np.concatenate([found.v_l, found.v_b])
     costs = costs[np.isfinite(costs)]
     wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
-    figure.update_yaxes(type="log", title="predicted cost V", **charts.AMOUNTS, dtick=1 if wide else "D2")
-    return figure
+    across = charts.log_axis("threshold ε_min", *np.log10(found.thresholds[[0, -1]]), tickangle=0)
+    up = charts.log_axis("predicted cost V", dtick=1 if wide else "D2")
+    return charts.draw(curves, across, up, lab_parts.HEIGHT, dark, [charts.Mark(threshold)])
 
 
 def made(experiment: Experiment, distribution: BudgetDistribution) -> dict[str, Any]:
@@ -175,16 +165,11 @@ def legend(found: Search, distribution: BudgetDistribution, threshold: float) ->
     )
 
 
-def kept_users(experiment: Experiment, distribution: BudgetDistribution, threshold: float, dark: bool) -> None:
+def kept_users(experiment: Experiment, distribution: BudgetDistribution, threshold: float) -> None:
     """How the budgets are spread, and the threshold."""
-    picture = shared.drawing(
-        "users",
-        experiment,
-        (threshold, dark),
-        lambda: charts.density_chart(distribution, threshold, dark, height=330),
-        lambda _: charts.read_users_aloud(distribution, threshold),
-    )
-    figures.show(picture, "density")
+    make = partial(charts.density_chart, distribution, threshold, height=330)
+    what = partial(charts.read_users_aloud, distribution, threshold)
+    figures.draw("density", experiment, make, what, threshold)
     v_l, v_b = theory.v_l(distribution, threshold), theory.v_b(distribution, threshold)
     st.caption(
         f"Dashed: ε_min = {threshold:.3g}. Share of users kept: p₀ = {distribution.share_above(threshold):.3f}; "
@@ -246,28 +231,20 @@ def check_users(check: Experiment) -> Experiment:
 def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
     """Regret against V, a point per line with two standard errors, and the straight line through all of them."""
     fit = linear_fit(points["v"].to_numpy(), points["regret"].to_numpy())
-    figure = go.Figure()
     grid = np.array([points["v"].min(), points["v"].max()])
-    figure.add_scatter(
-        x=grid, y=fit[1] + fit[0] * grid, mode="lines", name="linear fit", line={"color": "#888888", "dash": "dash"}
-    )
+    curves = [charts.Curve(grid, fit[1] + fit[0] * grid, "linear fit", "#888888", dash="dash", width=2)]
     for policy, (name, _) in threshold_check.MECHANISMS.items():
         part = points[points["policy"] == policy]
-        figure.add_scatter(
-            x=part["v"],
-            y=part["regret"],
-            error_y={"type": "data", "array": 2 * part["stderr"]},
-            mode="markers",
-            name=f"{name} (± 2 standard errors)",
-            marker={"size": 10, "color": theme.policy_colour(policy, dark)},
-            text=part["label"],
-            hovertemplate="%{text}<br>V = %{x:.4~g}, regret = %{y:,.4~g}<extra></extra>",
-        )
-    charts.style(figure, 420, dark)
-    figure.update_layout(hovermode="closest")
-    figure.update_xaxes(title="V (V_L for Laplace, V_B for Bernoulli)", **charts.AMOUNTS)
-    figure.update_yaxes(title="regret at the horizon", **charts.AMOUNTS)
-    return figure
+        more = {
+            "mode": "markers",
+            "marker": {"size": 10, "color": theme.policy_colour(policy, dark)},
+            "error_y": {"type": "data", "array": 2 * part["stderr"]},
+            "text": part["label"],
+        }
+        hover = "%{text}<br>V = %{x:.4~g}, regret = %{y:,.4~g}<extra></extra>"
+        curves.append(charts.Curve(part["v"], part["regret"], f"{name} (± 2 standard errors)", hover=hover, more=more))
+    across = {"title": "V (V_L for Laplace, V_B for Bernoulli)", **charts.AMOUNTS}
+    return charts.draw(curves, across, {"title": "regret at the horizon", **charts.AMOUNTS}, 420, dark, closest=True)
 
 
 def line_words(r_squared: float, users: int) -> str:
@@ -289,16 +266,10 @@ def check_panel(result: Result) -> None:
         f"{len(points)} points at {words.count(result.experiment.horizon)} users. "
         + line_words(fit[2], result.experiment.horizon)
     )
-    figure = fit_chart(points, theme.is_dark())
-    st.plotly_chart(figure, key="fit", config=charts.CONFIG, alt=f"Regret against V; R squared {fit[2]:.4f}")
+    figures.plot(fit_chart(points, theme.is_dark()), "fit", alt=f"Regret against V; R squared {fit[2]:.4f}")
     shown = defused_frame(points.drop(columns="line"))
     st.dataframe(shown, hide_index=True, width="stretch", alt="Regret against V as a table")
-    st.page_link(
-        page_links.to("explore"),
-        label="Open these curves in Explore",
-        icon=":material/arrow_forward:",
-        query_params=links.write(result.experiment),
-    )
+    gallery.link_to_explore("Open these curves in Explore", result.experiment)
 
 
 def explanation() -> None:

@@ -17,7 +17,6 @@ import streamlit as st
 
 from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
-from bandit_core.experiments import links
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
@@ -30,10 +29,10 @@ from ui import (
     export_panel,
     exports,
     figures,
+    gallery,
     lab_parts,
     legends,
     page_fields,
-    page_links,
     page_lock,
     real_world_budgets,
     shared,
@@ -210,71 +209,59 @@ def compared(result: SweepResult) -> str:
 
 def chart(result: SweepResult, dark: bool) -> go.Figure:
     """Regret (or price) at the horizon against the budget, log-log, with floor, bounds and marked regions."""
-    experiment = result.experiment
-    colours = theme.line_colours(experiment, dark)
-    figure = go.Figure()
-    price = quantity(experiment) == "price"
-    found = tradeoff.traces(result)
-    for trace in found:
-        chosen = experiment.lines[trace.line]
-        free = chosen.epsilon is None
-        if trace.line in experiment.view.hidden or (price and free):
-            continue
-        colour, group = colours[trace.line], f"line-{trace.line}"
-        middle = trace.price if price else trace.mean
-        low, high = (trace.price_low, trace.price_high) if price else (trace.q05, trace.q95)
-        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": group}
-        done = np.isfinite(low) & np.isfinite(high)  # a filled area with gaps is drawn across them
-        figure.add_scatter(x=trace.epsilons[done], y=high[done], **band)
-        fill = {"fill": "tonexty", "fillcolor": theme.transparent(colour, 0.15)}
-        figure.add_scatter(x=trace.epsilons[done], y=low[done], **fill, **band)
-        charts.curve(
-            figure,
-            trace.epsilons,
-            middle,
-            f"{theme.TRUST_SIGNS[chosen.entry.privacy]} {escape(trace.label)}",
-            colour,
-            "ε = %{x:.3~g}: %{y:,.4~g}",
-            dash="dashdot" if free else "solid",
-            mode="lines" if free else "lines+markers",
-            marker={"symbol": theme.MARKERS[chosen.entry.privacy], "size": 8},
-            legendgroup=group,
-            customdata=[[trace.line, place] for place in range(len(trace.epsilons))],
-        )
-    shown = [trace for trace in found if not (price and experiment.lines[trace.line].epsilon is None)]
-    named = [trace.line for trace in shown if trace.line not in experiment.view.hidden]
-    kinds = 0
-    if experiment.view.bounds and not price:
-        kinds = _add_bounds(figure, result, colours)
-    legends.collect_lines(figure, experiment, named, colours, legends.MOST - kinds)
-    _mark_regions(figure, result, found)
+    experiment, view, price = result.experiment, result.experiment.view, quantity(result.experiment) == "price"
+    colours, found = theme.line_colours(experiment, dark), tradeoff.traces(result)
+    private = {trace.line for trace in found if experiment.lines[trace.line].epsilon is not None}
+    shown = [trace for trace in found if trace.line in private or not price]
+    drawn = [trace for trace in shown if trace.line not in view.hidden]
+    curves, kinds = [_curve(trace, experiment, colours[trace.line], price) for trace in drawn], 0
+    visible = [trace.line for trace in drawn if trace.line in private]
+    if view.bounds and not price:
+        bounds, kinds = charts.bound_curves(experiment, result.epsilons, _bounds(result, visible), visible, colours)
+        curves += bounds
     here = marked(experiment)
-    if here in result.epsilons:
-        figure.add_vline(x=here, line={"dash": "dash", "color": "#888888", "width": 1.5})
-    charts.style(figure, lab_parts.HEIGHT, dark)
-    figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
-    figure.update_xaxes(
-        type="log",
-        title="privacy budget ε  (← more private · less regret →)",
-        **charts.ticks(True, *np.log10([result.epsilons[0], result.epsilons[-1]])),
-    )
+    marks = [charts.Mark(here)] if here in result.epsilons else []
     if price:
         least, most = _price_range(shown)
-        figure.add_hline(y=1, line={"color": "#8a949e", "width": 1})
+        marks.append(charts.Mark(y=1, colour=theme.GREY, dash=None))
     else:
         lowest = {each.line: np.concatenate([each.mean, np.maximum(each.q05, each.mean / 3)]) for each in shown}
         least, most = charts.vertical_range(lowest, log=True)
-        drawn = np.concatenate([np.asarray(trace.y, float) for trace in figure.data])
-        most = min(most, np.log10(2 * drawn[drawn < 10**most].max(initial=10**least)))
+        ends = (each for curve in curves for each in (curve.y, curve.low, curve.high) if each is not None)
+        drawn_at = np.concatenate([np.asarray(each, float) for each in ends])
+        most = min(most, np.log10(2 * drawn_at[drawn_at < 10**most].max(initial=10**least)))
         if kinds:  # lower bounds may be far below
-            least = max(least - 2, min(least, np.log10(drawn[drawn > 0].min())))
-    figure.update_yaxes(
-        type="log",
-        range=(least, most),
-        title=QUANTITY_WORDS["price"] if price else f"regret after {words.count(experiment.horizon)} users",
-        **charts.ticks(True, least, most),
-    )
+            least = max(least - 2, min(least, np.log10(drawn_at[drawn_at > 0].min())))
+    title = QUANTITY_WORDS["price"] if price else f"regret after {words.count(experiment.horizon)} users"
+    named = legends.collect_lines(curves, experiment, [trace.line for trace in drawn], legends.MOST - kinds)
+    across = charts.log_axis("privacy budget ε  (← more private · less regret →)", *np.log10(result.epsilons)[[0, -1]])
+    up = charts.log_axis(title, least, most, range=(least, most))
+    # With a unified hover, Plotly reports no click on a point.
+    figure = charts.draw(named, across, up, lab_parts.HEIGHT, dark, marks, closest=True)
+    _mark_regions(figure, result, found)
     return figure
+
+
+def _curve(trace: tradeoff.Trace, experiment: Experiment, colour: str, price: bool) -> charts.Curve:
+    """What a line loses at every budget, or how many times as much as without privacy."""
+    line, y, low, high = experiment.lines[trace.line], trace.mean, trace.q05, trace.q95
+    if price:
+        y, low, high = trace.price, trace.price_low, trace.price_high
+    free, trust = line.epsilon is None, line.entry.privacy
+    more: dict[str, Any] = {"customdata": [[trace.line, place] for place in range(len(trace.epsilons))]}
+    more |= {"mode": "lines"} if free else {"marker": {"symbol": theme.MARKERS[trust], "size": 8}}
+    look = {"dash": "dashdot" if free else None, "low": low, "high": high, "hover": "ε = %{x:.3~g}: %{y:,.4~g}"}
+    name = f"{theme.TRUST_SIGNS[trust]} {escape(trace.label)}"
+    return charts.line_curve(experiment, trace.line, trace.epsilons, y, colour, name=name, more=more, **look)
+
+
+def _bounds(result: SweepResult, visible: list[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
+    """Every bound once, with its lines; slopes, which speak of no one horizon, on request."""
+    found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
+    for number in visible:
+        for bound, values in tradeoff.bounds_against_epsilon(result.experiment, number, result.epsilons):
+            found.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
+    return list(found.values())
 
 
 def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:
@@ -282,37 +269,6 @@ def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:
     prices = np.concatenate([np.ones(1), *(trace.price for trace in found)])
     prices = prices[np.isfinite(prices) & (prices > 0)]
     return float(np.log10(prices.min() / 1.3)), float(np.log10(prices.max() * 1.3))
-
-
-def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str]) -> int:
-    """Every bound once, in grey where it holds for several lines; slopes, which speak of no one horizon, on request.
-
-    Each kind has one entry in the legend; returns the number of entries.
-    """
-    experiment = result.experiment
-    drawn: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
-    for number, line in enumerate(experiment.lines):
-        if line.epsilon is None or number in experiment.view.hidden:
-            continue
-        for bound, values in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons):
-            drawn.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
-    shown = []
-    for bound, values, lines in drawn.values():
-        figure.add_scatter(
-            x=result.epsilons,
-            y=values,
-            mode="lines",
-            name=f"{bound.sign} {bound.label}",
-            line={
-                "color": "#8a949e" if len(lines) > 1 else colours[lines[0]],
-                "width": 1.3,
-                "dash": theme.dash(bound),
-            },
-            legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
-            hovertemplate="%{y:,.3~g}",
-        )
-        shown.append((bound, figure.data[-1]))
-    return legends.collect_bounds(figure, experiment, shown)
 
 
 def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.Trace]) -> None:
@@ -375,16 +331,11 @@ def describe(result: SweepResult) -> str:
 def opened_point(result: SweepResult, selection: Any) -> None:
     """The way to the regret curves behind the selected point."""
     points = [point for point in selection.selection.points if "customdata" in point] if selection else []
-    if not points:
-        return
-    found = points[0]["customdata"]
-    place = int(found[1] if isinstance(found, list) else found["1"])
-    st.page_link(
-        page_links.to("explore"),
-        label=f"Open the curves at ε = {result.epsilons[place]:g} in Explore",
-        icon=":material/arrow_forward:",
-        query_params=links.write(result.results[place].experiment),
-    )
+    if points:
+        found = points[0]["customdata"]
+        place = int(found[1] if isinstance(found, list) else found["1"])
+        label = f"Open the curves at ε = {result.epsilons[place]:g} in Explore"
+        gallery.link_to_explore(label, result.results[place].experiment)
 
 
 def question(experiment: Experiment) -> None:
@@ -493,24 +444,12 @@ def more(result: SweepResult, message: str) -> None:
 def tables(result: SweepResult) -> None:
     """Numbers and downloads."""
     with st.expander("Numbers and download"):
-        rows = shared.rows("sweep", result.experiment, result.content, lambda: _rows(result))
+        rows = shared.table("sweep", result.experiment, result.content, lambda: _rows(result))
         st.dataframe(rows, hide_index=True, width="stretch", alt="Regret and price at every budget")
-        st.download_button(
-            "Data (CSV)",
-            data=lambda: to_csv(result.curves),
-            file_name="sweep.csv",
-            mime="text/csv",
-            on_click="ignore",
-            help="Every policy, ε and checkpoint.",
-        )
-        st.download_button(
-            "How it was made",
-            data=lambda: json.dumps(result.metadata, indent=2),
-            file_name="sweep-metadata.json",
-            mime="application/json",
-            on_click="ignore",
-            help="Settings, values of ε, seed, versions and sampler.",
-        )
+        message, made = "Every policy, ε and checkpoint.", lambda: json.dumps(result.metadata, indent=2)
+        figures.download(st, "Data (CSV)", lambda: to_csv(result.curves), "sweep.csv", message, "content")
+        message = "Settings, values of ε, seed, versions and sampler."
+        figures.download(st, "How it was made", made, "sweep-metadata.json", message, "content")
         st.code(exports.sweep_command(result.epsilons), language="bash")
 
 

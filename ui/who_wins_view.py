@@ -8,51 +8,43 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
+from plotly.basedatatypes import BaseTraceType
 from plotly.subplots import make_subplots
 
 from bandit_core import Experiment
 from bandit_core.studies.sweep import SweepResult, swept_label
 from bandit_core.studies.who_wins import First, Map, left_out, weaker, who_wins
-from ui import charts, shared, theme, words
+from ui import charts, figures, theme, words
 
 LABELS = 5  # numbers named along an axis
 
 
 def draw(result: SweepResult) -> None:
     """The map."""
-    maps = who_wins(result, result.experiment.view.hidden)
+    experiment, below = result.experiment, theme.is_phone()
+    maps = who_wins(result, experiment.view.hidden)
     if maps:
-        dark, below = theme.is_dark(), theme.is_phone()
-        picture = shared.drawing(
-            "who-wins",
-            result.experiment,
-            (result.content, dark, below),
-            lambda: chart(maps, result.experiment, dark, below),
-            lambda _: describe(maps, result.experiment),
-        )
-        st.plotly_chart(picture, config=charts.CONFIG, key="who-wins-chart", alt=picture.alt)
+        how, drawn = (result.content, below), lambda dark: chart(maps, experiment, dark, below)
+        figures.draw("who-wins-chart", experiment, drawn, lambda: describe(maps, experiment), *how)
     st.caption(legend(result, maps))
 
 
 def chart(maps: tuple[Map, ...], experiment: Experiment, dark: bool, below: bool = False) -> go.Figure:
     """A field of cells for each trust model: budgets across, users up, the colour that of who has lost least."""
-    shape = {"rows": len(maps), "cols": 1} if below else {"rows": 1, "cols": len(maps)}
-    space = {"vertical_spacing": 0.16} if below else {"horizontal_spacing": 0.1}
-    figure = make_subplots(**shape, **space)
-    colours = theme.line_colours(experiment, dark)
+    rows, columns = (len(maps), 1) if below else (1, len(maps))
+    figure = make_subplots(rows, columns, vertical_spacing=0.16 if below else None, horizontal_spacing=0.1)
+    colours, bare = theme.line_colours(experiment, dark), {"showgrid": False, "zeroline": False}
     for number, each in enumerate(maps):
         place = {"row": number + 1, "col": 1} if below else {"row": 1, "col": number + 1}
-        _cells(figure, each, experiment, colours, place)
-        rows, columns = (_some(len(values)) for values in (each.users, each.epsilons))
-        names = [words.count(each.users[row]) for row in rows]
-        figure.update_yaxes(title="users", tickvals=rows, ticktext=names, **place)
-        budgets = [f"{each.epsilons[column]:.2g}" for column in columns]
-        trust = f"{theme.TRUST_SIGNS[each.privacy]} {theme.TRUST_WORDS[each.privacy]}"
-        figure.update_xaxes(title=f"ε, {trust}", tickvals=columns, ticktext=budgets, tickangle=0, **place)
-    charts.style(figure, 420 * (len(maps) if below else 1), dark)
-    figure.update_layout(hovermode="closest")
-    figure.update_xaxes(showgrid=False, zeroline=False)
-    figure.update_yaxes(showgrid=False, zeroline=False)
+        figure.add_traces(_cells(each, experiment, colours), place["row"], place["col"])
+        up, across = (_some(len(values)) for values in (each.users, each.epsilons))
+        names = [words.count(each.users[row]) for row in up]
+        figure.update_yaxes(title="users", tickvals=up, ticktext=names, **bare, **place)
+        title = f"ε, {theme.TRUST_SIGNS[each.privacy]} {theme.TRUST_WORDS[each.privacy]}"
+        budgets = [f"{each.epsilons[column]:.2g}" for column in across]
+        figure.update_xaxes(title=title, tickvals=across, ticktext=budgets, tickangle=0, **bare, **place)
+    charts.style(figure, 420 * rows, dark)
+    figure.layout.hovermode = "closest"
     return figure
 
 
@@ -61,26 +53,22 @@ def _some(count: int) -> list[int]:
     return [int(place) for place in np.unique(np.linspace(0, count - 1, LABELS).round())]
 
 
-def _cells(figure: go.Figure, each: Map, experiment: Experiment, colours: list[str], place: dict[str, int]) -> None:
+def _cells(each: Map, experiment: Experiment, colours: list[str]) -> list[BaseTraceType]:
     """The cells of every line that wins some, hatched where the first two are too close to call."""
+    drawn: list[BaseTraceType] = []
+    message = [[_told(first, experiment) for first in row] for row in each.first]
     for line in sorted({first.line for row in each.first for first in row if first is not None}):
         won = [[1.0 if first is not None and first.line == line else math.nan for first in row] for row in each.first]
-        message = [[_told(first, experiment) for first in row] for row in each.first]
-        figure.add_heatmap(
-            z=won, text=message, hovertemplate="%{text}<extra></extra>", showscale=False, showlegend=True,
-            name=escape(swept_label(experiment.lines[line])), colorscale=[[0, colours[line]], [1, colours[line]]],
-            xgap=1, ygap=1, **place,
-        )  # fmt: skip
-    open_ones = [
-        (column, row)
-        for row, found in enumerate(each.first)
-        for column, first in enumerate(found)
-        if first is not None and not first.clear
-    ]
-    if open_ones:
-        x, y = zip(*open_ones, strict=True)
+        look = {"showscale": False, "showlegend": True, "xgap": 1, "ygap": 1, "hovertemplate": "%{text}<extra></extra>"}
+        shades, name = [[0, colours[line]], [1, colours[line]]], escape(swept_label(experiment.lines[line]))
+        drawn.append(go.Heatmap(z=won, text=message, name=name, colorscale=shades, **look))
+    cells = ((column, row, first) for row, found in enumerate(each.first) for column, first in enumerate(found))
+    hatched = [(column, row) for column, row, first in cells if first is not None and not first.clear]
+    if hatched:
+        x, y = zip(*hatched, strict=True)
         stroke = {"symbol": "line-ne", "size": 13, "line": {"width": 2, "color": "#ffffff"}}
-        figure.add_scatter(x=x, y=y, mode="markers", marker=stroke, hoverinfo="skip", showlegend=False, **place)
+        drawn.append(go.Scatter(x=x, y=y, mode="markers", marker=stroke, hoverinfo="skip", showlegend=False))
+    return drawn
 
 
 def _told(first: First | None, experiment: Experiment) -> str:

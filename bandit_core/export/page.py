@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import TypedDict, Unpack
+from string import Template
+from typing import Any, TypedDict, Unpack
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.export.document import as_json, document
@@ -137,47 +138,20 @@ def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[flo
     return page(positions, positions.run())
 
 
-def _written(found: dict[str, object], colours: Colours, around: str) -> str:
-    style = style_of(colours)
-    script = (ASSETS / "lesson.js").read_text("utf-8")
-    positions, lines = found["positions"], found["lines"]
-    assert isinstance(positions, list) and isinstance(lines, list)
-    signs = ", ".join(dict.fromkeys(f"{each['sign']} {each['words']}" for each in lines))
-    label, low, high = SLIDERS[str(found["slider"])]
+def _written(found: dict[str, Any], colours: Colours, around: str) -> str:
+    style, script = style_of(colours), (ASSETS / "lesson.js").read_text("utf-8")
+    positions, over, start = found["positions"], found["budgets"], found["positions"][found["start"]]
+    label, low, high = SLIDERS[found["slider"]]
     users = _figure("users", "Regret as users come")
-    over = found["budgets"]
-    budgets = _figure("budgets", f"All budgets at once (shaded: {over['shaded']})") if isinstance(over, dict) else ""
-    figures = budgets + users if found["first"] == "budgets" else users + budgets
-    start = positions[int(str(found["start"]))]
-    without_script = "".join(f"<li>{html.escape(each['name'])}: {each['sentence']}</li>" for each in positions)
-    title = html.escape(str(found["title"]))
+    budgets = _figure("budgets", f"All budgets at once (shaded: {over['shaded']})") if over else ""
     back = f'<p><a id="back" href="{html.escape(start["link"])}">Open this in the lab</a></p>' if start["link"] else ""
-    made = json.dumps(found["provenance"], ensure_ascii=False, indent=1)
-    overall = f"<p>{found['overall']}</p>" if found["overall"] else ""
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">
-<meta name="color-scheme" content="light dark"><meta name="generator" content="Private Bandit Lab">
-<title>{title}</title><style>{style}</style></head><body>
-{around}<main><h1>{title}</h1>
-<div class="slider"><label for="slider">{label}: <output id="value" for="slider">{html.escape(start["name"])}</output>
-</label><input type="range" id="slider" min="0" max="{len(positions) - 1}" step="1" value="{found["start"]}">
-<span class="quiet">{low}</span><span></span><span class="quiet">{high}</span></div>
-<p class="quiet" id="odds"></p>
-<p id="sentence">{start["sentence"]}</p>{overall}
-<noscript><p>Pictures need JavaScript, which is off. In words:</p><ul>{without_script}</ul></noscript>
-{figures}
-<p class="quiet">{found["legend"]}.</p>
-<p class="quiet"><label class="scale"><input type="checkbox" id="fixed" checked> same scale at every
-position</label></p>
-<p class="quiet" id="note"></p>
-<div class="table"><table><thead><tr><th scope="col">Line</th><th scope="col" id="regret-head">Regret</th>
-<th scope="col" id="price-head">Price of privacy (× the regret of)</th></tr></thead>
-<tbody id="rows"></tbody></table></div>
-<p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
-interpolated. {signs}.</p>
-<details id="bounds"><summary>Bounds drawn</summary><ul></ul></details>
-{back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
-<script type="application/json" id="lesson">{as_json(found)}</script>
-<script>{script}</script></body></html>
-"""
+    return Template((ASSETS / "lesson.html").read_text("utf-8")).substitute(
+        policy=policy(style, script), title=html.escape(found["title"]), style=style, around=around, label=label,
+        name=html.escape(start["name"]), last=len(positions) - 1, start=found["start"], low=low, high=high,
+        sentence=start["sentence"], overall=f"<p>{found['overall']}</p>" if found["overall"] else "",
+        told="".join(f"<li>{html.escape(each['name'])}: {each['sentence']}</li>" for each in positions),
+        figures=budgets + users if found["first"] == "budgets" else users + budgets, legend=found["legend"],
+        signs=", ".join(dict.fromkeys(f"{each['sign']} {each['words']}" for each in found["lines"])), back=back,
+        made=html.escape(json.dumps(found["provenance"], ensure_ascii=False, indent=1)), document=as_json(found),
+        script=script,
+    )  # fmt: skip

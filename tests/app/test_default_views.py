@@ -10,6 +10,7 @@ from bandit_core import load_preset, simulate
 from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
 from bandit_core.literature.reproductions import Shipped, load
 from bandit_core.simulation.results import band
+from bandit_core.simulation.summaries import drawn_bounds
 from bandit_core.studies.sweep import sweep
 from bandit_core.theory import finite_time_bounds
 from ui import charts, theme, tradeoff_view
@@ -35,8 +36,7 @@ def test_no_bound_is_on_the_wrong_side_in_a_default_view(name):
     view = result.experiment.view
     assert not view.shapes and not view.worst_case  # what a preset does not ask for, no one sees
     visible = [number for number in range(len(result.experiment.lines)) if number not in view.hidden]
-    # private: this is what is tested
-    for bound, values, lines in charts._bounds_of(result, visible):
+    for bound, values, lines in drawn_bounds(result, visible, lambda values: values):
         assert bound.form != "shape" and not bound.only and not bound.worst_case
         for line in (result.lines[number] for number in lines):
             ahead = np.nan_to_num(values - line.mean) * (1 if bound.side == "lower" else -1)

@@ -255,6 +255,6 @@ def test_every_curve_of_the_legend_is_within_the_picture() -> None:
     for top in (4e7, 3.0):
         figure.add_scatter(x=[1, 10], y=[top / 100, top])
     # private: this is what is tested
-    low, high = theory._range(figure)
+    low, high = theory._range(figure.data)
     assert low < np.log10(3.0) < np.log10(4e7) < high
     assert low >= -1

@@ -107,9 +107,9 @@ def test_policies_of_one_trust_model_that_share_a_picture_are_told_apart_at_a_gl
 def test_markers_tell_the_trust_models_apart_without_any_colour() -> None:
     assert len(set(theme.MARKERS.values())) == len(set(theme.TRUST_SIGNS.values())) == len(theme.TRUST_WORDS)
     for privacy, marker in theme.MARKERS.items():
-        drawn = charts.marked(privacy, "#000000", 200)
-        assert drawn["mode"] == "lines+markers" and drawn["marker"]["symbol"] == marker
-        assert drawn["marker"]["size"] > 0 and drawn["marker"]["maxdisplayed"] >= 3
+        [drawn] = charts.Curve([*range(200)], [*range(200)], level=privacy).traces()
+        assert drawn.mode == "lines+markers" and drawn.marker.symbol == marker
+        assert drawn.marker.size > 0 and drawn.marker.maxdisplayed >= 3
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -18,7 +18,7 @@ from bandit_core.data.lending import Table
 from bandit_core.data.tables import MAX_BYTES, MAX_ROWS
 from bandit_core.experiments.presets import load_preset
 from bandit_core.simulation.store import Store
-from ui import uploads, words
+from ui import figures, uploads, words
 
 SOURCES = {
     "none": "none",
@@ -117,10 +117,9 @@ def _uploaded(source: str, trust: bool) -> _Made | None:
     if source == "lending":
         names = ", ".join(f"`{name}`" for name in (*lending.LENDING_COLUMNS, lending.CAR_TYPE))
         st.caption(f"Columns, in any order: {names}. Every value out of range is named with its row.")
-        st.download_button(
-            "An example of such a file (invented)", lending.synthetic_csv, "invented-loans.csv", "text/csv",
-            key="data-example", on_click="ignore", help="A CSV with these columns and invented values.",
-        )  # fmt: skip
+        message = "A CSV with these columns and invented values."
+        label, name = "An example of such a file (invented)", "invented-loans.csv"
+        figures.download(st, label, lending.synthetic_csv, name, message, "content", key="data-example")
     upload = st.file_uploader(
         "Table (CSV)", type=["csv", "tsv", "txt"], key=f"data-{source}", max_upload_size=MAX_BYTES // 2**20,
         help=f"Names of the columns in the first row. Up to 20 MB and {MAX_ROWS:,} rows.",

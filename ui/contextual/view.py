@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from html import escape
 
 import numpy as np
 import pandas as pd
@@ -24,6 +23,7 @@ from ui.page_fields import Field
 
 MAX_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
 SHOWN_USERS = 5
+USERS = {"title": "users so far", **charts.USERS_LOG}
 _CONTROLS = (
     Field("contextual-dimension", "Features", 2, "Numbers in a context (dimension d).", allowed=setting.DIMENSIONS,
           place="dimension"),
@@ -85,44 +85,24 @@ def _told(whole: Experiment) -> tuple[Users, list[Messages]]:
     return users, [messages(whole, line, users, (whole.seed, line)) for line in range(len(whole.lines))]
 
 
-def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height: int = 300) -> go.Figure:
+def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool) -> go.Figure:
     """Numbered arrows from 0 (the first two features), and the circle of radius ``circle`` for scale."""
     flat = np.column_stack([points[:, 0], points[:, 1] if points.shape[1] > 1 else np.zeros(len(points))])
-    figure = go.Figure()
-    reach = 1.2 * max(circle, float(np.abs(flat).max()))
-    angles = np.linspace(0, 2 * np.pi, 90)
-    figure.add_scatter(
-        x=circle * np.cos(angles),
-        y=circle * np.sin(angles),
-        mode="lines",
-        fill="toself",
-        fillcolor="rgba(138,148,158,0.25)",
-        line={"width": 1.5, "color": "#8a949e"},
-        hoverinfo="skip",
-    )
+    reach, angles = 1.2 * max(circle, float(np.abs(flat).max())), np.linspace(0, 2 * np.pi, 90)
+    filled = {"fill": "toself", "fillcolor": "rgba(138,148,158,0.25)"}
+    curves = [charts.Curve(circle * np.cos(angles), circle * np.sin(angles), hover="", width=1.5, more=filled)]
+    heads = {"mode": "lines+markers", "marker": {"size": [0, 18], "color": colour}, "cliponaxis": False}
+    shade, number_font = theme.transparent(colour, 0.6), {"size": 13, "color": theme.readable_on(colour)}
     for number, (x, y) in enumerate(flat, 1):
-        figure.add_scatter(
-            x=[0, x],
-            y=[0, y],
-            mode="lines+markers",
-            line={"width": 1.5, "color": theme.transparent(colour, 0.6)},
-            marker={"size": [0, 18], "color": colour},
-            cliponaxis=False,
-            hovertemplate=f"user {number}: (%{{x:.3~g}}, %{{y:.3~g}})<extra></extra>",
-        )
-        figure.add_annotation(
-            x=x,
-            y=y,
-            text=str(number),
-            showarrow=False,
-            font={"size": 13, "color": theme.readable_on(colour)},
-        )
-    charts.style(figure, height, dark)
-    figure.update_layout(showlegend=False, hovermode="closest")
+        hover = f"user {number}: (%{{x:.3~g}}, %{{y:.3~g}})<extra></extra>"
+        curves.append(charts.Curve([0, x], [0, y], "", shade, hover, width=1.5, more=heads))
     step = max(nice for nice in (10.0**power * base for power in range(-3, 6) for base in (1, 2, 5)) if nice <= reach)
     square = {"range": [-reach, reach], "zeroline": False, "constrain": "domain", "tickvals": [-step, 0, step]}
-    figure.update_xaxes(title="feature 1", **square)
-    figure.update_yaxes(title="feature 2", scaleanchor="x", **square)
+    up = {"title": "feature 2", "scaleanchor": "x", **square}
+    figure = charts.draw(curves, {"title": "feature 1", **square}, up, 300, dark, closest=True)
+    for number, (x, y) in enumerate(flat, 1):
+        figure.add_annotation(x=x, y=y, text=str(number), showarrow=False, font=number_font)
+    figure.layout.showlegend = False
     return figure
 
 
@@ -145,27 +125,27 @@ def messages_panel(whole: Experiment) -> None:
         st.caption("No policy here sends a message for every user.")
         return
     with st.spinner("Drawing what the phones send. A new machine compiles first: about 10 s.", show_time=True):
-        users, message = shared.of_experiment("messages", few, None, lambda: _told(few))
+        users, message = shared.once("messages", few, None, lambda: _told(few))
     dark = theme.is_dark()
     bound = float(np.linalg.norm(users.contexts, axis=1).max())
 
-    def arrows(what: str, points: np.ndarray, colour: str, circle: float, alt: str) -> None:
-        picture = shared.drawing(what, few, dark, lambda: _vectors(points, colour, circle, dark), lambda _: alt)
-        figures.show(picture, what, figures.QUIET)
+    def arrows(what: str, points: np.ndarray, colour: str, circle: float, words_before: str) -> None:
+        alt = f"{words_before}: " + "; ".join(map(_tuple, points))
+        make = partial(_vectors, points, colour, circle)
+        figures.draw(what, few, make, lambda: alt, config=figures.QUIET)
 
     columns = st.columns(1 + len(message))
     with columns[0]:
         st.markdown(f"**What {SHOWN_USERS} phones know**")
         grey = "#c0c8d0" if dark else "#505860"
-        alt = f"Contexts of {SHOWN_USERS} users: " + "; ".join(_tuple(x) for x in users.contexts)
-        arrows("raw-contexts", users.contexts, grey, min(1.0, bound), alt)
+        arrows("raw-contexts", users.contexts, grey, min(1.0, bound), f"Contexts of {SHOWN_USERS} users")
         drawn = "" if users.contexts.shape[1] < 3 else " Drawn: the first two features."
         st.caption(f"Contexts, choices and rewards never leave the phones. The disc has radius 1.{drawn}")
     for column, sent in zip(columns[1:], message, strict=True):
         with column:
             st.markdown(f"**What the server gets: {_title(sent.policy)}**")
-            alt = f"Messages of the same users under {_title(sent.policy)}: " + "; ".join(_tuple(x) for x in sent.sent)
-            arrows(f"sent-{sent.policy}", sent.sent, theme.policy_colour(sent.policy, dark), 1.0, alt)
+            colour, before = theme.policy_colour(sent.policy, dark), "Messages of the same users under"
+            arrows(f"sent-{sent.policy}", sent.sent, colour, 1.0, f"{before} {_title(sent.policy)}")
             st.caption(_caption(sent))
     needed = " or ".join(f"**{_needed(each)}** {_title(each.policy)}" for each in message)
     st.markdown(
@@ -245,37 +225,25 @@ def warm_up_words(result: Result) -> str:
     return f" {share} are the warm-up, in which arms take turns. Learning shows later."
 
 
-def _curves(result: Result, values: list[np.ndarray | None], height: int, dark: bool) -> go.Figure:
+def _curves(result: Result, values: list[np.ndarray | None], dark: bool) -> list[charts.Curve]:
     """One curve per visible line against the number of users."""
-    figure = go.Figure()
-    colours = theme.line_colours(result.experiment, dark)
-    for number, curve in enumerate(values):
-        if curve is None or number in result.experiment.view.hidden:
-            continue
-        sign = theme.TRUST_SIGNS[result.experiment.lines[number].entry.privacy]
-        figure.add_scatter(
-            x=result.times,
-            y=curve.astype(np.float32),
-            name=f"{sign} {escape(result.experiment.label(number))}",
-            **charts.marked(result.experiment.lines[number].entry.privacy, colours[number], len(curve)),
-            hovertemplate="%{y:.3~g}",
-        )
-    charts.style(figure, height, dark)
-    figure.update_xaxes(title="users so far", **charts.USERS_LOG)
-    return figure
+    hidden, hover = result.experiment.view.hidden, "%{y:.3~g}"
+    return [
+        charts.line_curve(result.experiment, number, result.times, y.astype(np.float32), colour, hover=hover)
+        for number, (colour, y) in enumerate(zip(theme.line_colours(result.experiment, dark), values, strict=True))
+        if y is not None and number not in hidden
+    ]
 
 
 def error_chart(result: Result, dark: bool) -> go.Figure:
     """Mean distance of the estimated from the true theta."""
     values = [line.error.mean(axis=0) if line and line.error is not None else None for line in result.lines]
-    figure = _curves(result, values, 400, dark)
-    if result.experiment.contexts is not None and not len(result.experiment.contexts.given):
-        figure.add_hline(y=1, line={"dash": "dot", "width": 1.5, "color": "#888888"})
     known = np.concatenate([curve for curve in values if curve is not None] or [np.ones(1)])
     wide = np.nanmax(known) > 30 * max(np.nanmin(known), 1e-300)  # else whole powers of ten leave the axis bare
-    axis = {"dtick": 1} if wide else {}
-    figure.update_yaxes(title="distance of estimate from θ", type="log", **charts.AMOUNTS, **axis)
-    return figure
+    distance = charts.log_axis("distance of estimate from θ", dtick=1 if wide else None)
+    contexts = result.experiment.contexts
+    nothing = [charts.Mark(y=1, dash="dot")] if contexts is not None and not len(contexts.given) else []
+    return charts.draw(_curves(result, values, dark), USERS, distance, 400, dark, nothing)
 
 
 def error_words(result: Result) -> str:
@@ -290,38 +258,25 @@ def error_words(result: Result) -> str:
 
 def share_chart(result: Result, dark: bool) -> go.Figure:
     """Share of users who got their best arm, between one checkpoint and the next few."""
-    step = 8
-    values: list[np.ndarray | None] = []
+    step, values = 8, []
+    times = np.concatenate([np.zeros(step), result.times.astype(float)])
     for line in result.lines:
-        if line is None:
-            values.append(None)
-            continue
-        won = np.concatenate([np.zeros(step), line.best_pulls.mean(axis=0)])
-        times = np.concatenate([np.zeros(step), result.times.astype(float)])
-        values.append((won[step:] - won[:-step]) / (times[step:] - times[:-step]))
-    figure = _curves(result, values, 400, dark)
-    figure.add_hline(y=1 / result.experiment.arm_count, line={"dash": "dot", "width": 1.5, "color": "#888888"})
-    figure.update_xaxes(type="linear", dtick=None)
-    figure.update_yaxes(title="share of best choices", tickformat=".0%", range=[0, 1.03])
-    return figure
+        won = None if line is None else np.concatenate([np.zeros(step), line.best_pulls.mean(axis=0)])
+        values.append(None if won is None else (won[step:] - won[:-step]) / (times[step:] - times[:-step]))
+    users, blind = {"title": "users so far", **charts.USERS}, charts.Mark(y=1 / result.experiment.arm_count, dash="dot")
+    share = {"title": "share of best choices", "tickformat": ".0%", "range": [0, 1.03]}
+    return charts.draw(_curves(result, values, dark), users, share, 400, dark, [blind])
 
 
-def learned(result: Result, dark: bool) -> None:
+def learned(result: Result) -> None:
     """How many of the latest users got their best option, and how far off the server's estimate is."""
-    pictures = (
-        ("share", "**How many users get what is best for them?**", share_chart, "Best choices",
+    figures.beside(
+        result,
+        ("**How many users get what is best for them?**", "share", partial(share_chart, result), "Best choices",
          "Share among the latest users at each point. Dotted: choosing at random."),
-        ("error", "**How far off is the server's estimate of θ?**", error_chart, "Error of the estimate",
-         error_words(result)),
+        ("**How far off is the server's estimate of θ?**", "error", partial(error_chart, result),
+         "Error of the estimate", error_words(result)),
     )  # fmt: skip
-    for column, (name, heading, draw, alt, message) in zip(st.columns(2), pictures, strict=True):
-        with column:
-            st.markdown(heading)
-            picture = shared.picture(
-                name, result, dark, partial(draw, result, dark), partial(charts.read_aloud, what=alt)
-            )
-            figures.show(picture, name)
-            st.caption(message)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -360,28 +315,19 @@ def _greedy_curves(result: Result) -> list[np.ndarray | None]:
     ]
 
 
-def regime_chart(
-    result: Result, epsilon: float, beta: float, multiplier: float | None, height: int, dark: bool
-) -> go.Figure:
+def regime_chart(result: Result, epsilon: float, beta: float, multiplier: float | None, dark: bool) -> go.Figure:
     """Measured regret of the greedy private policies on log-log axes with the shapes at ``beta``.
 
     No shapes are drawn where ``multiplier`` is None.
     """
-    shown = result.experiment
-    figure = _curves(result, _greedy_curves(result), height, dark)
+    shown, curves = result.experiment, _curves(result, _greedy_curves(result), dark)
     assert shown.contexts is not None
     shapes = [] if multiplier is None else _shapes(shown.contexts, epsilon, beta, multiplier)
-    for place, (order, bound) in enumerate(shapes):
-        figure.add_scatter(
-            x=result.times,
-            y=bound.values(result.times, shown.largest_gap).astype(np.float32),
-            mode="lines",
-            name=f"{bound.name}, order-only, {bound.drawn_with}: {order}",
-            line={"width": 1.5, "dash": theme.dash(bound), "color": ("#8a949e", "#b08d57", "#7f8fb0")[place]},
-            hovertemplate="%{y:.3~g}",
-        )
-    figure.update_yaxes(title="regret", type="log", **charts.AMOUNTS, dtick=1)
-    return figure
+    for (order, bound), colour in zip(shapes, (theme.GREY, "#b08d57", "#7f8fb0"), strict=False):
+        values = bound.values(result.times, shown.largest_gap).astype(np.float32)
+        name = f"{bound.name}, order-only, {bound.drawn_with}: {order}"
+        curves.append(charts.bound_curve(bound, result.times, values, colour, name=name, hover="%{y:.3~g}"))
+    return charts.draw(curves, USERS, charts.log_axis("regret"), 420, dark)
 
 
 def regimes_panel(result: Result) -> None:
@@ -415,17 +361,9 @@ def regimes_panel(result: Result) -> None:
         if line.policy in _GREEDY and line.epsilon is not None and line.epsilon.fixed is not None
     ]
     epsilon = private[0] if private else 1.0
-    dark = theme.is_dark()
-    regimes = shared.picture(
-        "regimes",
-        result,
-        (epsilon, beta, multiplier, dark),
-        lambda: regime_chart(result, epsilon, beta, multiplier, 420, dark),
-        lambda drawn: charts.read_aloud(
-            drawn, f"Regret with order-only shapes at beta = {beta:g}" if asked else "Regret"
-        ),
-    )
-    figures.show(regimes, "regimes")
+    what = f"Regret with order-only shapes at beta = {beta:g}" if asked else "Regret"
+    make = partial(regime_chart, result, epsilon, beta, multiplier)
+    figures.draw("regimes", result, make, what, epsilon, beta, multiplier)
     if asked:
         st.caption(
             f"Shapes at β = {beta:g}, ε = {epsilon:g}: constants and logarithms are left out, and they speak of long "
@@ -458,4 +396,4 @@ def explanation(result: Result | None) -> None:
         "is corrected here."
     )
     if result is not None:
-        st.caption(shared.kept("verdict", result, None, lambda: words.verdict(result)))
+        st.caption(shared.once("verdict", result, None, lambda: words.verdict(result)))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +19,7 @@ from bandit_core import Experiment
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import Result
 from bandit_core.theory import heavy
-from ui import charts, figures, legends, page_fields, shared, theme, words
+from ui import charts, figures, legends, page_fields, theme, words
 from ui.heavy_tails import setting
 from ui.page_fields import Field
 
@@ -25,7 +28,6 @@ _SHADES = (
     ("#6b7680", "#b08d57", "#5f6fb0", "#8a5a83", "#4f8a6b", "#a0522d"),
     ("#aab4be", "#d8b47c", "#98a8e8", "#c896c0", "#86c8a4", "#e09468"),
 )
-_GREY = "#8a949e"
 _SWITCHES = (
     Field("orders", "Draw asymptotic rates and shapes", False, "Rates that hold only in the long run, and shapes with "
           "an unknown constant. Curves may lie on either side.", "switch", key="heavy-orders"),
@@ -38,7 +40,7 @@ _MULTIPLIER = Field(
 )  # fmt: skip
 
 
-def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool) -> None:
+def draw(experiment: Experiment, result: Result | None, local: bool) -> None:
     """The section of the page."""
     instance = experiment.setups[setting.explained(experiment)]
     st.markdown(
@@ -56,25 +58,17 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
     small = budget is not None and budget.fixed is not None and budget.fixed <= 1
     in_range = small or not local
     first, second = st.container(key="heavy-pictures").columns(2)
-    for column, free, heading, name in (
-        (first, False, "**For these gaps**, and the measured curves", "heavy-shapes"),
-        (second, True, "**However small the gaps are** (not for these arms)", "heavy-worst"),
+    for column, beside, heading, name in (
+        (first, result, "**For these gaps**, and the measured curves", "heavy-shapes"),
+        (second, None, "**However small the gaps are** (not for these arms)", "heavy-worst"),
     ):
-        chosen = [bound for bound in bounds if (bound.name in heavy.FREE_OF_GAPS) == free]
+        chosen = [bound for bound in bounds if (bound.name in heavy.FREE_OF_GAPS) == (column is second)]
         with column:
             st.markdown(heading)
-            beside = None if free else result
-            picture = shared.drawing(
-                name,
-                experiment,
-                (beside and beside.content, multiplier, superseded, dark, asked),
-                partial(shapes_chart, experiment, beside, chosen, superseded and in_range, dark, asked),
-                lambda drawn: charts.read_aloud(drawn, "Bounds against the number of users") if drawn.data else "",
-            )
-            if not picture.alt:
+            how = beside and beside.content, multiplier, superseded, asked
+            make = partial(shapes_chart, experiment, beside, chosen, superseded and in_range, asked)
+            if figures.draw(name, experiment, make, "Bounds against the number of users", *how) is None:
                 st.caption("Only the shape of these bounds is known: switch on *Draw asymptotic rates and shapes*.")
-                continue
-            figures.show(picture, name)
     st.caption("Explore has a text for each bound, under Bounds.")
     table_1 = st.expander("Table 1 of the paper, for these arms", key="heavy-table-1", on_change="rerun")
     if not table_1.open:
@@ -89,12 +83,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
 
 
 def shapes_chart(
-    experiment: Experiment,
-    result: Result | None,
-    bounds: list[Bound],
-    superseded: bool,
-    dark: bool,
-    asked: bool = False,
+    experiment: Experiment, result: Result | None, bounds: list[Bound], superseded: bool, asked: bool, dark: bool
 ) -> go.Figure:
     """Bounds against the number of users on log-log axes, with the measured curves where there is a result.
 
@@ -102,45 +91,33 @@ def shapes_chart(
     hardest arms; and slopes and shapes where they are ``asked`` for.
     """
     times = np.unique(np.geomspace(10, max(20, experiment.horizon), 80).round())
-    figure = go.Figure()
-    colours = theme.line_colours(experiment, dark)
-    trust = setting.of(experiment).trust
+    colours, trust = theme.line_colours(experiment, dark), setting.of(experiment).trust
+    curves, gone = [], []
     for number, line in enumerate(result.lines if result is not None else ()):
         same_model = experiment.lines[number].entry.privacy == trust
         if line is not None and result is not None and same_model:  # no lower bound beside a policy it does not bind
             mean = np.where(line.mean > 0, line.mean, np.nan).astype(np.float32)
             name = _rows(f"measured: {experiment.label(number)}")
-            charts.curve(figure, result.times, mean, name, colours[number], "%{y:,.3~g}")
-    place, gone = 0, []
+            curves.append(charts.Curve(result.times, mean, name, colours[number], "%{y:,.3~g}"))
+    shades = itertools.cycle(_SHADES[dark])
     for bound in bounds:
         old = _superseded(bound)
         holds = bound.form == "bound" and (result is None or not bound.worst_case)
         if bound.only or not (old and superseded if bound.not_applicable else holds or asked):
             continue
-        figure.add_scatter(
-            x=times,
-            y=bound.values(times, experiment.largest_gap).astype(np.float32),
-            mode="lines",
-            name=_rows(f"{bound.sign} {bound.label}{', superseded' if old else ''}"),
-            line={
-                "dash": "dot" if old else theme.dash(bound),
-                "width": 1.2 if old else 1.8,
-                "color": _GREY if old else _SHADES[dark][place % len(_SHADES[dark])],
-            },
-            hovertemplate="%{y:,.3~g}",
-        )
-        place += not old
-        if old:
-            gone.append(figure.data[-1])
+        name = _rows(f"{bound.sign} {bound.label}{', superseded' if old else ''}")
+        look: dict[str, Any] = {"dash": "dot", "width": 1.2} if old else {"width": 1.8}
+        values = bound.values(times, experiment.largest_gap).astype(np.float32)
+        curve = charts.bound_curve(bound, times, values, theme.GREY if old else next(shades), name=name, **look)
+        curves.append(curve)
+        gone += [curve] * old
     if len(gone) > 1:
-        look = {"color": _GREY, "width": 1.2, "dash": "dot"}
-        legends.collect(figure, gone, "superseded", f"{len(gone)} superseded", mode="lines", line=look)
-    rows = sum(1 + name.count("<br>") for name in legends.entries(figure))
-    charts.style(figure, 350 + 22 * rows, dark)
+        curves = legends.collect(curves, gone, gone[0], name=f"{len(gone)} superseded", group="superseded")
+    rows = sum(1 + each.name.count("<br>") for each in curves if each.listed)
+    users, regret = {"title": "users so far", **charts.USERS_LOG}, charts.log_axis("regret", range=_range(curves))
+    figure = charts.draw(curves, users, regret, 350 + 22 * rows, dark)
     figure.layout.showlegend = True
     figure.layout.legend.update(entrywidth=1, entrywidthmode="fraction")  # names are long: one in a row
-    figure.update_xaxes(title="users so far", **charts.USERS_LOG)
-    figure.update_yaxes(type="log", title="regret", **charts.AMOUNTS, dtick=1, range=_range(figure))
     return figure
 
 
@@ -149,9 +126,10 @@ def _rows(name: str) -> str:
     return "<br>".join(escape(row) for row in wrap(name, 30))
 
 
-def _range(figure: go.Figure) -> list[float]:
+def _range(curves: Sequence[charts.Curve]) -> list[float]:
     """Six powers of ten below the largest value, as shapes may begin at nothing; more where a curve stays below."""
-    tops = [float(np.nanmax(trace.y)) for trace in figure.data if len(trace.y) and not np.all(np.isnan(trace.y))]
+    values = (np.asarray(curve.y, float) for curve in curves)
+    tops = [float(np.nanmax(y)) for y in values if np.isfinite(y).any()]
     top = math.log10(max([*tops, 1.0]))
     lowest = math.log10(max(min([*tops, 1e6]), 1e-3))  # whose name in the legend would else stand for nothing
     return [max(-1.0, min(top - 6, lowest - 1)), top + 0.3]

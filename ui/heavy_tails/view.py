@@ -15,13 +15,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment, Simulation, simulate
-from bandit_core.experiments import links
 from bandit_core.simulation.costs import estimated_seconds, worker_count
 from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import charts, figures, page_fields, page_links, page_lock, run_panel, runner, shared, theme, words
+from ui import charts, figures, gallery, page_fields, page_lock, run_panel, runner, shared, theme, words
 from ui.heavy_tails import setting
 from ui.heavy_tails.setting import Setting
 from ui.page_fields import Field
@@ -61,7 +60,7 @@ def controls(experiment: Experiment, now: Setting) -> None:
         page_fields.change(replace(field, allowed=allowed), value, partial(setting.changed, experiment))
 
 
-def cut_off(chosen: Setting, experiment: Experiment, dark: bool) -> None:
+def cut_off(chosen: Setting, experiment: Experiment) -> None:
     """What the cut-off does to the best arm's rewards, and to their estimated mean."""
     st.markdown(
         "Noise that hides a huge reward would hide everything else, too. Counting rewards beyond B as 0 makes the "
@@ -69,24 +68,15 @@ def cut_off(chosen: Setting, experiment: Experiment, dark: bool) -> None:
         "and both errors shrink."
     )
     n = sample_slider()
-    pictures = (
-        ("tail", "**What is thrown away** of the best arm's rewards", tail_chart, "What is thrown away",
+    tail, errors = (partial(each, chosen, experiment, n) for each in (tail_chart, error_chart))
+    figures.beside(
+        experiment,
+        ("**What is thrown away** of the best arm's rewards", "tail", tail, "What is thrown away",
          tail_words(chosen, experiment, n)),
-        ("errors", "**What the estimate loses**: truncation, noise, chance", error_chart, "Bias, noise and chance",
+        ("**What the estimate loses**: truncation, noise, chance", "errors", errors, "Bias, noise and chance",
          error_words(chosen)),
+        how=n,
     )  # fmt: skip
-    for column, (name, heading, draw, alt, report) in zip(st.columns(2), pictures, strict=True):
-        with column:
-            st.markdown(heading)
-            picture = shared.drawing(
-                name,
-                experiment,
-                (n, dark),
-                partial(draw, chosen, experiment, n, dark),
-                partial(charts.read_aloud, what=alt),
-            )
-            figures.show(picture, name)
-            st.caption(report)
 
 
 def sample_slider() -> int:
@@ -129,29 +119,17 @@ def tail_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> g
     sizes = np.unique(np.append(np.geomspace(smallest, max(largest, 1.5 * level), 400), level))
     chances = robust_mean.chance_beyond(distribution, sizes)
     colour = theme.policy_colour("dp-robust-se" if chosen.trust == "central" else "ldp-robust-se", dark)
-    figure = go.Figure()
-    charts.curve(figure, sizes, np.where(chances > 1e-7, chances, np.nan), "rewards", colour, "%{y:.2~%}")
     beyond = (sizes >= level) & (chances > 1e-7)
-    figure.add_scatter(
-        x=sizes[beyond],
-        y=chances[beyond],
-        mode="lines",
-        line={"width": 0},
-        fill="tozeroy",
-        fillcolor=theme.transparent(colour, 0.25),
-        name="counted as 0",
-        hoverinfo="skip",
-    )
-    figure.add_vline(x=level, line={"dash": "dash", "width": 1.5, "color": "#888888"})
-    figure.add_annotation(
-        x=math.log10(level), y=0.02, text=f"B = {words.number(level, 2)}", showarrow=False, xanchor="left", xshift=6
-    )
-    charts.style(figure, 340, dark)
-    figure.update_layout(hovermode="closest")
-    figure.update_xaxes(
-        type="log", title="size of a reward", **charts.AMOUNTS, dtick=1, range=np.log10([smallest, 1.4 * sizes[-1]])
-    )
-    figure.update_yaxes(type="log", title="chance of more", **charts.AMOUNTS, dtick=1, range=[-6, 0.1])
+    shade = {"fill": "tozeroy", "fillcolor": theme.transparent(colour, 0.25)}
+    curves = [
+        charts.Curve(sizes, np.where(chances > 1e-7, chances, np.nan), "rewards", colour, "%{y:.2~%}"),
+        charts.Curve(sizes[beyond], chances[beyond], "counted as 0", hover="", width=0, more=shade),
+    ]
+    across = charts.log_axis("size of a reward", range=np.log10([smallest, 1.4 * sizes[-1]]))
+    up = charts.log_axis("chance of more", range=[-6, 0.1])
+    figure = charts.draw(curves, across, up, 340, dark, [charts.Mark(level)], closest=True)
+    text = f"B = {words.number(level, 2)}"
+    figure.add_annotation(x=math.log10(level), y=0.02, text=text, showarrow=False, xanchor="left", xshift=6)
     return figure
 
 
@@ -171,16 +149,13 @@ def error_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> 
     grid = np.unique(np.round(np.geomspace(10, 1e7, 61)).astype(np.int64))
     frame = robust_mean.errors(_best_arm(experiment), grid, **_rule(chosen, experiment))
     shades = ("#d55e00", "#0072b2", "#7a828a") if not dark else ("#f08838", "#58b7e0", "#aab2ba")
-    figure = go.Figure()
-    for name, label, shade in zip(
-        ("bias", "noise", "sampling"), ("truncation (bias)", "privacy noise", "chance (sampling)"), shades, strict=True
-    ):
-        charts.curve(figure, frame["n"], frame[name].abs(), label, shade, "%{y:.3~g}")
-    figure.add_vline(x=n, line={"dash": "dash", "width": 1.5, "color": "#888888"})
-    charts.style(figure, 340, dark)
-    figure.update_xaxes(title="rewards of the arm", **charts.USERS_LOG)
-    figure.update_yaxes(type="log", title="error of the mean", **charts.AMOUNTS, dtick=1)
-    return figure
+    titles = {"bias": "truncation (bias)", "noise": "privacy noise", "sampling": "chance (sampling)"}
+    curves = [
+        charts.Curve(frame["n"], frame[name].abs(), title, shade, "%{y:.3~g}")
+        for (name, title), shade in zip(titles.items(), shades, strict=True)
+    ]
+    rewards = {"title": "rewards of the arm", **charts.USERS_LOG}
+    return charts.draw(curves, rewards, charts.log_axis("error of the mean"), 340, dark, [charts.Mark(n)])
 
 
 def error_words(chosen: Setting) -> str:
@@ -213,20 +188,15 @@ def constants(chosen: Setting, experiment: Experiment, result: Result | None) ->
     beyond = f" At ε = {epsilon:g} no theorem covers LDPRSE: they stop at ε = 1." * (local and epsilon > 1)
     st.markdown(f"The privacy guarantee is the same for every κ.{beyond}")
     if result is not None:
-        st.caption(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-    st.page_link(
-        page_links.to("explore"),
-        label="Open in Explore",
-        icon=":material/arrow_forward:",
-        query_params=links.write(experiment),
-    )
+        st.caption(shared.once("verdict", result, None, lambda: words.verdict(result)))
+    gallery.link_to_explore("Open in Explore", experiment)
 
 
 def no_help_words(experiment: Experiment) -> str:
     """Says so where even reduced constants let the policy that plays in epochs drop no arm."""
     number = setting.explained(experiment)
     title = experiment.lines[number].entry.title
-    if setting.of(experiment).printed or not shared.of_experiment(
+    if setting.of(experiment).printed or not shared.once(
         "drops-none", experiment, number, lambda: _drops_none(experiment, number)
     ):
         return ""
@@ -295,7 +265,7 @@ def _computed_points(experiment: Experiment) -> pd.DataFrame:
     return points
 
 
-def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
+def against_v(chosen: Setting, experiment: Experiment) -> None:
     """Regret at the horizon against the exponent."""
     if "own" in (chosen.instance, chosen.distribution):
         st.caption("The tails of arms from the sidebar stay as they are; choose S1, S2 or S3 above to vary them.")
@@ -314,33 +284,21 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
         st.info(f"That would take {words.duration(cost)} here. Choose fewer users, or Pareto rewards.")
         return
     points = _computed_points(setting.changed(experiment, v=setting.EXPONENTS[0]))
-    colours = theme.line_colours(experiment, dark)
-    figure = go.Figure()
-    for number, part in points.groupby("line"):
-        charts.curve(
-            figure,
-            part["v"],
-            part["regret"],
-            escape(experiment.label(int(number))),
-            colours[int(number)],
-            "v = %{x}: %{y:,.4~g}",
-            mode="lines+markers",
-            error_y={"type": "data", "array": 2 * part["stderr"]},
-        )
-    charts.style(figure, 380, dark)
-    figure.update_layout(hovermode="closest")
-    figure.update_xaxes(type="log", title="exponent v  (← wilder · tamer →)", tickvals=setting.EXPONENTS)
-    ends = np.log10([max(1e-3, limit) for limit in (points["regret"].min(), points["regret"].max())])
-    figure.update_yaxes(
-        type="log", **charts.ticks(True, *ends), title=f"regret after {words.count(experiment.horizon)} users"
-    )
-    st.plotly_chart(
-        figure,
-        key="against-v",
-        config=charts.CONFIG,
-        alt=charts.read_aloud(figure, "Regret at the horizon against the exponent v"),
-    )
+    figure = _against_chart(points, experiment, theme.is_dark())
+    figures.plot(figure, "against-v", "Regret at the horizon against the exponent v")
     st.caption(
         f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. The rewards change with v, too: their moments are "
         "finite below the order 1.05 + v only."
     )
+
+
+def _against_chart(points: pd.DataFrame, experiment: Experiment, dark: bool) -> go.Figure:
+    curves = []
+    for number, part in points.groupby("line"):
+        name, colour = escape(experiment.label(int(number))), theme.line_colours(experiment, dark)[int(number)]
+        more = {"mode": "lines+markers", "error_y": {"type": "data", "array": 2 * part["stderr"]}}
+        curves.append(charts.Curve(part["v"], part["regret"], name, colour, "v = %{x}: %{y:,.4~g}", more=more))
+    ends = np.log10([max(1e-3, limit) for limit in (points["regret"].min(), points["regret"].max())])
+    across = charts.log_axis("exponent v  (← wilder · tamer →)", tickvals=setting.EXPONENTS, tickformat="")
+    regret = charts.log_axis(f"regret after {words.count(experiment.horizon)} users", *ends)
+    return charts.draw(curves, across, regret, 380, dark, closest=True)

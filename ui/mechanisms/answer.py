@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
 from bandit_core.studies import production
 from bandit_core.studies.noise_programs import release_of
-from ui import build_view, charts, epsilon_grid, figures, lab_parts, shared, theme, words
+from ui import build_view, charts, epsilon_grid, figures, lab_parts, theme, words
 from ui.page_fields import Field, Fields
 
 PARTS = {
@@ -157,11 +157,10 @@ def choice(above: DeltaGenerator, compare: bool = True) -> Choice:
 # The opening picture
 
 
-def _pair(one: Shown, chosen: Choice, responses: np.ndarray) -> Pair:
+def _pair(one: Shown, chosen: Choice, responses: np.ndarray, dark: bool) -> Pair:
     """(name, density of ``responses``, colour) of both inputs; the second is grey."""
-    dark = theme.is_dark()
-    colours = (theme.mechanism_colour(one.name, dark), theme.quiet(dark))
     found = []
+    colours = (theme.mechanism_colour(one.name, dark), theme.quiet(dark))
     for label, value, colour in zip("AB", chosen.inputs, colours, strict=True):
         with np.errstate(over="ignore"):
             density = np.exp(one.mechanism.log_density(responses, value, chosen.epsilon))
@@ -170,53 +169,62 @@ def _pair(one: Shown, chosen: Choice, responses: np.ndarray) -> Pair:
 
 
 def pair_chart(
-    x: Any, pair: Pair, loss: np.ndarray, epsilon: float, axes: tuple[str, str], reach: float, ratio: str = "ln ratio"
-) -> go.Figure:
+    x: Any, pair: Pair, loss: np.ndarray, epsilon: float, axes: tuple[str, str], reach: float, dark: bool,
+    ratio: str = "ln ratio",
+) -> go.Figure:  # fmt: skip
     """Two distributions over ``x`` on top, their log ratio between the lines at plus and minus epsilon below.
 
     ``axes`` are titled so (the distributions, x); the ratio is shown up to ``reach``. Bars stand where ``x`` are names.
     """
-    dark = theme.is_dark()
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
     bars, colour = isinstance(x, list), pair[0][2]
-    for (name, values, shade), dash in zip(pair, ("solid", "dash"), strict=True):
-        named = {"x": x, "y": values, "name": name, "row": 1, "col": 1}
+    top, below = {"row": 1, "col": 1}, {"row": 2, "col": 1}
+    look: dict[str, Any]
+    for (name, values, shade), dash in zip(pair, (None, "dash"), strict=True):
         if bars:
-            hatched = "" if dash == "solid" else "/"
-            figure.add_bar(**named, marker_color=shade, marker_pattern_shape=hatched, hovertemplate="%{y:.1%}")
+            look = {"marker_color": shade, "marker_pattern_shape": "/" if dash else "", "hovertemplate": "%{y:.1%}"}
+            figure.add_bar(x=x, y=values, name=name, **look, **top)
         else:
-            look = {"line": {"color": shade, "width": 2.5, "dash": dash}, "fillcolor": theme.transparent(shade, 0.2)}
-            figure.add_scatter(**named, **look, mode="lines", fill="tozeroy", hovertemplate="%{y:.3~g}")
-    below = {"x": x, "y": loss, "name": ratio, "showlegend": False, "row": 2, "col": 1}
-    below["hovertemplate"] = "ln ratio %{y:.3~g}"
+            filled = {"fill": "tozeroy", "fillcolor": theme.transparent(shade, 0.2)}
+            curve = charts.Curve(x, values, name, shade, "%{y:.3~g}", dash, more=filled)
+            figure.add_traces([*curve.traces()], 1, 1)
+    hover = "ln ratio %{y:.3~g}"
     if bars:
-        figure.add_bar(**below, marker_color=colour, width=0.35)
+        look = {"marker_color": colour, "width": 0.35, "hovertemplate": hover, "showlegend": False}
+        figure.add_bar(x=x, y=loss, name=ratio, **look, **below)
     else:
-        figure.add_scatter(**below, mode="lines", line={"color": colour, "width": 2.5})
-    for level, text, place in ((epsilon, "ε", "top right"), (-epsilon, "−ε", "bottom right")):
-        line = {"dash": "dash", "width": 1.5, "color": theme.quiet(dark)}
-        figure.add_hline(y=level, line=line, annotation_text=text, annotation_position=place, row=2, col=1)
+        figure.add_traces([*charts.Curve(x, loss, ratio, colour, hover, listed=False).traces()], 2, 1)
+    quiet = theme.quiet(dark)
+    ends = (epsilon, "ε", "top right"), (-epsilon, "−ε", "bottom right")
+    charts.add_marks(figure, [charts.Mark(y=y, text=text, place=at, colour=quiet) for y, text, at in ends], **below)
     charts.style(figure, 400, dark)
-    figure.update_layout(barmode="group")
-    figure.update_yaxes(title=axes[0], rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title="ln ratio", range=[-reach, reach], nticks=5, row=2, col=1)
-    figure.update_xaxes(title=axes[1], row=2, col=1)
+    figure.layout.barmode = "group"
+    figure.update_yaxes(title=axes[0], rangemode="tozero", **top)
+    figure.update_yaxes(title="ln ratio", range=[-reach, reach], nticks=5, **below)
+    figure.update_xaxes(title=axes[1], **below)
     return figure
 
 
-def density_chart(one: Shown, chosen: Choice) -> go.Figure:
+def _responses(one: Shown, chosen: Choice, reach: float) -> np.ndarray:
+    """What the server may see: both bits, or numbers up to where the log ratio is some ``reach`` times epsilon."""
+    if one.mechanism.outputs == "bit":
+        return np.array([0.0, 1.0])
+    low, high = span(one.mechanism, chosen.inputs, chosen.epsilon, reach)
+    return np.linspace(low + 1e-4 * (high - low), high - 1e-4 * (high - low), 400)
+
+
+def density_chart(one: Shown, chosen: Choice, dark: bool) -> go.Figure:
     """The two output distributions and their log ratio."""
     epsilon, bits = chosen.epsilon, one.mechanism.outputs == "bit"
-    # So far that it crosses.
-    low, high = span(one.mechanism, chosen.inputs, epsilon, 2.5 if one.described.pure else 4.0)
-    edge = 1e-4 * (high - low)
-    responses = np.array([0.0, 1.0]) if bits else np.linspace(low + edge, high - edge, 400)
+    reach = 2.5 if one.described.pure else 4.0  # so far that it crosses
+    responses = _responses(one, chosen, reach)
     loss = np.asarray(one.mechanism.log_ratio(responses, *chosen.inputs, epsilon), float)
     top = max(epsilon, float(np.abs(loss[np.isfinite(loss)]).max(initial=0.0)))
     axes = ("chance", "what the server sees") if bits else ("density", "response that the server sees")
-    x = ["answer 0", "answer 1"] if bits else responses
-    figure = pair_chart(x, _pair(one, chosen, responses), loss, epsilon, axes, 1.45 * top, "log ratio A : B")
+    x, pair = ["answer 0", "answer 1"] if bits else responses, _pair(one, chosen, responses, dark)
+    figure = pair_chart(x, pair, loss, epsilon, axes, 1.45 * top, dark, "log ratio A : B")
     if not bits and one.mechanism.reach(epsilon) < math.inf and getattr(one.mechanism, "dimension", 3) < 3:
+        low, high = span(one.mechanism, chosen.inputs, epsilon, reach)
         figure.update_yaxes(range=[0, 6 / (high - low)], row=1, col=1)  # the density has no largest value at the ends
     return figure
 
@@ -224,11 +232,9 @@ def density_chart(one: Shown, chosen: Choice) -> go.Figure:
 def picture_words(one: Shown, chosen: Choice) -> str:
     """What the opening picture says, with its number."""
     (delta,), (above,) = profile(one.mechanism, chosen.inputs, chosen.epsilon, [chosen.epsilon])
-    low, high = span(one.mechanism, chosen.inputs, chosen.epsilon, 6.0)
-    edge = 1e-4 * (high - low)
-    responses = np.array([0.0, 1.0]) if one.mechanism.outputs == "bit" else np.linspace(low + edge, high - edge, 400)
-    largest = float(np.abs(one.mechanism.log_ratio(responses, *chosen.inputs, chosen.epsilon)).max())
     if one.described.pure:
+        responses = _responses(one, chosen, 6.0)
+        largest = float(np.abs(one.mechanism.log_ratio(responses, *chosen.inputs, chosen.epsilon)).max())
         return (
             f"The largest log ratio is **{largest:.2g}**, at most ε = {chosen.epsilon:g}. So no answer is more than "
             f"{words.number(math.exp(largest), 2)} times as likely after one input as after the other."
@@ -243,25 +249,16 @@ def picture_words(one: Shown, chosen: Choice) -> str:
 
 def densities(chosen: Choice) -> None:
     """The picture that carries the page's idea."""
+    ends = f"{chosen.inputs[0]:g} and {chosen.inputs[1]:g}"
     for column, one in zip(st.columns(len(chosen.shown)), chosen.shown, strict=True):
         with column:
-            _density(one, chosen)
-
-
-def _density(one: Shown, chosen: Choice) -> None:
-    st.markdown(f"**{one.described.title}**")
-    text = picture_words(one, chosen)
-    picture = shared.figure(
-        "answers",
-        (one.mechanism, *chosen.content[1:], theme.is_dark()),
-        lambda: density_chart(one, chosen),
-        lambda _: (
-            f"Distributions of the answer of {one.described.title} for inputs {chosen.inputs[0]:g} and "
-            f"{chosen.inputs[1]:g}, and their log ratio. {text.replace('*', '')}"
-        ),
-    )
-    figures.show(picture, f"density-{one.name}")
-    st.markdown(text)
+            title, text = one.described.title, picture_words(one, chosen)
+            st.markdown(f"**{title}**")
+            alt = f"Distributions of the answer of {title} for inputs {ends}, and their log ratio. "
+            alt += text.replace("*", "")
+            how = (one.mechanism, *chosen.content[1:])
+            figures.draw(f"density-{one.name}", how, partial(density_chart, one, chosen), partial(str, alt))
+            st.markdown(text)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -277,77 +274,43 @@ def _estimate_sd(one: Shown, value: float, epsilon: float) -> float:
 _COST_EPSILONS = np.geomspace(0.1, 8, 60)
 
 
-def mean_chart(chosen: Choice) -> go.Figure:
+def mean_chart(chosen: Choice, dark: bool) -> go.Figure:
     """Mean of the answer against epsilon."""
-    dark, grid, figure = theme.is_dark(), _COST_EPSILONS, go.Figure()
+    curves = []
     for one in chosen.shown:
-        colour = theme.mechanism_colour(one.name, dark)
-        for label, value, dash in zip("AB", chosen.inputs, ("solid", "dash"), strict=True):
-            charts.curve(
-                figure,
-                grid,
-                [float(one.mechanism.mean(value, e)) for e in grid],
-                f"{one.described.title}, input {label}",
-                colour,
-                "%{y:.3~g}",
-                dash=dash,
-            )
-    _against_epsilon(figure, chosen.epsilon, "mean of the answer", dark)
-    return figure
+        for label, value, dash in zip("AB", chosen.inputs, (None, "dash"), strict=True):
+            name, colour = f"{one.described.title}, input {label}", theme.mechanism_colour(one.name, dark)
+            mean = [float(one.mechanism.mean(value, e)) for e in _COST_EPSILONS]
+            curves.append(charts.Curve(_COST_EPSILONS, mean, name, colour, "%{y:.3~g}", dash))
+    here = [charts.Mark(chosen.epsilon)]
+    return charts.draw(curves, {"title": "ε"}, {"title": "mean of the answer"}, 360, dark, here)
 
 
-def variance_chart(chosen: Choice) -> go.Figure:
+def variance_chart(chosen: Choice, dark: bool) -> go.Figure:
     """Variance of the answer, raw and decoded, against epsilon."""
-    dark, grid, figure = theme.is_dark(), _COST_EPSILONS, go.Figure()
+    curves = []
     for one in chosen.shown:
-        colour = theme.mechanism_colour(one.name, dark)
-        value = chosen.inputs[0]
-        raw = [float(one.mechanism.variance(value, e)) for e in grid]
-        decoded = [_estimate_sd(one, value, float(e)) ** 2 for e in grid]
-        charts.curve(figure, grid, raw, f"{one.described.title}: answer", colour, "%{y:.3~g}")
-        if not np.allclose(raw, decoded):
-            charts.curve(
-                figure, grid, decoded, f"{one.described.title}: after decoding", colour, "%{y:.3~g}", dash="dot"
-            )
-    _against_epsilon(figure, chosen.epsilon, "variance", dark)
-    figure.update_xaxes(type="log", tickvals=[0.1, 0.3, 1, 3, 8], ticktext=["0.1", "0.3", "1", "3", "8"])
-    figure.update_yaxes(type="log", **charts.AMOUNTS, dtick=1)
-    return figure
-
-
-def _against_epsilon(figure: go.Figure, epsilon: float, title: str, dark: bool) -> None:
-    """Look and axes of a chart against epsilon, with a mark at the chosen one."""
-    charts.style(figure, 360, dark)
-    figure.add_vline(x=epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
-    figure.update_xaxes(title="ε")
-    figure.update_yaxes(title=title)
-
-
-def _drawn(key: str, chosen: Choice, chart: Callable[[Choice], go.Figure], what: str) -> None:
-    picture = shared.figure(
-        key,
-        (chosen.content, theme.is_dark()),
-        lambda: chart(chosen),
-        lambda drawn: charts.read_aloud(drawn, what),
-    )
-    figures.show(picture, key)
+        title, colour, value = one.described.title, theme.mechanism_colour(one.name, dark), chosen.inputs[0]
+        raw = [float(one.mechanism.variance(value, e)) for e in _COST_EPSILONS]
+        decoded = [_estimate_sd(one, value, float(e)) ** 2 for e in _COST_EPSILONS]
+        both = [(raw, "answer", None)] + [(decoded, "after decoding", "dot")] * (not np.allclose(raw, decoded))
+        for y, what, dash in both:
+            curves.append(charts.Curve(_COST_EPSILONS, y, f"{title}: {what}", colour, "%{y:.3~g}", dash))
+    across = {"title": "ε", "type": "log", "tickvals": [0.1, 0.3, 1, 3, 8], "ticktext": ["0.1", "0.3", "1", "3", "8"]}
+    return charts.draw(curves, across, charts.log_axis("variance"), 360, dark, [charts.Mark(chosen.epsilon)])
 
 
 def cost(chosen: Choice) -> None:
     """What privacy costs: mean and variance against epsilon."""
-    left, right = st.columns(2)
-    with left:
-        _drawn("means", chosen, mean_chart, "Mean of the answer")
-        st.caption(
-            "Where the mean depends on ε, the server decodes the answers. Where both curves of a mechanism meet, its "
-            "answers reveal nothing."
-        )
-    with right:
-        _drawn("variances", chosen, variance_chart, "Variance of the answer")
-        st.caption(
-            f"For input A = {chosen.inputs[0]:g}. Dotted: after decoding into an unbiased estimate. Compare mechanisms "
-            "by the decoded answer."
-        )
+    figures.beside(
+        chosen.content,
+        ("", "means", partial(mean_chart, chosen), "Mean of the answer",
+         "Where the mean depends on ε, the server decodes the answers. Where both curves of a mechanism meet, its "
+         "answers reveal nothing."),
+        ("", "variances", partial(variance_chart, chosen), "Variance of the answer",
+         f"For input A = {chosen.inputs[0]:g}. Dotted: after decoding into an unbiased estimate. Compare mechanisms "
+         "by the decoded answer."),
+    )  # fmt: skip
     decoded = {one.described.title: _estimate_sd(one, chosen.inputs[0], chosen.epsilon) for one in chosen.shown}
     parts = [
         f"{words.number(sd, 2)} with **{title}**, so {words.count(max(1, round((sd / 0.1) ** 2)))} users give a mean "
@@ -357,50 +320,32 @@ def cost(chosen: Choice) -> None:
     st.markdown(f"At ε = {chosen.epsilon:g} one decoded answer has a standard deviation of {'; '.join(parts)}.")
 
 
-def promise_chart(chosen: Choice) -> go.Figure:
+def promise_chart(chosen: Choice, dark: bool) -> go.Figure:
     """The real delta at every epsilon, and the chance of a loss above it."""
-    dark = theme.is_dark()
-    levels = np.linspace(0, 2.5 * chosen.epsilon, 126)
-    figure = go.Figure()
+    levels, curves = np.linspace(0, 2.5 * chosen.epsilon, 126), []
     for one in chosen.shown:
-        colour = theme.mechanism_colour(one.name, dark)
-        delta, above = profile(one.mechanism, chosen.inputs, chosen.epsilon, levels)
-        for values, dash, text in ((delta, "solid", "δ that is needed"), (above, "dot", "chance of a larger loss")):
-            charts.curve(
-                figure,
-                levels,
-                np.where(values > 1e-12, values, np.nan),
-                f"{one.described.title}: {text}",
-                colour,
-                "%{y:.2~e}",
-                dash=dash,
-            )
+        colour, title = theme.mechanism_colour(one.name, dark), one.described.title
+        found = profile(one.mechanism, chosen.inputs, chosen.epsilon, levels)
+        for values, dash, text in zip(
+            found, (None, "dot"), ("δ that is needed", "chance of a larger loss"), strict=True
+        ):
+            y = np.where(values > 1e-12, values, np.nan)
+            curves.append(charts.Curve(levels, y, f"{title}: {text}", colour, "%{y:.2~e}", dash))
         if not one.described.pure:
             allowed = getattr(one.mechanism, "delta", 0.0)
-            figure.add_scatter(
-                x=[chosen.epsilon],
-                y=[allowed],
-                mode="markers",
-                name=f"guaranteed: (ε, δ) = ({chosen.epsilon:g}, {allowed:g})",
-                marker={"symbol": "x", "size": 11, "color": colour},
-                hovertemplate="%{y:.2~g}",
-            )
-    figure.add_vline(x=chosen.epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
-    charts.style(figure, 380, dark)
+            name = f"guaranteed: (ε, δ) = ({chosen.epsilon:g}, {allowed:g})"
+            more = {"mode": "markers", "marker": {"symbol": "x", "size": 11, "color": colour}}
+            curves.append(charts.Curve([chosen.epsilon], [allowed], name, colour, "%{y:.2~g}", more=more))
     low, high = np.log10([0.05 * chosen.epsilon, 2.5 * chosen.epsilon])
-    figure.update_xaxes(title="privacy loss (nats)", type="log", range=[low, high], **charts.ticks(True, low, high))
-    figure.update_yaxes(type="log", title="probability", range=[-7, 0.1], **charts.AMOUNTS, dtick=1)
-    return figure
+    across = charts.log_axis("privacy loss (nats)", low, high, range=[low, high])
+    up = charts.log_axis("probability", range=[-7, 0.1])
+    return charts.draw(curves, across, up, 380, dark, [charts.Mark(chosen.epsilon)])
 
 
 def promise(chosen: Choice) -> None:
     """The delta that the guarantee needs, and the chance of a larger loss."""
-    _drawn(
-        "promise",
-        chosen,
-        promise_chart,
-        "The delta that is needed at each epsilon, and the chance of a larger loss",
-    )
+    what = "The delta that is needed at each epsilon, and the chance of a larger loss"
+    figures.draw("promise", chosen.content, partial(promise_chart, chosen), what)
     st.markdown(
         "**With normal noise, yes.** Its loss exceeds ε now and then, and δ measures by how much. A **pure** guarantee "
         "needs no δ: its curve ends at the dashed line."
@@ -482,15 +427,10 @@ def facts(described: list[Description]) -> None:
 
 def _fact(one: Description) -> None:
     st.markdown(f"**{one.title}**: {one.words}\n\n**Guarantee**: {one.guarantee}. **Sensitivity**: {one.sensitivity}.")
-    formulas = one.formulas
-    for label, formula in (
-        ("What comes out", formulas.density),
-        ("Privacy loss", formulas.loss),
-        ("Mean", formulas.mean),
-        ("Variance", formulas.variance),
-    ):
+    labels = {"density": "What comes out", "loss": "Privacy loss", "mean": "Mean", "variance": "Variance"}
+    for name, label in labels.items():
         st.caption(label)
-        st.latex(formula)
+        st.latex(getattr(one.formulas, name))
     if one.remark:
         st.markdown(one.remark)
     st.caption(f"Source: {one.paper}.")

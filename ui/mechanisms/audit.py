@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +14,7 @@ from bandit_core import AuditResult
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import Subject, subjects
 from bandit_core.spec.number_text import percent
-from ui import charts, lab_parts, page_fields, page_lock, state, theme, words
+from ui import charts, figures, lab_parts, page_fields, page_lock, state, theme, words
 from ui.mechanisms.answer import FIELDS
 
 KINDS = {"mechanism": "mechanism", "negative control": "negative control", "run": "policy run"}
@@ -44,71 +45,37 @@ def controls() -> tuple[Subject, float, int, float, int]:
     return subject, epsilon, FIELDS.ask("samples", first), FIELDS.ask("sure", second), seed
 
 
-def result_chart(found: AuditResult, subject: Subject) -> go.Figure:
+def result_chart(found: AuditResult, subject: Subject, dark: bool) -> go.Figure:
     """Claimed epsilon as a line; the event's loss as an interval, whose lower end is the bound."""
-    dark = theme.is_dark()
-    broken = found.verdict == "violates"
-    colour = theme.TRUST_COLOURS["local"] if broken else theme.TRUST_COLOURS["central"]
-    colour = {"#d55e00": "#f08838", "#0072b2": "#58b7e0"}.get(colour, colour) if dark else colour
-    low, seen, high = (value if math.isfinite(value) else float("nan") for value in found.event_loss)
+    shades = ("#f08838", "#58b7e0") if dark else (theme.TRUST_COLOURS["local"], theme.TRUST_COLOURS["central"])
+    colour, quiet = shades[found.verdict != "violates"], theme.quiet(dark)
+    low, seen, high = (value if math.isfinite(value) else math.nan for value in found.event_loss)
     low = max(0.0, low) if math.isfinite(low) else 0.0
     real = subject.real(found.epsilon) if subject.real else None
     ends = [found.epsilon, low, *(value for value in (seen, high, real) if value is not None and math.isfinite(value))]
     top = 1.15 * max(ends)
-    figure = go.Figure()
-    figure.add_scatter(
-        x=[found.lower_bound, top],
-        y=[1, 1],
-        mode="lines",
-        name="where the true ε can be",
-        line={"color": theme.transparent(colour, 0.35), "width": 16},
-        hoverinfo="skip",
-    )
+
+    def point(x: float, y: float, name: str, hover: str, marker: dict[str, Any], **more: Any) -> charts.Curve:
+        return charts.Curve([x], [y], name, colour, hover, more={"mode": "markers", "marker": marker, **more})
+
+    possible, faint = [found.lower_bound, top], theme.transparent(colour, 0.35)
+    curves = [charts.Curve(possible, [1, 1], "where the true ε can be", faint, "", width=16)]
     if math.isfinite(high) and math.isfinite(seen):
-        figure.add_scatter(
-            x=[seen],
-            y=[0.55],
-            mode="markers",
-            name="loss of the event, with its interval",
-            marker={"color": colour, "size": 10},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [high - seen],
-                "arrayminus": [seen - low],
-                "color": colour,
-            },
-            hovertemplate="seen: %{x:.3~g}<extra></extra>",
-        )
-    figure.add_scatter(
-        x=[found.lower_bound],
-        y=[1],
-        mode="markers+text",
-        name="lower bound",
-        text=[f"{found.lower_bound:.3g}"],
-        textposition="top center",
-        marker={"color": colour, "size": 14, "symbol": "triangle-right"},
-        hovertemplate="lower bound %{x:.3~g}<extra></extra>",
-    )
-    figure.add_vline(
-        x=found.epsilon,
-        line={"dash": "dash", "width": 2, "color": theme.quiet(dark)},
-        annotation_text=f"claimed ε = {found.epsilon:g}",
-        annotation_position="top right" if found.epsilon < 0.5 * top else "top left",
-    )
+        bars = charts.error_bars([seen], [low], [high], color=colour)
+        name, marker = "loss of the event, with its interval", {"color": colour, "size": 10}
+        curves.append(point(seen, 0.55, name, "seen: %{x:.3~g}<extra></extra>", marker, error_x=bars))
+    marker = {"color": colour, "size": 14, "symbol": "triangle-right"}
+    text = {"mode": "markers+text", "text": [f"{found.lower_bound:.3g}"], "textposition": "top center"}
+    hover = "lower bound %{x:.3~g}<extra></extra>"
+    curves.append(point(found.lower_bound, 1, "lower bound", hover, marker, **text))
     if real is not None:
-        figure.add_scatter(
-            x=[real],
-            y=[0.2],
-            mode="markers",
-            name="what it really is, by calculation",
-            marker={"symbol": "star", "size": 13, "color": theme.quiet(dark)},
-            hovertemplate="%{x:.3~g}<extra></extra>",
-        )
-    charts.style(figure, 300, dark)
-    figure.update_layout(hovermode="closest", margin={"t": charts.MODE_BAR + 20})
-    figure.update_xaxes(title="ε", range=[-0.03 * top, top], zeroline=False)
-    figure.update_yaxes(visible=False, range=[-0.1, 1.5])
+        marker = {"symbol": "star", "size": 13, "color": quiet}
+        curves.append(point(real, 0.2, "what it really is, by calculation", "%{x:.3~g}<extra></extra>", marker))
+    place = "top right" if found.epsilon < 0.5 * top else "top left"
+    claim = charts.Mark(found.epsilon, text=f"claimed ε = {found.epsilon:g}", place=place, colour=quiet)
+    across = {"title": "ε", "range": [-0.03 * top, top], "zeroline": False}
+    figure = charts.draw(curves, across, {"visible": False, "range": [-0.1, 1.5]}, 300, dark, [claim], closest=True)
+    figure.layout.margin.t = charts.MODE_BAR + 20
     return figure
 
 
@@ -119,40 +86,29 @@ def _looked_at(name: str, epsilon: float, seed: int) -> tuple[np.ndarray, np.nda
     return tuple(subjects()[name].sampler(np.full(20_000, float(which)), epsilon, rng) for which in (0, 1))  # type: ignore[return-value]
 
 
-def event_chart(found: AuditResult, subject: Subject, seed: int) -> go.Figure:
+def event_chart(found: AuditResult, subject: Subject, seed: int, dark: bool) -> go.Figure:
     """Samples of both inputs, and the range of the event that tells them apart best."""
-    dark = theme.is_dark()
-    samples = _looked_at(subject.name, found.epsilon, seed)
+    samples, bars = _looked_at(subject.name, found.epsilon, seed), []
     both = np.concatenate(samples)
     values = np.unique(both)
-    figure = go.Figure()
-    colours = (theme.quiet(dark), "#58b7e0" if dark else "#0072b2")
     low, high = (float(x) for x in np.quantile(both, (0.003, 0.997)))
     few = len(values) <= 12
     edges = np.linspace(low, high, 41)
-    for which, colour in enumerate(colours):
+    for which, colour in enumerate((theme.quiet(dark), "#58b7e0" if dark else "#0072b2")):
         if few:
             x, y = values, np.array([np.mean(samples[which] == value) for value in values])
         else:
             counts, _ = np.histogram(np.clip(samples[which], low, high), edges)
             x, y = (edges[:-1] + edges[1:]) / 2, counts / len(samples[which])
-        figure.add_bar(
-            x=x,
-            y=y,
-            name=f"input {which}",
-            marker_color=theme.transparent(colour, 0.75),
-            marker_pattern_shape="" if which else "/",
-            hovertemplate="%{y:.2%}",
-        )
-    margin = 0.5 if few else 0.0
-    left = found.event[0] + (margin if few else 0) if math.isfinite(found.event[0]) else low - 1 - margin
+        look = {"marker_color": theme.transparent(colour, 0.75), "marker_pattern_shape": "" if which else "/"}
+        bars.append(go.Bar(x=x, y=y, name=f"input {which}", hovertemplate="%{y:.2%}", **look))
+    margin, room = (0.5, 0.6) if few else (0.0, 0.02 * (high - low))
+    across = {"title": "what is looked at", "range": [low - room, high + room], "dtick": 1 if few else None}
+    figure = charts.draw(bars, across, {"title": "share", "tickformat": ".0%"}, 300, dark)
+    left = found.event[0] + margin if math.isfinite(found.event[0]) else low - 1 - margin
     right = found.event[1] + margin if math.isfinite(found.event[1]) else high + 1 + margin
     figure.add_vrect(x0=left, x1=right, fillcolor=theme.TRUST_COLOURS["local"], opacity=0.16, line_width=0)
-    charts.style(figure, 300, dark)
-    figure.update_layout(barmode="group" if few else "overlay")
-    room = 0.6 if few else 0.02 * (high - low)
-    figure.update_xaxes(title="what is looked at", range=[low - room, high + room], **({"dtick": 1} if few else {}))
-    figure.update_yaxes(title="share", tickformat=".0%")
+    figure.layout.barmode = "group" if few else "overlay"
     return figure
 
 
@@ -191,22 +147,14 @@ def show(found: AuditResult, subject: Subject, seed: int) -> None:
             icon=":material/fact_check:",
         )
     left, right = st.columns(2)
+    dark, claim = theme.is_dark(), f"Claimed epsilon {found.epsilon:g}, lower bound {found.lower_bound:.3g}"
     with left:
         st.markdown("**What was found**")
-        st.plotly_chart(
-            result_chart(found, subject),
-            key="audit-result",
-            config=charts.CONFIG,
-            alt=f"Claimed epsilon {found.epsilon:g}, lower bound {found.lower_bound:.3g}: {found.verdict}",
-        )
+        figures.plot(result_chart(found, subject, dark), "audit-result", alt=f"{claim}: {found.verdict}")
     with right:
         st.markdown("**Where it looked** (shaded)")
-        st.plotly_chart(
-            event_chart(found, subject, seed),
-            key="audit-event",
-            config=charts.CONFIG,
-            alt=f"Samples of both inputs, and the event {_interval(found.event)}",
-        )
+        alt = f"Samples of both inputs, and the event {_interval(found.event)}"
+        figures.plot(event_chart(found, subject, seed, dark), "audit-event", alt=alt)
     (p_low, p, p_high), (q_low, q, q_high) = found.chances
     with st.expander("The numbers behind the bound"):
         st.markdown(

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core.mechanisms import Description
 from bandit_core.mechanisms.batch import Batch, batch_delta
-from ui import charts, theme, words
+from ui import figures, theme, words
 from ui.mechanisms.answer import BATCHES, FIELDS, facts, opening, pair_chart
 
 
@@ -49,9 +49,8 @@ def controls(above: DeltaGenerator) -> tuple[Shown, float, float]:
     return _shown(name, epsilon, users, delta), epsilon, delta
 
 
-def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
+def batch_chart(shown: Shown, epsilon: float, dark: bool) -> go.Figure:
     """Both distributions on top, their log ratio between the lines at plus and minus epsilon below."""
-    dark = theme.is_dark()
     colour, quiet = theme.mechanism_colour(shown.described.name, dark), theme.quiet(dark)
     kept = (shown.without > 1e-12) | (shown.with_one > 1e-12)
     seen, without, with_one = shown.seen[kept], shown.without[kept], shown.with_one[kept]
@@ -59,7 +58,7 @@ def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
         loss = np.clip(np.log(with_one) - np.log(without), -50, 50)
     pair = [("the user has 1", with_one, colour), ("the user has 0", without, quiet)]
     axes = ("chance", "mean of the batch as the server reads it")
-    return pair_chart(seen, pair, loss, epsilon, axes, 2.5 * epsilon, "log ratio")
+    return pair_chart(seen, pair, loss, epsilon, axes, 2.5 * epsilon, dark, "log ratio")
 
 
 def draw() -> None:
@@ -77,10 +76,9 @@ def draw() -> None:
 
 def _picture(shown: Shown, epsilon: float, delta: float) -> None:
     """What the server sees, and what it says about one user."""
-    figure = batch_chart(shown, epsilon)
     needed = batch_delta(shown.without, shown.with_one, epsilon)
-    described = charts.read_aloud(figure, "What the server sees with and without one reward of 1, and their log ratio")
-    st.plotly_chart(figure, key=f"batch-{shown.described.name}", config=charts.CONFIG, alt=described)
+    what = "What the server sees with and without one reward of 1, and their log ratio"
+    figures.plot(batch_chart(shown, epsilon, theme.is_dark()), f"batch-{shown.described.name}", what)
     spread = float(np.sqrt(shown.without @ shown.seen**2 - (shown.without @ shown.seen) ** 2))
     allowed = f"these two inputs need δ = {needed:.2g}, and allowed is {delta:g}"
     st.markdown(

@@ -12,7 +12,7 @@ from bandit_core import InputError, load_preset, simulate
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Guarantee
 from bandit_core.policies import registry
-from ui import charts, gallery, page_lock, theme, words
+from ui import charts, figures, gallery, page_lock, theme, words
 
 PRESET = "better-counters"
 ON = {"hybrid": "hybrid counters", "binary": "binary trees", "k-ary": "k-ary trees", "square-root": "square roots"}
@@ -92,33 +92,18 @@ def verdict(losses: np.ndarray) -> tuple[str, str]:
     return f"{rest}, which {losses.shape[1]} runs cannot tell apart from at least one of the others.", gain
 
 
-def chart(losses: np.ndarray, experiment: Experiment) -> go.Figure:
+def chart(losses: np.ndarray, experiment: Experiment, dark: bool) -> go.Figure:
     """Mean loss of every line with twice its standard error; what keeps a weaker promise is hollow."""
-    dark = theme.is_dark()
     titles = [experiment.label(number) for number in range(len(experiment.lines))]
-    delta = [kept.delta > 0 for kept in _kept(experiment)]
-    colours = [theme.policy_colour(line.policy, dark) for line in experiment.lines]
-    figure = go.Figure()
-    figure.add_scatter(
-        x=losses.mean(axis=1),
-        y=[f"{title} (δ)" if weaker else title for title, weaker in zip(titles, delta, strict=True)],
-        mode="markers",
-        marker={
-            "color": colours,
-            "size": 12,
-            "line": {"width": 2},
-            "symbol": ["diamond-open" if weaker else "circle" for weaker in delta],
-        },
-        showlegend=False,
-        name="loss",
-        error_x={"array": 2 * losses.std(axis=1, ddof=1) / math.sqrt(losses.shape[1]), "color": theme.quiet(dark)},
-        hovertemplate="%{x:.0f}<extra></extra>",
-    )
-    charts.style(figure, 420, dark)
-    figure.update_layout(hovermode="closest")
-    figure.update_xaxes(title="regret at the end", type="log", **charts.AMOUNTS, dtick=1)
-    figure.update_yaxes(autorange="reversed", automargin=True, title=None)
-    return figure
+    weak = [kept.delta > 0 for kept in _kept(experiment)]
+    marker = {"color": [theme.policy_colour(line.policy, dark) for line in experiment.lines], "size": 12}
+    marker |= {"line": {"width": 2}, "symbol": ["diamond-open" if weaker else "circle" for weaker in weak]}
+    bars = {"array": 2 * losses.std(axis=1, ddof=1) / math.sqrt(losses.shape[1]), "color": theme.quiet(dark)}
+    names = [f"{title} (δ)" if weaker else title for title, weaker in zip(titles, weak, strict=True)]
+    more, hover = {"mode": "markers", "marker": marker, "error_x": bars}, "%{x:.0f}<extra></extra>"
+    dots = charts.Curve(losses.mean(axis=1), names, "loss", hover=hover, listed=False, more=more)
+    down = {"autorange": "reversed", "automargin": True}
+    return charts.draw([dots], charts.log_axis("regret at the end"), down, 420, dark, closest=True)
 
 
 def draw(epsilon: float) -> None:
@@ -131,9 +116,8 @@ def draw(epsilon: float) -> None:
     except InputError as refused:  # more than this server computes
         st.info(str(refused))
         return
-    figure = chart(losses, experiment)
-    described = charts.read_aloud(figure, "Regret of bandits on several counters and of one without counters")
-    st.plotly_chart(figure, key="sums-bandits", config=charts.CONFIG, alt=described)
+    what = "Regret of bandits on several counters and of one without counters"
+    figures.plot(chart(losses, experiment, theme.is_dark()), "sums-bandits", what)
     means = " and ".join(f"{mean:g}" for mean in experiment.means)
     failing = ", ".join(sorted({kept.failure for kept in _kept(experiment) if kept.failure}))
     conclusion, numbers = verdict(losses)

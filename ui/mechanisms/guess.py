@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,7 +11,7 @@ import streamlit as st
 
 from bandit_core.mechanisms.losses import Round, chance_of_right_guess, play_round
 from bandit_core.simulation.sentences import surest
-from ui import charts, page_fields, theme, words
+from ui import charts, figures, page_fields, theme, words
 from ui.mechanisms.answer import FIELDS, Choice, choice, opening
 
 (_, MAX_ANSWERS), (_, MAX_ROUNDS) = FIELDS["answers"].allowed, FIELDS["round"].allowed
@@ -31,35 +32,22 @@ def _guess(which: str, guess: int, truth: int) -> None:
     st.session_state.setdefault(_SCORE, {})[which] = guess == truth
 
 
-def odds_chart(game: Round, chosen: Choice, height: int = 400) -> go.Figure:
+def odds_chart(game: Round, chosen: Choice, dark: bool) -> go.Figure:
     """ln of the odds for input A after each answer, within the cone that n epsilon allows."""
-    dark = theme.is_dark()
-    one = chosen.shown[0]
-    colour, quiet = theme.mechanism_colour(one.name, dark), theme.quiet(dark)
-    counts = np.arange(len(game.log_odds))
-    figure = go.Figure()
+    one, quiet, counts, curves = chosen.shown[0], theme.quiet(dark), np.arange(len(game.log_odds)), []
     if one.described.pure:
-        edge = {"mode": "lines", "line": {"width": 1.2, "dash": "dash", "color": quiet}, "hoverinfo": "skip"}
-        figure.add_scatter(x=counts, y=game.most, name="no odds beyond ±nε", **edge)
-        figure.add_scatter(
-            x=counts, y=-game.most, showlegend=False, fill="tonexty", fillcolor=theme.transparent(quiet, 0.12), **edge
-        )
-    charts.curve(
-        figure,
-        counts,
-        game.log_odds,
-        "best guesser's odds",
-        colour,
-        "ln odds %{y:.3~g}: A with %{customdata:.1f}%",
-        mode="lines+markers",
-        customdata=100 / (1 + np.exp(-np.clip(game.log_odds, -700, 700))),
-    )
-    charts.style(figure, height, dark)
-    figure.update_layout(hovermode="closest")
-    figure.update_xaxes(title="answers so far", rangemode="tozero", dtick=max(1, len(counts) // 10))
+        edge: dict[str, Any] = {"colour": quiet, "hover": "", "dash": "dash", "width": 1.2}
+        filled = {"fill": "tonexty", "fillcolor": theme.transparent(quiet, 0.12)}
+        curves.append(charts.Curve(counts, game.most, "no odds beyond ±nε", **edge))
+        curves.append(charts.Curve(counts, -game.most, listed=False, more=filled, **edge))
+    sure = 100 / (1 + np.exp(-np.clip(game.log_odds, -700, 700)))
+    hover, more = "ln odds %{y:.3~g}: A with %{customdata:.1f}%", {"mode": "lines+markers", "customdata": sure}
+    colour = theme.mechanism_colour(one.name, dark)
+    curves.append(charts.Curve(counts, game.log_odds, "best guesser's odds", colour, hover, more=more))
     top = max(1.0, float(np.abs(game.log_odds).max()), float(game.most[-1]) if one.described.pure else 0.0)
-    figure.update_yaxes(title="ln odds: ← B · A →", range=[-1.1 * top, 1.1 * top], nticks=7)
-    return figure
+    across = {"title": "answers so far", "rangemode": "tozero", "dtick": max(1, len(counts) // 10)}
+    up = {"title": "ln odds: ← B · A →", "range": [-1.1 * top, 1.1 * top], "nticks": 7}
+    return charts.draw(curves, across, up, 400, dark, closest=True)
 
 
 def _answers_text(game: Round, bits: bool) -> str:
@@ -95,12 +83,8 @@ def _game(chosen: Choice) -> None:
     page_fields.keep(FIELDS["answers"], answers)
     page_fields.keep(FIELDS["round"], number)
     game = play_round(one.mechanism, chosen.inputs, chosen.epsilon, answers, number)
-    st.plotly_chart(
-        odds_chart(game, chosen),
-        key="odds",
-        config=charts.CONFIG,
-        alt=f"ln odds for input A after each of {answers} answers, now {game.log_odds[-1]:.2f}",
-    )
+    alt = f"ln odds for input A after each of {answers} answers, now {game.log_odds[-1]:.2f}"
+    figures.plot(odds_chart(game, chosen, theme.is_dark()), "odds", alt=alt)
     st.markdown(f"The server has seen: {_answers_text(game, one.mechanism.outputs == 'bit')}.")
     which = f"{one.name} {chosen.inputs} {chosen.epsilon} {number}"
     score: dict[str, bool] = st.session_state.setdefault(_SCORE, {})

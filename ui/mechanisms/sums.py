@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,7 +16,7 @@ from bandit_core import InputError
 from bandit_core.mechanisms import Counter
 from bandit_core.mechanisms.square_root import DELTA
 from bandit_core.spec.errors import Issue
-from ui import charts, page_fields, state, theme, words
+from ui import charts, figures, page_fields, state, theme, words
 from ui.mechanisms import counted
 from ui.mechanisms.answer import COUNTERS, FIELDS, facts, opening, pair_chart
 
@@ -65,21 +67,16 @@ def _windows(chosen: Sums, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarra
     )
 
 
-def error_chart(chosen: Sums) -> go.Figure:
+def error_chart(chosen: Sums, dark: bool) -> go.Figure:
     """Standard deviation of the noise against the number of items; the band is the spread from count to count."""
-    dark = theme.is_dark()
-    figure = go.Figure()
+    curves = []
     for name in COUNTERS:
         times, least, usual, most = _windows(chosen, name)
+        look: dict[str, Any] = {"dash": DASHES[name], "low": least, "high": most, "group": name}
         colour = theme.mechanism_colour(name, dark)
-        quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": name}
-        figure.add_scatter(x=times, y=most, **quiet)
-        figure.add_scatter(x=times, y=least, fill="tonexty", fillcolor=theme.transparent(colour, 0.15), **quiet)
-        charts.curve(figure, times, usual, _titled(name), colour, "%{y:.3~g}", dash=DASHES[name], legendgroup=name)
-    charts.style(figure, 440, dark)
-    figure.update_xaxes(title="items so far", **charts.USERS_LOG)
-    figure.update_yaxes(type="log", title="sd of the noise", **charts.AMOUNTS, dtick=1)
-    return figure
+        curves.append(charts.Curve(times, usual, _titled(name), colour, "%{y:.3~g}", **look))
+    items = {"title": "items so far", **charts.USERS_LOG}
+    return charts.draw(curves, items, charts.log_axis("sd of the noise"), 440, dark)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -119,101 +116,68 @@ def _published() -> tuple[str, int]:
     return FIELDS.ask("count", first), FIELDS.ask("at", second)
 
 
-def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
-    """Distributions of one published sum with and without the first item, and their log ratio; and its largest
-    value.
-    """
-    dark, colour = theme.is_dark(), theme.mechanism_colour(name, theme.is_dark())
+def law_chart(chosen: Sums, name: str, count: int, dark: bool) -> go.Figure:
+    """One published sum with and without the first item, and their log ratio."""
+    x, pair = _laws(chosen, name, count)
+    shades, loss = (theme.mechanism_colour(name, dark), theme.quiet(dark)), np.log(pair[0]) - np.log(pair[1])
+    drawn = list(zip(("first item 1", "first item 0"), pair, shades, strict=True))
+    axes = ("density", "published sum (all other items 0)")
+    return pair_chart(x, drawn, loss, chosen.epsilon, axes, 1.45 * chosen.epsilon, dark)
+
+
+def _laws(chosen: Sums, name: str, count: int) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Values of one published sum, and their densities with and without the first item."""
     counter = chosen.counter(name)
     sd = math.sqrt(counter.variance(count))
     x = np.linspace(-3 * sd, 1 + 3 * sd, 401)
-    without, with_item = counter.density(count, x), counter.density(count, x - 1)
-    pair = [("first item 1", with_item, colour), ("first item 0", without, theme.quiet(dark))]
-    loss = np.log(with_item) - np.log(without)
-    axes = ("density", "published sum (all other items 0)")
-    figure = pair_chart(x, pair, loss, chosen.epsilon, axes, 1.45 * chosen.epsilon)
-    return figure, float(np.abs(loss).max())
+    return x, (counter.density(count, x - 1), counter.density(count, x))
 
 
-def distributions(chosen: Sums, name: str, count: int) -> None:
-    """One published sum for two neighbouring streams."""
-    figure, largest = law_chart(chosen, name, count)
-    st.plotly_chart(
-        figure,
-        key="sums-law",
-        config=charts.CONFIG,
-        alt=f"Distributions of the sum published after {count} items for two streams that differ in the first "
-        f"item; largest "
-        f"log ratio {largest:.2g}",
-    )
+def law_words(chosen: Sums, name: str, largest: float) -> str:
+    """What one published sum reveals at most, beside what all reveal."""
     described = f"In this range, this one sum reveals up to **{largest:.2g}** about the first item. "
     if COUNTERS[name].pure:
-        described += f"All sums together stay within ε = {chosen.epsilon:g}: see the last picture."
-    else:
-        described += (
-            f"Normal noise has no largest loss: all sums together keep ε = {chosen.epsilon:g} with δ = {DELTA:g}."
-        )
-    st.caption(described)
-
-
-def path_chart(chosen: Sums, names: list[str]) -> tuple[go.Figure, dict[str, float]]:
-    """Released sums over one stream beside the true one; and how far each ends from it."""
-    dark = theme.is_dark()
-    items = (np.random.default_rng([chosen.draw, 0]).random(chosen.horizon) < CHANCE).astype(float)
-    true = np.cumsum(items)
-    shown = np.unique(np.round(np.linspace(1, chosen.horizon, min(400, chosen.horizon))).astype(int)) - 1
-    figure = go.Figure()
-    charts.curve(figure, shown + 1, true[shown], "the true sum", theme.quiet(dark), "%{y:.0f}", width=5, opacity=0.6)
-    ends = {}
-    for name in names:
-        described = COUNTERS[name]
-        released = chosen.counter(name).release(items, np.random.default_rng([chosen.draw, 1]))
-        ends[described.title] = float(released[-1] - true[-1])
-        figure.add_scatter(
-            x=shown + 1,
-            y=released[shown].astype(np.float32),
-            mode="lines",
-            name=described.title,
-            line={"color": theme.mechanism_colour(name, dark), "width": 1.5, "shape": "hv"},
-            hovertemplate="%{y:.1f}",
-        )
-    charts.style(figure, 440, dark)
-    figure.update_xaxes(title="items so far", **charts.USERS)
-    span = max(float(true[-1]), 1.0)
-    figure.update_yaxes(title="running sum", range=[-0.6 * span, 1.7 * span])
-    return figure, ends
-
-
-def spending_chart(chosen: Sums) -> go.Figure:
-    """The most that one item has spent, under the line at epsilon."""
-    dark = theme.is_dark()
-    counts = np.unique(np.round(np.geomspace(1, chosen.horizon, 200)).astype(int))
-    figure = go.Figure()
-    for name in COUNTERS:
-        counter = chosen.counter(name)
-        figure.add_scatter(
-            x=counts,
-            y=counter.spent(counts),
-            mode="lines",
-            name=_titled(name),
-            line={
-                "color": theme.mechanism_colour(name, dark),
-                "width": 2.5,
-                "dash": DASHES[name],
-                "shape": "hv",
-            },
-            hovertemplate="%{y:.3~g}",
-        )
-    figure.add_hline(
-        y=chosen.epsilon,
-        line={"dash": "dash", "width": 1.5, "color": theme.quiet(dark)},
-        annotation_text="ε",
-        annotation_position="top left",
+        return described + f"All sums together stay within ε = {chosen.epsilon:g}: see the last picture."
+    return (
+        f"{described}Normal noise has no largest loss: all sums together keep ε = {chosen.epsilon:g} with "
+        f"δ = {DELTA:g}."
     )
-    charts.style(figure, 440, dark)
-    figure.update_xaxes(title="items so far", **charts.USERS)
-    figure.update_yaxes(title="loss of one item", range=[0, 1.25 * chosen.epsilon])
-    return figure
+
+
+def path_chart(chosen: Sums, names: list[str], dark: bool) -> go.Figure:
+    """Released sums over one stream beside the true one."""
+    true, released = _sums(chosen, names)
+    shown = np.unique(np.round(np.linspace(1, chosen.horizon, min(400, chosen.horizon))).astype(int)) - 1
+    faint = {"opacity": 0.6}
+    curves = [charts.Curve(shown + 1, true[shown], "the true sum", theme.quiet(dark), "%{y:.0f}", width=5, more=faint)]
+    for name, values in released.items():
+        title, colour = COUNTERS[name].title, theme.mechanism_colour(name, dark)
+        steps, y = {"line": {"color": colour, "width": 1.5, "shape": "hv"}}, values[shown].astype(np.float32)
+        curves.append(charts.Curve(shown + 1, y, title, colour, "%{y:.1f}", more=steps))
+    span = max(float(true[-1]), 1.0)
+    up = {"title": "running sum", "range": [-0.6 * span, 1.7 * span]}
+    return charts.draw(curves, {"title": "items so far", **charts.USERS}, up, 440, dark)
+
+
+def _sums(chosen: Sums, names: list[str]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The true running sum of the stream, and what each counter publishes."""
+    items = (np.random.default_rng([chosen.draw, 0]).random(chosen.horizon) < CHANCE).astype(float)
+    noise = (chosen.draw, 1)
+    published = {name: chosen.counter(name).release(items, np.random.default_rng(noise)) for name in names}
+    return np.cumsum(items), published
+
+
+def spending_chart(chosen: Sums, dark: bool) -> go.Figure:
+    """The most that one item has spent, under the line at epsilon."""
+    counts = np.unique(np.round(np.geomspace(1, chosen.horizon, 200)).astype(int))
+    curves = []
+    for name in COUNTERS:
+        line = {"color": theme.mechanism_colour(name, dark), "width": 2.5, "dash": DASHES[name], "shape": "hv"}
+        spent = chosen.counter(name).spent(counts)
+        curves.append(charts.Curve(counts, spent, _titled(name), hover="%{y:.3~g}", more={"line": line}))
+    limit = charts.Mark(y=chosen.epsilon, text="ε", place="top left", colour=theme.quiet(dark))
+    up = {"title": "loss of one item", "range": [0, 1.25 * chosen.epsilon]}
+    return charts.draw(curves, {"title": "items so far", **charts.USERS}, up, 440, dark, [limit])
 
 
 def draw() -> None:
@@ -228,35 +192,32 @@ def draw() -> None:
     epsilon = FIELDS.ask("eps", above)
     with st.expander("Change the stream or the published sums"):
         chosen, (name, count), published = _stream(epsilon), _published(), _paths()
-    left, right = above.columns(2)
-    with left:
-        st.markdown("**Can you see one person?** One published sum, with and without the first item")
-        distributions(chosen, name, count)
-    with right:
-        st.markdown("**Published sums** and the true sum")
-        figure, ends = path_chart(chosen, published)
-        described = charts.read_aloud(figure, "Released running sums and the true sum")
-        st.plotly_chart(figure, key="sums-path", config=charts.CONFIG, alt=described)
-        described = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
-        st.caption(f"One stream of items 0 or 1. Error at the end: {described or 'nothing is drawn'}.")
-    left, right = st.columns(2)
-    with left:
-        st.markdown("**How large is the error?** Standard deviation of the noise at equal ε")
-        figure = error_chart(chosen)
-        described = charts.read_aloud(figure, "Standard deviation of the noise of each counter")
-        st.plotly_chart(figure, key="sums-error", config=charts.CONFIG, alt=described)
-        st.caption(
-            "Curve: root mean square over nearby counts. Band: least to most noise among them.\n\n"
-            f"{mean_errors(chosen)}"
-        )
-    with right:
-        st.markdown("**Largest privacy loss of one item** so far")
-        figure = spending_chart(chosen)
-        described = charts.read_aloud(figure, "Largest privacy loss of a single item, never above epsilon")
-        st.plotly_chart(figure, key="sums-spent", config=charts.CONFIG, alt=described)
-        st.caption(
-            "Log ratio of all published sums for two streams that differ in one item. With normal noise: the ε that "
-            f"holds at δ = {DELTA:g}."
-        )
+    _, (with_item, without) = _laws(chosen, name, count)
+    largest = float(np.abs(np.log(with_item) - np.log(without)).max())
+    streams = f"the sum published after {count} items for two streams that differ in the first item"
+    true, released = _sums(chosen, published)
+    errors = "; ".join(f"{COUNTERS[each].title} {sums[-1] - true[-1]:+.0f}" for each, sums in released.items())
+    with above:
+        figures.beside(
+            chosen,
+            ("**Can you see one person?** One published sum, with and without the first item", "sums-law",
+             partial(law_chart, chosen, name, count),
+             lambda: f"Distributions of {streams}; largest log ratio {largest:.2g}", law_words(chosen, name, largest)),
+            ("**Published sums** and the true sum", "sums-path", partial(path_chart, chosen, published),
+             "Released running sums and the true sum",
+             f"One stream of items 0 or 1. Error at the end: {errors or 'nothing is drawn'}."),
+            how=(name, count, *published),
+        )  # fmt: skip
+    figures.beside(
+        chosen,
+        ("**How large is the error?** Standard deviation of the noise at equal ε", "sums-error",
+         partial(error_chart, chosen), "Standard deviation of the noise of each counter",
+         "Curve: root mean square over nearby counts. Band: least to most noise among them.\n\n"
+         f"{mean_errors(chosen)}"),
+        ("**Largest privacy loss of one item** so far", "sums-spent", partial(spending_chart, chosen),
+         "Largest privacy loss of a single item, never above epsilon",
+         "Log ratio of all published sums for two streams that differ in one item. With normal noise: the ε that "
+         f"holds at δ = {DELTA:g}."),
+    )  # fmt: skip
     counted.draw(chosen.epsilon)
     facts(list(COUNTERS.values()))

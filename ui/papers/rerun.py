@@ -12,7 +12,7 @@ from bandit_core.literature import reproductions
 from bandit_core.literature.reproductions import Shipped
 from bandit_core.simulation.costs import estimated_seconds, steps
 from bandit_core.simulation.results import Result
-from ui import charts, lab_parts, runner, theme, words
+from ui import charts, figures, lab_parts, runner, theme, words
 
 
 def panel(name: str) -> None:
@@ -48,7 +48,7 @@ def panel(name: str) -> None:
         st.markdown(agreement(result, shipped))
         lab_parts.table(words.table(beside(result, shipped)), "again")
     drawn = charts.regret_chart(result, theme.is_dark(), 380, direct_labels=not theme.is_phone())
-    st.plotly_chart(drawn, key="again-figure", config=charts.CONFIG, alt=charts.describe(result))
+    figures.plot(drawn, "again-figure", alt=charts.describe(result))
 
 
 def _distance(result: Result, shipped: Shipped, number: int) -> float:

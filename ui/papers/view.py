@@ -24,7 +24,7 @@ from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import percent
 from bandit_core.studies import threshold_check
-from ui import charts, figures, lab_parts, page_fields, page_links, shared, state, theme, threshold_view, words
+from ui import charts, figures, lab_parts, page_fields, page_links, state, theme, threshold_view, words
 from ui.page_fields import Field
 from ui.papers import rerun
 
@@ -164,16 +164,12 @@ def _told(shipped: Shipped, figure: Figure) -> str:
     return charts.describe(shipped)
 
 
-def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool) -> shared.Picture:
+def _picture(shipped: Shipped, figure: Figure, panel: str) -> None:
     """The figure with its text alternative, drawn once for all visitors."""
     direct = not theme.is_phone()
-    changed = reproductions.path_of(shipped.name).stat().st_mtime_ns
-    return shared.figure(
-        "paper",
-        (figure.name, panel, shipped.name, changed, dark, direct),
-        lambda: draw(shipped, figure, panel, dark, direct),
-        lambda _: _told(shipped, figure),
-    )
+    how = figure.name, panel, shipped.name, reproductions.path_of(shipped.name).stat().st_mtime_ns, direct
+    make = partial(draw, shipped, figure, panel, direct=direct)
+    figures.draw("paper-figure", how, make, partial(_told, shipped, figure), tall=True)
 
 
 def is_fit(figure: Figure) -> bool:
@@ -256,7 +252,7 @@ def _tested(verdict: Verdict) -> None:
     st.caption("\n".join(f"- {words.plain(part)}" for part in parts))
 
 
-def large(figure: Figure, panel: str, dark: bool) -> None:
+def large(figure: Figure, panel: str) -> None:
     """The chosen figure: picture on the left, statements on the right, what to do with it below."""
     left, right = st.columns([3, 2], gap="large")
     shipped = None
@@ -266,7 +262,7 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
         if not panel:
             _elsewhere(figure)
         elif (shipped := shipped_or_told(_reading(panel))) is not None:
-            figures.show(picture(shipped, figure, panel, dark), "paper-figure", tall=True)
+            _picture(shipped, figure, panel)
         message = [] if shipped is None else [words.sentence(scale_words(shipped)) + "."]
         if shipped is not None and not is_fit(figure):
             band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view)
@@ -342,7 +338,7 @@ def _elsewhere(figure: Figure) -> None:
 def actions(shipped: Shipped) -> None:
     """Open, and take away."""
     explore, data, file = st.columns(3)
-    experiment = papers.played()[shipped.name].experiment
+    experiment, name = papers.played()[shipped.name].experiment, shipped.name
     page = page_links.to("explore" if experiment.contexts is None else "contextual")
     explore.page_link(
         page,
@@ -351,21 +347,11 @@ def actions(shipped: Shipped) -> None:
         query_params=links.write(experiment),
         help=f"The same experiment with all controls; {words.duration(estimated_seconds(experiment))} at full scale.",
     )
-    data.download_button(
-        "Numbers (CSV)",
-        data=lambda: to_csv(reproductions.curves(shipped)),
-        file_name=f"{shipped.name}.csv",
-        mime="text/csv",
-        on_click="ignore",
-        help="Mean, standard error and quantiles of every policy.",
-        width="stretch",
-    )
-    file.download_button(
-        "Whole file (JSON)",
-        data=lambda: json.dumps(json.loads(reproductions.path_of(shipped.name).read_text(encoding="utf-8")), indent=1),
-        file_name=f"{shipped.name}.json",
-        mime="application/json",
-        on_click="ignore",
-        help="Settings, seed, versions, sampler, machine, time, curves, and the final regret of every run.",
-        width="stretch",
-    )
+
+    def whole() -> str:
+        return json.dumps(json.loads(reproductions.path_of(name).read_text(encoding="utf-8")), indent=1)
+
+    message = "Mean, standard error and quantiles of every policy."
+    figures.download(data, "Numbers (CSV)", lambda: to_csv(reproductions.curves(shipped)), f"{name}.csv", message)
+    message = "Settings, seed, versions, sampler, machine, time, curves, and the final regret of every run."
+    figures.download(file, "Whole file (JSON)", whole, f"{name}.json", message)

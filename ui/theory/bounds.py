@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,12 +25,13 @@ REWARDS = ("any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features")
 KINDS = ("problem-dependent", "minimax", "Bayesian")
 AXES = {"users": "users T", "epsilon": "budget ε", "arms": "arms K"}
 EPSILONS = epsilon_grid.curve(0.05, 20, 25)
+BUDGET_TICKS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 ARMS = (2, 3, 5, 8, 13, 20, 35, 60, 100)
 FIRST = "local-exact-ldp-bound-0-or-1"
 TABLE_KEY, CARD_KEY = "theory-table", "theory-bound"
 
 
-def draw(experiment: Experiment, found: tuple[Entry, ...], dark: bool) -> None:
+def draw(experiment: Experiment, found: tuple[Entry, ...]) -> None:
     """Filters, table, and the card and picture of one bound."""
     shown = filters(found)
     if not shown:
@@ -37,7 +40,7 @@ def draw(experiment: Experiment, found: tuple[Entry, ...], dark: bool) -> None:
     table(shown, experiment)
     entry = choose(shown, found)
     card(entry, experiment)
-    picture(entry, experiment, dark)
+    picture(entry, experiment)
 
 
 def _pick(label: str, options: tuple[str, ...], field: str, spoken: dict[str, str], text: str) -> str:
@@ -125,7 +128,7 @@ def table(shown: list[Entry], experiment: Experiment) -> None:
     keys = tuple(entry.key for entry in shown)
     applying = sum(entry.bound.not_applicable is None for entry in shown)
     st.dataframe(
-        shared.rows("catalogue", experiment, keys, lambda: _table(shown, experiment)),
+        shared.table("catalogue", experiment, keys, lambda: _table(shown, experiment)),
         hide_index=True,
         width="stretch",
         height=320,
@@ -217,11 +220,9 @@ def axis(entry: Entry) -> str:
     )  # fmt: skip
 
 
-def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, dark: bool) -> go.Figure | None:
-    """The bound against users, budget or arms; None where there is nothing to draw."""
+def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, dark: bool) -> go.Figure:
+    """The bound against users, budget or arms; empty where there is nothing to draw."""
     bound = entry.bound
-    if bound.superseded and not superseded:
-        return None
     x: np.ndarray
     if against == "users":
         x = np.unique(np.geomspace(1, max(2, experiment.horizon), 120).round())
@@ -231,25 +232,22 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
     else:
         x, y = np.array(ARMS, float), catalogue.against_arms(entry, experiment, ARMS)
     y = np.where(y > 0, y, np.nan)
-    if not np.isfinite(y).any():
-        return None
-    figure = go.Figure()
-    colour = "#8a949e" if bound.superseded else theme.LOOKS[bound.model].colour
-    dash = "longdash" if bound.superseded else theme.dash(bound)
-    name = f"{bound.sign} {escape(bound.label)}"
-    charts.curve(figure, x, y, name, colour, "%{y:,.4~g}", dash=dash, showlegend=True)
-    charts.style(figure, 340, dark)
-    titles = {"users": "users so far", "epsilon": "budget ε  (← more private · less private →)", "arms": "arms K"}
-    figure.update_xaxes(
-        title=titles[against], **(charts.USERS_LOG if against == "users" else {"type": "log", **charts.AMOUNTS})
-    )
-    if against != "users":
-        figure.update_xaxes(tickvals=(0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20) if against == "epsilon" else ARMS)
-    figure.update_yaxes(type="log", title="regret", **charts.ticks(True, *np.log10([np.nanmin(y), np.nanmax(y)])))
-    return figure
+    if not np.isfinite(y).any() or (bound.superseded and not superseded):
+        return go.Figure()
+    look = {"colour": theme.GREY, "dash": "longdash"} if bound.superseded else {}
+    name, colour = f"{bound.sign} {escape(bound.label)}", theme.LOOKS[bound.model].colour
+    fields: dict[str, Any] = {"colour": colour, "name": name, "hover": "%{y:,.4~g}", "width": 2.5, **look}
+    across = charts.log_axis("budget ε  (← more private · less private →)", tickvals=BUDGET_TICKS)
+    if against == "users":
+        across = {"title": "users so far", **charts.USERS_LOG}
+    elif against == "arms":
+        across = charts.log_axis("arms K", tickvals=ARMS)
+    up = charts.log_axis("regret", *np.log10([np.nanmin(y), np.nanmax(y)]))
+    curve = charts.bound_curve(bound, x, y, more={"showlegend": True}, **fields)
+    return charts.draw([curve], across, up, 340, dark)
 
 
-def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
+def picture(entry: Entry, experiment: Experiment) -> None:
     """The chart of the open card, or why there is none."""
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     with left:
@@ -259,21 +257,14 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
         drawn = page_fields.ask(
             Field("old", "Show superseded bounds, in grey", False, help, "switch", key="theory-old")
         )
-    figure = shared.drawing(
-        "bound",
-        experiment,
-        (entry.key, against, drawn, dark),
-        lambda: chart(entry, experiment, against, drawn, dark) or go.Figure(),
-        lambda found: charts.read_aloud(found, f"{entry.bound.label} against {AXES[against]}") if found.data else "",
-    )
-    if not figure.alt:
+    what = f"{entry.bound.label} against {AXES[against]}"
+    make = partial(chart, entry, experiment, against, drawn)
+    if figures.draw("theory-chart", experiment, make, what, entry.key, against, drawn) is None:
         if entry.bound.superseded and not drawn:
             st.caption("This bound is superseded. The switch draws it.")
         else:
             st.caption("Nothing to draw: the bound does not apply, or its value is not known.")
-        return
-    figures.show(figure, "theory-chart")
-    if entry.bound.kind != "problem-dependent":
+    elif entry.bound.kind != "problem-dependent":
         st.caption(f"A {entry.bound.kind} bound {KIND_WORDS[entry.bound.kind]}, not of those in the sidebar.")
     else:
         st.caption("The curve ends where always playing the worst arm would lose less.")

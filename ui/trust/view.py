@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -98,16 +100,9 @@ def verdict(result: Result) -> str:
     return f"Lost rewards after {users} users{at}, compared with {reference}: {', '.join(message)}.{''.join(parts)}"
 
 
-def saved(played: Result, dark: bool) -> None:
+def saved(played: Result) -> None:
     """What each step of trust saves, as bars and as a table."""
-    picture = shared.picture(
-        "trust-steps",
-        played,
-        dark,
-        lambda: bars(played, dark),
-        lambda drawn: charts.read_aloud(drawn, "Lost rewards that each step of trust saves"),
-    )
-    figures.show(picture, "trust-bars")
+    figures.draw("trust-bars", played, partial(bars, played), "Lost rewards that each step of trust saves")
     st.caption(f"Error bars: 99.7% intervals over pairs of runs. {words.measures(played.experiment)}")
     rows = shared.table("trust-table", played, None, lambda: table(played))
     st.dataframe(rows, hide_index=True, key="trust-table")
@@ -117,53 +112,39 @@ def saved(played: Result, dark: bool) -> None:
 def bars(result: Result, dark: bool) -> go.Figure:
     """A bar for each step of trust: lost rewards that it saves, and the interval that decides if it is clear."""
     experiment, found = result.experiment, steps(result)
-    figure, ladders, rows = go.Figure(), _by_measure(found), []
+    ladders, rows, drawn, notes = _by_measure(found), [], [], []
     for measure, climbed in ladders.items():
         if len(ladders) > 1:
             rows.append(f"<b>{escape(MEASURES[measure].name)}</b>")
         for step in climbed:
             signs = [PROMISES[level_of(experiment, line)].sign for line in (step.stronger, step.weaker)]
-            rows.append(f"{' → '.join(signs)} {_in_two_rows(escape(_rung(experiment, step.weaker)))}")
-            _bar(figure, len(rows) - 1, rows[-1], step, theme.LOOKS[level_of(experiment, step.weaker)].colour, dark)
-    charts.style(figure, 120 + 52 * max(1, len(rows)), dark)
-    figure.update_layout(hovermode="closest", bargap=0.35)
+            name = f"{' → '.join(signs)} {_in_two_rows(escape(_rung(experiment, step.weaker)))}"
+            whisker = charts.error_bars([step.saved], [step.low], [step.high], color=theme.ink(dark), thickness=1.5)
+            look: dict[str, Any] = {
+                "marker": {"color": theme.LOOKS[level_of(experiment, step.weaker)].colour},
+                "error_x": whisker,
+            }
+            look |= {"orientation": "h", "hovertemplate": "%{x:,.4~g}", "showlegend": False}
+            drawn.append(go.Bar(x=[step.saved], y=[len(rows)], name=name, **look))
+            number = words.with_error(step.saved, step.stderr).replace("-", "−")
+            end = max(0.0, step.saved, float(np.nan_to_num(step.high)))
+            note = {"x": end, "y": len(rows), "text": number, "xanchor": "left", "xshift": 4, "showarrow": False}
+            notes.append(note)
+            rows.append(name)
     ends = [end for step in found for end in (step.saved, step.low, step.high) if math.isfinite(end)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     wide = (high - low) or 1.0
-    figure.update_xaxes(title="lost rewards saved", range=[low - 0.05 * wide, high + 1.2 * wide])
-    places = list(range(len(rows)))
-    figure.update_yaxes(
-        tickvals=places, ticktext=rows, range=[max(1, len(rows)) - 0.5, -0.5], automargin=True, zeroline=False
-    )
+    across = {"title": "lost rewards saved", "range": [low - 0.05 * wide, high + 1.2 * wide]}
+    down: dict[str, Any] = {"tickvals": [*range(len(rows))], "ticktext": rows, "range": [max(1, len(rows)) - 0.5, -0.5]}
+    down |= {"automargin": True, "zeroline": False}
+    figure = charts.draw(drawn, across, down, 120 + 52 * max(1, len(rows)), dark, closest=True)
+    figure.update_layout(bargap=0.35, annotations=notes)
     return figure
 
 
 def _in_two_rows(rung: str) -> str:
     """The name of a step cut before "is trusted" or its delta, for narrow windows."""
     return rung.replace(", ", ",<br>", 1) if ", " in rung else rung.replace(" is ", "<br>is ", 1)
-
-
-def _bar(figure: go.Figure, place: int, name: str, step: Step, colour: str, dark: bool) -> None:
-    """One step, with its whisker and its number."""
-    whisker = charts.error_bars([step.saved], [step.low], [step.high])
-    figure.add_bar(
-        x=[step.saved],
-        y=[place],
-        name=name,
-        orientation="h",
-        marker={"color": colour},
-        error_x={**whisker, "color": theme.ink(dark), "thickness": 1.5},
-        hovertemplate="%{x:,.4~g}",
-        showlegend=False,
-    )
-    figure.add_annotation(
-        x=max(0.0, step.saved, float(np.nan_to_num(step.high))),
-        y=place,
-        text=words.with_error(step.saved, step.stderr).replace("-", "−"),
-        xanchor="left",
-        xshift=4,
-        showarrow=False,
-    )
 
 
 def table(result: Result) -> pd.DataFrame:

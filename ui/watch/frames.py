@@ -129,7 +129,6 @@ def message_frames(experiment: Experiment, line: int, colour: str) -> dict[str, 
         estimates = (np.cumsum(message.sent, axis=0) - message.sent)[:, :rows] / before
         half = 2 * message.spread / np.sqrt(before)
     means, last = message.truth.mean(axis=0)[:rows], 4 * message.spread / math.sqrt(count)
-    unknown = np.full_like(estimates, np.nan)
     return {
         "label": experiment.label(line),
         "colour": colour,
@@ -152,15 +151,10 @@ def message_frames(experiment: Experiment, line: int, colour: str) -> dict[str, 
         "features": message.sent.shape[1],
         "budgets": "",
         "regret": "",
-        **{
-            name: _packed(values)
-            for name, values in {
-                "estimate": estimates,
-                "low": estimates - half,
-                "high": estimates + half,
-                "decider": unknown,
-            }.items()
-        },
+        "estimate": _packed(estimates),
+        "low": _packed(estimates - half),
+        "high": _packed(estimates + half),
+        "decider": _packed(np.full_like(estimates, np.nan)),
     }
 
 

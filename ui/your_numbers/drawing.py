@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -21,7 +22,7 @@ from bandit_core.studies.business_case import goal
 from bandit_core.studies.goal_search import BestSearch, Found
 from bandit_core.studies.price import Price, PriceStudy, rows_of, unknown_words
 from bandit_core.studies.price import advise as advise_on
-from ui import charts, gallery, lab_parts, runner, shared, theme, uploads, words
+from ui import charts, figures, gallery, lab_parts, runner, shared, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply, amount, found_words, goals, rivals, verdict
 from ui.your_numbers.inputs import Asked, Setting, question_of
@@ -60,7 +61,7 @@ def _methods(answer: Reply) -> None:
     ]
     lab_parts.table(words.table(pd.DataFrame(chosen)), "own-best")
     st.dataframe(
-        shared.of_controls("own-methods", answer.content, lambda: _rows_of_methods(answer), answer.private),
+        shared.once("own-methods", answer.content, None, lambda: _rows_of_methods(answer), answer.private),
         hide_index=True,
         width="stretch",
         alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
@@ -98,52 +99,25 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
 
 def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
     """Loss so far against users, with what choosing blindly and keeping the first option would lose."""
-    figure = go.Figure()
-    colours = theme.line_colours(result.experiment, dark)
-    scale = answer.asked.scale
-    top = 0.0
+    colours, scale, curves = theme.line_colours(result.experiment, dark), answer.asked.scale, []
     for row in answer.rows:
         line = result.lines[row.line]
         assert line is not None
-        colour, title = colours[row.line], answer.decision.chosen(row.privacy).title
-        quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-        group = {"legendgroup": row.label}
-        high = scale * line.quantile(0.95)
-        figure.add_scatter(x=result.times, y=high, **quiet, **group)
-        fill = {"fill": "tonexty", "fillcolor": theme.transparent(colour, 0.15)}
-        figure.add_scatter(x=result.times, y=scale * line.quantile(0.05), **quiet, **fill, **group)
-        figure.add_scatter(
-            x=result.times,
-            y=scale * line.mean,
-            name=f"{theme.TRUST_SIGNS[row.privacy]} {row.label}: {charts.escape(title)}",
-            **charts.marked(row.privacy, colour, len(result.times)),
-            hovertemplate="%{y:,.4~g}",
-            **group,
+        name = (
+            f"{theme.TRUST_SIGNS[row.privacy]} {row.label}: {charts.escape(answer.decision.chosen(row.privacy).title)}"
         )
-        top = max(top, float(high[-1]))
-    ends = [0, answer.question.horizon]
-    still = {"mode": "lines", "hovertemplate": "%{y:,.4~g}"}
-    figure.add_scatter(
-        x=ends,
-        y=[0, answer.blind],
-        name="choose at random",
-        line={"color": "#8a949e", "width": 1.3, "dash": "dot"},
-        **still,
-    )
+        low, high = (scale * line.quantile(share) for share in (0.05, 0.95))
+        look: dict[str, Any] = {"level": row.privacy, "low": low, "high": high, "group": row.label}
+        curves.append(charts.Curve(result.times, scale * line.mean, name, colours[row.line], **look))
+    top, ends = max(0.0, *(float(curve.high[-1]) for curve in curves)), [0, answer.question.horizon]
+    curves.append(charts.Curve(ends, [0, answer.blind], "choose at random", dash="dot", width=1.3))
     if answer.first > 0:
         name = f"keep {charts.escape(answer.asked.names[0])} for everyone"
-        dashes = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
-        figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=dashes, **still)
-    charts.style(figure, 440, dark)
-    figure.update_xaxes(
-        title="users so far" if answer.chosen.visits == 1 else "visits so far", range=ends, **charts.USERS
-    )
-    figure.update_yaxes(
-        title=charts.escape(f"{answer.chosen.unit} lost so far"),
-        **charts.AMOUNTS,
-        range=[0, 1.1 * max(top, 1e-12)],
-    )
-    return figure
+        curves.append(charts.Curve(ends, [0, answer.first], name, dash="dash", width=1.3))
+    people = "users so far" if answer.chosen.visits == 1 else "visits so far"
+    lost = {"title": charts.escape(f"{answer.chosen.unit} lost so far"), "range": [0, 1.1 * max(top, 1e-12)]}
+    users = {"title": people, "range": ends, **charts.USERS}
+    return charts.draw(curves, users, {**lost, **charts.AMOUNTS}, 440, dark)
 
 
 def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
@@ -213,28 +187,22 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
 
 def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     """Every value that was tried."""
+    dark, curves = theme.is_dark(), []
     kind, limit = address.said("goal"), address.said("limit")
     scale = answer.asked.scale if kind in ("regret", "extra") else 1.0
     axis, name = ("users", "users tried") if users else ("ε", "ε tried")
-    figure = go.Figure()
     for each in rows:
-        points = each.answer.points
-        figure.add_scatter(
-            x=[point.at for point in points],
-            y=scale * each.answer.measured[0],
-            error_y=charts.error_bars(*scale * each.answer.measured),
-            mode="lines+markers",
-            name=f"{theme.TRUST_SIGNS[each.privacy]} {PROMISES[each.privacy].who}",
-            line={"color": theme.TRUST_COLOURS[each.privacy]},
-            marker={"symbol": theme.MARKERS[each.privacy]},
-            hovertemplate=f"{axis} = %{{x:,.3~g}}: %{{y:,.4~g}}",
-        )
-    charts.style(figure, 330, theme.is_dark())
-    figure.add_hline(y=limit, line={"dash": "dash", "color": theme.quiet(theme.is_dark()), "width": 1.3})
-    figure.update_xaxes(type="log", title=name, **(charts.USERS if users else charts.AMOUNTS), dtick=1)
-    figure.update_yaxes(title=charts.escape(goals(answer.chosen.unit)[kind]), rangemode="tozero", **charts.AMOUNTS)
+        x, measured, trust = [point.at for point in each.answer.points], each.answer.measured, each.privacy
+        look = {"mode": "lines+markers", "marker": {"symbol": theme.MARKERS[trust]}}
+        look |= {"error_y": charts.error_bars(*scale * measured)}
+        title, hover = f"{theme.TRUST_SIGNS[trust]} {PROMISES[trust].who}", f"{axis} = %{{x:,.3~g}}: %{{y:,.4~g}}"
+        colour = theme.TRUST_COLOURS[trust]
+        curves.append(charts.Curve(x, scale * measured[0], title, colour, hover, width=2, more=look))
+    across = {"title": name, "type": "log", "dtick": 1, **(charts.USERS if users else charts.AMOUNTS)}
+    up = {"title": charts.escape(goals(answer.chosen.unit)[kind]), "rangemode": "tozero", **charts.AMOUNTS}
+    figure = charts.draw(curves, across, up, 330, dark, [charts.Mark(y=limit, colour=theme.quiet(dark))])
     what = "Every value that was tried, and what the best method there loses"
-    st.plotly_chart(figure, key=f"searched-{axis}", config=charts.CONFIG, alt=charts.read_aloud(figure, what))
+    figures.plot(figure, f"searched-{axis}", what)
     st.caption(f"{what} (with 95% intervals). The dashed line is your limit.")
 
 
@@ -268,8 +236,8 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None)
     ):
         price = studied("own-price", question, lambda: PriceStudy(question, store), store) or price
     private = store is not None
-    rows = shared.of_controls(
-        "own-table", (question, price.rows), lambda: words.table(table(question, price.rows)), private
+    rows = shared.once(
+        "own-table", (question, price.rows), None, lambda: words.table(table(question, price.rows)), private
     )
     lab_parts.table(rows, "own")
     st.caption(
@@ -285,27 +253,15 @@ def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until:
     private = answer.private
     limit = f"at most {address.said('limit'):.12g} {goals(answer.chosen.unit)[address.said('goal')]}"
     link = None if private else address.link()
-    left, *columns = st.columns([2, 1, 1], vertical_alignment="bottom")
+    left, first, second = st.columns([2, 1, 1], vertical_alignment="bottom")
     title = left.text_input("Title of the page", TITLE, 80, key="own-title", help="It stands above the printed page.")
     # Files are made when they are asked for, by a thread without a session: all that they need is handed over now.
-    columns[0].download_button(
-        "One page to print",
-        data=partial(one_page, price, " ".join(title.split()), link),
-        file_name="price-of-privacy.html",
-        mime="text/html",
-        on_click="ignore",
-        help="Question, advice, one picture and one table (HTML). It holds means, never single rewards.",
-        width="stretch",
-    )
-    columns[1].download_button(
-        "Sheet for engineers",
-        data=partial(summary_page, answer, verdict(answer), found, limit, link, until=until),
-        file_name="price-of-privacy-details.html",
-        mime="text/html",
-        on_click="ignore",
-        help="Methods, promises, seeds and versions (HTML). It holds means, never single rewards.",
-        width="stretch",
-    )
+    page = partial(one_page, price, " ".join(title.split()), link)
+    message = "Question, advice, one picture and one table (HTML). It holds means, never single rewards."
+    figures.download(first, "One page to print", page, "price-of-privacy.html", message)
+    page = partial(summary_page, answer, verdict(answer), found, limit, link, until=until)
+    message = "Methods, promises, seeds and versions (HTML). It holds means, never single rewards."
+    figures.download(second, "Sheet for engineers", page, "price-of-privacy-details.html", message)
     if private:
         st.caption("No link here: what was uploaded never goes into one. Forward the page instead.")
         return

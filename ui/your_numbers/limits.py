@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.data.observations import Observations, Option, best_of, cut_misleads, harmless_limits
-from ui import charts, figures, shared, theme, uploads, words
+from ui import charts, figures, theme, uploads, words
 
 BINS = 60  # of the picture
 SHOWN = 8  # options in the picture
@@ -50,36 +51,29 @@ def fold(options: Sequence[Option], limits: tuple[float, float], own: bool) -> N
     if cut := cut_words(options, limits, not own):
         st.caption(words.plain(cut))
     with st.expander("Picture of the amounts and their limits"):
-        dark = theme.is_dark()
-        key = tuple((option.name, option.mean, option.count) for option in options), limits, dark
-        drawn = shared.figure(
-            "amounts", key, lambda: picture(options, limits, dark),
-            lambda _: f"How often each amount occurs. {cut or 'The limits cut nothing.'}", own=own,
-        )  # fmt: skip
-        figures.show(drawn, "amounts-chart")
+        how = tuple((option.name, option.mean, option.count) for option in options), limits
+        alt = f"How often each amount occurs. {cut or 'The limits cut nothing.'}"
+        figures.draw("amounts-chart", how, partial(picture, options, limits), lambda: alt, own=own)
         st.caption("Dashed: the limits. With privacy, what lies in the shaded part is cut to them.")
 
 
 def picture(options: Sequence[Option], limits: tuple[float, float], dark: bool) -> go.Figure:
     """Share of the users with an amount in each of `BINS` equal parts of the range, an outline for each option."""
-    figure = go.Figure()
     ends = [min(limits[0], *(option.low for option in options)), max(limits[1], *(option.high for option in options))]
-    edges = np.linspace(ends[0], ends[1], BINS + 1)
+    edges, quiet, curves = np.linspace(ends[0], ends[1], BINS + 1), theme.quiet(dark), []
+    look = {"mode": "lines+markers", "line": {"shape": "hvh", "width": 2}, "marker": {"size": 4}}
     for option in options[:SHOWN]:
         share = 100 * np.histogram(option.values, edges, weights=option.counts)[0] / option.count
-        figure.add_scatter(
-            x=(edges[1:] + edges[:-1]) / 2, y=np.where(share > 0, share, np.nan), mode="lines+markers",
-            line={"shape": "hvh", "width": 2}, marker={"size": 4}, name=charts.escape(option.name),
-            hovertemplate="near %{x:,.3~g}: %{y:.2~g}%",
-        )  # fmt: skip
-    charts.style(figure, 340, dark)
-    figure.layout.hovermode = "closest"
+        x, y, name = (edges[1:] + edges[:-1]) / 2, np.where(share > 0, share, np.nan), charts.escape(option.name)
+        curves.append(charts.Curve(x, y, name, hover="near %{x:,.3~g}: %{y:.2~g}%", more=look))
+    amounts, marks = (
+        {"title": "amount of one user", **charts.AMOUNTS},
+        [charts.Mark(each, colour=quiet) for each in limits],
+    )
+    figure = charts.draw(curves, amounts, charts.log_axis("% of users"), 340, dark, marks, closest=True)
     for limit, end in zip(limits, ends, strict=True):
-        figure.add_vline(x=limit, line={"dash": "dash", "color": theme.quiet(dark), "width": 1.5})
         if limit != end:
-            figure.add_vrect(x0=min(limit, end), x1=max(limit, end), fillcolor=theme.quiet(dark), opacity=0.18)
-    figure.update_xaxes(title="amount of one user", **charts.AMOUNTS)
-    figure.update_yaxes(title="% of users", type="log", dtick=1, **charts.AMOUNTS)
+            figure.add_vrect(x0=min(limit, end), x1=max(limit, end), fillcolor=quiet, opacity=0.18)
     return figure
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,7 @@ from bandit_core.spec.field_types import SMALLEST
 from bandit_core.studies.price import MAX_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
 from bandit_core.studies.several_tests import parts
 from bandit_core.theory.power import critical_value, smallest_effect
-from ui import charts, figures, lab_parts, shared, theme, uploads, words
+from ui import charts, figures, lab_parts, theme, uploads, words
 from ui.your_numbers.address import ask, write_address
 from ui.your_numbers.answers import amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
@@ -32,12 +31,8 @@ def section(asked: Asked, chosen: Setting, private: bool) -> None:
     """The answer, its picture, and what a test can find."""
     question = question_of(asked, chosen)
     st.markdown(f"### 1. A planned A/B test\n\n{sentence(question, rows_of(question))}")
-    dark, key = theme.is_dark(), (question, chosen.budgets)
-    drawn = shared.figure(
-        "planned", (*key, dark), lambda: picture(question, chosen.budgets, dark),
-        lambda figure: charts.read_aloud(figure, "Weeks of a planned A/B test against ε"), private,
-    )  # fmt: skip
-    figures.show(drawn, "planned-chart")
+    make, what = partial(picture, question, chosen.budgets), "Weeks of a planned A/B test against ε"
+    figures.draw("planned-chart", question, make, what, chosen.budgets, own=private)
     lab_parts.fold(
         "Which lift can n weeks find?", "own-lifts", lambda: _lifts(asked, question, chosen.budgets, private)
     )
@@ -47,13 +42,9 @@ def section(asked: Asked, chosen: Setting, private: bool) -> None:
 
 def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...], private: bool) -> None:
     """What a test of each length can find, and what it assumes."""
-    dark = theme.is_dark()
-    drawn = shared.figure(
-        "lifts", (question, budgets, dark), lambda: lift_picture(asked, question, budgets, dark),
-        lambda figure: charts.read_aloud(figure, "Smallest lift over the first option that a planned test finds"),
-        private,
-    )  # fmt: skip
-    figures.show(drawn, "lift-chart")
+    make = partial(lift_picture, asked, question, budgets)
+    what = "Smallest lift over the first option that a planned test finds"
+    figures.draw("lift-chart", question, make, what, budgets, own=private)
     st.caption(" ".join(filter(None, (correction(question), assumed(question)))))
 
 
@@ -127,54 +118,31 @@ def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go
     """Weeks against ε, a curve for each level of trust; signs at the budgets that are compared."""
     grid = tuple(sorted({*FINE, *budgets, *question.epsilons}))
     plain, *rows = rows_of(replace(question, epsilons=grid))
-    figure = go.Figure()
-    hover = "ε = %{x:.3~g}: %{y:,.2~g} weeks"
-    charts.curve(
-        figure,
-        [grid[0], grid[-1]],
-        [plain.test_users / question.weekly] * 2,
-        "no privacy",
-        theme.quiet(dark),
-        "%{y:,.2~g} weeks",
-    )
-    for privacy in PRIVATE:
-        mine = [row for row in rows if row.privacy == privacy]
-        weeks = [row.test_users / question.weekly for row in mine]
-        sizes = [10 if row.epsilon in budgets or row.epsilon in question.epsilons else 0 for row in mine]
-        charts.curve(
-            figure,
-            grid,
-            weeks,
-            f"{theme.TRUST_SIGNS[privacy]} {PROMISES[privacy].who}",
-            theme.TRUST_COLOURS[privacy],
-            hover,
-            mode="lines+markers",
-            marker={"symbol": theme.MARKERS[privacy], "size": sizes, "opacity": 1, "line": {"width": 0}},
-        )
-    charts.style(figure, 380, dark)
-    figure.layout.hovermode = "closest"
-    limit = {"dash": "dash", "color": theme.quiet(dark), "width": 1.3}
-    shown = [value for trace in figure.data for value in trace.y if math.isfinite(value)]
-    for level, name in ((question.weeks, "your weeks"), (MAX_WEEKS, "two years")):
-        _level(figure, level, name, limit)
+    level, hover = [plain.test_users / question.weekly] * 2, "%{y:,.2~g} weeks"
+    curves = [charts.Curve([grid[0], grid[-1]], level, "no privacy", theme.quiet(dark), hover)]
+    sizes = [10 if epsilon in budgets or epsilon in question.epsilons else 0 for epsilon in grid]
+    for trust in PRIVATE:
+        weeks = [row.test_users / question.weekly for row in rows if row.privacy == trust]
+        marker = {"symbol": theme.MARKERS[trust], "size": sizes, "opacity": 1, "line": {"width": 0}}
+        name, colour = f"{theme.TRUST_SIGNS[trust]} {PROMISES[trust].who}", theme.TRUST_COLOURS[trust]
+        more = {"mode": "lines+markers", "marker": marker}
+        curves.append(charts.Curve(grid, weeks, name, colour, f"ε = %{{x:.3~g}}: {hover}", more=more))
+    shown = [value for curve in curves for value in curve.y if math.isfinite(value)]
     low, high = min([*shown, question.weeks]), max([*shown, MAX_WEEKS])
-    figure.update_xaxes(title="ε", type="log", dtick="D2", **charts.AMOUNTS)
-    figure.update_yaxes(title="weeks", type="log", dtick=1, range=_ends(low, high), **charts.AMOUNTS)
+    levels = [(question.weeks, "your weeks"), (MAX_WEEKS, "two years")]
+    up = charts.log_axis("weeks", range=[math.log10(low) - 0.15, math.log10(high) + 0.15])
+    return _with_levels(
+        charts.draw(curves, charts.log_axis("ε", dtick="D2"), up, 380, dark, closest=True), levels, dark
+    )
+
+
+def _with_levels(figure: go.Figure, levels: Sequence[tuple[float, str]], dark: bool) -> go.Figure:
+    """The picture, whose vertical axis is logarithmic, with named lines across it."""
+    charts.add_marks(figure, [charts.Mark(y=value, colour=theme.quiet(dark)) for value, _ in levels])
+    place = {"x": 1, "xref": "paper", "showarrow": False, "xanchor": "right", "yanchor": "bottom"}
+    for value, name in levels:
+        figure.add_annotation(y=math.log10(value), text=charts.escape(name), **place)
     return figure
-
-
-def _ends(low: float, high: float) -> list[float]:
-    """The range of a logarithmic axis."""
-    return [math.log10(low) - 0.15, math.log10(high) + 0.15]
-
-
-def _level(figure: go.Figure, value: float, name: str, line: dict[str, Any]) -> None:
-    """A named line across a picture whose vertical axis is logarithmic."""
-    figure.add_hline(y=value, line=line)
-    figure.add_annotation(
-        x=1, xref="paper", y=math.log10(value), text=charts.escape(name), showarrow=False, xanchor="right",
-        yanchor="bottom",
-    )  # fmt: skip
 
 
 def smallest_lift(
@@ -196,35 +164,22 @@ def smallest_lift(
 
 def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:
     """The smallest lift against weeks: a curve for no privacy, and up to three budgets for each level of trust."""
-    figure = go.Figure()
     if len(budgets) > 3:
         budgets = (budgets[0], budgets[len(budgets) // 2], budgets[-1])
-    curves: list[tuple[Privacy, float | None]] = [("none", None)]
-    curves += [(privacy, epsilon) for privacy in PRIVATE for epsilon in budgets]
-    dashes = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-    for privacy, epsilon in curves:
-        place = 0 if epsilon is None else list(budgets)[::-1].index(epsilon)
-        charts.curve(
-            figure,
-            WEEKS,
-            [smallest_lift(asked, question, privacy, epsilon, weeks) for weeks in WEEKS],
-            PROMISES[privacy].who + ("" if epsilon is None else f", ε = {epsilon:g}"),
-            theme.quiet(dark) if privacy == "none" else theme.TRUST_COLOURS[privacy],
-            "%{x:.2~g} weeks: %{y:,.2~g}%",
-            dash=dashes[place % len(dashes)],
-            width=2.2,
-        )
-    charts.style(figure, 420, dark)
-    figure.layout.hovermode = "closest"
-    line = {"dash": "dash", "color": theme.quiet(dark), "width": 1.3}
+    dashes, curves = dict(zip([None, *budgets[::-1]], (None, None, "dash", "dot"), strict=False)), []
+    tests: list[tuple[Privacy, float | None]] = [("none", None)]
+    tests += [(privacy, epsilon) for privacy in PRIVATE for epsilon in budgets]
+    for privacy, epsilon in tests:
+        lifts = [smallest_lift(asked, question, privacy, epsilon, weeks) for weeks in WEEKS]
+        name = PROMISES[privacy].who + ("" if epsilon is None else f", ε = {epsilon:g}")
+        colour = theme.quiet(dark) if privacy == "none" else theme.TRUST_COLOURS[privacy]
+        hover = "%{x:.2~g} weeks: %{y:,.2~g}%"
+        curves.append(charts.Curve(WEEKS, lifts, name, colour, hover, dashes[epsilon], width=2.2))
     first = float(asked.means[0])
-    for name, mean in list(zip(asked.names, asked.means, strict=True))[1:6]:
-        if first and mean > first:
-            lift = 100 * (float(mean) - first) / abs(first)
-            _level(figure, lift, name, line)
-    figure.update_xaxes(title="weeks", type="log", dtick="D2", **charts.AMOUNTS)
-    figure.update_yaxes(title="smallest lift, % of the first option", type="log", dtick=1, **charts.AMOUNTS)
-    return figure
+    named = [*zip(asked.names, asked.means, strict=True)][1:6]
+    levels = [(100 * (float(mean) - first) / abs(first), name) for name, mean in named if first and mean > first]
+    across, up = charts.log_axis("weeks", dtick="D2"), charts.log_axis("smallest lift, % of the first option")
+    return _with_levels(charts.draw(curves, across, up, 420, dark, closest=True), levels, dark)
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -65,10 +65,8 @@ def until_when(asked: Asked, chosen: Setting, store: Store | None) -> Until | No
     until = Until(asked, chosen, question, rows)
     private = store is not None
     key = question, asked.misled, chosen.weekly
-    st.markdown(shared.of_controls("until-words", key, lambda: sentence(until), private))
-    dark = theme.is_dark()
-    drawn = shared.figure("until", (*key, dark), lambda: picture(until, dark), lambda _: describe(until), own=private)
-    figures.show(drawn, "until-chart")
+    st.markdown(shared.once("until-words", key, None, lambda: sentence(until), private))
+    figures.draw("until-chart", key, partial(picture, until), lambda: describe(until), own=private)
     lab_parts.fold("Numbers of this test", "own-until-numbers", partial(_numbers, until))
     return until
 
@@ -260,46 +258,30 @@ def _losses(until: Until, answer: Reply) -> None:
 
 def picture(until: Until, dark: bool) -> go.Figure:
     """Stopping times on a logarithmic axis, a row for each trust model."""
-    figure, weekly = go.Figure(), until.chosen.weekly
-    names = [_wrapped(row) for row in until.rows]
+    weekly, ink, names, curves = until.chosen.weekly, theme.ink(dark), [*map(_wrapped, until.rows)], []
     for row, name in zip(until.rows, names, strict=True):
-        colour = theme.TRUST_COLOURS[row.privacy] if row.privacy != "none" else theme.quiet(dark)
-        for (low, high), width in (((0.05, 0.95), 2), ((0.25, 0.75), 8)):
-            ends = [min(row.times.quantile(share), CAP) / weekly for share in (low, high)]
-            line = {"color": colour, "width": width}
-            figure.add_scatter(x=ends, y=[name] * 2, mode="lines", line=line, hoverinfo="skip", showlegend=False)
+        trust = row.privacy
+        colour = theme.TRUST_COLOURS[trust] if trust != "none" else theme.quiet(dark)
+        for shares, width in (((0.05, 0.95), 2), ((0.25, 0.75), 8)):
+            ends = [min(row.times.quantile(share), CAP) / weekly for share in shares]
+            curves.append(charts.Curve(ends, [name] * 2, colour=colour, hover="", width=width, listed=False))
         middle = row.times.quantile(0.5)
-        figure.add_scatter(
-            x=[middle / weekly if math.isfinite(middle) else None],
-            y=[name],
-            mode="markers",
-            name=f"{theme.TRUST_SIGNS[row.privacy]} {PROMISES[row.privacy].who}",
-            marker={
-                "symbol": theme.MARKERS[row.privacy], "size": 15, "color": colour,
-                "line": {"color": theme.ink(dark), "width": 2},
-            },
-            hovertemplate="median %{x:,.2~g} weeks",
-        )  # fmt: skip
-    points = {"mode": "markers", "hovertemplate": "%{x:,.2~g} weeks"}
-    mark = {"size": 11, "color": theme.ink(dark)}
-    sizes = [row.test_users / weekly for row in until.rows]
-    figure.add_scatter(x=sizes, y=names, name="planned A/B test", marker={**mark, "symbol": "x"}, **points)
+        marker = {"symbol": theme.MARKERS[trust], "size": 15, "color": colour, "line": {"color": ink, "width": 2}}
+        title, hover = f"{theme.TRUST_SIGNS[trust]} {PROMISES[trust].who}", "median %{x:,.2~g} weeks"
+        x, more = [middle / weekly if math.isfinite(middle) else None], {"mode": "markers", "marker": marker}
+        curves.append(charts.Curve(x, [name], title, hover=hover, more=more))
+    sizes: list[float | None] = [row.test_users / weekly for row in until.rows]
     least = [None if row.bound is None else row.bound.users / weekly or None for row in until.rows]
-    if any(least):
-        figure.add_scatter(
-            x=least, y=names, name="at least, on average", marker={**mark, "symbol": "diamond-open"}, **points
-        )
-    charts.style(figure, 340, dark)
-    figure.layout.hovermode = "closest"
+    for x, title, symbol in ((sizes, "planned A/B test", "x"), (least, "at least, on average", "diamond-open")):
+        more = {"mode": "markers", "marker": {"size": 11, "color": ink, "symbol": symbol}}
+        if any(x):
+            curves.append(charts.Curve(x, names, title, hover="%{x:,.2~g} weeks", more=more))
     weeks = until.question.users / weekly
-    figure.add_vline(x=weeks, line={"dash": "dash", "color": theme.quiet(dark), "width": 1.3})
-    shown = np.array([weeks, *sizes, *(x for trace in figure.data for x in trace.x if x)], float)
+    shown = np.array([weeks, *(x for curve in curves for x in curve.x if x)], float)
     ends = [math.log10(shown.min()) - 0.15, math.log10(shown.max()) + 0.15]
-    step = charts.log_step(*ends)
-    named = charts.AMOUNTS | {"tickangle": 0}
-    figure.update_xaxes(title="weeks until a decision", type="log", range=ends, dtick=step, **named)
-    figure.update_yaxes(autorange="reversed")
-    return figure
+    across = charts.log_axis("weeks until a decision", *ends, range=ends, tickangle=0)
+    mark, down = charts.Mark(weeks, colour=theme.quiet(dark)), {"autorange": "reversed"}
+    return charts.draw(curves, across, down, 340, dark, [mark], closest=True)
 
 
 def _wrapped(row: RollOut) -> str:
