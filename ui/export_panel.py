@@ -17,7 +17,6 @@ from bandit_core import Experiment, InputError
 from bandit_core.export.document import marked_up
 from bandit_core.export.page import page as lesson_page
 from bandit_core.export.positions import Positions
-from bandit_core.simulation.results import Result
 from ui import exports, figures, run_panel, runner, theme, words
 
 HOMES = ("localhost", "127.0.0.1", "::1")  # addresses that mean another machine wherever the file is opened
@@ -35,10 +34,6 @@ def _lab(page: str) -> str:
     """The address of this lab, where it means the same elsewhere."""
     base = (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}")
     return "" if urlsplit(base).hostname in (None, *HOMES) else base
-
-
-def _written(positions: Positions, results: tuple[Result, ...], settings: dict[str, Any]) -> str:
-    return lesson_page(positions, results, **settings)
 
 
 def _slider(experiment: Experiment, values: tuple[float, ...] | None) -> str:
@@ -91,11 +86,11 @@ def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = N
     if not results or not all(result.complete for result in results):
         return
     pairs = zip(*(theme.line_colours(experiment, dark) for dark in (False, True)), strict=True)
-    settings = {
+    settings: dict[str, Any] = {
         "base": _lab(page),
         "overall": overall,
         "first": "users" if values is None else "budgets",
         "colours": [(theme.as_text(light, False), theme.as_text(dark, True)) for light, dark in pairs],
     }
-    name, data = f"{exports.file_name(experiment)}-lesson.html", partial(_written, made[0], results, settings)
+    name, data = f"{exports.file_name(experiment)}-lesson.html", partial(lesson_page, made[0], results, **settings)
     figures.download(st, "Save the lesson (HTML)", data, name, HELP, "content", type="primary")

@@ -107,8 +107,12 @@ def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print")
         key=f"{key}-points-{place}",
         help="In the printed picture; lines and markers grow with them.",
     )
+
+    def printed(kind: str) -> bytes:
+        return printing.file_of(draw(), kind, size, font, points)
+
     for column, kind in zip(st.columns(3), printing.KINDS, strict=True):
-        data = partial(_printed, draw, kind, size, font, points)
+        data = partial(printed, kind)
         message = "Pixels." if kind == "png" else "Lines and letters: sharp at every size."
         download(column, f"Picture ({kind.upper()})", data, f"{file_name}.{kind}", message, key=f"{key}-{kind}")
     pixels = " × ".join(str(round(side / 2.54 * printing.DPI)) for side in (size.width, size.height))
@@ -116,10 +120,6 @@ def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print")
         f"{size.width:g} × {size.height:g} cm with {font} letters of {points} pt; the PNG has {pixels} pixels. "
         "The camera above a chart saves what is shown as SVG."
     )
-
-
-def _printed(draw: Callable[[], go.Figure], kind: str, size: printing.Size, font: str, points: float) -> bytes:
-    return printing.file_of(draw(), kind, size, font, points)
 
 
 def fold_for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print") -> None:
