@@ -20,7 +20,7 @@ from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.studies.accounts import releases
-from ui import charts, figures, shared, stylesheet, theme, words
+from ui import charts, figures, shared, stylesheet, templates, theme, words
 
 
 def snippet(experiment: Experiment) -> str:
@@ -63,23 +63,13 @@ def sweep_command(epsilons: Sequence[float]) -> str:
 
 # The part of Plotly that draws curves, a quarter of the whole; ui/assets/README.md says where it is from.
 PLOTLY = Path(__file__).parent / "assets" / "plotly-basic.min.js.gz"
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title}</title><style>
-body{{margin:1rem;font-family:"Source Sans","Segoe UI",Roboto,Helvetica,Arial,sans-serif;color:{ink}}}
-@media (max-width:650px){{{narrow}}}
-@media (min-width:650.01px){{{broad}}}
-</style><script>{plotly}</script></head><body><h1>{title}</h1>
-<script>{swipe}</script>
-{chart}
-</body></html>
-"""
 
 
 def page_of(result: Result, figure: go.Figure) -> str:
     """The chart as one HTML file that needs nothing else."""
     title, _ = words.heading(result.experiment)
-    return _PAGE.format(
+    return templates.filled(
+        "picture.html",
         title=escape(title),
         ink=theme.ink(False),
         narrow=stylesheet.NARROW,

@@ -39,7 +39,7 @@ def plot(figure: go.Figure, key: str, what: str = "", alt: str = "", **options: 
 def draw(
     key: str,
     of: Result | Experiment | Hashable,
-    make: Callable[[bool], go.Figure],
+    make: Callable[[bool], go.Figure | None],
     what: str | Callable[[], str],
     *how: Hashable,
     own: bool = False,
@@ -49,17 +49,18 @@ def draw(
     """The figure of ``make`` for dark or light ground, drawn once for all visitors who see the same, and shown.
 
     The same is what has the same ``of`` and ``how`` (see ui/shared.py; ``own`` as there). ``what`` it shows begins its
-    words, or gives all of them. An empty figure is not shown, and None is returned.
+    words, or gives all of them. Where ``make`` finds nothing to draw, nothing is shown, and None is returned.
     """
     dark = theme.is_dark()
 
-    def picture() -> Picture:
+    def picture() -> Picture | None:
         drawn = make(dark)
-        alt = charts.read_aloud(drawn, what) if isinstance(what, str) else what()
-        return Picture(drawn, alt if drawn.data else "")
+        if drawn is None:
+            return None
+        return Picture(drawn, charts.read_aloud(drawn, what) if isinstance(what, str) else what())
 
     shown = shared.once(name or key, of, (*how, dark), picture, own)
-    return show(shown, key, **options) if shown.alt else None
+    return None if shown is None else show(shown, key, **options)
 
 
 def beside(of: Any, *pictures: tuple[str, str, Callable[[bool], go.Figure], Any, str], how: Hashable = None) -> None:

@@ -84,11 +84,11 @@ def draw(experiment: Experiment, result: Result | None, local: bool) -> None:
 
 def shapes_chart(
     experiment: Experiment, result: Result | None, bounds: list[Bound], superseded: bool, asked: bool, dark: bool
-) -> go.Figure:
+) -> go.Figure | None:
     """Bounds against the number of users on log-log axes, with the measured curves where there is a result.
 
     Beside curves stand the limits that hold at every number of users for these arms; by themselves also those for the
-    hardest arms; and slopes and shapes where they are ``asked`` for.
+    hardest arms; and slopes and shapes where they are ``asked`` for. None where nothing is left.
     """
     times = np.unique(np.geomspace(10, max(20, experiment.horizon), 80).round())
     colours, trust = theme.line_colours(experiment, dark), setting.of(experiment).trust
@@ -111,6 +111,8 @@ def shapes_chart(
         curve = charts.bound_curve(bound, times, values, theme.GREY if old else next(shades), name=name, **look)
         curves.append(curve)
         gone += [curve] * old
+    if not curves:
+        return None
     if len(gone) > 1:
         curves = legends.collect(curves, gone, gone[0], name=f"{len(gone)} superseded", group="superseded")
     rows = sum(1 + each.name.count("<br>") for each in curves if each.listed)

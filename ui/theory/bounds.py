@@ -220,8 +220,8 @@ def axis(entry: Entry) -> str:
     )  # fmt: skip
 
 
-def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, dark: bool) -> go.Figure:
-    """The bound against users, budget or arms; empty where there is nothing to draw."""
+def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, dark: bool) -> go.Figure | None:
+    """The bound against users, budget or arms; None where there is nothing to draw."""
     bound = entry.bound
     x: np.ndarray
     if against == "users":
@@ -233,7 +233,7 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
         x, y = np.array(ARMS, float), catalogue.against_arms(entry, experiment, ARMS)
     y = np.where(y > 0, y, np.nan)
     if not np.isfinite(y).any() or (bound.superseded and not superseded):
-        return go.Figure()
+        return None
     look = {"colour": theme.GREY, "dash": "longdash"} if bound.superseded else {}
     name, colour = f"{bound.sign} {escape(bound.label)}", theme.LOOKS[bound.model].colour
     fields: dict[str, Any] = {"colour": colour, "name": name, "hover": "%{y:,.4~g}", "width": 2.5, **look}

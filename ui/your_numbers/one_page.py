@@ -12,43 +12,31 @@ from html import escape
 from bandit_core import paths
 from bandit_core.model import PROMISES
 from bandit_core.studies.price import MAX_WEEKS, Price, advise
-from ui import theme, words
+from ui import templates, theme, words
 from ui.your_numbers.planned import correction, table
-from ui.your_numbers.summary import plain_html, shareable, table_html
+from ui.your_numbers.summary import html_table, plain_html, shareable
 
 TITLE = "What would privacy cost?"
-_STYLE = """
-@page{size:A4;margin:14mm}
-body{font:15px/1.45 'Source Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1c2430;background:#fff;
-max-width:46rem;margin:1.5rem auto;padding:0 1rem;overflow-wrap:break-word}
-h1{font-size:1.5rem;margin:0 0 .4rem}h2{font-size:1.05rem;margin:1rem 0 .2rem}p{margin:.3rem 0}
-.lead{font-size:1.15rem}.small{color:#4a5563;font-size:.85rem}svg{width:100%;height:auto}
-table{border-collapse:collapse;width:100%;font-size:.85rem}
-td,th{text-align:left;padding:.15rem .5rem .15rem 0;border-bottom:1px solid #d5dbe3;vertical-align:top}
-@media print{html,body{font-size:11px}body{margin:0;padding:0;max-width:none}}
-"""
 
 
 def one_page(price: Price, title: str = "", link: str | None = None, made: datetime | None = None) -> str:
     """One self-contained HTML page; ``made`` is the date that it bears (default: now)."""
     question = price.question
     options = "; ".join(f"{escape(name)} {span}" for name, span in zip(_names(price), _spans(price), strict=True))
-    people = f"{words.count(question.users)} people, {words.count(question.weekly)} a week"
-    again = (
-        f'Open again: <a href="{escape(link or "")}">{escape(link or "")}</a>.' if shareable(link) else _settings(price)
-    )
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width,initial-scale=1'>"
-        f"<title>{escape(title or TITLE)}</title><style>{_STYLE}</style></head><body><h1>{escape(title or TITLE)}</h1>"
-        f"<p>Which of these options is best? {options}. There are {people}.</p>"
-        f"<p class='lead'>{plain_html(advise(question, price.rows, words.plain).words)}</p>"
-        f"<h2>Weeks of a planned A/B test</h2>{_picture(price)}"
-        f"<h2>ε side by side</h2>{table_html(table(question, price.rows).to_dict('records'))}"
-        f"<h2>What this assumes</h2><p class='small'>{_assumptions(price)}</p>"
-        f"<p class='small'>{again} Private Bandit Lab {escape(paths.project_version())}, seed {question.seed}, "
-        f"{made or datetime.now(UTC):%Y-%m-%d}. It simulates private learning and does not protect real data.</p>"
-        "</body></html>"
+    address = escape(link or "")
+    return templates.filled(
+        "meeting.html",
+        title=escape(title or TITLE),
+        options=options,
+        people=f"{words.count(question.users)} people, {words.count(question.weekly)} a week",
+        advice=plain_html(advise(question, price.rows, words.plain).words),
+        picture=_picture(price),
+        table=html_table(table(question, price.rows).to_dict("records")),
+        assumptions=_assumptions(price),
+        again=f'Open again: <a href="{address}">{address}</a>.' if shareable(link) else _settings(price),
+        version=escape(paths.project_version()),
+        seed=question.seed,
+        date=f"{made or datetime.now(UTC):%Y-%m-%d}",
     )
 
 

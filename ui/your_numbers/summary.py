@@ -18,24 +18,9 @@ import numpy as np
 from bandit_core import paths
 from bandit_core.model import PROMISES
 from bandit_core.studies.goal_search import Found
-from ui import theme, words
+from ui import templates, theme, words
 from ui.your_numbers.answers import Reply, amount, found_words
 from ui.your_numbers.until import Until, bits_words, least_known, loss_rows, promises, sentence, times_rows
-
-_STYLE = """
-:root{color-scheme:light dark;LIGHT}
-@media screen and (prefers-color-scheme:dark){:root{DARK}}
-body{font:16px/1.5 'Source Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:var(--ink);background:var(--ground);
-max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:break-word}
-h1{font-size:1.6rem;margin:0 0 .5rem}h2{font-size:1.1rem;margin:1.4rem 0 .3rem}
-a{color:var(--link);overflow-wrap:anywhere}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem .25rem 0;vertical-align:top;
-border-bottom:1px solid var(--rule)}.lead{font-size:1.1rem}.small{color:var(--soft);font-size:.85rem}
-.bar{display:grid;grid-template-columns:11rem 1fr;gap:.1rem .8rem;align-items:center;margin:.3rem 0}
-@media (max-width:34rem){.bar{grid-template-columns:1fr}}
-@media print{html,body{font-size:10.5px}body{margin:0;max-width:none;line-height:1.35}
-h2{break-after:avoid;margin-top:.9rem}tr,.bar{break-inside:avoid}}
-"""
 
 
 def _colours(answer: Reply, dark: bool) -> str:
@@ -146,7 +131,7 @@ def _origin(answer: Reply, made: datetime) -> str:
     )
 
 
-def table_html(rows: list[dict[str, str]]) -> str:
+def html_table(rows: list[dict[str, str]]) -> str:
     """Rows of text as a table, which scrolls where it is wider than the page."""
     head = "".join(f"<th>{escape(name)}" for name in rows[0])
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}" for cell in row.values()) for row in rows)
@@ -158,10 +143,10 @@ def _until(until: Until, answer: Reply) -> str:
     unit, users = escape(answer.chosen.unit), words.count(until.question.users)
     notes = escape(" ".join(filter(None, (promises(until), least_known(until), bits_words(until)))))
     return (
-        f"<h2>A test that stops by itself</h2><p>{plain_html(sentence(until))}</p>{table_html(times_rows(until))}"
+        f"<h2>A test that stops by itself</h2><p>{plain_html(sentence(until))}</p>{html_table(times_rows(until))}"
         f"<p class='small'>{notes} Rule to stop by: {until.question.rule}. {until.question.trials} runs with seed "
         f"{until.question.seed}.</p><h2>Lost on the way: {unit} among {users} users</h2>"
-        + table_html(loss_rows(until, answer))
+        + html_table(loss_rows(until, answer))
     )
 
 
@@ -179,10 +164,7 @@ def summary_page(
     ``found`` are the answers of the searches by what was searched, ``limit`` what they were to meet, in words;
     ``made`` is the date that the page bears (default: now), ``until`` the users until a decision.
     """
-    asked, chosen = answer.asked, answer.chosen
-    style = _STYLE.replace("LIGHT", _colours(answer, False)).replace("DARK", _colours(answer, True))
-    odds = f"<p>{escape(words.odds(chosen.epsilon))}</p>" if isinstance(chosen.epsilon, float) else ""
-    searched = ""
+    asked, chosen, searched = answer.asked, answer.chosen, ""
     for axis, rows in found.items():
         message = "".join(
             f"<li>{escape(PROMISES[each.privacy].who)}: {plain_html(found_words(each, answer, axis == 'users'))}"
@@ -199,26 +181,25 @@ def summary_page(
         else "<details class='small'><summary>Settings file of the learners</summary><pre style='white-space:pre-wrap'>"
         f"{escape(json.dumps(answer.experiment.spec(), indent=1))}</pre></details>"
     )
-    ends = f"One user's reward: {asked.low:g} to {asked.high:g}. {escape(asked.cut)}"
-    ends = "" if asked.unit == "%" else f"<p class='small'>{ends}</p>"
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width,initial-scale=1'>"
-        f"<title>What would privacy cost?</title><style>{style}</style></head><body>"
-        "<h1>What would privacy cost with these numbers?</h1>"
-        f"<p class='lead'>{plain_html(verdict)}</p>"
-        f"<h2>{escape(words.sentence(chosen.unit))} lost among {words.count(chosen.users)} users, "
-        f"{escape(chosen.budget)}</h2>{_bars(answer)}"
-        f"<p class='small'>± is one standard error over {answer.rows[0].trials} simulated runs; whiskers show the "
-        "95% interval of the mean. "
-        + ("They cover draws of the means" if asked.draws else "They do not cover how far the means are from the truth")
-        + f".</p>{odds}"
-        f"{'' if until is None else _until(until, answer)}{searched}"
-        f"<h2>The options</h2>{_options(answer)}{ends}<p>{plain_html(asked.sure)}</p>"
-        "<h2>What it means</h2><p><b>Trust no one</b>: each answer is randomised on the user's device before it "
-        "is sent (local differential privacy). <b>Trust a curator</b>: someone sees the answers, and only "
-        "private results leave (central). The same ε is a different promise in each. The methods are the best of "
-        f"those that this lab knows; a better one may exist.</p>{_origin(answer, made or datetime.now(UTC))}"
-        f"{again}<p class='small'>Private Bandit Lab simulates private learning. It is not a privacy product and "
-        "does not protect real data.</p></body></html>"
+    ends = f"<p class='small'>One user's reward: {asked.low:g} to {asked.high:g}. {escape(asked.cut)}</p>"
+    covered = "cover draws of the means" if asked.draws else "do not cover how far the means are from the truth"
+    return templates.filled(
+        "summary.html",
+        light=_colours(answer, False),
+        dark=_colours(answer, True),
+        verdict=plain_html(verdict),
+        unit=escape(words.sentence(chosen.unit)),
+        users=words.count(chosen.users),
+        budget=escape(chosen.budget),
+        bars=_bars(answer),
+        trials=answer.rows[0].trials,
+        covered=covered,
+        odds=f"<p>{escape(words.odds(chosen.epsilon))}</p>" if isinstance(chosen.epsilon, float) else "",
+        until="" if until is None else _until(until, answer),
+        searched=searched,
+        options=_options(answer),
+        ends="" if asked.unit == "%" else ends,
+        sure=plain_html(asked.sure),
+        origin=_origin(answer, made or datetime.now(UTC)),
+        again=again,
     )
