@@ -69,7 +69,7 @@ result = lesson.without_private(found) if covered else found
 if whole is None:
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
-drawn = lesson.plain(result) if alone else result
+drawn = charts.without_bounds(result) if alone else result
 before = gallery.ghosts(drawn, "lesson") if alone and not covered else None
 vertical = lesson.frame(drawn) if alone else None
 if not alone:

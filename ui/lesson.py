@@ -80,12 +80,6 @@ def without_private(result: Result) -> Result:
 # The picture
 
 
-def plain(result: Result) -> Result:
-    """The result as a lesson draws it: without bounds."""
-    view = result.experiment.view.model_copy(update={"bounds": False})
-    return replace(result, experiment=result.experiment.model_copy(update={"view": view}))
-
-
 def frame(result: Result) -> tuple[float, float] | None:
     """Range of the vertical axis that stays while the slider moves; None where the axis follows the curves.
 

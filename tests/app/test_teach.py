@@ -7,7 +7,6 @@ from base64 import b64decode
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 import screen as on
 
@@ -148,9 +147,8 @@ def test_pictures_of_a_file_keep_their_letters() -> None:
 
 
 def test_files_draw_skewed_error_bars_as_they_are() -> None:
-    figure = go.Figure()
     numbers = [Number(1.0, 0.1), Number(4.8, 0.5, (4.0, 8.3)), Number(2.0, 0.1)]
-    pictures.dots(figure, [1.0, 2.0, 3.0], numbers, "price", "#123456", at=2.0)
+    figure = pictures.draw([pictures.dots([1.0, 2.0, 3.0], numbers, "price", "#123456", at=2.0)], {}, {}, False, 320)
     drawn = printing.file_of(figure, "svg", offline.SIZE, "sans serif", 12).decode()
     curve = re.search(r'<path d="M [\d.]+ ([\d.]+) \s*L [\d.]+ ([\d.]+) \s*L [\d.]+ ([\d.]+) \s*" clip-path', drawn)
     bars = re.search(r'id="LineCollection_1">(.*?)</g>', drawn, re.DOTALL)

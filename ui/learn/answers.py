@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from ui import charts, figures, page_fields, page_lock, runner, shared, state, theme
+from ui import charts, figures, page_fields, page_lock, runner, state, theme
 from ui.learn import pictures
 from ui.learn.course import named
 from ui.learn.measured import Number
@@ -89,7 +89,7 @@ def _sampled(name: str, at: float, epsilon: float) -> object:
 
 def picture(figure: go.Figure, title: str, key: str, config: Mapping[str, Any] = charts.CONFIG, **options: Any) -> None:
     """What was found, drawn."""
-    figures.show(shared.Picture(figure, charts.read_aloud(figure, title)), key, config, **options)
+    figures.plot(figure, key, title, config=config, **options)
     page_lock.shown()
 
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from bandit_core.simulation.results import Result
 from bandit_core.spec.field_types import Frozen
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, lesson, theme
+from ui import charts, theme
 from ui.learn.measured import Number
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def curves(step: Step, result: Result, at: float, dark: bool, height: int) -> go
     while not log and top < max(float(line.quantile(0.95)[-1]) for line in result.lines if line is not None):
         top *= 2
     vertical = (0.0, float(np.log10(top)) if log else top)
-    figure = charts.regret_chart(lesson.plain(result), dark, height, False, vertical=vertical)
+    figure = charts.regret_chart(charts.without_bounds(result), dark, height, False, vertical=vertical)
     figure.update_yaxes(step.picture.y)
     return figure
 
@@ -68,8 +68,9 @@ def blind(step: Step, result: Result, at: float, dark: bool, height: int) -> go.
     loss = blind_regret(result.experiment)
     figure = charts.regret_chart(result, dark, height, False, vertical=(0.0, 1.05 * loss))
     figure.data[-1].name = "the learner"
-    chance = "choosing blindly (on average)"
-    line(figure, [1, at], [loss / at, loss], chance, theme.quiet(dark), "%{y:,.3~g}", dash="dash")
+    look: dict[str, Any] = {"hover": "%{y:,.3~g}", "width": 2, "dash": "dash"}
+    chance = charts.Curve([1, at], [loss / at, loss], "choosing blindly (on average)", theme.quiet(dark), **look)
+    figure.add_traces([*chance.traces()])
     figure.update_layout(showlegend=True)
     figure.update_xaxes(type="linear", range=[1, at], exponentformat="B", dtick=None)
     figure.update_yaxes(title="laughs lost so far", type="linear", dtick=None)
@@ -78,38 +79,33 @@ def blind(step: Step, result: Result, at: float, dark: bool, height: int) -> go.
 
 def _dots(step: Step, found: Any, at: float, dark: bool, height: int) -> go.Figure:
     """Numbers at every place; a vertical axis without a range ends above all of them."""
-    figure, high = go.Figure(), []
+    curves, high = [], []
     for each in step.picture.series:
         numbers = [step.number(found, each.numbers, place) for place in step.places]
         high += [number.high for number in numbers if np.isfinite(number.high)]
         shade = colour(each.policy, dark)
-        dots(figure, step.places, numbers, each.name, shade, None if each.still else at, symbol=each.symbol)
-    return _with_axes(step, figure, dark, height, {"range": [0, 1.05 * max(high, default=1.0)]})
+        curves.append(dots(step.places, numbers, each.name, shade, None if each.still else at, symbol=each.symbol))
+    return _with_axes(step, curves, dark, height, {"range": [0, 1.05 * max(high, default=1.0)]})
 
 
 def bars(step: Step, found: Any, at: float, dark: bool, height: int) -> go.Figure:
     """The same as bars, with the one at the slider's position full."""
-    figure = go.Figure()
-    [series] = step.picture.series
+    [series], drawn = step.picture.series, []
     for name, place in zip(step.picture.names, step.places, strict=True):
         number = step.number(found, series.numbers, place)
-        figure.add_bar(
-            x=[name],
-            y=[number.value],
-            name=series.name.format(step.slider.words(place)),
-            marker={"color": colour(series.policy, dark), "opacity": 1.0 if place == at else 0.45},
-            error_y={"type": "data", "array": [2 * number.error], "color": colour(OPEN, dark)},
-            hovertemplate="%{y:,.3~g}",
-        )
-    return _with_axes(step, figure, dark, height, {})
+        look = {
+            "marker": {"color": colour(series.policy, dark), "opacity": 1.0 if place == at else 0.45},
+            "error_y": {"type": "data", "array": [2 * number.error], "color": colour(OPEN, dark)},
+            "hovertemplate": "%{y:,.3~g}",
+        }
+        drawn.append(go.Bar(x=[name], y=[number.value], name=series.name.format(step.slider.words(place)), **look))
+    return _with_axes(step, drawn, dark, height, {})
 
 
-def _with_axes(step: Step, figure: go.Figure, dark: bool, height: int, y: dict[str, Any]) -> go.Figure:
-    plain(figure, dark, height)
+def _with_axes(step: Step, curves: Sequence[Any], dark: bool, height: int, y: dict[str, Any]) -> go.Figure:
+    figure = draw(curves, step.picture.x, y | step.picture.y, dark, height)
     if not step.picture.legend:
-        figure.update_layout(showlegend=False)
-    figure.update_xaxes(step.picture.x)
-    figure.update_yaxes(y | step.picture.y)
+        figure.layout.showlegend = False
     return figure
 
 
@@ -121,27 +117,20 @@ KINDS: dict[str, Callable[[Step, Any, float, bool, int], go.Figure]] = {
 def tips(step: Step, dark: bool, height: int) -> go.Figure:
     """Many rewards of the best arm, one after the other, before the guess."""
     experiment = step.experiment(step.slider.start)
-    figure = go.Figure()
     paid = experiment.arms[0].quantile(np.random.default_rng(experiment.seed).random(TIPS))
-    marks(figure, np.arange(1, TIPS + 1), paid, "tips", {"color": colour(OPEN, dark), "size": 5}, "%{y:.2~f}")
-    plain(figure, dark, height)
-    figure.update_layout(showlegend=False)
-    figure.update_xaxes(title=f"{TIPS:,} tips, one after the other", range=[0, TIPS + 1])
-    figure.update_yaxes(title="size of the tip", rangemode="tozero")
+    curve = marks(np.arange(1, TIPS + 1), paid, "tips", {"color": colour(OPEN, dark), "size": 5}, "%{y:.2~f}")
+    across = {"title": f"{TIPS:,} tips, one after the other", "range": [0, TIPS + 1]}
+    figure = draw([curve], across, {"title": "size of the tip", "rangemode": "tozero"}, dark, height)
+    figure.layout.showlegend = False
     return figure
 
 
-def plain(figure: go.Figure, dark: bool, height: int) -> go.Figure:
+def draw(curves: Sequence[Any], x: dict[str, Any], y: dict[str, Any], dark: bool, height: int) -> go.Figure:
     """The look of all charts, with the legend's room below."""
-    charts.style(figure, height, dark)
-    figure.update_layout(hovermode="closest")
-    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
-        axis.tickformat = charts.NUMBERS
-    return figure
+    return charts.draw(curves, charts.AMOUNTS | x, charts.AMOUNTS | y, height, dark, closest=True)
 
 
 def dots(
-    figure: go.Figure,
     x: Sequence[float],
     numbers: Sequence[Number],
     name: str,
@@ -149,34 +138,19 @@ def dots(
     at: float | None = None,
     joined: bool = True,
     symbol: str = "circle",
-) -> None:
+) -> charts.Curve:
     """Measured numbers with bars of their intervals; the one ``at`` the slider's position is larger."""
-    ends = [(each.value, each.low, each.high) for each in numbers]
-    bars: dict[str, Any] = {**charts.error_bars(*np.transpose(ends)), "color": colour}
-    figure.add_scatter(
-        x=list(x),
-        y=[each.value for each in numbers],
-        mode="lines+markers" if joined else "markers",
-        name=escape(name),
-        line={"color": colour, "width": 2},
-        marker={"color": colour, "size": [18 if place == at else 8 for place in x], "symbol": symbol},
-        error_y={**bars, "thickness": 1.2, "width": 4},
-        hovertemplate="%{y:,.3~g}",
-    )
+    values, low, high = np.transpose([(each.value, each.low, each.high) for each in numbers])
+    marker = {"color": colour, "size": [18 if place == at else 8 for place in x], "symbol": symbol}
+    bars = charts.error_bars(values, low, high, color=colour, thickness=1.2, width=4)
+    more = {"mode": "lines+markers" if joined else "markers", "marker": marker, "error_y": bars}
+    return charts.Curve([*x], values, escape(name), colour, "%{y:,.3~g}", width=2, more=more)
 
 
-def line(figure: go.Figure, x: Any, y: Any, name: str, colour: str, hover: str | None, **look: Any) -> None:
-    """A line; ``look`` as Plotly takes lines."""
-    look = {"color": colour, "width": 2, **look}
-    figure.add_scatter(x=x, y=y, mode="lines", name=name, line=look, hovertemplate=hover)
-
-
-def marks(
-    figure: go.Figure, x: Any, y: Any, name: str | None, marker: dict[str, Any], hover: str, **options: Any
-) -> None:
+def marks(x: Any, y: Any, name: str, marker: dict[str, Any], hover: str, **fields: Any) -> charts.Curve:
     """Marks, whose name does not stand under the pointer."""
-    hover += "<extra></extra>"
-    figure.add_scatter(x=x, y=y, mode="markers", name=name, marker=marker, hovertemplate=hover, **options)
+    more = {"mode": "markers", "marker": marker}
+    return charts.Curve(x, y, name, hover=f"{hover}<extra></extra>", more=more, **fields)
 
 
 def colour(policy: str, dark: bool) -> str:

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.mechanisms.randomised_response import CTB
-from ui import charts, figures, shared, theme
+from ui import charts, figures, theme
 from ui.learn import pictures
 
 NAME, TITLE = "player", "Play the learner yourself"
@@ -110,9 +110,8 @@ def _play() -> None:
 
 def _end(game: Game) -> None:
     mine, theirs = (float(game.lost(chosen)[-1]) for chosen in (game.mine, game.theirs))
-    picture = shared.Picture(chart(game, theme.is_dark()), "")
     alt = f"Lost laughs over {USERS} users: you {mine:.1f}, Thompson sampling {theirs:.1f}."
-    st.plotly_chart(picture, config=dict(figures.QUIET), key="player-chart", alt=alt)
+    figures.plot(chart(game, theme.is_dark()), "player-chart", alt=alt, config=figures.QUIET)
     behind = f" Each answer was a lie with a chance of {100 * (1 - float(CTB.mean(1.0, EPSILON))):.0f}%."
     st.markdown(
         f"You lost **{mine:.1f}** laughs, Thompson sampling **{theirs:.1f}** on the same users."
@@ -122,11 +121,9 @@ def _end(game: Game) -> None:
 
 def chart(game: Game, dark: bool) -> go.Figure:
     """Lost laughs of both, user by user."""
-    figure = go.Figure()
+    curves, users = [], np.arange(1, USERS + 1)
     for name, chosen, policy in (("you", game.mine, pictures.PRIVATE), ("Thompson sampling", game.theirs, "ucb")):
-        shade, lost = pictures.colour(policy, dark), game.lost(chosen)
-        pictures.line(figure, np.arange(1, USERS + 1), lost, name, shade, "%{y:.1f}", width=3, shape="hv")
-    charts.style(figure, 280, dark)
-    figure.update_xaxes(title="users so far", range=[1, USERS])
-    figure.update_yaxes(title="laughs lost so far", range=[0, USERS * (max(MEANS) - min(MEANS))])
-    return figure
+        steps = {"line": {"color": pictures.colour(policy, dark), "width": 3, "shape": "hv"}}
+        curves.append(charts.Curve(users, game.lost(chosen), name, hover="%{y:.1f}", more=steps))
+    lost = {"title": "laughs lost so far", "range": [0, USERS * (max(MEANS) - min(MEANS))]}
+    return charts.draw(curves, {"title": "users so far", "range": [1, USERS]}, lost, 280, dark)

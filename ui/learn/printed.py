@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
 
@@ -41,8 +40,7 @@ def _answer(step: Step, found: object) -> list[str]:
 
 
 def _picture(step: Step, found: object) -> str:
-    drawn = printing.file_of(step.draw(found, step.slider.start, False, 320), "svg", SIZE, "sans serif", SIZE.points)
-    return f'<img src="data:image/svg+xml;base64,{b64encode(drawn).decode()}" alt="{escape(step.title)}">'
+    return printing.image(step.draw(found, step.slider.start, False, 320), SIZE, step.title)
 
 
 def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:

@@ -15,7 +15,7 @@ from bandit_core.auditing.auditor import audit
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.simulation.sentences import surest
-from ui import theme
+from ui import charts, theme
 from ui.learn import pictures, toss
 from ui.learn.measured import Number, spread
 
@@ -44,27 +44,19 @@ class Coin:
 
     def draw(self, at: float, dark: bool, height: int) -> go.Figure:
         """The share on the curve of what the coin allows."""
-        figure, grid = go.Figure(), np.geomspace(self.stops[0], self.stops[-1], 60)
-        allowed, quiet = [surest(epsilon) for epsilon in grid], theme.quiet(dark)
-        pictures.line(figure, grid, allowed, "what the coin allows", quiet, "%{y:.3~g}%")
+        grid, quiet = np.geomspace(self.stops[0], self.stops[-1], 60), theme.quiet(dark)
         named = [epsilon for epsilon in CHANCES if epsilon != at]
-        figure.add_scatter(
-            x=named,
-            y=[surest(epsilon) for epsilon in named],
-            mode="markers+text",
-            text=[f"{surest(epsilon):.0f}%" for epsilon in named],
-            textposition="top left",
-            name="chances",
-            showlegend=False,
-            marker={"color": quiet, "size": 6},
-            hoverinfo="skip",
-        )
+        sure = [surest(epsilon) for epsilon in named]
+        texts = {"mode": "markers+text", "text": [f"{each:.0f}%" for each in sure], "textposition": "top left"}
+        marks = texts | {"marker": {"color": quiet, "size": 6}}
         shade = pictures.colour(pictures.PRIVATE, dark)
-        pictures.dots(figure, [at], [self.right], "this observer", shade, at, joined=False)
-        pictures.plain(figure, dark, height)
-        figure.update_xaxes(title="privacy budget ε", type="log", tickvals=[0.1, 0.2, 0.5, 1, 2, 4, 8])
-        figure.update_yaxes(title="right about (% of people)", range=[45, 103])
-        return figure
+        curves = [
+            charts.Curve(grid, [*map(surest, grid)], "what the coin allows", quiet, "%{y:.3~g}%", width=2),
+            charts.Curve(named, sure, "chances", quiet, "", listed=False, more=marks),
+            pictures.dots([at], [self.right], "this observer", shade, at, joined=False),
+        ]
+        across = {"title": "privacy budget ε", "type": "log", "tickvals": [0.1, 0.2, 0.5, 1, 2, 4, 8]}
+        return pictures.draw(curves, across, {"title": "right about (% of people)", "range": [45, 103]}, dark, height)
 
 
 def _coin(step: Step, at: float, seed: int) -> Coin:
@@ -151,22 +143,19 @@ class Tips:
 
     def draw(self, at: float, dark: bool, height: int) -> go.Figure:
         """The tips, the cut-off, and what it costs."""
-        figure, quiet = go.Figure(), theme.quiet(dark)
-        shade = pictures.colour(pictures.CENTRAL, dark)
-        ranks = np.arange(1, TIPS + 1)
-        sizes = np.array(self.tips)
+        quiet, shade, curves = theme.quiet(dark), pictures.colour(pictures.CENTRAL, dark), []
+        ranks, sizes = np.arange(1, TIPS + 1), np.array(self.tips)
         for kept, colour in ((sizes <= at, shade), (sizes > at, quiet)):
             marker = {"color": colour, "size": 7}
-            pictures.marks(figure, ranks[kept], sizes[kept], None, marker, "%{y:,.2~f}", showlegend=False)
-        levels = [("cut-off", at, "solid", shade), ("noise on the sum", self.noise.value, "dash", theme.ink(dark))]
+            curves.append(pictures.marks(ranks[kept], sizes[kept], "", marker, "%{y:,.2~f}", listed=False))
+        levels = [("cut-off", at, None, shade), ("noise on the sum", self.noise.value, "dash", theme.ink(dark))]
         if self.cut:
             levels.append(("cut away", self.cut, "dot", quiet))
         for name, level, dash, colour in levels:
-            pictures.line(figure, [1, TIPS], [level, level], name, colour, "%{y:,.3~g}", dash=dash)
-        pictures.plain(figure, dark, height)
-        figure.update_xaxes(title="tips, the largest first", type="log", dtick=1, range=[-0.1, 3.05])
-        figure.update_yaxes(title="size", type="log", tickvals=[0.1, 1, 10, 100, 1000], range=[-1.3, 3.5])
-        return figure
+            curves.append(charts.Curve([1, TIPS], [level, level], name, colour, "%{y:,.3~g}", dash, width=2))
+        across = {"title": "tips, the largest first", "type": "log", "dtick": 1, "range": [-0.1, 3.05]}
+        up = {"title": "size", "type": "log", "tickvals": [0.1, 1, 10, 100, 1000], "range": [-1.3, 3.5]}
+        return pictures.draw(curves, across, up, dark, height)
 
 
 def tips(seed: int) -> np.ndarray:
@@ -205,23 +194,19 @@ class Audit:
 
     def draw(self, at: float, dark: bool, height: int) -> go.Figure:
         """Claim, bound and what was seen on one line."""
-        figure, seen = go.Figure(), self.numbers(at)["seen"]
-        shade, top, least = pictures.colour(pictures.PRIVATE, dark), 0.5, self.result.lower_bound
-        pale = theme.transparent(shade, 0.35)
-        pictures.line(figure, [least, top], [1, 1], "where the real ε can be", pale, None, width=18)
-        figure.data[0].hoverinfo = "skip"
-        for value, name, sign, colour, size, symbol in (
-            (least, f"at least {least:.3g}", "at least", shade, 14, "triangle-right"),
-            (seen.value, f"seen: {seen}", "seen", theme.ink(dark), 12, "diamond"),
-        ):
-            marker = {"color": colour, "size": size, "symbol": symbol}
-            pictures.marks(figure, [value], [1], name, marker, f"{sign} %{{x:.3~g}}")
-        hover, claimed = "claimed %{x:.3~g}<extra></extra>", f"claimed: {CLAIM:g}"
-        pictures.line(figure, [CLAIM] * 2, [0.4, 1.6], claimed, theme.quiet(dark), hover, dash="dash")
-        pictures.plain(figure, dark, height)
-        figure.update_xaxes(title="ε", range=[0, top], zeroline=False)
-        figure.update_yaxes(visible=False, range=[0.3, 1.8])
-        return figure
+        seen, top, least = self.numbers(at)["seen"], 0.5, self.result.lower_bound
+        shade, ink, quiet = pictures.colour(pictures.PRIVATE, dark), theme.ink(dark), theme.quiet(dark)
+        pale, hover = theme.transparent(shade, 0.35), "claimed %{x:.3~g}<extra></extra>"
+        bound = {"color": shade, "size": 14, "symbol": "triangle-right"}
+        was_seen = {"color": ink, "size": 12, "symbol": "diamond"}
+        curves = [
+            charts.Curve([least, top], [1, 1], "where the real ε can be", pale, "", width=18),
+            pictures.marks([least], [1], f"at least {least:.3g}", bound, "at least %{x:.3~g}"),
+            pictures.marks([seen.value], [1], f"seen: {seen}", was_seen, "seen %{x:.3~g}"),
+            charts.Curve([CLAIM] * 2, [0.4, 1.6], f"claimed: {CLAIM:g}", quiet, hover, "dash", width=2),
+        ]
+        across = {"title": "ε", "range": [0, top], "zeroline": False}
+        return pictures.draw(curves, across, {"visible": False, "range": [0.3, 1.8]}, dark, height)
 
 
 def _promise(step: Step, at: float, seed: int) -> Audit:

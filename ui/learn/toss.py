@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.mechanisms.randomised_response import CTB
-from ui import templates, theme
+from ui import charts, templates, theme
 from ui.learn import pictures
 from ui.learn.measured import Number, spread
 
@@ -57,19 +57,16 @@ class Bits:
 
     def draw(self, at: float, dark: bool, height: int) -> go.Figure:
         """The estimate after each bit, two standard errors around it, and the truth where it is known."""
-        figure, shade = go.Figure(), pictures.colour(pictures.PRIVATE, dark)
         phones, values = np.arange(1, len(self.bits) + 1), self.estimates()
-        room = 2 * error(phones)
-        band = {"x": phones, "mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-        figure.add_scatter(y=values + room, **band)
-        figure.add_scatter(y=values - room, fill="tonexty", fillcolor=theme.transparent(shade, 0.2), **band)
-        pictures.line(figure, phones, values, ESTIMATE, shade, "%{y:.0f}%", width=2.5)
+        room, shade = 2 * error(phones), pictures.colour(pictures.PRIVATE, dark)
+        band = {"low": values - room, "high": values + room}
+        curves = [charts.Curve(phones, values, ESTIMATE, shade, "%{y:.0f}%", **band)]
         if self.truth is not None:
-            pictures.line(figure, [1, MOST], [self.truth] * 2, "truth", theme.ink(dark), "%{y:.0f}%", dash="dash")
-        pictures.plain(figure, dark, height)
-        figure.update_xaxes(title="phones that sent a bit", type="log", dtick=1, range=[0, 3])
-        figure.update_yaxes(title="estimated share of yes (%)", tickvals=[0, 25, 50, 75, 100], range=[-50, 150])
-        return figure
+            truth, ink = [self.truth] * 2, theme.ink(dark)
+            curves.append(charts.Curve([1, MOST], truth, "truth", ink, "%{y:.0f}%", "dash", width=2))
+        across = {"title": "phones that sent a bit", "type": "log", "dtick": 1, "range": [0, 3]}
+        up = {"title": "estimated share of yes (%)", "tickvals": [0, 25, 50, 75, 100], "range": [-50, 150]}
+        return pictures.draw(curves, across, up, dark, height)
 
 
 def error(phones: int | np.ndarray) -> np.ndarray:

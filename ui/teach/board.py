@@ -10,6 +10,7 @@ import socket
 import textwrap
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 import plotly.graph_objects as go
@@ -192,7 +193,7 @@ def guessed(room: Room, step: Step, answer: Number | None) -> None:
         st.markdown(f"**{fit} of {len(guesses)}** guesses fit.")
     figure, alt = histogram(step.guess, guesses, answer, theme.is_dark()), read_aloud(step.guess, guesses)
     with st.container(key="project-guesses"):
-        st.plotly_chart(figure, config=dict(figures.QUIET), key="class-guesses", alt=alt, height="stretch")
+        figures.plot(figure, "class-guesses", alt=alt, config=figures.QUIET, height="stretch")
     again, end = st.columns(2)
     with again:
         _again_button(room)
@@ -234,7 +235,7 @@ def _share(found: toss.Bits) -> None:
         return
     st.markdown(found.message())
     figure = found.draw(len(found.bits), theme.is_dark(), SHARE)
-    st.plotly_chart(figure, config=dict(figures.QUIET), key="class-share", alt=found.message())
+    figures.plot(figure, "class-share", alt=found.message(), config=figures.QUIET)
 
 
 def counts(guess: Choice | Scale, guesses: tuple[float, ...]) -> list[int]:
@@ -261,27 +262,19 @@ def histogram(guess: Choice | Scale, guesses: tuple[float, ...], answer: Number 
     names = [("✓ " * fit) + guess.message(value) for value, fit in zip(guess.values(), fits, strict=True)]
     names = ["<br>".join(textwrap.wrap(name, ROW)) for name in names]
     lying, made = isinstance(guess, Choice), counts(guess, guesses)
-    figure = go.Figure()
-    figure.add_bar(
-        x=made if lying else list(guess.values()),
-        y=names if lying else made,
-        orientation="h" if lying else "v",
-        name="guesses",
-        marker={"color": [shade if fit else quiet for fit in fits]},
-        text=made if lying else None,
-        textposition="outside",
-        hovertemplate="%{y}: %{x}<extra></extra>" if lying else "%{x}: %{y}<extra></extra>",
-        showlegend=False,
-    )
-    charts.style(figure, HEIGHT, dark)
-    figure.layout.height, figure.layout.margin.t = None, 10  # the height is that of the window
+    look = {"marker": {"color": [shade if fit else quiet for fit in fits]}, "textposition": "outside"}
     room = [0, 1.15 * max(*made, 4)]
+    marks = [] if lying or answer is None else [charts.Mark(answer.value, colour=shade)]
+    across: dict[str, Any] = {"range": room, "visible": False}
+    up: dict[str, Any] = {"autorange": "reversed", "showgrid": False}
     if isinstance(guess, Choice):
-        figure.update_xaxes(range=room, visible=False)
-        figure.update_yaxes(autorange="reversed", showgrid=False)
+        hover = "%{y}: %{x}<extra></extra>"
+        bars = go.Bar(x=made, y=names, orientation="h", text=made, hovertemplate=hover, **look)
     else:
-        figure.update_yaxes(title="guesses", range=room)
-        figure.update_xaxes(title=f"guess ({guess.unit})", range=[guess.low - 1, guess.high + 1])
-        if answer is not None:
-            figure.add_vline(answer.value, line={"color": shade, "width": 2, "dash": "dash"})
+        bars = go.Bar(x=list(guess.values()), y=made, hovertemplate="%{x}: %{y}<extra></extra>", **look)
+        up = {"title": "guesses", "range": room}
+        across = {"title": f"guess ({guess.unit})", "range": [guess.low - 1, guess.high + 1]}
+    bars.update(name="guesses", showlegend=False)
+    figure = charts.draw([bars], across, up, HEIGHT, dark, marks)
+    figure.layout.height, figure.layout.margin.t = None, 10  # the height is that of the window
     return figure

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
-
-import plotly.graph_objects as go
 
 from bandit_core import simulate
 from bandit_core.export.page import style_of
@@ -71,7 +67,8 @@ def _answers(step: Step) -> str:
     buttons, figures = [], []
     for place, at in enumerate(shown(step)):
         found = step.found(at, simulate)
-        picture = _picture(step.draw(found, at, False, HEIGHT), step.conclude(found, at).text)
+        alt = step.conclude(found, at).text.replace("**", "")
+        picture = printing.image(step.draw(found, at, False, HEIGHT), SIZE, alt)
         key, checked, asked = f"{step.name}-{place}", "", ""
         if at == step.slider.start:  # what the question is about
             checked = " checked"
@@ -86,15 +83,4 @@ def _answers(step: Step) -> str:
         )
     return f'<p id="{step.name}-label">{escape(step.slider.label)}</p><div class="stops" role="radiogroup" ' + (
         f'aria-labelledby="{step.name}-label">{"".join(buttons)}{"".join(figures)}</div>'
-    )
-
-
-def _picture(figure: go.Figure, alt: str) -> str:
-    """A figure inside the page, with one digit behind the point."""
-    drawn = printing.file_of(figure, "svg", SIZE, "sans serif", SIZE.points).decode()
-    # Letters have small scales, which must stay.
-    rounded = re.sub(r"scale\([^)]*\)|(\d\.\d)\d+", lambda found: found[1] or found[0], drawn)
-    small = b64encode(re.sub(r"\s+", " ", rounded).encode()).decode()
-    return (
-        f'<img src="data:image/svg+xml;base64,{small}" alt="{escape(alt.replace("**", ""))}" width="600" height="400">'
     )
