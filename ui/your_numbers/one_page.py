@@ -14,7 +14,7 @@ from bandit_core.model import PROMISES
 from bandit_core.studies.price import MAX_WEEKS, Price, advise
 from ui import templates, theme, words
 from ui.your_numbers.planned import correction, table
-from ui.your_numbers.summary import html_table, plain_html, shareable
+from ui.your_numbers.summary import plain_html, shareable, table_html
 
 TITLE = "What would privacy cost?"
 
@@ -31,7 +31,7 @@ def one_page(price: Price, title: str = "", link: str | None = None, made: datet
         people=f"{words.count(question.users)} people, {words.count(question.weekly)} a week",
         advice=plain_html(advise(question, price.rows, words.plain).words),
         picture=_picture(price),
-        table=html_table(table(question, price.rows).to_dict("records")),
+        table=table_html(table(question, price.rows).to_dict("records")),
         assumptions=_assumptions(price),
         again=f'Open again: <a href="{address}">{address}</a>.' if shareable(link) else _settings(price),
         version=escape(paths.project_version()),

@@ -131,7 +131,7 @@ def _origin(answer: Reply, made: datetime) -> str:
     )
 
 
-def html_table(rows: list[dict[str, str]]) -> str:
+def table_html(rows: list[dict[str, str]]) -> str:
     """Rows of text as a table, which scrolls where it is wider than the page."""
     head = "".join(f"<th>{escape(name)}" for name in rows[0])
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}" for cell in row.values()) for row in rows)
@@ -143,10 +143,10 @@ def _until(until: Until, answer: Reply) -> str:
     unit, users = escape(answer.chosen.unit), words.count(until.question.users)
     notes = escape(" ".join(filter(None, (promises(until), least_known(until), bits_words(until)))))
     return (
-        f"<h2>A test that stops by itself</h2><p>{plain_html(sentence(until))}</p>{html_table(times_rows(until))}"
+        f"<h2>A test that stops by itself</h2><p>{plain_html(sentence(until))}</p>{table_html(times_rows(until))}"
         f"<p class='small'>{notes} Rule to stop by: {until.question.rule}. {until.question.trials} runs with seed "
         f"{until.question.seed}.</p><h2>Lost on the way: {unit} among {users} users</h2>"
-        + html_table(loss_rows(until, answer))
+        + table_html(loss_rows(until, answer))
     )
 
 
