@@ -18,7 +18,7 @@ from bandit_core.spec.number_text import count, number
 from bandit_core.studies import benchmark
 from bandit_core.studies.benchmark_scores import AXES, Contest, along, contest_of, contests, scores
 from bandit_core.studies.benchmark_table import capped_words
-from ui import charts, figures, page_fields, state, theme, words
+from ui import charts, figures, page_fields, state, templates, theme, words
 from ui.page_fields import Field
 
 ROW, PHONE_ROW, SHORT = 24, 36, 18  # pixels of a policy in a picture; letters of a row of its name on a phone
@@ -228,23 +228,20 @@ def table(contest: Contest) -> None:
 def rules() -> None:
     """What was played."""
     with st.expander("The rules", icon=":material/gavel:"):
-        st.markdown(
-            f"Version {benchmark.VERSION}. Every policy plays the same tasks: {_ARMS} with plain arms, or "
-            f"{len(benchmark.TASKS) - _ARMS} where users have features. A score is the geometric mean, over all cases, "
-            "of its loss divided by that of the best policy with at least the same guarantee.\n\n"
-            + "\n".join(f"- {words.sentence(task.words)}." for task in benchmark.TASKS)
-            + f"\n- Users: {', '.join(map(count, benchmark.USERS))}. Each number is a run of its own, so a policy may "
-            "be made for it.\n"
-            f"- Budgets: ε = {', '.join(f'{budget:g}' for budget in benchmark.BUDGETS)}; δ is 1e-6 wherever there is "
-            "one.\n"
-            "- Nothing is tuned: parameters have their defaults, except that LDP-SGD projects onto |θ| ≤ 1, and that a "
-            "warm-up takes at most a tenth of the users. No policy knows what an operator would not know, such as the "
-            "moments of the arms.\n"
-            "- Each case of each policy has random numbers of its own.\n"
-            f"- Each case has at least {benchmark.LEAST} runs, and more until the standard error of its mean is at "
-            f"most {100 * benchmark.PRECISION:g}%, up to {count(benchmark.MOST)} runs. {capped_words(_rows())}\n"
-            "- The best policy of a case is chosen on one half of the runs, and the score is taken from the other half."
+        rules = templates.filled(
+            "benchmark.md",
+            version=benchmark.VERSION,
+            arms=_ARMS,
+            features=len(benchmark.TASKS) - _ARMS,
+            tasks="\n".join(f"- {words.sentence(task.words)}." for task in benchmark.TASKS),
+            users=", ".join(map(count, benchmark.USERS)),
+            budgets=", ".join(f"{budget:g}" for budget in benchmark.BUDGETS),
+            least=benchmark.LEAST,
+            precision=f"{100 * benchmark.PRECISION:g}",
+            most=count(benchmark.MOST),
+            capped=capped_words(_rows()),
         )
+        st.markdown(rules)
 
 
 def own_policy() -> None:

@@ -21,7 +21,7 @@ from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import InputError
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
-from ui import charts, figures, gallery, lab_parts, page_fields, runner, state, theme, words
+from ui import charts, figures, gallery, lab_parts, page_fields, runner, state, templates, theme, words
 from ui.page_fields import Field
 
 EXAMPLES = {
@@ -274,13 +274,7 @@ def check_panel(result: Result) -> None:
 
 def explanation() -> None:
     """How the recommendation is computed."""
-    st.markdown(
-        "A noisy answer is better than none, up to a point: very noisy answers make the estimate of every arm less "
-        "certain. The leading term of the regret bounds of Ren et al. 2020 grows with V, which weighs the noise of "
-        "the kept answers against the share p₀ of users who are kept. Recommended is the threshold with the "
-        "smallest V on the whole curve. It is a heuristic: it looks at the bound's leading term, not at the "
-        "regret itself."
-    )
+    st.markdown(templates.text("threshold.md"))
     st.latex(
         r"V_L=\frac1{p_0}\,\mathbb E\Big[\big(1+\tfrac4{\varepsilon}\big)^2"
         r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big],\qquad "

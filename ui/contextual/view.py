@@ -17,7 +17,7 @@ from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.theory import contextual as theory
-from ui import charts, figures, page_fields, shared, theme, words
+from ui import charts, figures, page_fields, shared, templates, theme, words
 from ui.contextual import setting
 from ui.page_fields import Field
 
@@ -373,22 +373,7 @@ def regimes_panel(result: Result) -> None:
 
 def explanation(result: Result | None) -> None:
     """How the page is computed."""
-    st.markdown(
-        "A user's phone holds a **context**: numbers that describe the user, or each option for this user. The "
-        "mean reward of an option is μ(x·θ), θ unknown to everyone. Who sees contexts, choices and rewards:\n\n"
-        "- **A curator** sees all of them and adds noise to the sums of x xᵀ and r x (JDP-Greedy, JDP-LinUCB). "
-        "Your own choice may depend on your features, but what all others get hides them (joint DP).\n"
-        "- **A secure sum** hides each phone's numbers: only their total can be read, and each phone adds a share "
-        "of the noise (LinUCB on secure sums).\n"
-        "- **No one**: each phone receives the server's present estimate of θ, plays what looks best, sees a "
-        "reward, and sends back **one noisy message** (local DP).\n\n"
-        "What such a message holds:\n\n"
-        "- **LDP-OLS** sends x xᵀ and r x, with normal noise on every number, and the server solves for θ.\n"
-        "- **LDP-SGD** sends one gradient, replaced by a random point of a sphere (l2-ball mechanism).\n"
-        "- **LDP-LinUCB** and **LDP-GLOC** explore by optimism; they are made for contexts that an adversary "
-        "chooses, which costs them regret where contexts are random.\n\n"
-        "Regret sums, over users, the mean reward of the best option for this user minus that of the option played."
-    )
+    st.markdown(templates.text("features.md"))
     st.latex(r"R_T=\sum_{t\le T}\Big(\max_a\mu(x_{t,a}^{\top}\theta)-\mu(x_{t,a_t}^{\top}\theta)\Big)")
     st.caption(
         "Han, Liang, Wang, Zhang 2021 (LDP-OLS, LDP-SGD, margin); Zheng, Cai, Huang, Li, Wang 2020 (LDP-LinUCB, "

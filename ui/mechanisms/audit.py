@@ -14,7 +14,7 @@ from bandit_core import AuditResult
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import Subject, subjects
 from bandit_core.spec.number_text import percent
-from ui import charts, figures, lab_parts, page_fields, page_lock, state, theme, words
+from ui import charts, figures, lab_parts, page_fields, page_lock, state, templates, theme, words
 from ui.mechanisms.answer import FIELDS
 
 KINDS = {"mechanism": "mechanism", "negative control": "negative control", "run": "policy run"}
@@ -191,24 +191,7 @@ def _caught_words(found: AuditResult, subject: Subject) -> str:
 
 def explanation() -> None:
     """In plain words: how it works, and what it cannot show."""
-    st.markdown(
-        "1. Take two neighbouring inputs, and draw many samples after each.\n"
-        "2. Half of the samples choose an **event**: a range of outputs that tells the two apart best.\n"
-        "3. The other half, which had no say in the choice, measure how often it happens, with exact "
-        "(Clopper-Pearson) limits.\n"
-        "4. If it has at least the chance p after one input and at most q after the other, then no ε below "
-        "ln((p − δ)/q) can be true.\n\n"
-        "**It can refute, never prove.** It looks at one pair of inputs and at ranges of one number. A leak "
-        "elsewhere, or one too rare for the samples, stays unseen, so a small lower bound proves nothing. And a "
-        "sound mechanism is accused wrongly at most as often as the confidence leaves room for: at 95% one time "
-        "in twenty.\n\n"
-        "**It cannot see the last bits.** The mechanisms draw noise in floating-point numbers (doubles). Such "
-        "Laplace noise is not differentially private to the last bit (Mironov 2012), and ranges of outputs "
-        "do not show this.\n\n"
-        "For policies the outputs are choices: which arm the first users get, played by the simulator's own "
-        "compiled code. Longer runs are audited for Gaussian Thompson sampling only, where one time tells of one "
-        "reward; with other policies, such times would differ in more than one reward."
-    )
+    st.markdown(templates.text("audit.md"))
     st.latex(r"\epsilon\ \ge\ \ln\frac{p_{\text{low}}-\delta}{q_{\text{high}}}")
     st.code("python -m bandit_core audit ctb-as-printed --epsilon 0.1", language="bash")
 

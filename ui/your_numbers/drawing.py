@@ -22,7 +22,7 @@ from bandit_core.studies.business_case import goal
 from bandit_core.studies.goal_search import BestSearch, Found
 from bandit_core.studies.price import Price, PriceStudy, rows_of, unknown_words
 from bandit_core.studies.price import advise as advise_on
-from ui import charts, figures, gallery, lab_parts, runner, shared, theme, uploads, words
+from ui import charts, figures, gallery, lab_parts, runner, shared, templates, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply, amount, found_words, goals, rivals, verdict
 from ui.your_numbers.inputs import Asked, Setting, question_of
@@ -274,20 +274,7 @@ def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until:
 
 def explanation(answer: Reply) -> None:
     """How the answer comes about."""
-    st.markdown(
-        "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
-        "noisy version of it. *Lost* is the difference to giving everyone the best option from the start. This is "
-        f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
-        "holds the middle 90% of the runs.\n\nFor each trust model every method of this lab that keeps at least "
-        "the "
-        "promise and takes these options is tried, and the best one is shown. So the cost of privacy compares the "
-        "best method known here with privacy with the best one without; a better method may exist. "
-        "*No one is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
-        "trusted*: someone sees the answers and publishes only private results (central DP). The same ε is a "
-        "different promise in each.\n\n"
-        + (
-            "The runs are spread evenly over draws of the means that are not known, so the ± covers those, too."
-            if answer.asked.draws
-            else "The ± does not cover how far your numbers are from the truth."
-        )
-    )
+    covered = "The ± does not cover how far your numbers are from the truth."
+    if answer.asked.draws:
+        covered = "The runs are spread evenly over draws of the means that are not known, so the ± covers those, too."
+    st.markdown(templates.filled("your-numbers.md", trials=answer.experiment.trials, covered=covered))
