@@ -3,12 +3,10 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
-from functools import partial
-
 import streamlit as st
 
 from bandit_core.studies.trust_steps import by_level
-from ui import charts, figures, lab_parts, page_frame, page_links, runner, shared, state, theme, words
+from ui import charts, lab_parts, page_frame, page_links, runner, shared, state, theme, words
 from ui.menu import Page
 from ui.trust import view
 
@@ -23,7 +21,7 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("Whom must you trust, and what does it save?")
-experiment, dark, direct = state.experiment(), theme.is_dark(), not theme.is_phone()
+experiment, dark = state.experiment(), theme.is_dark()
 features = experiment.contexts is not None
 hidden, them = ("features and reward", "them") if features else ("reward", "the reward")
 st.markdown(f"Noise hides your {hidden}. Who adds it, and who sees {them} without it?")
@@ -36,10 +34,8 @@ if result is None:
     page_frame.leave()
 
 played, levels = result, charts.without_bounds(by_level(result))
-st.markdown(shared.once("trust-verdict", played, None, lambda: view.verdict(played)))
-lab_parts.axes()
-make = partial(charts.regret_chart, levels, height=lab_parts.HEIGHT, direct_labels=direct)
-figures.draw("trust-curves", levels, make, partial(charts.describe, levels), direct, tall=True)
+verdict = shared.once("trust-verdict", played, None, lambda: view.verdict(played))
+lab_parts.regret("trust-curves", levels, message=verdict, direct=not theme.is_phone())
 band = words.band(max(line.count for line in played.lines if line), experiment.view)
 st.caption(f"{words.sentence(band)}.")
 title = "What each step of trust saves, and what each method guarantees"

@@ -78,13 +78,13 @@ def axes() -> None:
         )  # fmt: skip
 
 
-def regret(key: str, result: Result, with_axes: bool = True, message: str = "") -> None:
-    """A page's first picture, below a ``message``, or the sentence on what users lose."""
+def regret(key: str, result: Result, with_axes: bool = True, message: str = "", direct: bool = False) -> None:
+    """A page's first picture, below a ``message``, or the sentence on what users lose; ``direct``: labels at curves."""
     st.markdown(message or shared.once("losses", result, None, lambda: losses(result)))
     if with_axes:
         axes()
-    draw = partial(charts.regret_chart, result, height=HEIGHT, direct_labels=False)
-    figures.draw(key, result, draw, partial(charts.describe, result), tall=True)
+    draw = partial(charts.regret_chart, result, height=HEIGHT, direct_labels=direct)
+    figures.draw(key, result, draw, partial(charts.describe, result), direct, tall=True)
 
 
 def losses(result: Result) -> str:
