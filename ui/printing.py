@@ -81,6 +81,7 @@ def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) 
         _draw_curves(axes, figure, points / charts.SIZE)
         _draw_shapes(axes, figure, points / charts.SIZE)
         _set_axes(axes, figure)
+        _draw_notes(axes, figure)
         named = [curve for curve in axes.lines if not str(curve.get_label()).startswith("_")]
         longest = max((len(str(curve.get_label())) for curve in named), default=1)
         fitting = size.width / 2.54 * 72 / (points * (4 + 0.55 * longest))
@@ -191,6 +192,23 @@ def _draw_shapes(axes: Axes, figure: go.Figure, unit: float) -> None:
         draw, at = (axes.axvline, shape.x0) if shape.x0 == shape.x1 else (axes.axhline, shape.y0)
         drawn = draw(at, color=shape.line.color, linewidth=(shape.line.width or 2) * unit, zorder=1.5)
         drawn.set_linestyle(_DASHES.get(shape.line.dash, "solid"))
+
+
+def _draw_notes(axes: Axes, figure: go.Figure) -> None:
+    """Words at lines and in stripes; names at the ends of curves stand in the legend."""
+    from matplotlib.transforms import blended_transform_factory
+
+    anchors = {"middle": "center", None: "center"}
+    for note in figure.layout.annotations:
+        if note.hovertext is None:
+            paper = note.xref == "paper", note.yref == "paper"
+            curved = (figure.layout[axis].type == "log" for axis in ("xaxis", "yaxis"))
+            ends = zip((note.x, note.y), curved, paper, strict=True)
+            place = (10**at if log and not fixed else at for at, log, fixed in ends)
+            where = blended_transform_factory(*(axes.transAxes if fixed else axes.transData for fixed in paper))
+            text = "\n".join(map(charts.as_text, note.text.split("<br>")))
+            across, up = (anchors.get(anchor, anchor) for anchor in (note.xanchor, note.yanchor))
+            axes.text(*place, text, transform=where, ha=across, va=up)
 
 
 def _colour(text: str) -> tuple[str | tuple[float, ...], float]:

@@ -740,7 +740,8 @@ def test_the_page_for_a_meeting_holds_question_advice_picture_and_table() -> Non
     found = _clinic()
     page = one_page.one_page(found, "Signup <b>", "http://localhost:8501/your-numbers?base=50")
     assert "<h1>Signup &lt;b&gt;</h1>" in page and "localhost" not in page and "bandit-lab price" in page
-    assert page.count("<circle") == len(found.rows)
+    drawn = planned.picture(found.question, found.question.epsilons, False)
+    assert one_page.printing.image(drawn, one_page.SIZE, "").partition(' alt="')[0] in page
     assert summary.plain_html(found.advice.words) in page
     for row in planned.table(found.question, found.rows).to_numpy().tolist():
         assert all(f"<td>{summary.escape(cell)}" in page for cell in row)

@@ -5,32 +5,31 @@ It is made when someone asks for it, by a thread without a session: nothing here
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
 from html import escape
 
 from bandit_core import paths
-from bandit_core.model import PROMISES
-from bandit_core.studies.price import MAX_WEEKS, Price, advise
-from ui import templates, theme, words
-from ui.your_numbers.planned import correction, table
+from bandit_core.studies.price import Price, advise
+from ui import charts, printing, templates, words
+from ui.your_numbers.planned import correction, picture, table
 from ui.your_numbers.summary import plain_html, shareable, table_html
 
 TITLE = "What would privacy cost?"
+SIZE = printing.Size(17.0, 8.0, 9)  # of the picture
 
 
 def one_page(price: Price, title: str = "", link: str | None = None, made: datetime | None = None) -> str:
     """One self-contained HTML page; ``made`` is the date that it bears (default: now)."""
     question = price.question
     options = "; ".join(f"{escape(name)} {span}" for name, span in zip(_names(price), _spans(price), strict=True))
-    address = escape(link or "")
+    address, drawn = escape(link or ""), picture(question, question.epsilons, False)
     return templates.filled(
         "meeting.html",
         title=escape(title or TITLE),
         options=options,
         people=f"{words.count(question.users)} people, {words.count(question.weekly)} a week",
         advice=plain_html(advise(question, price.rows, words.plain).words),
-        picture=_picture(price),
+        picture=printing.image(drawn, SIZE, charts.read_aloud(drawn, "Weeks of a planned A/B test against ε")),
         table=table_html(table(question, price.rows).to_dict("records")),
         assumptions=_assumptions(price),
         again=f'Open again: <a href="{address}">{address}</a>.' if shareable(link) else _settings(price),
@@ -93,39 +92,3 @@ def _settings(price: Price) -> str:
     numbers |= {name: value for name, value in said.items() if value != usual[name]}
     command += "".join(f" --{name} {value:.10g}" for name, value in numbers.items() if value)
     return f"The same numbers again: <code>{escape(command)}</code>."
-
-
-LEFT, WIDTH, STEP = 210, 720, 26
-
-
-def _picture(price: Price) -> str:
-    """Weeks of the planned test as dots on a logarithmic axis, a row for each level of trust and budget."""
-    weeks = [row.test_users / price.question.weekly for row in price.rows]
-    shown = [*filter(math.isfinite, weeks), price.question.weeks, MAX_WEEKS]
-    low, high = math.floor(math.log10(min(shown))), math.ceil(math.log10(max(shown)) + 1e-9)
-
-    def place(value: float) -> float:
-        return LEFT + (WIDTH - LEFT - 20) * (math.log10(value) - low) / max(1, high - low)
-
-    bottom = STEP * len(weeks) + 14
-    parts = []
-    for power in range(low, high + 1):
-        x = place(10.0**power)
-        parts.append(f"<path d='M{x:.1f} 8V{bottom}' stroke='#d5dbe3'/>")
-        parts.append(f"<text x='{x:.1f}' y='{bottom + 16}' text-anchor='middle'>{words.number(10.0**power)}</text>")
-    for level, (value, name) in enumerate(((price.question.weeks, "your weeks"), (MAX_WEEKS, "two years"))):
-        x, below = place(value), bottom + 34 + 16 * level
-        parts.append(f"<path d='M{x:.1f} 8V{bottom}' stroke='#4a5563' stroke-dasharray='4 3'/>")
-        parts.append(f"<text x='{x:.1f}' y='{below}' text-anchor='middle'>{name}</text>")
-    for line, (row, value) in enumerate(zip(price.rows, weeks, strict=True)):
-        y = STEP * line + 24
-        name = PROMISES[row.privacy].who + ("" if row.epsilon is None else f", ε = {row.epsilon:g}")
-        parts.append(f"<text x='0' y='{y + 5}'>{theme.TRUST_SIGNS[row.privacy]} {escape(name)}</text>")
-        if math.isfinite(value):
-            colour = theme.TRUST_COLOURS[row.privacy]
-            parts.append(f"<circle cx='{place(value):.1f}' cy='{y}' r='6' fill='{colour}'/>")
-    return (
-        f"<svg viewBox='0 0 {WIDTH} {bottom + 56}' font-size='14' fill='#1c2430' role='img' "
-        f"aria-label='Weeks of a planned A/B test for each level of trust and budget' "
-        f"xmlns='http://www.w3.org/2000/svg'>{''.join(parts)}</svg>"
-    )
