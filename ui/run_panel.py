@@ -15,7 +15,7 @@ from bandit_core import Experiment, Simulation
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.warm_up import is_warm
-from ui import background, exports, words
+from ui import background, exports, figures, words
 from ui.background import Computation, Request, Run
 
 LONG_SECONDS, MANY_CORES = 90.0, 16  # for longer runs it is said what more cores would gain
@@ -64,15 +64,8 @@ def elsewhere(experiment: Experiment, command: str, name: str) -> None:
         "the limits: save the settings file as `experiment.json` and run"
     )
     st.code(command, language="bash")
-    st.download_button(
-        "Settings file (JSON)",
-        data=lambda: json.dumps(experiment.spec(), indent=2),
-        file_name="experiment.json",
-        mime="application/json",
-        on_click="ignore",
-        key=f"spec-{name}",
-        help=exports.SPEC_HELP,
-    )
+    label, data, key = "Settings file (JSON)", lambda: json.dumps(experiment.spec(), indent=2), f"spec-{name}"
+    figures.download(st, label, data, "experiment.json", exports.SPEC_HELP, "content", key=key)
 
 
 def offered(request: Request, simulation: Computation) -> Any:

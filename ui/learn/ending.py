@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from ui import page_links
+from ui import figures, page_links
 from ui.learn import answers, course, player, printed
 
 
@@ -14,10 +14,8 @@ def draw(go: Callable[[str], None]) -> None:
     """The whole screen; ``go`` leads to another one."""
     st.title("What you have seen")
     st.markdown("\n".join(f"{number}. {step.so}" for number, step in enumerate(course.STEPS, 1)))
-    st.download_button(
-        "Print these sentences (HTML)", data=printed.sentences, file_name="ten-sentences.html", mime="text/html",
-        on_click="ignore", icon=":material/print:", key="learn-print", help="One page.",
-    )  # fmt: skip
+    label, look = "Print these sentences (HTML)", {"icon": ":material/print:", "key": "learn-print"}
+    figures.download(st, label, printed.sentences, "ten-sentences.html", "One page.", "content", **look)
     own, lab = st.columns(2)
     with own.container(border=True, height="stretch"):
         st.markdown("#### Use your own numbers\nWhat would privacy cost in your experiment?")

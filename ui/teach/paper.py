@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from html import escape
-from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
 
-from ui import sharing
+from ui import figures, sharing
 from ui.learn import course, printed
 from ui.learn.step import Step
 from ui.teach import offline
 
-KINDS = {"HTML": ("html", "text/html"), "Markdown": ("md", "text/markdown")}
+KINDS = {"HTML": "html", "Markdown": "md"}  # endings of files
 
 
 def sheets(_: Step) -> None:
@@ -23,12 +22,11 @@ def sheets(_: Step) -> None:
         for teacher, name in ((False, "students"), (True, "teacher")):
             whose = "Teacher's sheet" if teacher else "Students' sheet"
             help = "Answers, notes and the maths." if teacher else "Every question and exercise."
-            for kind, (ending, mime) in KINDS.items():
+            for kind, ending in KINDS.items():
                 made, key = partial(printed.page, course.LESSONS, teacher, kind), f"sheet-{teacher}-{kind}"
-                _button(f"{whose} ({kind})", f"{name}.{ending}", made, None, key, help, mime, width="stretch")
+                figures.download(st, f"{whose} ({kind})", made, f"{name}.{ending}", help, key=key)
     about = "The ten questions and answers. Page Down steps on; print the file for a PDF."
-    made = partial(printed.slides, course.STEPS)
-    _button("Slides (HTML)", "slides.html", made, None, "slides", about, width="stretch")
+    figures.download(st, "Slides (HTML)", partial(printed.slides, course.STEPS), "slides.html", about, key="slides")
 
 
 def embed() -> None:
@@ -44,28 +42,19 @@ def sheet(step: Step) -> None:
     """The students' sheet of one lesson."""
     made = partial(printed.page, (step,), False, "HTML")
     about = "Question and exercise on one page, to print."
-    label = course.on_button("Sheet", step)
-    _button(label, f"{step.name}-sheet.html", made, "assignment", f"sheet-{step.name}", about)
+    look = {"icon": ":material/assignment:", "key": f"sheet-{step.name}"}
+    figures.download(st, course.on_button("Sheet", step), made, f"{step.name}-sheet.html", about, "content", **look)
 
 
 def file(step: Step) -> None:
     """One lesson as a file."""
     about = "One HTML file that needs no network. It takes some seconds to compute."
-    made = partial(offline.page, (step,))
-    _button(course.on_button("File", step), f"{step.name}.html", made, "download", f"file-{step.name}", about)
+    made, look = partial(offline.page, (step,)), {"icon": ":material/download:", "key": f"file-{step.name}"}
+    figures.download(st, course.on_button("File", step), made, f"{step.name}.html", about, "content", **look)
 
 
 def course_file(_: Step) -> None:
     """All lessons as one file."""
     about = "One HTML file that needs no network. It takes up to a minute to compute."
-    _button("All lessons", "lessons.html", partial(offline.page, course.LESSONS), "download", "file-course", about)
-
-
-def _button(
-    label: str, name: str, data: partial[str], icon: str | None, key: str, help: str, mime: str = "text/html",
-    **options: Any,
-) -> None:  # fmt: skip
-    icon = icon and f":material/{icon}:"
-    st.download_button(
-        label, data=data, file_name=name, mime=mime, on_click="ignore", icon=icon, key=key, help=help, **options
-    )
+    made, look = partial(offline.page, course.LESSONS), {"icon": ":material/download:", "key": "file-course"}
+    figures.download(st, "All lessons", made, "lessons.html", about, "content", **look)
