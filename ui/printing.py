@@ -204,11 +204,11 @@ def _draw_notes(axes: Axes, figure: go.Figure) -> None:
             paper = note.xref == "paper", note.yref == "paper"
             curved = (figure.layout[axis].type == "log" for axis in ("xaxis", "yaxis"))
             ends = zip((note.x, note.y), curved, paper, strict=True)
-            place = (10**at if log and not fixed else at for at, log, fixed in ends)
+            x, y = (10**at if log and not fixed else at for at, log, fixed in ends)
             where = blended_transform_factory(*(axes.transAxes if fixed else axes.transData for fixed in paper))
             text = "\n".join(map(charts.as_text, note.text.split("<br>")))
             across, up = (anchors.get(anchor, anchor) for anchor in (note.xanchor, note.yanchor))
-            axes.text(*place, text, transform=where, ha=across, va=up)
+            axes.text(x, y, text, transform=where, ha=across, va=up)
 
 
 def _colour(text: str) -> tuple[str | tuple[float, ...], float]:
