@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from bandit_core.mechanisms.shuffled_bits import ShuffledBits, noisy_share
 from bandit_core.model import RunSetup, Signal
 from bandit_core.policies import registry as policies
 from bandit_core.policies.stopping import stopping_policies
+from bandit_core.spec.entries import fields_of
 from bandit_core.spec.errors import InputError, Issue
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
@@ -131,27 +132,15 @@ def _made(one: Description, epsilon: float) -> Batch:
     return made
 
 
-def _batch(one: Description) -> Subject:
-    return Subject(
-        name=one.name,
-        title=one.title,
-        kind="mechanism",
-        guarantee=one.guarantee,
-        inputs=f"the reward of one of {USERS} users is 0 or 1; everyone else's is 0",
-        seen="the mean of the batch as the server reads it",
-        sampler=_batches(lambda epsilon: _made(one, epsilon)),
-        delta=0.0 if one.pure else DELTA,
-    )
-
-
 def _mechanism(one: Description) -> Subject:
+    delta, what, words = 0.0 if one.pure else DELTA, one.audited, ""
     if one.kind == "batch":
-        return _batch(one)
-    delta, what = 0.0, one.audited
-    if what is not None:
+        sampler = _batches(lambda epsilon: _made(one, epsilon))
+        inputs = f"the reward of one of {USERS} users is 0 or 1; everyone else's is 0"
+        seen = "the mean of the batch as the server reads it"
+    elif what is not None:
         sampler = _sums(lambda epsilon: one.started(epsilon, what.items, DELTA), what)
         inputs, seen, words = what.inputs, what.seen, what.words
-        delta = 0.0 if one.pure else DELTA
     else:
         mechanism = one.make(1.0)
         ends = [end if math.isfinite(end) else math.copysign(_FAR, end) for end in mechanism.domain]
@@ -159,17 +148,8 @@ def _mechanism(one: Description) -> Subject:
         inputs = f"the {one.symbol} is {ends[0]:g} or {ends[1]:g}"
         delta = 0.0 if one.pure else mechanism.delta
         words = "" if one.pure else "The classical noise for epsilon up to 1 is more than delta needs."
-    return Subject(
-        name=one.name,
-        title=one.title,
-        kind="mechanism",
-        guarantee=one.guarantee,
-        inputs=inputs,
-        seen=seen,
-        sampler=sampler,
-        delta=delta,
-        words=words,
-    )
+    said = {"name": one.name, "title": one.title, "guarantee": one.guarantee, "inputs": inputs, "seen": seen}
+    return Subject(kind="mechanism", sampler=sampler, delta=delta, words=words, **said)
 
 
 def _mechanisms() -> list[Subject]:
@@ -178,6 +158,8 @@ def _mechanisms() -> list[Subject]:
 
 # ---------------------------------------------------------------------------------------------------------------
 # Runs of policies
+
+_LESS = "Choices tell less than the {} behind them: the lower bound may be far below epsilon."
 
 
 def _in_listed_order(rng: np.random.Generator, count: int) -> np.ndarray:
@@ -254,21 +236,19 @@ def _as_wide_as_usual(epsilon: float) -> float:
     return smallest_epsilon(math.sqrt((USERS_WATCHED - 2) / 2), 1.0, DELTA)
 
 
-def _resting(**described: Any) -> Subject:
+def _resting() -> Subject:
+    policy = policies()[RESTING]
     return Subject(
-        **{
-            "name": RESTING,
-            "title": f"{policies()[RESTING].title}: a whole run",
-            "kind": "run",
-            "guarantee": policies()[RESTING].guarantee_words,
-            "inputs": "the one reward of arm 0 is 0 or 1; arm 1 always pays 1/2",
-            "seen": f"which of {USERS_WATCHED} users got arm 0 for the second time",
-            "sampler": _rest("auto"),
-            "delta": DELTA,
-            "words": "Choices tell less than the draws behind them: the lower bound may be far below epsilon.",
-            "opens_at": 5.0,
-            **described,
-        }
+        name=RESTING,
+        title=f"{policy.title}: a whole run",
+        kind="run",
+        guarantee=policy.guarantee_words,
+        inputs="the one reward of arm 0 is 0 or 1; arm 1 always pays 1/2",
+        seen=f"which of {USERS_WATCHED} users got arm 0 for the second time",
+        sampler=_rest("auto"),
+        delta=DELTA,
+        words=_LESS.format("draws"),
+        opens_at=5.0,
     )
 
 
@@ -289,20 +269,17 @@ def _sums_of_batches(times: int) -> Sampler:
     return sampler
 
 
-def _noisy_sums(**described: Any) -> Subject:
+def _noisy_sums() -> Subject:
     policy = stopping_policies()["dp-tt"]
     return Subject(
-        **{
-            "name": policy.name,
-            "title": f"{policy.title}: the sum of a batch",
-            "kind": "run",
-            "guarantee": policy.guarantee_words,
-            "inputs": "one user's reward is 0 or 1; everyone else's of the same batch is 0",
-            "seen": "the noisy sum of that batch; no other release holds this reward",
-            "sampler": _sums_of_batches(1),
-            "words": "Choices, end and recommendation are computed from such sums, so they tell no more.",
-            **described,
-        }
+        name=policy.name,
+        title=f"{policy.title}: the sum of a batch",
+        kind="run",
+        guarantee=policy.guarantee_words,
+        inputs="one user's reward is 0 or 1; everyone else's of the same batch is 0",
+        seen="the noisy sum of that batch; no other release holds this reward",
+        sampler=_sums_of_batches(1),
+        words="Choices, end and recommendation are computed from such sums, so they tell no more.",
     )
 
 
@@ -317,7 +294,7 @@ def _first_of_runs() -> list[Subject]:
             seen=f"how many of the first {users} users got arm 1",
             sampler=_first_choices(name, users),
             delta=policies()[name].guarantee(_watched(name, users, 0.0, 1.0)).delta,
-            words="Choices tell less than the answers or sums behind them: the lower bound may be far below epsilon.",
+            words=_LESS.format("answers or sums"),
         )
         for name, users in RUNS.items()
     ]
@@ -417,92 +394,60 @@ def _unreduced_epsilon(epsilon: float) -> float:
     return float(np.abs(np.log(first[seen] / second[seen])).max())
 
 
-def _batch_controls() -> list[Subject]:
-    sound = {subject.name: subject for subject in _mechanisms()}
-
-    def broken(name: str, of: str, title: str, flaw: str, **described: Any) -> Subject:
-        return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **described)
-
-    return [
-        broken("shuffled-half-noisy", "shuffled-bits", "Shuffled bits with half the noisy users",
-               "Half as many users send a random bit as the account asks for: too few to hide among.",
-               sampler=_batches(_half_noisy), real=_half_noisy_epsilon),
-        broken("secure-sum-without-noise", "polya-sum", "Secure sum without noise",
-               "The users trust secure aggregation to hide their rewards and add no noise. It hides every single "
-               "message, but the sum tells the one reward that the server does not know yet.",
-               sampler=_batches(_noiseless), real=lambda epsilon: math.inf),
-        broken("mask-without-modulus", "polya-sum", "Masked message that is not reduced modulo m",
-               "Secure aggregation hides a message behind a mask that is uniform modulo m. Where the sum of the two is "
-               "not reduced, its smallest and largest values show on which side the message lies.",
-               inputs=f"the reward of one of {USERS} users is 0 or 1", seen="that user's message with its mask",
-               sampler=_unreduced, real=_unreduced_epsilon),
-    ]  # fmt: skip
-
-
 def _negative_controls() -> list[Subject]:
-    sound = {subject.name: subject for subject in _mechanisms()}
-    tree, hybrid = registry()["binary"].audited, registry()["hybrid"].audited
-    root = registry()["square-root"].audited
+    """What is said of each, and what ``of`` it breaks, stands in ``subjects.toml``."""
+    sound = {subject.name: subject for subject in (*_mechanisms(), _resting(), _noisy_sums())}
+    tree, hybrid, root = (registry()[name].audited for name in ("binary", "hybrid", "square-root"))
     assert tree is not None and hybrid is not None and root is not None
     branches = Audited(items=9, item=3, nodes=((3, 2), (3, 0), (9, 0)))  # of three branches, on three levels
 
-    def broken(name: str, of: str, title: str, flaw: str, **described: Any) -> Subject:
-        return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **described)
+    def broken(name: str, sampler: Sampler, real: Callable[[float], float]) -> Subject:
+        said = {"words": "", **fields_of(__file__, name, users=USERS, inputs=branches.inputs)}
+        of = sound[said.pop("of")]
+        return replace(of, name=name, kind="negative control", sampler=sampler, real=real, **said)
 
-    printed = (
-        "Ren et al. 2020 print epsilon where e^epsilon is meant. The two answers then differ by a factor of "
-        "1/epsilon: 10 at epsilon = 0.1, where e^epsilon is 1.105. Above epsilon = 0.567 the claim holds by luck, "
-        "and at epsilon = 1 the answer is a fair coin that tells nothing at all."
-    )
     return [
-        broken("ctb-as-printed", "ctb", "Randomised response as misprinted", printed, sampler=_as_printed,
-               real=lambda epsilon: abs(math.log(epsilon)), opens_at=0.1),
-        broken("ctb-s-as-printed", "ctb-s", "Sigmoid, then randomised response as misprinted", printed,
-               sampler=_sigmoid_as_printed, real=lambda epsilon: abs(math.log(epsilon)), opens_at=0.1),
-        broken("ctl-half-noise", "ctl", "Laplace noise at half its scale",
-               "Noise for half of the range that rewards really have.",
-               sampler=lambda inputs, epsilon, rng: CTL.release(inputs, 2 * epsilon, rng),
-               real=lambda epsilon: 2 * epsilon),
-        broken("gaussian-half-noise", "gaussian", "Gaussian noise at half its scale",
-               "Noise for half of the range that rewards really have.",
-               sampler=_half_gaussian, real=_half_gaussian_epsilon),
-        broken("binary-natural-log", "binary", "Tree with ln T in place of floor(log2 T) + 1",
-               "An item lies in floor(log2 T) + 1 nodes, and the noise of each is made for ln T of them.",
-               sampler=_sums(lambda epsilon: _NaturalLogTree(epsilon, tree.items), tree),
-               real=lambda epsilon: epsilon * (math.floor(math.log2(tree.items)) + 1) / math.log(tree.items)),
-        broken("hybrid-as-printed", "hybrid", "Hybrid counter with the full epsilon for both parts",
-               "An item enters a block and a tree, and each part spends epsilon: 7/4 of it within 16 items, twice "
-               "in the long run (Tossou and Dimitrakakis 2016 describe it so).",
-               sampler=_sums(Hybrid.as_printed, hybrid),
-               real=lambda epsilon: float(Hybrid.as_printed(epsilon).spent(hybrid.items))),
-        broken("k-ary-usual-depth", "k-ary", "k-ary tree with noise for the depth of a tree without subtraction",
-               "With digits that may be negative, h levels count to (k^h - 1)/2 only, not to k^h: 9 items need three "
-               "levels of three branches, and the noise of each node is made for two.",
-               sampler=_sums(lambda epsilon: _UsualDepth(epsilon, branches.items, 3), branches),
-               real=lambda epsilon: 1.5 * epsilon, inputs=branches.inputs),
-        _resting(name="gaussian-ts-usual-width", title="Gaussian Thompson sampling as wide as usual",
-                 kind="negative control", words="", opens_at=1.0,
-                 flaw="The usual draws have variance 1/(n + 1) whatever epsilon is claimed. They do hide rewards, but "
-                 "every user's draw tells a little more of an arm that rests.",
-                 sampler=_rest(1.0), real=_as_wide_as_usual),
-        _noisy_sums(name="dp-tt-all-data-again", title="DP-TT that sums all data again in every batch",
-                    kind="negative control", words="",
-                    flaw="To keep all data, the next release sums an arm's earlier batches anew in place of adding to "
-                    "the earlier noisy sum. A reward then enters two sums, each with noise for one.",
-                    seen="the sum of both releases of that reward, each cut at 0 and 1",
-                    sampler=_sums_of_batches(2), real=lambda epsilon: 2 * epsilon),
-        broken("square-root-one-entry", "square-root", "Square root with noise for one entry of a column",
-               "An item moves every later entry of R x, and the noise is made for the largest of them alone.",
-               sampler=_sums(lambda epsilon: _OneEntry(epsilon, root.items, DELTA), root),
-               real=lambda epsilon: _one_entry_epsilon(epsilon, root.items)),
-    ]  # fmt: skip
+        broken("ctb-as-printed", _as_printed, lambda epsilon: abs(math.log(epsilon))),
+        broken("ctb-s-as-printed", _sigmoid_as_printed, lambda epsilon: abs(math.log(epsilon))),
+        broken(
+            "ctl-half-noise",
+            lambda inputs, epsilon, rng: CTL.release(inputs, 2 * epsilon, rng),
+            lambda epsilon: 2 * epsilon,
+        ),
+        broken("gaussian-half-noise", _half_gaussian, _half_gaussian_epsilon),
+        broken(
+            "binary-natural-log",
+            _sums(lambda epsilon: _NaturalLogTree(epsilon, tree.items), tree),
+            lambda epsilon: epsilon * (math.floor(math.log2(tree.items)) + 1) / math.log(tree.items),
+        ),
+        broken(
+            "hybrid-as-printed",
+            _sums(Hybrid.as_printed, hybrid),
+            lambda epsilon: float(Hybrid.as_printed(epsilon).spent(hybrid.items)),
+        ),
+        broken(
+            "k-ary-usual-depth",
+            _sums(lambda epsilon: _UsualDepth(epsilon, branches.items, 3), branches),
+            lambda epsilon: 1.5 * epsilon,
+        ),
+        broken("gaussian-ts-usual-width", _rest(1.0), _as_wide_as_usual),
+        broken("dp-tt-all-data-again", _sums_of_batches(2), lambda epsilon: 2 * epsilon),
+        broken(
+            "square-root-one-entry",
+            _sums(lambda epsilon: _OneEntry(epsilon, root.items, DELTA), root),
+            lambda epsilon: _one_entry_epsilon(epsilon, root.items),
+        ),
+        broken("shuffled-half-noisy", _batches(_half_noisy), _half_noisy_epsilon),
+        broken("secure-sum-without-noise", _batches(_noiseless), lambda epsilon: math.inf),
+        broken("mask-without-modulus", _unreduced, _unreduced_epsilon),
+    ]
 
 
 @cache
 def subjects() -> dict[str, Subject]:
     """Everything that can be audited, by name: mechanisms, negative controls, runs."""
     runs = (*_first_of_runs(), _resting(), _noisy_sums())
-    return {each.name: each for each in (*_mechanisms(), *_negative_controls(), *_batch_controls(), *runs)}
+    return {each.name: each for each in (*_mechanisms(), *_negative_controls(), *runs)}
 
 
 def subject(name: str) -> Subject:

@@ -19,6 +19,7 @@ True
 
 from functools import cache
 
+from bandit_core.mechanisms import description
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.binary import Binary
 from bandit_core.mechanisms.counter import Counter, laplace_sum_bound
@@ -29,30 +30,20 @@ from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.mechanisms.sigmoid import CTB_S, CTL_S
 from bandit_core.mechanisms.signed_digits import SignedDigits
 from bandit_core.mechanisms.square_root import SquareRoot
+from bandit_core.spec.entries import entries
 from bandit_core.spec.found import found
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (CTL, CTB, CTL_S, CTB_S)}
 COUNTERS: dict[str, type[Counter]] = {counter.name: counter for counter in (Binary, Hybrid, SignedDigits, SquareRoot)}
 
-_KINDS = ("answer", "batch", "counter")
-_ORDER = (
-    *MECHANISMS,
-    "gaussian",
-    "l2-ball",
-    "shuffled-bits",
-    "polya-sum",
-    "skellam-sum",
-    *COUNTERS,
-)  # simplest first; others follow in the order of their files
-
 
 @cache
 def registry() -> dict[str, Description]:
-    """Every mechanism by name, as it describes itself: what users answer, batches of them, then counters."""
-    described: list[Description] = found(__name__, "DESCRIPTION")
-    place = {name: number for number, name in enumerate(_ORDER)}
-    described.sort(key=lambda one: (_KINDS.index(one.kind), place.get(one.name, len(place))))
-    return {one.name: one for one in described}
+    """Every mechanism by name: what users answer, batches of them, then counters, each in the order of the table."""
+    every: list[Description] = found(__name__, "DESCRIPTION")
+    place = list(entries(description.__file__))  # the kinds are its first tables
+    every.sort(key=lambda one: (place.index(one.kind), place.index(one.name) if one.name in place else len(place)))
+    return {one.name: one for one in every}
 
 
 __all__ = [

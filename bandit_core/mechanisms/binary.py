@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.counter import BinaryCounter, checked_horizon, depth, within
-from bandit_core.mechanisms.description import Audited, Formulas, counter
+from bandit_core.mechanisms.description import described
 from bandit_core.mechanisms.laplace import laplace_noise
 
 
@@ -52,10 +52,6 @@ class Binary(BinaryCounter):
     epsilon: float
     horizon: int
     name: ClassVar[str] = "binary"
-    title: ClassVar[str] = "Binary (tree) mechanism"
-    paper: ClassVar[str] = "Chan, Shi, Song 2011, section 3.3"
-    words: ClassVar[str] = "A tree of noisy partial sums; each released sum adds up at most one node per level."
-    guarantee_words: ClassVar[str] = "epsilon-DP for every item of the stream, over all releases (pure)"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,18 +81,4 @@ class Binary(BinaryCounter):
         _advance(held, bits, uniforms, scale, noises)
 
 
-DESCRIPTION = counter(
-    Binary,
-    make=lambda epsilon, *, horizon: Binary(epsilon, horizon),
-    audited=Audited(items=8, item=1, nodes=((1, 0), (2, 0), (4, 0), (8, 0))),
-    settings=("horizon",),
-    sensitivity="1: one item of [0, 1] changes; it lies in L = floor(log2 T) + 1 nodes",
-    formulas=Formulas(
-        density=r"\hat S_t=\sum_{i\le t}x_i+\sum_{\text{nodes of }t}\mathrm{Lap}\Big(\frac L\epsilon\Big),\quad "
-        r"L=\lfloor\log_2T\rfloor+1",
-        loss=r"\ln\frac{p(\hat S_{1..T}\mid x)}{p(\hat S_{1..T}\mid x')}\le L\cdot\frac{\epsilon}{L}=\epsilon",
-        mean=r"\mathbb E[\hat S_t]=\sum_{i\le t}x_i",
-        variance=r"\operatorname{Var}[\hat S_t]=2\,b(t)\,\frac{L^2}{\epsilon^2},"
-        r"\quad b(t)=\text{ones of }t\text{ in base }2",
-    ),
-)
+DESCRIPTION = described("binary", lambda epsilon, *, horizon: Binary(epsilon, horizon))

@@ -90,14 +90,10 @@ def equal_laplace_bound(count: int, scale: float, gamma: float) -> float:
 class Counter(ABC):
     """A mechanism that releases noisy sums of a stream of items in [0, 1]; usable alone.
 
-    `start` plays it item by item, `release` at once. The class attributes tell what it is and what it costs.
+    `start` plays it item by item, `release` at once. ``name`` is that of its description.
     """
 
     name: ClassVar[str]
-    title: ClassVar[str]
-    paper: ClassVar[str]
-    words: ClassVar[str]
-    guarantee_words: ClassVar[str]
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What a mechanism tells about itself, beside the code that computes it: promise, formulas, source.
+"""What a mechanism tells about itself, promise, formulas, source: the table ``description.toml``.
 
 Every file here ends in ``DESCRIPTION`` (or ``DESCRIPTIONS``), which `bandit_core.mechanisms.registry` finds by itself.
 """
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.counter import Counter
 from bandit_core.model import Privacy
+from bandit_core.spec.entries import entries, fields_of
 
 Setting = Literal["delta", "dimension", "horizon", "users"]
 
@@ -79,40 +79,27 @@ class Description:
         return self.make(epsilon, **{name: given[name] for name in self.settings if given.get(name) is not None})
 
 
-def answer(
-    mechanism: Mechanism, make: Callable[..., Mechanism] | None = None, name: str | None = None, **described: Any
-) -> Description:
-    """Describe what a user's device answers; name, title, words, guarantee and paper are the mechanism's own."""
-    return Description(
-        name=name or mechanism.name,
-        title=mechanism.title,
-        paper=mechanism.paper,
-        words=mechanism.words,
-        guarantee=mechanism.guarantee_words,
-        trust="local",
-        kind="answer",
-        make=make or (lambda epsilon: mechanism),
-        **described,
-    )
+def words_of(name: str) -> dict[str, str]:
+    """The fields of a `Mechanism` that are words, from the table."""
+    said = fields_of(__file__, name)
+    words = {field: said[field] for field in ("title", "paper", "words")}
+    return {"name": name, **words, "guarantee_words": said["guarantee"]}
 
 
-def batch(**described: Any) -> Description:
-    """Describe what a batch of users sends together; ``make`` builds a `bandit_core.mechanisms.batch.Batch`."""
-    return Description(kind="batch", symbol="reward of one user of the batch", **described)
+def described(name: str, make: Callable[..., Any], **given: Any) -> Description:
+    """A mechanism as the table ``description.toml`` describes it; what is not there is ``given``."""
+    said = fields_of(__file__, name) if name in entries(__file__) else {}
+    if formulas := {field: said.pop(field) for field in ("density", "loss", "mean", "variance") if field in said}:
+        said["formulas"] = Formulas(**formulas)
+    if audited := said.pop("audited", None):
+        nodes = tuple((late, early) for late, early in audited.pop("nodes", ()))
+        said["audited"] = Audited(nodes=nodes, **audited)
+    lists = {field: tuple(said[field]) for field in ("settings", "inputs") if field in said}
+    return Description(name=name, make=make, **{**said, **lists, **given})
 
 
-def counter(kind: type[Counter], make: Callable[..., Counter], audited: Audited, **described: Any) -> Description:
-    """Describe a curator's counter; name, title, words, guarantee and paper are the class's own."""
-    return Description(
-        name=kind.name,
-        title=kind.title,
-        paper=kind.paper,
-        words=kind.words,
-        guarantee=kind.guarantee_words,
-        trust="central",
-        kind="counter",
-        make=make,
-        audited=audited,
-        symbol="item of the stream",
-        **described,
-    )
+def answer(mechanism: Mechanism, **given: Any) -> Description:
+    """Describe a mechanism of one's own that stands in no table; name, title, words and the like are its own."""
+    own = {"title": mechanism.title, "paper": mechanism.paper, "words": mechanism.words}
+    own |= {"guarantee": mechanism.guarantee_words, "trust": "local", "kind": "answer"}
+    return described(mechanism.name, lambda epsilon: mechanism, **own, **given)

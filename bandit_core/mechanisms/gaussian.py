@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.description import Formulas, answer
+from bandit_core.mechanisms.description import described, words_of
 from bandit_core.spec.errors import InputError, Issue
 
 CLASSICAL_LIMIT = 1.0  # the classical formula is proved up to this epsilon
@@ -155,32 +155,7 @@ def gaussian_noise(epsilon: float = 1.0, *, delta: float = 0.01) -> GaussianNois
     >>> round(float(gaussian_noise(delta=0.05).variance(0.5, 1.0)), 3)
     6.438
     """
-    return GaussianNoise(
-        delta=delta,
-        name="gaussian",
-        title="Gaussian",
-        paper="Dwork, McSherry, Nissim, Smith 2006; Balle, Wang 2018 (analytic form, Theorem 8)",
-        words="The user adds normal noise to the reward and sends the sum.",
-        outputs="real",
-        domain=(0.0, 1.0),
-        sensitivity=1.0,
-        guarantee_words="(epsilon, delta)-local DP for every reward in [0, 1]",
-    )
+    return GaussianNoise(delta=delta, outputs="real", domain=(0.0, 1.0), sensitivity=1.0, **words_of("gaussian"))
 
 
-DESCRIPTION = answer(
-    gaussian_noise(),
-    make=gaussian_noise,
-    settings=("delta",),
-    pure=False,
-    sensitivity="1: a reward may move anywhere in [0, 1]; vectors: the largest Euclidean distance",
-    formulas=Formulas(
-        density=r"p(y\mid r)=\frac{1}{\sigma\sqrt{2\pi}}\,e^{-(y-r)^2/2\sigma^2},\quad "
-        r"\sigma=\frac{\sqrt{2\ln(1.25/\delta)}}{\epsilon}\ (\epsilon\le1)",
-        loss=r"\ln\frac{p(y\mid r)}{p(y\mid r')}=\frac{(r-r')(2y-r-r')}{2\sigma^2}\quad\text{(no largest value)}",
-        mean=r"\mathbb E[Y]=r",
-        variance=r"\operatorname{Var}[Y]=\sigma^2",
-    ),
-    remark="Beyond epsilon = 1 the smallest sigma of the exact condition is used: "
-    "Phi(1/2s - epsilon s) - e^epsilon Phi(-1/2s - epsilon s) <= delta.",
-)
+DESCRIPTION = described("gaussian", gaussian_noise)

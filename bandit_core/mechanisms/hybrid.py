@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import BinaryCounter, depth
-from bandit_core.mechanisms.description import Audited, Formulas, counter
+from bandit_core.mechanisms.description import described
 from bandit_core.mechanisms.laplace import laplace_noise
 
 
@@ -49,12 +49,6 @@ class Hybrid(BinaryCounter):
     block_epsilon: float
     tree_epsilon: float
     name: ClassVar[str] = "hybrid"
-    title: ClassVar[str] = "Hybrid mechanism"
-    paper: ClassVar[str] = "Chan, Shi, Song 2011, section 3.4"
-    words: ClassVar[str] = "Releases at powers of two, and small trees for the items in between; no horizon is needed."
-    guarantee_words: ClassVar[str] = (
-        "DP for every item of the stream, over all releases, at the sum of the budgets of blocks and trees (pure)"
-    )
 
     @classmethod
     def calibrated(cls, epsilon: float) -> Hybrid:
@@ -90,22 +84,4 @@ class Hybrid(BinaryCounter):
         _advance(held, bits, uniforms, scale, noises)
 
 
-DESCRIPTION = counter(
-    Hybrid,
-    make=Hybrid.calibrated,
-    audited=Audited(
-        items=16,
-        item=9,
-        nodes=((9, 8), (10, 8), (12, 8), (16, 8)),  # three nodes of its tree, and its block
-        words="Within 16 items no item spends more than 7/8 of epsilon.",
-    ),
-    sensitivity="1: one item of [0, 1] changes; it lies in one block and in one tree",
-    formulas=Formulas(
-        density=r"\hat S_t=\sum_{i\le t}x_i+\sum_{j=0}^{k}\mathrm{Lap}\Big(\frac2\epsilon\Big)"
-        r"+\sum_{\text{nodes of }t-2^k}\mathrm{Lap}\Big(\frac{2(k+1)}\epsilon\Big),\quad k=\lfloor\log_2t\rfloor",
-        loss=r"\ln\frac{p(\hat S\mid x)}{p(\hat S\mid x')}\le\frac\epsilon2+\frac\epsilon2=\epsilon",
-        mean=r"\mathbb E[\hat S_t]=\sum_{i\le t}x_i",
-        variance=r"\operatorname{Var}[\hat S_t]=\frac{8(k+1)}{\epsilon^2}+\frac{8(k+1)^2}{\epsilon^2}\,b(t-2^k)",
-    ),
-    remark="Both parts at the full epsilon, as Tossou and Dimitrakakis 2016 describe it, would spend 2 epsilon.",
-)
+DESCRIPTION = described("hybrid", Hybrid.calibrated)

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.description import Formulas, answer
+from bandit_core.mechanisms.description import described, words_of
 from bandit_core.spec.errors import InputError, Issue
 
 
@@ -152,33 +153,8 @@ def ball_along(epsilon: float = 1.0, *, dimension: int = 3) -> BallAlong:
     >>> float(ball_along(dimension=2).mean(0.4, 1.0))
     0.4
     """
-    return BallAlong(
-        dimension=dimension,
-        name="l2-ball",
-        title="l2-ball",
-        paper="Duchi, Jordan, Wainwright 2018; Han et al. 2021, Lemma 2.2 (corrected)",
-        words="The user sends a random point of a large sphere, more often from the half that the vector points to.",
-        outputs="real",
-        domain=(-1.0, 1.0),
-        sensitivity=2.0,
-        guarantee_words="epsilon-local DP for every vector of length at most 1 (pure)",
-    )
+    shape: dict[str, Any] = {"outputs": "real", "domain": (-1.0, 1.0), "sensitivity": 2.0}
+    return BallAlong(dimension=dimension, **shape, **words_of("l2-ball"))
 
 
-DESCRIPTION = answer(
-    ball_along(),
-    make=ball_along,
-    settings=("dimension",),
-    inputs=(-1.0, 1.0),
-    symbol="length along a direction",
-    sensitivity="2: two vectors of the unit ball may be that far apart",
-    formulas=Formulas(
-        density=r"p(z\mid x)=\frac{2}{|S_r|}\cdot\frac{q e^{\epsilon}+1-q}{e^{\epsilon}+1},\quad "
-        r"q=\tfrac12\pm\tfrac{|x|}2\ \text{(+ on the side of } x),\quad "
-        r"r=\sqrt\pi\,\frac{e^{\epsilon}+1}{e^{\epsilon}-1}\,\frac{\Gamma(\frac{d+1}2)}{\Gamma(\frac d2)}",
-        loss=r"\ln\frac{p(z\mid x)}{p(z\mid x')}=\ln\frac{q e^{\epsilon}+1-q}{q' e^{\epsilon}+1-q'}",
-        mean=r"\mathbb E[Z]=x",
-        variance=r"\operatorname{Var}[Z_1]=\frac{r^2}{d}-x_1^2\quad\text{along } x",
-    ),
-    remark="Drawn is the coordinate along x of a sphere in d dimensions; it tells everything that z tells about x.",
-)
+DESCRIPTION = described("l2-ball", ball_along)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.description import Formulas, answer
+from bandit_core.mechanisms.description import described, words_of
 
 
 @inlined
@@ -43,25 +43,5 @@ class Laplace(Mechanism):
         return 2 * (self.sensitivity / np.asarray(epsilon, float)) ** 2 + 0.0 * np.asarray(reward, float)
 
 
-CTL = Laplace(
-    name="ctl",
-    title="CTL (Laplace)",
-    paper="Ren, Zhou, Liu, Shroff 2020, Curator 1 and Lemma 5; Dwork, McSherry, Nissim, Smith 2006",
-    words="The user adds Laplace noise to the reward and sends the sum.",
-    outputs="real",
-    domain=(0.0, 1.0),
-    sensitivity=1.0,
-    guarantee_words="epsilon-local DP for every reward in [0, 1] (pure)",
-    instead="CTL-S",
-)
-
-DESCRIPTION = answer(
-    CTL,
-    sensitivity="1: a reward may move anywhere in [0, 1]",
-    formulas=Formulas(
-        density=r"p(y\mid r)=\frac{\epsilon}{2}\,e^{-\epsilon|y-r|}",
-        loss=r"\ln\frac{p(y\mid r)}{p(y\mid r')}=\epsilon\,(|y-r'|-|y-r|)\in[-\epsilon|r-r'|,\ \epsilon|r-r'|]",
-        mean=r"\mathbb E[Y]=r",
-        variance=r"\operatorname{Var}[Y]=\frac{2}{\epsilon^2}",
-    ),
-)
+CTL = Laplace(outputs="real", domain=(0.0, 1.0), sensitivity=1.0, instead="CTL-S", **words_of("ctl"))
+DESCRIPTION = described("ctl", lambda epsilon: CTL)

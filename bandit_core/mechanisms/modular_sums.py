@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.batch import Batch, batch_delta
-from bandit_core.mechanisms.description import Formulas, batch
+from bandit_core.mechanisms.description import described
 
 _WIDE = 45.0  # nats of probability that are left out of a distribution
 _STEPS = 50  # of a bisection
@@ -210,52 +210,4 @@ def skellam_sum(epsilon: float = 1.0, *, users: int = 1000, delta: float = 1e-6)
     return SkellamSum.of(users, low)
 
 
-_PAPER = "Chowdhury, Zhou 2023"
-_WORDS = (
-    "Each user rounds the reward, adds a share of {noise} noise and sends it modulo m; secure aggregation shows only "
-    "the sum, with all of the noise."
-)
-_MEAN = r"\mathbb E[Y]=g\,\textstyle\sum_i x_i\quad\text{modulo }m=n g+2\tau+1"
-_REMARK = "Decoded by Y/(n g), less m where Y is above n g + tau."
-
-DESCRIPTIONS = (
-    batch(
-        name="polya-sum",
-        title="Secure sum, Pólya shares",
-        paper=_PAPER,
-        words=_WORDS.format(noise="Pólya"),
-        guarantee="epsilon-distributed DP for every reward of the batch (pure)",
-        trust="distributed",
-        make=polya_sum,
-        settings=("users",),
-        sensitivity="g levels: a reward may move anywhere in [0, 1]",
-        formulas=Formulas(
-            density=r"P(N=k)=\frac{1-a}{1+a}\,a^{|k|},\quad a=e^{-\epsilon/g},\quad g=\lceil\epsilon\sqrt n\rceil",
-            loss=r"\ln\frac{P(k-s)}{P(k-s')}=\tfrac\epsilon g\,(|k-s'|-|k-s|)\in[-\epsilon,\epsilon],\quad|s-s'|\le g",
-            mean=_MEAN,
-            variance=r"\operatorname{Var}[N]=\frac{2a}{(1-a)^2}",
-        ),
-        remark=_REMARK
-        + " The n shares sum to discrete Laplace noise, as geometric variables are infinitely divisible.",
-    ),
-    batch(
-        name="skellam-sum",
-        title="Secure sum, Skellam shares",
-        paper=f"{_PAPER}; Agarwal, Kairouz, Liu 2021",
-        words=_WORDS.format(noise="Skellam"),
-        guarantee="(epsilon, delta)-distributed DP for every reward of the batch",
-        trust="distributed",
-        make=skellam_sum,
-        settings=("users", "delta"),
-        pure=False,
-        sensitivity="g levels: a reward may move anywhere in [0, 1]",
-        formulas=Formulas(
-            density=r"P(N=k)=e^{-V}I_{|k|}(V),\quad V=g^2/\rho^2,\quad g=\lceil s\,\rho\sqrt n\rceil",
-            loss=r"D_a\le\frac{a\rho^2}{2}+\min\Big\{\frac{(2a-1)g^2+6g}{4V^2},\frac{3g}{2V}\Big\}\quad"
-            r"\text{(as published)}",
-            mean=_MEAN,
-            variance=r"\operatorname{Var}[N]=V",
-        ),
-        remark=_REMARK + " Here the rate rho is the largest that keeps (epsilon, delta), by summing the distribution.",
-    ),
-)
+DESCRIPTIONS = (described("polya-sum", polya_sum), described("skellam-sum", skellam_sum))

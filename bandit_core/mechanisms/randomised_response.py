@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.description import Formulas, answer
+from bandit_core.mechanisms.description import described, words_of
 from bandit_core.spec.portable_math import tanh
 
 
@@ -53,27 +53,5 @@ class RandomisedResponse(Mechanism):
         return 0.5 + (np.asarray(response, float) - 0.5) / np.tanh(np.asarray(epsilon, float) / 2)
 
 
-CTB = RandomisedResponse(
-    name="ctb",
-    title="CTB (randomised response)",
-    paper="Ren, Zhou, Liu, Shroff 2020, Curator 3 (corrected); Gajane, Urvoy, Kaufmann 2018 for binary rewards",
-    words="The user tosses a coin whose bias follows the reward and sends only heads or tails.",
-    outputs="bit",
-    domain=(0.0, 1.0),
-    sensitivity=1.0,
-    guarantee_words="epsilon-local DP for every reward in [0, 1] (pure)",
-    instead="CTB-S",
-)
-
-DESCRIPTION = answer(
-    CTB,
-    sensitivity="1: a reward may move anywhere in [0, 1]",
-    formulas=Formulas(
-        density=r"P(Y=1\mid r)=\frac{r e^{\epsilon}+1-r}{e^{\epsilon}+1}=\tfrac12+\tanh\tfrac\epsilon2\,(r-\tfrac12)",
-        loss=r"\ln\frac{P(1\mid r)}{P(1\mid r')}=\ln\frac{r e^{\epsilon}+1-r}{r' e^{\epsilon}+1-r'}"
-        r"\in[-\epsilon,\epsilon]",
-        mean=r"\mathbb E[Y]=\tfrac12+\tanh\tfrac\epsilon2\,(r-\tfrac12)",
-        variance=r"\operatorname{Var}[Y]=\mathbb E[Y]\,(1-\mathbb E[Y])",
-    ),
-    remark="The bit is decoded by 1/2 + (Y - 1/2) coth(epsilon/2), whose mean is the reward.",
-)
+CTB = RandomisedResponse(outputs="bit", domain=(0.0, 1.0), sensitivity=1.0, instead="CTB-S", **words_of("ctb"))
+DESCRIPTION = described("ctb", lambda epsilon: CTB)

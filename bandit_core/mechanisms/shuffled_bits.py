@@ -41,7 +41,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.batch import Batch
-from bandit_core.mechanisms.description import Formulas, batch
+from bandit_core.mechanisms.description import described
 from bandit_core.spec.errors import InputError, Issue
 
 Accounting = Literal["paper", "tight"]
@@ -164,25 +164,4 @@ def shuffled_bits(epsilon: float = 1.0, *, users: int = 1000, delta: float = 1e-
     return ShuffledBits(users=users, noisy=noisy_share(users, epsilon, delta))
 
 
-DESCRIPTION = batch(
-    name="shuffled-bits",
-    title="Shuffled bits",
-    paper="Cheu, Smith, Ullman, Zeber, Zhilyaev 2019; used by Tenenbaum, Kaplan, Mansour, Stemmer 2021",
-    words="Each user sends a bit, now and then a random one; a shuffler takes the names off, so that only their number "
-    "counts.",
-    guarantee="(epsilon, delta)-shuffle DP for every reward of the batch",
-    trust="shuffle",
-    make=shuffled_bits,
-    settings=("users", "delta"),
-    pure=False,
-    sensitivity="1: one bit of the batch",
-    formulas=Formulas(
-        density=r"\mathrm{Bin}(s,\,1-\tfrac g2)+\mathrm{Bin}(n-s,\,\tfrac g2)\quad\text{for }s\text{ ones among }n",
-        loss=r"\delta(\epsilon)\le\mathbb E_N\sum_k\big(P(k\mid0)-e^{\epsilon}P(k\mid1)\big)_+,\quad "
-        r"N\sim\mathrm{Bin}(n-1,g)",
-        mean=r"\mathbb E[Y]=\tfrac n2+(1-g)\big(s-\tfrac n2\big)",
-        variance=r"\operatorname{Var}[Y]=n\,\tfrac{g(2-g)}4",
-    ),
-    remark="Decoded by 1/2 + (Y/n - 1/2)/(1 - g). g never exceeds 2/(1 + e^epsilon), where each bit is private by "
-    "itself: a batch too small to hide in is as private as randomised response.",
-)
+DESCRIPTION = described("shuffled-bits", shuffled_bits)

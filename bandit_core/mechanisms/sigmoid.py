@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.description import Formulas, answer
+from bandit_core.mechanisms.description import described, words_of
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.spec.portable_math import exp
@@ -45,56 +46,10 @@ class SigmoidFirst(Mechanism):
         return self.inner.estimate(response, epsilon)
 
 
-def _sigmoid_first(inner: Mechanism, title: str, words: str) -> SigmoidFirst:
-    return SigmoidFirst(
-        name=f"{inner.name}-s",
-        title=title,
-        paper="Ren, Zhou, Liu, Shroff 2020, section 3.3",
-        words=words,
-        outputs=inner.outputs,
-        domain=(-math.inf, math.inf),
-        sensitivity=inner.sensitivity,
-        guarantee_words="epsilon-local DP for every reward, however large (pure)",
-        inner=inner,
-    )
+def _sigmoid_first(inner: Mechanism) -> SigmoidFirst:
+    shape: dict[str, Any] = {"outputs": inner.outputs, "domain": (-math.inf, math.inf), "inner": inner}
+    return SigmoidFirst(sensitivity=inner.sensitivity, **shape, **words_of(f"{inner.name}-s"))
 
 
-CTL_S = _sigmoid_first(
-    CTL,
-    "CTL-S (sigmoid, then Laplace)",
-    "The user squeezes the reward into (0, 1), adds Laplace noise and sends the sum.",
-)
-CTB_S = _sigmoid_first(
-    CTB,
-    "CTB-S (sigmoid, then randomised response)",
-    "The user squeezes the reward into (0, 1) and tosses a coin whose bias follows it.",
-)
-
-_SENSITIVITY = "1: the sigmoid of a reward, however large, lies in (0, 1)"
-_REMARK = "The loss comes near epsilon only for rewards that are far apart, where the sigmoid has its two ends."
-DESCRIPTIONS = (
-    answer(
-        CTL_S,
-        sensitivity=_SENSITIVITY,
-        inputs=(-4.0, 4.0),
-        remark=_REMARK,
-        formulas=Formulas(
-            density=r"p(y\mid r)=\frac{\epsilon}{2}\,e^{-\epsilon|y-s(r)|},\quad s(r)=\frac1{1+e^{-r}}",
-            loss=r"\ln\frac{p(y\mid r)}{p(y\mid r')}=\epsilon\,(|y-s(r')|-|y-s(r)|)",
-            mean=r"\mathbb E[Y]=s(r)",
-            variance=r"\operatorname{Var}[Y]=\frac{2}{\epsilon^2}",
-        ),
-    ),
-    answer(
-        CTB_S,
-        sensitivity=_SENSITIVITY,
-        inputs=(-4.0, 4.0),
-        remark=_REMARK,
-        formulas=Formulas(
-            density=r"P(Y=1\mid r)=\tfrac12+\tanh\tfrac\epsilon2\,(s(r)-\tfrac12),\quad s(r)=\frac1{1+e^{-r}}",
-            loss=r"\ln\frac{P(1\mid r)}{P(1\mid r')}=\ln\frac{s e^{\epsilon}+1-s}{s' e^{\epsilon}+1-s'}",
-            mean=r"\mathbb E[Y]=\tfrac12+\tanh\tfrac\epsilon2\,(s(r)-\tfrac12)",
-            variance=r"\operatorname{Var}[Y]=\mathbb E[Y]\,(1-\mathbb E[Y])",
-        ),
-    ),
-)
+CTL_S, CTB_S = _sigmoid_first(CTL), _sigmoid_first(CTB)
+DESCRIPTIONS = (described("ctl-s", lambda epsilon: CTL_S), described("ctb-s", lambda epsilon: CTB_S))

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import device_function, kernel
 from bandit_core.mechanisms.counter import LaplaceCounter, Noise, checked_horizon, within
-from bandit_core.mechanisms.description import Audited, Formulas, counter
+from bandit_core.mechanisms.description import described
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.spec.errors import InputError, Issue
 
@@ -135,10 +135,6 @@ class SignedDigits(LaplaceCounter):
     horizon: int
     base: int = 0
     name: ClassVar[str] = "k-ary"
-    title: ClassVar[str] = "k-ary tree with signed digits"
-    paper: ClassVar[str] = "Andersson, Pagh, Torkamani 2024"
-    words: ClassVar[str] = "A tree with many branches; a released sum adds some nodes and subtracts others."
-    guarantee_words: ClassVar[str] = "epsilon-DP for every item of the stream, over all releases (pure)"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -200,26 +196,4 @@ class SignedDigits(LaplaceCounter):
         return following
 
 
-DESCRIPTION = counter(
-    SignedDigits,
-    make=lambda epsilon, *, horizon: SignedDigits(epsilon, horizon),
-    audited=Audited(
-        items=40,  # nine branches, two levels
-        item=9,
-        nodes=((9, 8), (9, 0)),
-        words="The noise of item 9 was drawn, and used, before the item came: the ninth sum less the eighth shows it.",
-    ),
-    settings=("horizon",),
-    sensitivity="1: one item of [0, 1] changes; it lies in h nodes, the fewest levels with (k^h - 1) / 2 >= T",
-    formulas=Formulas(
-        density=r"\hat S_t=\sum_{i\le t}x_i+\sum_{j=0}^{h-1}\operatorname{sign}(d_j)\sum_{m=1}^{|d_j|}"
-        r"\mathrm{Lap}\Big(\frac h\epsilon\Big),\quad t=\sum_j d_j\,k^j,\ |d_j|\le\frac{k-1}2",
-        loss=r"\ln\frac{p(\hat S_{1..T}\mid x)}{p(\hat S_{1..T}\mid x')}\le h\cdot\frac{\epsilon}{h}=\epsilon",
-        mean=r"\mathbb E[\hat S_t]=\sum_{i\le t}x_i",
-        variance=r"\operatorname{Var}[\hat S_t]=\frac{2h^2}{\epsilon^2}\sum_j|d_j|\,,"
-        r"\quad\text{on average}\ \approx\frac{(k-1/k)\,h^3}{2\,\epsilon^2}",
-    ),
-    remark="Nodes that are subtracted may hold items that have not come yet: their noise is drawn in advance. That is "
-    "safe even where items are chosen after what was released, because no sum depends on an item before it comes. "
-    "For streams of up to about 30 items a single level is best: fresh noise for every item.",
-)
+DESCRIPTION = described("k-ary", lambda epsilon, *, horizon: SignedDigits(epsilon, horizon))

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.counter import Counter, Noise, checked_horizon, within
-from bandit_core.mechanisms.description import Audited, Formulas, counter
+from bandit_core.mechanisms.description import described
 from bandit_core.mechanisms.gaussian import analytic_sd, checked_target, smallest_epsilon
 from bandit_core.spec.portable_math import exp, expm1, log, power
 
@@ -128,10 +128,6 @@ class SquareRoot(Counter):
     horizon: int
     delta: float = DELTA
     name: ClassVar[str] = "square-root"
-    title: ClassVar[str] = "Square-root factorisation"
-    paper: ClassVar[str] = "Fichtenberger, Henzinger, Upadhyay 2023; for chosen items Denisov et al. 2022"
-    words: ClassVar[str] = "Normal noise that is spread over later sums by the square root of the counting matrix."
-    guarantee_words: ClassVar[str] = "(epsilon, delta)-DP for every item of the stream, over all releases"
 
     def __post_init__(self) -> None:
         checked_target(1.0, self.epsilon, self.delta)
@@ -192,26 +188,4 @@ class SquareRoot(Counter):
         return back / (column @ column)
 
 
-DESCRIPTION = counter(
-    SquareRoot,
-    make=lambda epsilon, *, horizon, delta=DELTA: SquareRoot(epsilon, horizon, delta),
-    audited=Audited(
-        items=8,
-        item=1,
-        words="Of normal noise the largest losses are too rare to be seen: the bound must stay below epsilon.",
-        seen="the weighted total of all sums that tells most about the item",
-    ),
-    settings=("horizon", "delta"),
-    pure=False,
-    sensitivity="sqrt(f_0^2 + ... + f_(T-1)^2): one item of [0, 1] moves the vector R x by a column of R",
-    formulas=Formulas(
-        density=r"\hat S=Ax+RZ,\quad A=RR,\quad R_{ij}=f_{i-j},\ f_0=1,\ f_j=f_{j-1}\frac{2j-1}{2j},\quad"
-        r" Z_t\sim\mathcal N(0,\sigma^2)",
-        loss=r"\ln\frac{p(\hat S_{1..T}\mid x)}{p(\hat S_{1..T}\mid x')}\sim\mathcal N\Big(\frac{\mu^2}2,\mu^2\Big),"
-        r"\quad\mu\le\frac1\sigma\sqrt{\sum_{j<T}f_j^2}",
-        mean=r"\mathbb E[\hat S_t]=\sum_{i\le t}x_i",
-        variance=r"\operatorname{Var}[\hat S_t]=\sigma^2\sum_{j<t}f_j^2\approx"
-        r"\sigma^2\Big(1.07+\frac{\ln t}{\pi}\Big)",
-    ),
-    remark="A weaker promise than that of the others: epsilon may fail with probability delta = 1e-5.",
-)
+DESCRIPTION = described("square-root", lambda epsilon, *, horizon, delta=DELTA: SquareRoot(epsilon, horizon, delta))

@@ -77,6 +77,10 @@ class Bound:
         """The same bound, marked as not applicable, with the reason."""
         return replace(self, not_applicable=why)
 
+    def only_if(self, holds: bool, why: str) -> Bound:
+        """The same bound, ruled out with the reason where a condition does not hold."""
+        return self if holds else self.ruled_out(why)
+
     def judged(self, kept: Guarantee) -> Bound:
         """The same bound beside a run: a lower bound is ruled out where it says nothing of what the run keeps."""
         if self.not_applicable or self.side == "upper" or self.model == "none":

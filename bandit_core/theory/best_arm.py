@@ -34,10 +34,10 @@ import numpy as np
 from bandit_core.model import PROMISES, Model, Privacy, RunSetup
 from bandit_core.model.bound import Status
 from bandit_core.spec import rewards as distributions
-from bandit_core.theory import central, classic, divergences
+from bandit_core.spec.entries import fields_of
+from bandit_core.theory import central, classic, divergences, stated
 
 _STEPS = 60  # of bisection
-_CORRECT = "the policy errs with probability delta at most on every instance with one best arm, and always stops"
 
 
 @dataclass(frozen=True)
@@ -142,46 +142,13 @@ def certainty(delta: float) -> float:
     return 0.0 if delta >= 0.5 else float(divergences.bernoulli_kl(delta, 1 - delta))
 
 
-def _bound(model: Model, **fields: str) -> TimeBound:
-    return TimeBound(
-        model=model,
-        **{"assumptions": f"arms that pay one of the same two amounts; {_CORRECT}", "status": "derived", **fields},  # type: ignore[arg-type]
+_PLAIN, _LOCAL, _CENTRAL, _VARIATION = (
+    TimeBound(**fields_of(stated.__file__, key))
+    for key in (
+        "characteristic-time", "characteristic-time-of-bits", "central-characteristic-time",
+        "central-total-variation-time",
     )
-
-
-_PLAIN = _bound(
-    "none",
-    name="Characteristic time",
-    status="proved",
-    source="Garivier and Kaufmann 2016, Theorem 1",
-    formula=r"T^*\,\mathrm{kl}(\delta,1-\delta),\qquad \frac1{T^*}=\max_w\min_{a\ne*,\,x}w_*\,\mathrm{kl}(\mu_*,x)"
-    r"+w_a\,\mathrm{kl}(\mu_a,x)",
-    words="No one finds the best arm with fewer users on average, private or not.",
-)
-_LOCAL = _bound(
-    "local",
-    name="Characteristic time of bits",
-    source="re-derived; Garivier and Kaufmann 2016 on randomised responses, which dominate",
-    formula=r"T^*(\lambda)\,\mathrm{kl}(\delta,1-\delta),\qquad \lambda_a=\tfrac12+\tanh(\epsilon/2)(\mu_a-\tfrac12)",
-    words="No learner that sees only epsilon-locally private answers finds the best arm with fewer users on average.",
-)
-_CENTRAL = _bound(
-    "central",
-    name="Central characteristic time",
-    source="re-derived; the argument of the d_eps floor, up to a stopping time",
-    formula=r"T^*_\epsilon\,\mathrm{kl}(\delta,1-\delta),\qquad \frac1{T^*_\epsilon}=\max_w\min_{a\ne*,\,x}"
-    r"w_*\,d_\epsilon(\mu_*,x)+w_a\,d_\epsilon(\mu_a,x)",
-    words="No curator whose actions, end and recommendation are epsilon-private finds the best arm with fewer users on "
-    "average.",
-)
-_VARIATION = _bound(
-    "central",
-    name="Central total-variation time",
-    source="the form of Azize, Jourdan, Al Marjani and Basu 2023; implied by the bound with d_eps",
-    formula=r"\max\Big\{T^*,\frac{T^*_{\mathrm{TV}}}{6\epsilon}\Big\}\ln\frac1{3\delta},\qquad T^*_{\mathrm{TV}}="
-    r"\frac1{\Delta_{\min}}+\sum_{a\ne*}\frac1{\Delta_a}",
-    words="The same, more simply and never larger: the noise costs the more the smaller the gaps are.",
-)
+)  # fmt: skip
 _STATED: dict[Model, list[TimeBound]] = {"none": [], "local": [_LOCAL], "central": [_CENTRAL, _VARIATION]}
 
 

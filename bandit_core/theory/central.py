@@ -7,27 +7,20 @@ policies, each with its theorem. No bound of local privacy stands here: those ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from bandit_core.model import Guarantee, RunSetup
-from bandit_core.model.bound import Bound, Curve
+from bandit_core.model import Bound, Guarantee, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.theory import accounting, classic, divergences, finite_time_bounds
-from bandit_core.theory.central_minimax import AZIZE_BASU, CURATOR, minimax
-from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
+from bandit_core.theory.central_minimax import CURATOR, minimax
+from bandit_core.theory.classic import BEST_IS_PERFECT, for_unit_rewards, logarithmic, sum_over_gaps
+from bandit_core.theory.stated import stated
 
 TOSSOU = "Tossou and Dimitrakakis 2016"
 D_EPS_PAPER = "Azize, Wu, Honda, Orabona, Ito and Basu 2025 (arXiv 2505.05613)"
 NO_ROOT = "its proof needs the term sqrt(2 ln t / n), which the index as printed lacks"
 REPORT = "the full proof is in a technical report that we could not obtain"
-
-
-def _parameter(setup: RunSetup, name: str) -> Any:
-    return getattr(setup.parameters, name)
 
 
 def d_eps(x: np.ndarray | float, y: np.ndarray | float, epsilon: np.ndarray | float) -> np.ndarray:
@@ -76,46 +69,17 @@ def _d_eps_constant(setup: RunSetup, binary: classic.BinaryArms, epsilon: float)
 
 
 def _d_eps_bound(setup: RunSetup, epsilon: float) -> Bound:
-    bound = Bound(
-        name="Central d_eps bound",
-        side="lower",
-        model="central",
-        rewards="0 or 1",
-        source=D_EPS_PAPER,
-        status="asymptotic",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d_\epsilon(\mu_a,\mu_*)}\,\ln t,\qquad "
-        r"d_\epsilon(x,y)=\inf_{x\le z\le y}\{\epsilon(z-x)+d(z,y)\}",
-        words="No centrally private policy can do better in the long run; DP-KLUCB and DP-IMED come as close as you "
-        "like. With much privacy each worse arm costs about ln t / epsilon whatever its gap; with little privacy it "
-        "is the bound without privacy.",
-        assumptions=f"arms that pay one of the same two amounts; {CURATOR}; {LONG_RUN}",
-        curve=nothing,
-        asymptotic=True,
-    )
+    bound = stated("central-d-eps-bound")
     binary = classic.binary_arms(setup)
     if binary is None:
         return bound.ruled_out("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
     if binary.chances.max() >= 1:
         return bound.ruled_out(BEST_IS_PERFECT)
-    return replace(bound, curve=logarithmic(_d_eps_constant(setup, binary, epsilon)))
+    return bound.with_curve(logarithmic(_d_eps_constant(setup, binary, epsilon)))
 
 
 def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
-    bound = Bound(
-        name="Azize-Basu",
-        side="lower",
-        model="central",
-        rewards="[0, 1]",
-        source=AZIZE_BASU,
-        status="asymptotic",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\min\{d_{\inf}(a),\,6\,\epsilon\,t_{\inf}(a)\}}\,\ln t",
-        words="No centrally private policy can do better in the long run. Whichever is harder counts: telling the arms "
-        "apart at all (d_inf, a KL divergence) or doing so behind the noise (t_inf, how much of the rewards would have "
-        "to be changed). The d_eps bound, where it applies, is never smaller.",
-        assumptions=f"rewards in [0, 1]; {CURATOR}; {LONG_RUN}",
-        curve=nothing,
-        asymptotic=True,
-    )
+    bound = stated("azize-basu")
     binary = classic.binary_arms(setup)
     if binary is None and not classic.unit_rewards(setup):
         return bound.ruled_out("drawn for rewards in [0, 1] only, and some arm pays outside")
@@ -125,7 +89,7 @@ def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
     if binary is not None:
         best = binary.chances.max()
         information = np.minimum(divergences.bernoulli_kl(binary.chances, best), noisy * (best - binary.chances))
-        return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(setup), information)))
+        return bound.with_curve(logarithmic(classic.per_log(classic.true_gaps(setup), information)))
     target = float(setup.means.max())
     _, worse = classic.distinct_distributions(setup)
     gaps = np.array([gap * count for _, gap, count in worse])
@@ -135,7 +99,7 @@ def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
             for distribution, _, _ in worse
         ]
     )
-    return replace(bound, curve=logarithmic(classic.per_log(gaps, information)))
+    return bound.with_curve(logarithmic(classic.per_log(gaps, information)))
 
 
 def evidence(epsilon: float) -> finite_time_bounds.Evidence:
@@ -202,30 +166,13 @@ def lower_bounds(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bo
 # --- what the policies lose at most --------------------------------------------------------------------------------
 
 
-def _for_unit_rewards(bound: Bound, setup: RunSetup) -> Bound:
-    if classic.unit_rewards(setup):
-        return bound
-    return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
-
-
-def _worse_gaps(setup: RunSetup) -> np.ndarray:
-    gaps = classic.true_gaps(setup)
-    return gaps[gaps > 0]
-
-
-def _sum_over_gaps(setup: RunSetup, term: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Curve:
-    """The curve t -> sum of ``term(gap, t)`` over the worse arms; ``term`` sees each distinct gap once."""
-    gaps, counts = np.unique(_worse_gaps(setup), return_counts=True)
-    return lambda t: np.tensordot(counts.astype(float), term(gaps[:, None], t[None, :]), axes=1)
-
-
 def _input_budget(setup: RunSetup) -> float:
     """The epsilon that Algorithms 1 and 2 of Tossou and Dimitrakakis are run with.
 
     Their hybrid counter gives the same reward to a tree and to a sum of blocks, each at the input epsilon, and so
     spends twice that; the tight run is the printed algorithm at half the chosen epsilon.
     """
-    return setup.fixed_epsilon * (1.0 if _parameter(setup, "accounting") == "paper" else 0.5)
+    return setup.fixed_epsilon * (1.0 if setup.parameters.accounting == "paper" else 0.5)
 
 
 def theorem_3_2_term(gap: np.ndarray, t: np.ndarray, epsilon: float) -> np.ndarray:
@@ -253,56 +200,30 @@ def theorem_3_2_term(gap: np.ndarray, t: np.ndarray, epsilon: float) -> np.ndarr
 def dp_ucb_bound(setup: RunSetup) -> list[Bound]:
     """DP-UCB-BOUND: Theorem 3.2 of Tossou and Dimitrakakis, the infimum over lambda_0 taken for every arm."""
     epsilon = _input_budget(setup)
-    bound = Bound(
-        name="Theorem 3.2",
-        side="upper",
-        model="central",
-        rewards="[0, 1]",
-        source=f"{TOSSOU}, Theorem 3.2, at input epsilon {epsilon:g}",
-        status="as printed",
-        formula=r"\sum_{a:\Delta_a>0}\Big[\inf_{0<\lambda_0<1}\max\Big(B(\ln B+7),\frac{8\ln t}{\lambda_0^2\Delta_a}"
-        r"\Big)+(1+\pi^2)\Delta_a\Big],\qquad B=\frac{4\sqrt8\,\ln t}{\epsilon(1-\lambda_0)}",
-        words="By the printed theorem DP-UCB-BOUND loses at most this on average. "
-        "lambda_0 splits the margin of an arm between the noise of "
-        "its rewards and the noise of privacy; it is free in the proof, so the best split is taken for each arm and t.",
-        assumptions="rewards in [0, 1]; the index with sqrt(2 ln t / n); a margin that covers the counter's noise, "
-        f"which the printed one with log2 n' does only up to constants; {REPORT}",
-        curve=_sum_over_gaps(
+    bound = stated(
+        "theorem-3-2",
+        sum_over_gaps(
             setup, lambda gap, t: theorem_3_2_term(gap, t, epsilon) + (1 + math.pi**2) * gap * np.ones_like(t)
         ),
+        epsilon=f"{epsilon:g}",
     )
-    if _parameter(setup, "index") == "as printed":
-        bound = bound.ruled_out(NO_ROOT)
-    return [_for_unit_rewards(bound, setup)]
+    return for_unit_rewards(setup, bound.only_if(setup.parameters.index != "as printed", NO_ROOT))
 
 
 def dp_ucb(setup: RunSetup) -> list[Bound]:
     """DP-UCB: Theorem 3.3 of Tossou and Dimitrakakis."""
     epsilon = _input_budget(setup)
-    bound = Bound(
-        name="Theorem 3.3",
-        side="upper",
-        model="central",
-        rewards="[0, 1]",
-        source=f"{TOSSOU}, Theorem 3.3, at input epsilon {epsilon:g}",
-        status="as printed",
-        formula=r"\sum_{a:\Delta_a>0}\Big[\max\Big(\frac{32\sqrt2\,\ln^2t}{\epsilon},\frac{32\ln t}{\Delta_a}\Big)"
-        r"+(1+\pi^2)\Delta_a\Big]",
-        words="By the printed theorem DP-UCB loses at most this on average. "
-        "The part that privacy adds grows like ln^2 t and is the same for "
-        "every worse arm, however bad it is.",
-        assumptions="rewards in [0, 1]; the index with sqrt(2 ln t / n); the index does not cover the noise of the "
-        f"counters, the proof counts on its renewal; {REPORT}",
-        curve=_sum_over_gaps(
+    bound = stated(
+        "theorem-3-3",
+        sum_over_gaps(
             setup,
             lambda gap, t: (
                 np.maximum(32 * math.sqrt(2) * np.log(t) ** 2 / epsilon, 32 * np.log(t) / gap) + (1 + math.pi**2) * gap
             ),
         ),
+        epsilon=f"{epsilon:g}",
     )
-    if _parameter(setup, "index") == "as printed":
-        bound = bound.ruled_out(NO_ROOT)
-    return [_for_unit_rewards(bound, setup)]
+    return for_unit_rewards(setup, bound.only_if(setup.parameters.index != "as printed", NO_ROOT))
 
 
 def dp_ucb_int(setup: RunSetup) -> list[Bound]:
@@ -312,49 +233,33 @@ def dp_ucb_int(setup: RunSetup) -> list[Bound]:
     probability of about exp(-c sqrt(ln t)) / 2 it is so low that the bonus sqrt(2 ln t / n) does not lift the best
     arm again before t, and then all of t is lost. t exp(-c sqrt(ln t)) outgrows every constant times ln t.
     """
-    delta, v, rule = (_parameter(setup, name) for name in ("delta", "v", "accounting"))
+    delta, v, rule = (getattr(setup.parameters, name) for name in ("delta", "v", "accounting"))
     epsilon = setup.fixed_epsilon
     first = accounting.release_interval(epsilon, delta, v, rule)
     constant = 1 + 4 * accounting.zeta(1.5) + first
-    bound = Bound(
-        name="Theorem 3.5 as printed",
-        side="upper",
-        model="central",
-        rewards="[0, 1]",
-        source=f"{TOSSOU}, Theorem 3.5, with f_0 = {first}",
-        status="order-only",
-        formula=r"\sum_{a:\Delta_a>0}\Delta_a\Big[f_0+\frac{8\ln t}{\Delta_a^2}+1+4\zeta(1.5)\Big]",
-        words="UCB's regret plus a constant: what the paper states. It describes the typical run. It is not shown as "
-        "proved, because a very unlucky first release can keep the best arm from being played for a long time; such "
-        "runs are rare but so expensive that at long horizons the mean can lie above this curve.",
-        assumptions=f"rewards in [0, 1]; epsilon up to 1, v in (1, 1.5]; {REPORT}",
-        curve=_sum_over_gaps(setup, lambda gap, t: gap * constant + 8 * np.log(t) / gap),
+    bound = stated(
+        "theorem-3-5-as-printed",
+        sum_over_gaps(setup, lambda gap, t: gap * constant + 8 * np.log(t) / gap),
+        first=first,
     )
-    if epsilon > 1:
-        bound = bound.ruled_out(f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
-    return [_for_unit_rewards(bound, setup)]
+    return for_unit_rewards(
+        setup, bound.only_if(epsilon <= 1, f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
+    )
 
 
 def private_ucb(setup: RunSetup) -> list[Bound]:
     """Private-UCB: the order of its regret, with the factor K of its budget split in the variant of 2015."""
     arms, epsilon, horizon = len(setup.arms), setup.fixed_epsilon, max(2, setup.horizon)
-    old = _parameter(setup, "variant") == "2015"
+    old = setup.parameters.variant == "2015"
     noise = (arms if old else 1) * math.log(horizon) ** 2 * math.log(arms * horizon) / epsilon
     factor = r"K\ln^2T\,\ln(KT)" if old else r"\ln^2T\,\ln(KT)"
-    bound = Bound(
-        name="Order of Private-UCB",
-        side="upper",
-        model="central",
-        rewards="[0, 1]",
-        source="Mishra and Thakurta 2015" + ("" if old else "; without the factor K, by parallel composition"),
-        status="order-only",
-        formula=rf"O\Big(\sum_{{a:\Delta_a>0}}\Big[\frac{{{factor}}}{{\epsilon}}+\frac{{\ln t}}{{\Delta_a}}\Big]\Big)",
-        words="Privacy costs every worse arm a power of ln T divided by epsilon (drawn with the factor 1): much more "
-        "than what a curator has to lose. The power is as we remember it; no one has confirmed it.",
-        assumptions="rewards in [0, 1]; the horizon T is known beforehand",
-        curve=_sum_over_gaps(setup, lambda gap, t: noise + np.log(t) / gap),
+    bound = stated(
+        "order-of-private-ucb",
+        sum_over_gaps(setup, lambda gap, t: noise + np.log(t) / gap),
+        without="" if old else "; without the factor K, by parallel composition",
+        factor=factor,
     )
-    return [_for_unit_rewards(bound, setup)]
+    return for_unit_rewards(setup, bound)
 
 
 def _dp_se_pulls(gap: float, arms: int, epsilon: float, beta: float, most: float) -> float:
@@ -380,9 +285,9 @@ def dp_se(setup: RunSetup) -> list[Bound]:
     at most t x the largest gap.
     """
     arms, epsilon, horizon = len(setup.arms), setup.fixed_epsilon, setup.horizon
-    beta = _parameter(setup, "beta")
+    beta = setup.parameters.beta
     chance = 1 / horizon if beta == "auto" else float(beta)
-    gaps = _worse_gaps(setup)
+    gaps = classic.worse_gaps(setup)
     pulls = {gap: _dp_se_pulls(gap, arms, epsilon, chance, float(horizon)) for gap in gaps.tolist()}
     largest = float(gaps.max(initial=0.0))
 
@@ -391,53 +296,22 @@ def dp_se(setup: RunSetup) -> list[Bound]:
         return planned + math.pi**2 / 12 * chance * largest * t
 
     bounds = [
-        Bound(
-            name="Epochs until dropped",
-            side="upper",
-            model="central",
-            rewards="[0, 1]",
-            source="re-derived from the algorithm of Sajed and Sheffet 2019",
-            status="derived",
-            formula=r"\sum_{a:\Delta_a>0}\Delta_a\sum_{e=1}^{e_a}R_e+\tfrac{\pi^2}{12}\beta\,t\max_a\Delta_a,\qquad "
-            r"e_a=\lceil\log_2(1/\Delta_a)\rceil",
-            words="DP-SE plays a worse arm R_e times in epoch e and has dropped it once the epoch's precision 2^-e is "
-            "as fine as its gap. The last term is the small chance that an estimate was off.",
-            assumptions="rewards in [0, 1]; all arms counted as active in every epoch",
-            curve=explicit,
-        ),
-        Bound(
-            name="Order of DP-SE",
-            side="upper",
-            model="central",
-            rewards="[0, 1]",
-            source="Sajed and Sheffet 2019",
-            status="order-only",
-            formula=r"O\Big(\sum_{a:\Delta_a>0}\frac{\ln T}{\Delta_a}+\frac{K\ln T}{\epsilon}\Big)",
-            words="Privacy adds ln T / epsilon per arm (drawn with the factor 1) to the regret without privacy instead "
-            "of multiplying it: no centrally private policy can have a better order.",
-            assumptions="rewards in [0, 1]; the horizon T is known beforehand; beta = 1/T",
-            curve=lambda t: (classic.gap_sum(setup, -1) + arms / epsilon) * math.log(max(2, horizon)) + 0 * t,
+        stated("epochs-until-dropped", explicit),
+        stated(
+            "order-of-dp-se",
+            lambda t: (classic.gap_sum(setup, -1) + arms / epsilon) * math.log(max(2, horizon)) + 0 * t,
         ),
         _worst_case_order(setup, "Sajed and Sheffet 2019"),
     ]
-    return [_for_unit_rewards(bound, setup) for bound in bounds]
+    return for_unit_rewards(setup, *bounds)
 
 
 def _worst_case_order(setup: RunSetup, source: str) -> Bound:
     arms, epsilon = len(setup.arms), setup.fixed_epsilon
-    return Bound(
-        name="Distribution-free order",
-        side="upper",
-        model="central",
-        rewards="[0, 1]",
-        kind="minimax",
+    return stated(
+        "central-distribution-free-order",
+        lambda t: np.sqrt(arms * t * np.log(t)) + arms * np.log(t) / epsilon,
         source=source,
-        status="order-only",
-        formula=r"O\Big(\sqrt{K\,t\ln t}+\frac{K\ln t}{\epsilon}\Big)",
-        words="However small the gaps are, the regret grows no faster than this shape (drawn with the factor 1).",
-        assumptions="rewards in [0, 1]",
-        curve=lambda t: np.sqrt(arms * t * np.log(t)) + arms * np.log(t) / epsilon,
-        worst_case=True,
     )
 
 
@@ -467,52 +341,21 @@ def adap_ucb(setup: RunSetup) -> list[Bound]:
     episodes cost at most 3/2 [sum_N N^(1 - alpha) + sum_{N, M} N (N + M)^-alpha] pulls (`adap_ucb_rest`), over powers
     of two N and M up to the number of users.
     """
-    alpha, epsilon = float(_parameter(setup, "alpha")), setup.fixed_epsilon
+    alpha, epsilon = float(setup.parameters.alpha), setup.fixed_epsilon
     rest = adap_ucb_rest(alpha) if alpha > 1 else 0.0
 
     def cost(gap: np.ndarray, t: np.ndarray) -> np.ndarray:
         root = np.sqrt(1 + 4 * gap / epsilon) - 1
         return gap * (32 * alpha * np.log(t) / (epsilon * root) ** 2 + rest + 1)
 
-    bound = Bound(
-        name="AdaP-UCB",
-        side="upper",
-        model="central",
-        rewards="[0, 1]",
-        source=f"re-derived from the algorithm of {AZIZE_BASU}",
-        status="derived",
-        formula=r"\sum_{a:\Delta_a>0}\Delta_a\Big[\frac{32\,\alpha\ln t}{\epsilon^2(\sqrt{1+4\Delta_a/\epsilon}-1)^2}"
-        r"+1+R_\alpha\Big],\qquad R_\alpha=\tfrac32\Big[\sum_N N^{1-\alpha}+\sum_{N,M}\frac{N}{(N+M)^\alpha}\Big],"
-        r"\quad N,M\in\{1,2,4,\dots\}",
-        words="AdaP-UCB loses at most this on average: a worse arm costs about 8 alpha ln t / gap, or 8 alpha ln t / "
-        "epsilon if the budget is much smaller than the gap; as long as epsilon is above every gap, privacy does not "
-        "change the order. The paper has 16 alpha ln t / min(gap, epsilon) and a rest that we could not confirm, so "
-        "this bound is our own.",
-        assumptions="rewards in [0, 1]; alpha above 1",
-        curve=_sum_over_gaps(setup, cost),
-    )
-    if alpha <= 1:
-        bound = bound.ruled_out(f"proved for alpha above 1, and alpha is {alpha:g}")
-    return [_for_unit_rewards(bound, setup)]
+    bound = stated("adap-ucb", sum_over_gaps(setup, cost))
+    return for_unit_rewards(setup, bound.only_if(alpha > 1, f"proved for alpha above 1, and alpha is {alpha:g}"))
 
 
 def adap_klucb(setup: RunSetup) -> list[Bound]:
     """AdaP-KLUCB: the shape of Azize and Basu's bound, whose constants are not given."""
-    alpha, epsilon = float(_parameter(setup, "alpha")), setup.fixed_epsilon
-    bound = Bound(
-        name="Order of AdaP-KLUCB",
-        side="upper",
-        model="central",
-        rewards="0 or 1",
-        source=AZIZE_BASU,
-        status="order-only",
-        formula=r"\sum_{a:\Delta_a>0}\frac{C_1(\alpha)\,\Delta_a}{\min\{d(\mu_a,\mu_*),\,C_2\,\epsilon\Delta_a\}}\ln t"
-        r"+\frac{\alpha}{\alpha-3}",
-        words="The regret has the shape of what no one can beat. It is drawn with C_1 = C_2 = 1: the paper does not "
-        "give them, and C_1 grows with alpha. The last term is as we remember it; no one has confirmed it.",
-        assumptions="arms that pay 0 or 1; alpha above 3",
-        curve=nothing,
-    )
+    alpha, epsilon = float(setup.parameters.alpha), setup.fixed_epsilon
+    bound = stated("order-of-adap-klucb")
     binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
         return [bound.ruled_out("proved for arms that pay 0 or 1")]
@@ -521,53 +364,28 @@ def adap_klucb(setup: RunSetup) -> list[Bound]:
     gaps = classic.true_gaps(setup)
     information = np.minimum(divergences.bernoulli_kl(binary.chances, binary.chances.max()), epsilon * gaps)
     slope, rest = classic.per_log(gaps, information), int((gaps > 0).sum()) * alpha / (alpha - 3)
-    return [replace(bound, curve=lambda t: slope * np.log(t) + rest)]
+    return [bound.with_curve(lambda t: slope * np.log(t) + rest)]
 
 
 def lazy(setup: RunSetup) -> list[Bound]:
     """Lazy-DP-TS and Anytime-Lazy-UCB: the order that both share."""
     epsilon = setup.fixed_epsilon
-    order = Bound(
-        name="Order with lazy releases",
-        side="upper",
-        model="central",
-        rewards="[0, 1]",
-        source="Hu, Huang and Mehta 2021 (arXiv 2102.07929); Hu and Hegde 2022",
-        status="order-only",
-        formula=r"O\Big(\sum_{a:\Delta_a>0}\frac{\ln t}{\min\{\Delta_a,\epsilon\}}\Big)",
-        words="A worse arm costs ln t / gap, or ln t / epsilon if the budget is smaller than the gap (drawn with the "
-        "factor 1): the best possible order.",
-        assumptions="rewards in [0, 1]",
-        curve=_sum_over_gaps(setup, lambda gap, t: np.log(t) / np.minimum(gap, epsilon)),
+    order = stated(
+        "order-with-lazy-releases", sum_over_gaps(setup, lambda gap, t: np.log(t) / np.minimum(gap, epsilon))
     )
     worst = _worst_case_order(setup, "Hu and Hegde 2022")
-    return [_for_unit_rewards(order, setup), _for_unit_rewards(worst, setup)]
+    return for_unit_rewards(setup, order, worst)
 
 
 def _leading_term(setup: RunSetup, policy: str) -> list[Bound]:
-    growth = float(_parameter(setup, "growth"))
-    bound = Bound(
-        name="Leading term",
-        side="upper",
-        model="central",
-        rewards="0 or 1",
-        source=f"{D_EPS_PAPER}, {policy}",
-        status="asymptotic",
-        formula=r"\rho\sum_{a:\Delta_a>0}\frac{\Delta_a}{d_\epsilon(\mu_a,\mu_*)}\,\ln t+o(\ln t)",
-        words=f"In the long run {policy} loses at most like this: rho, the factor by which batches grow, times "
-        "what no centrally private policy can beat. Terms that grow more slowly are left out, so a curve at a short "
-        "horizon may lie above.",
-        assumptions="arms that pay 0 or 1; long horizons. The size of the first batches is our choice, for we do not "
-        "know the paper's; it does not change this term",
-        curve=nothing,
-        asymptotic=True,
-    )
+    growth = float(setup.parameters.growth)
+    bound = stated("central-leading-term", policy=policy)
     binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
         return [bound.ruled_out("proved for arms that pay 0 or 1")]
     if binary.chances.max() >= 1:
         return [bound.ruled_out("stated for a best arm that does not always pay 1")]
-    return [replace(bound, curve=logarithmic(growth * _d_eps_constant(setup, binary, setup.fixed_epsilon)))]
+    return [bound.with_curve(logarithmic(growth * _d_eps_constant(setup, binary, setup.fixed_epsilon)))]
 
 
 def dp_klucb(setup: RunSetup) -> list[Bound]:

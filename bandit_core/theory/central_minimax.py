@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, RunSetup
 from bandit_core.theory import classic
+from bandit_core.theory.stated import stated
 
 AZIZE_BASU = "Azize and Basu 2022 (arXiv 2209.02570)"
 CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"
@@ -28,23 +28,9 @@ def minimax(setup: RunSetup, epsilon: float) -> list[Bound]:
 def _as_printed(setup: RunSetup, epsilon: float) -> Bound:
     others = len(setup.arms) - 1
     start = others * max(1.0, 1 / (3 * epsilon))
-    bound = Bound(
-        name="Central minimax",
-        side="lower",
-        model="central",
-        rewards="any",
-        kind="minimax",
-        source=AZIZE_BASU,
-        status="proved",
-        formula=r"\max\Big\{\tfrac1{27}\sqrt{(K-1)\,t},\ \tfrac1{131}\,\frac{K-1}{\epsilon}\Big\}",
-        words="On its hardest instance (not on this one) every centrally private policy loses at least this much: "
-        "privacy adds a constant that does not grow with t, where under local privacy it multiplies. Drawn from t = "
-        "(K - 1)/(3 epsilon) on: for rewards in [0, 1] no one can have lost (K - 1)/(131 epsilon) before as many users "
-        "have come, and from that t on the part of privacy follows from the minimax bound derived here.",
-        assumptions="the class of all instances of the paper, K at least 2, t at least K - 1 and (K - 1)/(3 epsilon); "
-        + CURATOR,
-        curve=lambda t: np.where(t >= start, np.maximum(np.sqrt(others * t) / 27, others / (131 * epsilon)), 0.0),
-        worst_case=True,
+    bound = stated(
+        "central-minimax",
+        lambda t: np.where(t >= start, np.maximum(np.sqrt(others * t) / 27, others / (131 * epsilon)), 0.0),
     )
     if not others:
         return bound.ruled_out(_ONE_ARM)
@@ -65,21 +51,8 @@ def _derived(setup: RunSetup, epsilon: float) -> Bound:
     privacy."""
     others = len(setup.arms) - 1
     plain = classic.two_point_argument(others + 1, 2 * math.log(3), 0.5, 0.25)
-    bound = Bound(
-        name="Central minimax, derived",
-        side="lower",
-        model="central",
-        rewards="[0, 1]",
-        kind="minimax",
-        source=f"re-derived; shape of {AZIZE_BASU}",
-        status="derived",
-        formula=r"\max\Big\{\frac{e^{-1/2}}{16\sqrt2}\sqrt{\frac{(K-1)\,t}{2\ln3}},\ "
-        r"\frac1{16e}\min\Big(t,\frac{K-1}{\epsilon}\Big)\Big\}",
-        words="On its hardest instance (not on this one) every centrally private policy loses at least this much, at "
-        "every number of users: a fixed share of all rewards until (K - 1)/epsilon users have come.",
-        assumptions=f"rewards in [0, 1] (hardest: arms that pay 0 or 1); at least two arms; {CURATOR}",
-        curve=lambda t: np.maximum(plain(t), np.minimum(t, others / epsilon) / (16 * math.e)),
-        worst_case=True,
+    bound = stated(
+        "central-minimax-derived", lambda t: np.maximum(plain(t), np.minimum(t, others / epsilon) / (16 * math.e))
     )
     if not others:
         return bound.ruled_out(_ONE_ARM)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bandit_core.model import RunSetup
-from bandit_core.model.bound import TRIVIAL, Bound, Curve
+from bandit_core.model.bound import Bound, Curve
 from bandit_core.spec import rewards as distributions
 from bandit_core.theory import divergences
+from bandit_core.theory.stated import nothing, stated
 
 LONG_RUN = "the policy's regret grows more slowly than every power of t on every such instance; long horizons"
 BEST_IS_PERFECT = (
@@ -19,11 +21,6 @@ BEST_IS_PERFECT = (
     "which compares "
     "with a slightly better distribution, has nothing to compare with"
 )
-
-
-def nothing(t: np.ndarray) -> np.ndarray:
-    """The curve of a bound that does not apply."""
-    return np.zeros_like(t)
 
 
 def logarithmic(constant: float) -> Curve:
@@ -106,10 +103,27 @@ def distinct_distributions(
     return [distribution for distribution, gap, _ in every if gap == 0], [entry for entry in every if entry[1] > 0]
 
 
+def for_unit_rewards(setup: RunSetup, *bounds: Bound) -> list[Bound]:
+    """The bounds, ruled out where some arm pays outside of [0, 1], for which they are proved."""
+    fits, why = unit_rewards(setup), "proved for rewards in [0, 1], and some arm pays outside"
+    return [bound.only_if(fits, why) for bound in bounds]
+
+
+def worse_gaps(setup: RunSetup) -> np.ndarray:
+    """The gaps of the worse arms."""
+    gaps = true_gaps(setup)
+    return gaps[gaps > 0]
+
+
+def sum_over_gaps(setup: RunSetup, term: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Curve:
+    """The curve t -> sum of ``term(gap, t)`` over the worse arms; ``term`` sees each distinct gap once."""
+    gaps, counts = np.unique(worse_gaps(setup), return_counts=True)
+    return lambda t: np.tensordot(counts.astype(float), term(gaps[:, None], t[None, :]), axes=1)
+
+
 def gap_sum(setup: RunSetup, power: float) -> float:
     """Sum of gap^power over the arms with a gap above 0."""
-    gaps = true_gaps(setup)
-    return float(np.sum(gaps[gaps > 0] ** power))
+    return float(np.sum(worse_gaps(setup) ** power))
 
 
 def per_log(gaps: np.ndarray, information: np.ndarray) -> float:
@@ -125,40 +139,13 @@ def lai_robbins_constant(setup: RunSetup, binary: BinaryArms) -> float:
 
 
 def _lai_robbins(setup: RunSetup, binary: BinaryArms) -> Bound:
-    bound = Bound(
-        name="Lai-Robbins",
-        side="lower",
-        model="none",
-        rewards="0 or 1",
-        source="Lai and Robbins 1985",
-        status="asymptotic",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\mu_a,\mu_*)}\,\ln t",
-        words="No one can do better in the long run: telling a worse arm from the best one takes about "
-        "ln t / d(worse, best) pulls of it, where d measures how different their rewards look.",
-        assumptions=f"arms that pay one of the same two amounts; {LONG_RUN}",
-        curve=logarithmic(lai_robbins_constant(setup, binary)),
-        asymptotic=True,
-    )
+    bound = stated("lai-robbins", logarithmic(lai_robbins_constant(setup, binary)))
     return bound.ruled_out(BEST_IS_PERFECT) if binary.chances.max() >= 1 else bound
 
 
 def _burnetas_katehakis(setup: RunSetup) -> Bound:
     best = float(setup.means.max())
-    bound = Bound(
-        name="Burnetas-Katehakis",
-        side="lower",
-        model="none",
-        rewards="[0, 1]",
-        source="Burnetas and Katehakis 1996; dual form of Honda and Takemura 2010",
-        status="asymptotic",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm{Kinf}(\nu_a,\mu_*)}\,\ln t",
-        words="No one who only knows that rewards lie in [0, 1] can do better in the long run. Kinf measures how "
-        "different a worse arm's rewards look from the most similar distribution that would be better than the "
-        "best arm.",
-        assumptions=f"independent rewards in [0, 1], nothing else known about their distributions; {LONG_RUN}",
-        curve=nothing,
-        asymptotic=True,
-    )
+    bound = stated("burnetas-katehakis")
     if best >= 1:
         return bound.ruled_out(BEST_IS_PERFECT)
     _, worse = distinct_distributions(setup)
@@ -172,20 +159,7 @@ def _burnetas_katehakis(setup: RunSetup) -> Bound:
 
 
 def _gaussian(setup: RunSetup, sd: float) -> Bound:
-    return Bound(
-        name="Lai-Robbins",
-        side="lower",
-        model="none",
-        rewards="Gaussian",
-        source="Lai and Robbins 1985; Burnetas and Katehakis 1996",
-        status="asymptotic",
-        formula=r"\sum_{a:\Delta_a>0}\frac{2\sigma^2}{\Delta_a}\,\ln t",
-        words="No one can do better in the long run: a worse arm that is a gap away must be tried about "
-        "2 sd^2 ln t / gap^2 times before the noise leaves no doubt.",
-        assumptions=f"Gaussian rewards with one standard deviation that is known; {LONG_RUN}",
-        curve=logarithmic(2 * sd * sd * gap_sum(setup, -1)),
-        asymptotic=True,
-    )
+    return stated("classic-lai-robbins", logarithmic(2 * sd * sd * gap_sum(setup, -1)))
 
 
 def lower_bounds(setup: RunSetup) -> list[Bound]:
@@ -210,25 +184,10 @@ def lower_bounds(setup: RunSetup) -> list[Bound]:
 def ucb1(setup: RunSetup) -> Bound:
     """UCB1's bound of Auer, Cesa-Bianchi and Fischer 2002, Theorem 1."""
     slope, constant = 8 * gap_sum(setup, -1), (1 + math.pi**2 / 3) * gap_sum(setup, 1)
-    bound = Bound(
-        name="UCB1",
-        side="upper",
-        model="none",
-        rewards="[0, 1]",
-        source="Auer, Cesa-Bianchi and Fischer 2002, Theorem 1",
-        status="proved",
-        formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8\ln t}{\Delta_a}+\Big(1+\frac{\pi^2}{3}\Big)\Delta_a\Big]",
-        words="UCB never loses more than this on average: each worse arm is pulled about 8 ln t / gap^2 times "
-        "and then given up.",
-        assumptions="rewards in [0, 1]; exploration alpha = 2",
-        curve=lambda t: slope * np.log(t) + constant,
-    )
-    if not unit_rewards(setup):
-        return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
+    bound = stated("ucb1", lambda t: slope * np.log(t) + constant)
     alpha = setup.parameters.alpha
-    if alpha != 2:
-        return bound.ruled_out(f"proved for exploration alpha = 2, and alpha is {alpha:g}")
-    return bound
+    bound = bound.only_if(alpha == 2, f"proved for exploration alpha = 2, and alpha is {alpha:g}")
+    return for_unit_rewards(setup, bound)[0]
 
 
 def minimax_lower(setup: RunSetup) -> Bound:
@@ -236,78 +195,27 @@ def minimax_lower(setup: RunSetup) -> Bound:
     arms = len(setup.arms)
     sd = common_sd(setup)
     if sd == 1:
-        return Bound(
-            name="Minimax without privacy",
-            side="lower",
-            model="none",
-            rewards="Gaussian",
-            kind="minimax",
-            source="Lattimore and Szepesvari 2020, Theorem 15.2",
-            status="proved",
-            formula=r"\tfrac{1}{27}\sqrt{(K-1)\,t}",
-            words="On its hardest instance (not on this one) every policy loses at least this much.",
-            assumptions="Gaussian rewards with standard deviation 1; t at least K - 1",
-            curve=lambda t: np.where(t >= arms - 1, np.sqrt((arms - 1) * t) / 27, 0.0),
-            worst_case=True,
+        return stated(
+            "classic-minimax-without-privacy", lambda t: np.where(t >= arms - 1, np.sqrt((arms - 1) * t) / 27, 0.0)
         )
-    bound = Bound(
-        name="Minimax without privacy",
-        side="lower",
-        model="none",
-        rewards="[0, 1]",
-        kind="minimax",
-        source="Auer, Cesa-Bianchi, Freund and Schapire 2002",
-        status="order-only",
-        formula=r"\tfrac{1}{20}\min\{\sqrt{K\,t},\,t\}",
-        words="On its hardest instance (not on this one) every policy loses at least about this much. The shape is "
-        "certain; the factor 1/20 is the one usually quoted and was not checked against the paper.",
-        assumptions="rewards in [0, 1], at least two arms",
-        curve=lambda t: np.minimum(np.sqrt(arms * t), t) / 20 if arms > 1 else nothing(t),
-        worst_case=True,
+    bound = stated(
+        "minimax-without-privacy", lambda t: np.minimum(np.sqrt(arms * t), t) / 20 if arms > 1 else nothing(t)
     )
-    if not unit_rewards(setup):
-        return bound.ruled_out("known for rewards in [0, 1] and for Gaussian arms with standard deviation 1")
-    return bound
+    why = "known for rewards in [0, 1] and for Gaussian arms with standard deviation 1"
+    return bound.only_if(unit_rewards(setup), why)
 
 
 def orders(setup: RunSetup) -> list[Bound]:
     """What holds on every instance alike: the order of UCB's regret, and what the hardest instance costs anyone."""
     arms = len(setup.arms)
-    upper = Bound(
-        name="Distribution-free order",
-        side="upper",
-        model="none",
-        rewards="[0, 1]",
-        kind="minimax",
-        source="Bubeck and Cesa-Bianchi 2012, from UCB1's bound",
-        status="order-only",
-        formula=r"O\big(\sqrt{K\,t\ln t}\big)",
-        words="However small the gaps are, UCB's regret grows no faster than this shape (drawn with the factor 1).",
-        assumptions="rewards in [0, 1]",
-        curve=lambda t: np.sqrt(arms * t * np.log(t)),
-        worst_case=True,
-    )
-    if not unit_rewards(setup):
-        upper = upper.ruled_out("known for rewards in [0, 1], and some arm pays outside")
+    upper = stated("distribution-free-order", lambda t: np.sqrt(arms * t * np.log(t)))
+    upper = upper.only_if(unit_rewards(setup), "known for rewards in [0, 1], and some arm pays outside")
     return [upper, minimax_lower(setup)]
 
 
 def asymptotically_optimal(setup: RunSetup, source: str) -> Bound:
     """The leading term of a policy that reaches the Lai-Robbins constant (kl-UCB, Thompson sampling)."""
-    bound = Bound(
-        name="Leading term",
-        side="upper",
-        model="none",
-        rewards="0 or 1",
-        source=source,
-        status="asymptotic",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\mu_a,\mu_*)}\,\ln t+o(\ln t)",
-        words="In the long run this policy's regret grows like this, which is what no one can beat. Terms that grow "
-        "more slowly are left out, so a curve at a short horizon may lie above.",
-        assumptions="rewards 0 or 1; long horizons",
-        curve=nothing,
-        asymptotic=True,
-    )
+    bound = stated("leading-term", source=source)
     binary = binary_arms(setup)
     if binary is None or not binary.zero_one:
         return bound.ruled_out("proved with this constant for arms that pay 0 or 1")
@@ -315,21 +223,10 @@ def asymptotically_optimal(setup: RunSetup, source: str) -> Bound:
         return bound.ruled_out(
             "the best arm always pays 1: the term in ln t vanishes and only unknown constants remain"
         )
-    return replace(bound, curve=logarithmic(lai_robbins_constant(setup, binary)))
+    return bound.with_curve(logarithmic(lai_robbins_constant(setup, binary)))
 
 
 def trivial_cap(setup: RunSetup) -> Bound:
     """No one can lose more than the largest gap at every step."""
     largest = float(setup.regret_gaps.max())
-    return Bound(
-        name=TRIVIAL,
-        side="upper",
-        model="none",
-        rewards="any",
-        source="by definition of regret",
-        status="proved",
-        formula=r"t\,\max_a\Delta_a",
-        words="Playing the worst arm all the time loses this much; no policy can lose more.",
-        assumptions="none",
-        curve=lambda t: t * largest,
-    )
+    return stated("trivial-cap", lambda t: t * largest)

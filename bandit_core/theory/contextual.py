@@ -11,18 +11,15 @@ the error of estimation; what that gives with a private regression, sqrt(d T) + 
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
-from bandit_core.model import Measure, Model, RunSetup
-from bandit_core.model.bound import TRIVIAL, Bound, Curve, Kind, Side
+from bandit_core.model import RunSetup
+from bandit_core.model.bound import Bound, Curve
 from bandit_core.spec.contexts import Contexts, Discrete, Margin
-
-_HAN = "Han, Liang, Wang, Zhang 2021"
-_ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
-_SHARIFF = "Shariff, Sheffet 2018"
-_HE = "He, Zhang, Zhang 2022"
-_ADVERSARY = "contexts of norm 1, which an adversary may choose; bounded rewards"
-_REGULAR = "contexts spread in every direction (Assumptions 2 and 3); bounded contexts and rewards"
+from bandit_core.theory.stated import stated
 
 
 def contexts_of(setup: RunSetup) -> Contexts:
@@ -51,107 +48,47 @@ def margin_rate(t: np.ndarray, epsilon: float, beta: float, logs: int = 1) -> np
 def trivial_cap(setup: RunSetup) -> Bound:
     """No one can lose more than the largest gap at every step."""
     largest = contexts_of(setup).largest_gap
-    bound = Bound(
-        name=TRIVIAL,
-        side="upper",
-        model="none",
-        rewards="features",
-        source="by definition of regret",
-        status="proved",
-        formula=r"t\,\sup_x\Delta(x)",
-        words="Choosing worst for the users for whom that costs most; no policy can lose more.",
-        assumptions="bounded means",
-        curve=lambda t: t * largest,
-    )
+    bound = stated("contextual-cap", lambda t: t * largest)
     return bound if np.isfinite(largest) else bound.ruled_out("contexts without bound have means without bound")
 
 
-def _shape(  # noqa: PLR0913 (the symbols of its formula)
-    name: str,
-    source: str,
-    formula: str,
-    words: str,
-    epsilon: float,
-    curve: Curve,
-    multiplier: float = 1.0,
-    *,
-    side: Side = "upper",
-    kind: Kind = "minimax",
-    model: Model = "local",
-    measure: Measure = "pure",
-    assumptions: str = _REGULAR,
-) -> Bound:
-    return Bound(
-        name=name,
-        side=side,
-        model=model,
-        measure=measure,
-        rewards="features",
-        kind=kind,
-        source=source,
-        status="order-only",
-        formula=rf"C\,{formula},\quad C={multiplier:g}",
-        words=f"{words} Logarithmic factors and constants are left out; C is the reader's choice.",
-        assumptions=assumptions,
-        curve=lambda t: multiplier * curve(np.maximum(t, 1.0)),
-        worst_case=side == "lower",
-        asymptotic=True,
-        drawn_with=f"C = {multiplier:g}, ε = {epsilon:g}",
-    )
+def _shape(key: str, epsilon: float, curve: Curve, multiplier: float = 1.0, **values: Any) -> Bound:
+    drawn_with = f"C = {multiplier:g}, ε = {epsilon:g}"
+    values |= {"multiplier": f"{multiplier:g}", "drawn_with": drawn_with}
+    return stated(key, lambda t: multiplier * curve(np.maximum(t, 1.0)), **values)
 
 
 def theorem_3_1(epsilon: float, multiplier: float = 1.0) -> Bound:
     """sqrt(T) / epsilon: single parameter, no margin."""
-    words = "LDP-OLS and LDP-SGD lose no more than this order, however small the gaps are."
-    source = f"{_HAN}, Theorem 3.1"
-    return _shape(
-        "Theorem 3.1", source, r"\sqrt T/\epsilon", words, epsilon, lambda t: np.sqrt(t) / epsilon, multiplier
-    )
+    return _shape("han-theorem-3-1", epsilon, lambda t: np.sqrt(t) / epsilon, multiplier)
 
 
 def theorem_3_2(epsilon: float, multiplier: float = 1.0) -> Bound:
     """Lower bound sqrt(T) / epsilon for the worst theta: two arms, normal contexts of covariance I/d."""
-    words = "No locally private policy can do better than this order for every theta (two arms, normal contexts)."
-    source = f"{_HAN}, Theorem 3.2"
-    return _shape(
-        "Theorem 3.2",
-        source,
-        r"\sqrt T/\epsilon",
-        words,
-        epsilon,
-        lambda t: np.sqrt(t) / epsilon,
-        multiplier,
-        side="lower",
-    )
+    return _shape("han-theorem-3-2", epsilon, lambda t: np.sqrt(t) / epsilon, multiplier)
+
+
+def _with_margin(key: str, epsilon: float, beta: float, multiplier: float, at_one: str, logs: int) -> Bound:
+    shape = at_one if beta == 1 else rf"T^{{{(1 - beta) / 2:.3g}}}/\epsilon^{{{1 + beta:.3g}}}"
+    curve = partial(margin_rate, epsilon=epsilon, beta=beta, logs=logs)
+    return _shape(key, epsilon, curve, multiplier, shape=shape, beta=f"{beta:g}")
 
 
 def theorem_3_3(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
     """Single parameter with margin beta; the printed range 0 <= beta < 1 is read as 0 < beta < 1 (Assumption 4)."""
-    formula = r"\ln T/\epsilon^2" if beta == 1 else rf"T^{{{(1 - beta) / 2:.3g}}}/\epsilon^{{{1 + beta:.3g}}}"
-    bound = _shape(
-        "Theorem 3.3", f"{_HAN}, Theorem 3.3", formula,
-        f"With the margin condition at beta = {beta:g}, small gaps are rare and regret grows this slowly.",
-        epsilon, lambda t: margin_rate(t, epsilon, beta), multiplier, kind="problem-dependent",
-    )  # fmt: skip
+    bound = _with_margin("han-theorem-3-3", epsilon, beta, multiplier, r"\ln T/\epsilon^2", 1)
     return bound if beta > 0 else bound.ruled_out("beta = 0 is no margin condition; Theorem 3.1 covers it")
 
 
 def theorem_4_1(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
     """A parameter for each arm, margin beta > 0; (ln T / epsilon)^2 at beta = 1, as in the paper's Table 1."""
-    formula = r"(\ln T/\epsilon)^2" if beta == 1 else rf"T^{{{(1 - beta) / 2:.3g}}}/\epsilon^{{{1 + beta:.3g}}}"
-    bound = _shape(
-        "Theorem 4.1", f"{_HAN}, Theorem 4.1 and Table 1", formula,
-        f"With the margin condition at beta = {beta:g}, for the algorithm with elimination and the right h.",
-        epsilon, lambda t: margin_rate(t, epsilon, beta, logs=2), multiplier, kind="problem-dependent",
-    )  # fmt: skip
+    bound = _with_margin("han-theorem-4-1", epsilon, beta, multiplier, r"(\ln T/\epsilon)^2", 2)
     return bound if beta > 0 else bound.ruled_out("the paper leaves beta = 0 open for one parameter for each arm")
 
 
 def zheng(epsilon: float, multiplier: float = 1.0) -> Bound:
     """T^(3/4) / epsilon for contexts chosen by an adversary."""
-    words = "LDP-LinUCB and LDP-GLOC lose no more than this order, even if an adversary chooses the contexts."
-    source = f"{_ZHENG}, Theorem 10, as quoted by {_HAN}"
-    return _shape("Zheng et al.", source, r"T^{3/4}/\epsilon", words, epsilon, lambda t: t**0.75 / epsilon, multiplier)
+    return _shape("zheng", epsilon, lambda t: t**0.75 / epsilon, multiplier)
 
 
 def greedy_private(setup: RunSetup) -> list[Bound]:
@@ -179,13 +116,7 @@ def optimistic_private(setup: RunSetup) -> list[Bound]:
 def shariff_sheffet(setup: RunSetup) -> Bound:
     """d sqrt(T) + d^(3/4) sqrt(T/epsilon): LinUCB on private sums, released after every user."""
     d, epsilon = contexts_of(setup).dimension * contexts_of(setup).models, setup.fixed_epsilon
-    bound = _shape(
-        "Shariff, Sheffet", f"{_SHARIFF}, as its abstract and later papers have it",
-        r"\left(d\sqrt T+d^{3/4}\sqrt{T/\epsilon}\right)",
-        "LinUCB on private sums of a curator loses no more than this order, even if an adversary chooses the contexts.",
-        epsilon, lambda t: d * np.sqrt(t) + d**0.75 * np.sqrt(t / epsilon), model="joint",
-        assumptions=f"{_ADVERSARY}; a release after every user",
-    )  # fmt: skip
+    bound = _shape("shariff-sheffet", epsilon, lambda t: d * np.sqrt(t) + d**0.75 * np.sqrt(t / epsilon))
     return bound if setup.parameters.refresh == 0 else bound.ruled_out("it needs a release after every user: refresh 0")
 
 
@@ -196,13 +127,7 @@ def joint_lower(setup: RunSetup) -> list[Bound]:
     """
     contexts, epsilon = contexts_of(setup), setup.fixed_epsilon
     d = contexts.dimension * contexts.models
-    bound = _shape(
-        "Private regression", f"{_HE}, and the usual error of a private regression; put together here",
-        r"\left(\sqrt{dT}+d/\epsilon\right)",
-        "Regret is at least the error of the estimate that a private policy learns: about this order, not proved here.",
-        epsilon, lambda t: np.sqrt(d * t) + d / epsilon, side="lower", model="joint",
-        measure="approximate", assumptions="the worst theta; contexts spread in every direction, without a margin",
-    )  # fmt: skip
+    bound = _shape("private-regression", epsilon, lambda t: np.sqrt(d * t) + d / epsilon)
     return [bound.ruled_out("it speaks of contexts without a margin") if margin_exponent(contexts) else bound]
 
 

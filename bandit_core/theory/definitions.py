@@ -12,8 +12,16 @@ from dataclasses import dataclass
 from itertools import product
 
 from bandit_core.model import PROMISES, Model, Promise
+from bandit_core.spec.entries import all_fields
 
 DEFINITIONS: dict[Model, Promise] = {key: promise for key, promise in PROMISES.items() if promise.formula}
+
+
+_BUDGETS: dict[str, Callable[[float, int], float]] = {
+    "ε": lambda epsilon, horizon: epsilon,
+    "2ε": lambda epsilon, horizon: 2 * epsilon,
+    "(T − 1) ε": lambda epsilon, horizon: max(horizon - 1, 0) * epsilon,
+}
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,10 @@ class Implication:
     target: Model
     mark: str
     why: str
-    budget: Callable[[float, int], float]
+
+    def budget(self, epsilon: float, horizon: int) -> float:
+        """Epsilon of the target for so many users."""
+        return _BUDGETS[self.mark](epsilon, horizon)
 
     @property
     def lasting(self) -> bool:
@@ -32,38 +43,16 @@ class Implication:
         return self.budget(1.0, 10) == self.budget(1.0, 20)
 
 
+_STATED = [*all_fields(__file__).values()]
 IMPLICATIONS = (
     *(
-        Implication(promise.key, target, "ε", promise.why, lambda epsilon, horizon: epsilon)
+        Implication(promise.key, target, "ε", promise.why)
         for promise in DEFINITIONS.values()
         for target in (promise.weaker, *promise.also)
         if target in DEFINITIONS
     ),
-    Implication(
-        "central",
-        "instantaneous",
-        "2ε",
-        "The chance of one choice given the past is a quotient of two chances of whole sequences; each changes by at "
-        "most e^ε.",
-        lambda epsilon, horizon: 2 * epsilon,
-    ),
-    Implication(
-        "instantaneous",
-        "central",
-        "(T − 1) ε",
-        "A reward can show in every later choice, and what the choices give away adds up (composition).",
-        lambda epsilon, horizon: max(horizon - 1, 0) * epsilon,
-    ),
-    Implication(
-        "central",
-        "environment",
-        "(T − 1) ε",
-        "Another environment may change every user's reward, and that of the last one is too late to show; for "
-        "everyone at once the budgets add up (group privacy). The budget holds at any distance ρ.",
-        lambda epsilon, horizon: max(horizon - 1, 0) * epsilon,
-    ),
+    *(Implication(**each) for each in _STATED if "mark" in each),
 )
-
 NOT_IMPLIED: tuple[tuple[Model, Model, str], ...] = (
     *(
         (target, each.key, each.not_back)
@@ -71,19 +60,7 @@ NOT_IMPLIED: tuple[tuple[Model, Model, str], ...] = (
         for target in (each.weaker, *each.also)
         if target and each.not_back
     ),
-    (
-        "joint",
-        "central",
-        "A curator plays a coin for one user and shows the next one the coin or its opposite, by the first one's "
-        "reward. The next one sees a fair coin; both choices together show the reward.",
-    ),
-    ("central", "joint", "A curator may show everyone the features of everyone: central DP hides rewards only."),
-    (
-        "environment",
-        "central",
-        "A rule that repeats the first user's reward in its first choice hides the environment well (one reward says "
-        "little about the means) and that user not at all.",
-    ),
+    *((each["source"], each["target"], each["why"]) for each in _STATED if "mark" not in each),
 )
 
 

@@ -14,13 +14,12 @@ which is exp(-n gap_a^2 / c^2) without a curator's noise.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
-from bandit_core.model import Model, Privacy, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, Model, Privacy, RunSetup
 from bandit_core.theory import central, classic, finite_time_bounds, local
+from bandit_core.theory.stated import stated
 
 _STEPS = np.linspace(0.0, 1.0, 400)[1:-1]
 
@@ -53,27 +52,14 @@ def lower_bounds(setup: RunSetup, model: Privacy) -> list[Bound]:
 
 def expected_regret(setup: RunSetup, users: int, model: Model, width: float, scale: float) -> Bound:
     """The bound for a test of ``users`` in all."""
-    bound = Bound(
-        name="Explore-then-commit",
-        side="upper",
-        model=model,
-        rewards="[0, 1]",
-        source="re-derived; Hoeffding's lemma and Chernoff's bound",
-        status="derived",
-        formula=r"\min(t,N)\,\bar\Delta+(t-N)^+\min\Big\{\Delta_{\max},\sum_a\Delta_a\,p_a\Big\},\qquad "
-        r"p_a=\min_{s<1/b}\frac{e^{s^2c^2/(4n)-s\Delta_a}}{(1-s^2b^2)^2},\quad n=\lfloor N/K\rfloor",
-        words="A test of N users costs the mean gap for each of them; afterwards every user pays for a wrong winner, "
-        "which grows in proportion to the number of users. c is the width of an answer, b the noise in a mean.",
-        assumptions="rewards in [0, 1]; the arms stand in a random order, as in every trial here",
-        curve=classic.nothing,
-    )
+    bound = stated("explore-then-commit", model=model)
     if not classic.unit_rewards(setup):
         return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
     gaps = setup.gaps
     chances = [chance_of_overtaking(float(gap), users // len(gaps), width, scale) for gap in gaps]
     later = min(float(gaps.max()), float(gaps @ np.array(chances)))
     mean = float(gaps.mean())
-    return replace(bound, curve=lambda t: np.minimum(t, users) * mean + np.maximum(t - users, 0) * later)
+    return bound.with_curve(lambda t: np.minimum(t, users) * mean + np.maximum(t - users, 0) * later)
 
 
 def wrong_for_good(setup: RunSetup, delta: float, proved: bool, model: Model) -> Bound:
@@ -83,20 +69,7 @@ def wrong_for_good(setup: RunSetup, delta: float, proved: bool, model: Model) ->
     a wrong recommendation: E R(t) / t tends to at most delta times the largest gap (dominated convergence, as R(t) / t
     is at most that gap).
     """
-    bound = Bound(
-        name="Search then commit",
-        side="upper",
-        model=model,
-        rewards="[0, 1]",
-        source="re-derived from the chance of error",
-        status="derived",
-        formula=r"\delta\,\Delta_{\max}\,t+o(t)",
-        words="A search that may err with probability delta shows a wrong arm for good in that share of the runs. What "
-        "the search itself costs is left out, so a curve at a short horizon may lie above.",
-        assumptions="rewards in [0, 1]; one best arm; the search ends with probability 1; long horizons",
-        curve=classic.nothing,
-        asymptotic=True,
-    )
+    bound = stated("search-then-commit", model=model)
     if not classic.unit_rewards(setup):
         return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
     if not proved:
@@ -104,4 +77,4 @@ def wrong_for_good(setup: RunSetup, delta: float, proved: bool, model: Model) ->
     if int((setup.gaps == 0).sum()) > 1:
         return bound.ruled_out("several arms are best, and such a search need not end")
     largest = float(setup.gaps.max())
-    return replace(bound, curve=lambda t: delta * largest * t)
+    return bound.with_curve(lambda t: delta * largest * t)

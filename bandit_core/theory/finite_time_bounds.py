@@ -47,10 +47,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from bandit_core.model import Model, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, Model, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.theory import classic, divergences
+from bandit_core.theory.stated import stated
 
 MAX_DISTRIBUTIONS = 64  # of the worse arms, those with the smallest gaps; leaving others out can only lower a bound
 SHARE = 0.9  # of the pulls, for the best arms in (ii)
@@ -269,67 +269,10 @@ def _fast_learner(rivals: _Rivals, t: np.ndarray) -> np.ndarray:
 # --- the bounds -------------------------------------------------------------------------------------------------------
 
 
-def _bound(evidence: Evidence, name: str, formula: str, words: str, assumptions: str, only: str) -> Bound:
-    return Bound(
-        name=name,
-        side="lower",
-        model=evidence.model,
-        rewards="any",
-        source=_SOURCE,
-        status="derived",
-        formula=formula,
-        words=words,
-        assumptions=f"{assumptions}; independent rewards; {evidence.words}",
-        curve=classic.nothing,
-        only=only,
-    )
-
-
 def _forms(evidence: Evidence) -> list[Bound]:
     """The floor of every policy and the forms (i) to (iii), in words and formulas."""
-    share = rf"\frac{{{SHARE:g}}}{{m+1}}"
-    fewest = r"\sum_{a:\Delta_a>0}\Delta_a\,n_a,\qquad n_a\,I_a\ge\mathrm{kl}\Big(\frac{n_a}{t},\,"
-    every = _bound(
-        evidence,
-        "Floor of every policy",
-        r"\sum_{s\le t}\ \min_{p,q}\sum_{a:\Delta_a>0}\Delta_aq_a\quad\text{with}\quad(p-q_a)\ln\frac{p}{q_a}\le(s-1)"
-        rf"\,I_a,\qquad I_a={evidence.symbol}",
-        "No policy loses less on average, whatever it is, at any number of users: not even one that is told all the "
-        "means, only not which arm has which. It soon stops growing, because such a policy soon knows. I is the "
-        "larger one of both directions.",
-        "the arms stand in a random order, as in every trial here",
-        "",
-    )
-    chance = _bound(
-        evidence,
-        "Floor (i), no worse than chance",
-        rf"{fewest}\frac1K\Big),\qquad I_a={evidence.symbol}",
-        "Whoever gives an arm its fair share of the pulls as soon as it is the best one must try every arm this often.",
-        "the policy pulls an arm at least t/K times on average once that arm is made the best",
-        "policies that are never worse than chance",
-    )
-    equals = _bound(
-        evidence,
-        "Floor (ii), finds the best ones",
-        rf"{fewest}{share}\Big),\qquad I_a={evidence.symbol}",
-        f"Whoever gives {SHARE:.0%} of the pulls to the best arms even when one of the worse arms is made as good as "
-        "the best must try every arm this often; m is the number of best arms.",
-        f"within t pulls the policy gives {SHARE:.0%} of them to the best arms when any worse arm is made equal to the "
-        "best, arms in a random order; with many arms or much noise that takes long",
-        f"policies that give {SHARE:.0%} of t pulls to the best arms",
-    )
-    fast = _bound(
-        evidence,
-        "Floor (iii), learns fast",
-        r"\sum_{a:\Delta_a>0}\Delta_a\,n_a,\qquad n_a=\max_{\eta}\frac{\mathrm{kl}(n_a/t,\,1-B/(\eta t))}{I_a(\eta)},"
-        r"\qquad B=2\,\ln t\sum_{a:\Delta_a>0}\frac{\Delta_a}{I_a}",
-        "Whoever loses little on every neighbouring instance loses this much here. Divided by ln t it approaches the "
-        "asymptotic bound, slowly: this is how much of that bound holds at t users.",
-        "the policy loses at most B, twice the asymptotic bound at t, when any worse arm is made better than the best "
-        "one by any eta",
-        "policies that lose at most twice the asymptotic bound",
-    )
-    return [every, chance, equals, fast]
+    said = {"model": evidence.model, "symbol": evidence.symbol, "evidence": evidence.words}
+    return [stated(key, **said) for key in ("floor-of-every-policy", "floor-i", "floor-ii", "floor-iii")]
 
 
 def finite_time(setup: RunSetup, evidence: Evidence) -> list[Bound]:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound, Model
 from bandit_core.spec.portable_math import log, power
 from bandit_core.theory import accounting, classic
+from bandit_core.theory.stated import stated
 
 TENENBAUM = "Tenenbaum, Kaplan, Mansour and Stemmer 2021 (arXiv 2106.02900)"
 CHOWDHURY = "Chowdhury and Zhou 2023 (arXiv 2206.05772)"
@@ -178,8 +179,7 @@ def pulls_until_dropped(steps: Steps, gap: float) -> float:
 
 def until_dropped(setup: RunSetup, steps: Steps, model: Model) -> Bound:
     """The explicit bound that the module's argument gives."""
-    gaps = classic.true_gaps(setup)
-    gaps = gaps[gaps > 0]
+    gaps = classic.worse_gaps(setup)
     most = {gap: pulls_until_dropped(steps, gap) for gap in gaps.tolist()}
     largest = float(gaps.max(initial=0.0))
 
@@ -187,46 +187,21 @@ def until_dropped(setup: RunSetup, steps: Steps, model: Model) -> Bound:
         planned = sum((gap * np.minimum(most[gap], t) for gap in gaps.tolist()), np.zeros_like(t))
         return planned + steps.failure * largest * t
 
-    return Bound(
-        name="Batches until dropped",
-        side="upper",
-        model=model,
-        rewards="[0, 1]",
-        source="re-derived from the batches and radii of the run",
-        status="derived",
-        formula=r"\sum_{a:\Delta_a>0}\Delta_a\sum_{b\le b_a}l_b+p\,t\max_a\Delta_a,\qquad "
-        r"b_a=\min\{b:4r_b<\Delta_a\}",
-        words="A worse arm is pulled in every batch up to the first whose radius is below a quarter of its gap. The "
-        "last term is the small chance p that a mean of the run lies outside its radius.",
-        assumptions="rewards in [0, 1]; all arms counted as active in every batch",
-        curve=curve,
-    )
+    return stated("batches-until-dropped", curve, model=model)
 
 
-def order(setup: RunSetup, model: Model, source: str, formula: str, words: str, more: float) -> list[Bound]:
-    """Published shapes: ``more`` is added to sum of ln T/gap (or sqrt(K t ln t)); drawn with the factor 1."""
+def order(setup: RunSetup, model: Model, source: str, price: str, words: str, more: float) -> list[Bound]:
+    """Published shapes: ``more``, in a formula ``price``, is added to sum of ln T/gap (or sqrt(K t ln t)).
+
+    Drawn with the factor 1.
+    """
     arms, clock = len(setup.arms), math.log(max(2, setup.horizon))
-    gaps = Bound(
-        name="Published order",
-        side="upper",
-        model=model,
-        rewards="[0, 1]",
-        source=source,
-        status="order-only",
-        formula=rf"O\Big(\sum_{{a:\Delta_a>0}}\frac{{\ln T}}{{\Delta_a}}+{formula}\Big)",
-        words=words,
-        assumptions="rewards in [0, 1]; horizon T known beforehand; beta = 1/T; as published, not confirmed here",
-        curve=lambda t: classic.gap_sum(setup, -1) * clock + more + 0 * t,
-    )
-    free = replace(
-        gaps,
-        name="Published distribution-free order",
-        kind="minimax",
-        formula=rf"O\Big(\sqrt{{K\,t\ln T}}+{formula}\Big)",
-        curve=lambda t: np.sqrt(arms * t * clock) + more,
-        worst_case=True,
-    )
-    return [gaps, free]
+    curves = {
+        "published-order": lambda t: classic.gap_sum(setup, -1) * clock + more + 0 * t,
+        "published-distribution-free-order": lambda t: np.sqrt(arms * t * clock) + more,
+    }
+    said = {"model": model, "source": source, "price": price, "words": words}
+    return [stated(key, curve, **said) for key, curve in curves.items()]
 
 
 def upper(setup: RunSetup, steps: Callable[[RunSetup], Steps], model: Model, orders: list[Bound]) -> list[Bound]:

@@ -13,12 +13,12 @@ from functools import partial
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.theory import basu, classic, divergences, finite_time_bounds
-from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
+from bandit_core.theory.classic import BEST_IS_PERFECT, logarithmic, two_point_argument
+from bandit_core.theory.stated import stated
 
 REN = "Ren, Zhou, Liu and Shroff 2020"
 GAJANE = "Gajane, Urvoy and Kaufmann 2018"
@@ -42,22 +42,7 @@ def mean_over_users(distribution: BudgetDistribution, function: Callable[[np.nda
 
 
 def _exact(setup: RunSetup) -> Bound:
-    bound = Bound(
-        name="Exact LDP bound",
-        side="lower",
-        model="local",
-        rewards="0 or 1",
-        source="re-derived; Gajane et al. 2018, Theorem 1, extended to every locally private channel",
-        status="derived",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\,d(\lambda_\epsilon(\mu_a),"
-        r"\lambda_\epsilon(\mu_*))}\,\ln t,\qquad\lambda_\epsilon(\mu)=\tfrac12+\tanh(\tfrac\epsilon2)(\mu-\tfrac12)",
-        words="No locally private policy can do better in the long run. Of all private channels for a yes-or-no "
-        "reward, a symmetric coin flip lets through the most; telling a worse arm from the best one behind it takes "
-        "at least ln t / d pulls." + OUR_EXTENSION + " A user with epsilon = 0 adds nothing.",
-        assumptions=f"arms that pay one of the same two amounts; {ANY_CHANNEL}; {LONG_RUN}",
-        curve=nothing,
-        asymptotic=True,
-    )
+    bound = stated("exact-ldp-bound")
     binary = classic.binary_arms(setup)
     if binary is None:
         return bound.ruled_out("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
@@ -66,24 +51,11 @@ def _exact(setup: RunSetup) -> Bound:
         return bound.ruled_out(BEST_IS_PERFECT)
     chances, where = np.unique(binary.chances, return_inverse=True)
     information = evidence(setup).chances(chances, best)
-    return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(setup), information[where])))
+    return bound.with_curve(logarithmic(classic.per_log(classic.true_gaps(setup), information[where])))
 
 
 def _ren_theorem_4(setup: RunSetup) -> Bound:
-    bound = Bound(
-        name="Ren Theorem 4",
-        side="lower",
-        model="local",
-        rewards="0 or 1",
-        source=f"{REN}, Theorem 4",
-        status="asymptotic",
-        formula=r"\frac{1}{(e^\epsilon-e^{-\epsilon})^2}\sum_{a:\Delta_a>0}\frac{1}{\Delta_a}\,\ln t",
-        words="No epsilon-locally private policy can do better in the long run. Valid but loose: about 8 times too low "
-        "for small epsilon, and without meaning for large epsilon, where it vanishes.",
-        assumptions=f"Bernoulli arms, one epsilon for everyone; {LONG_RUN}",
-        curve=nothing,
-        asymptotic=True,
-    )
+    bound = stated("ren-theorem-4")
     binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
         return bound.ruled_out("stated for arms that pay 0 or 1")
@@ -94,7 +66,7 @@ def _ren_theorem_4(setup: RunSetup) -> Bound:
         return bound.ruled_out(BEST_IS_PERFECT)
     with np.errstate(over="ignore"):
         constant = classic.gap_sum(setup, -1) / float(4 * np.sinh(np.float64(epsilon)) ** 2)
-    return replace(bound, curve=logarithmic(constant))
+    return bound.with_curve(logarithmic(constant))
 
 
 def _information(
@@ -114,24 +86,7 @@ def _information(
 
 
 def _total_variation_form(setup: RunSetup) -> Bound:
-    bound = Bound(
-        name="LDP bound by total variation",
-        side="lower",
-        model="local",
-        rewards="any",
-        source="re-derived from Duchi, Jordan and Wainwright 2013, Theorem 1",
-        status="derived",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\min\{\alpha_\epsilon\mathrm{TV}(\nu_a,\nu_*)^2,"
-        r"\,\mathrm{KL}(\nu_a,\nu_*)\}}\,\ln t,\qquad\alpha_\epsilon=\min\{4,e^{2\epsilon}\}(e^\epsilon-1)^2",
-        words="No locally private policy can do better in the long run: a private response tells at most "
-        "alpha TV^2 about which of two reward distributions it came from, where TV is how much the two differ. "
-        "It vanishes for "
-        "large epsilon; the bound without privacy takes over there. (KL is used where it is known and smaller.)"
-        + OUR_EXTENSION,
-        assumptions=f"distributions slightly better than the best one are possible; {ANY_CHANNEL}; {LONG_RUN}",
-        curve=nothing,
-        asymptotic=True,
-    )
+    bound = stated("ldp-bound-by-total-variation")
     if classic.binary_arms(setup) is not None:
         return bound.ruled_out("the exact LDP bound is available for these arms and never smaller")
     if classic.unit_rewards(setup) and setup.means.max() >= 1:
@@ -150,7 +105,7 @@ def _total_variation_form(setup: RunSetup) -> Bound:
     constant = classic.per_log(gaps, information)
     if worse and constant == 0:
         return bound.ruled_out("some users have so large an epsilon that this form says nothing about these arms")
-    return replace(bound, curve=logarithmic(constant))
+    return bound.with_curve(logarithmic(constant))
 
 
 def evidence(setup: RunSetup) -> finite_time_bounds.Evidence:
@@ -188,21 +143,7 @@ def finite_time(setup: RunSetup) -> list[Bound]:
 
 
 def _minimax(setup: RunSetup) -> Bound:
-    bound = Bound(
-        name="LDP minimax",
-        side="lower",
-        model="local",
-        rewards="[0, 1]",
-        kind="minimax",
-        source="re-derived; shape of Basu, Dimitrakakis and Tossou 2019, Theorem 1",
-        status="derived",
-        formula=r"\frac{e^{-1/2}}{16\sqrt2}\sqrt{\frac{(K-1)\,t}{\mathrm E_\epsilon\min\{\alpha_\epsilon,\,2\ln 3\}}}",
-        words="On its hardest instance (not on this one) every locally private policy loses at least this much; it "
-        "grows like 1/epsilon when epsilon is small and never falls below what holds without privacy." + OUR_EXTENSION,
-        assumptions=f"rewards in [0, 1] (hardest: Bernoulli arms around 1/2); at least two arms; {ANY_CHANNEL}",
-        curve=nothing,
-        worst_case=True,
-    )
+    bound = stated("ldp-minimax")
     arms, users = len(setup.arms), budget(setup)
 
     def at_most(plain: float) -> float:
@@ -210,7 +151,7 @@ def _minimax(setup: RunSetup) -> Bound:
 
     if classic.unit_rewards(setup):
         # Means 1/2 - D and 1/2 + D: TV = 2 D, and for D <= 1/4 the plain KL is at most 2 ln 3 (2 D)^2.
-        return replace(bound, curve=two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
+        return bound.with_curve(two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
     sd = classic.common_sd(setup)
     if sd is None:
         return bound.ruled_out("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation")

@@ -18,7 +18,8 @@ from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.theory import classic, divergences
 from bandit_core.theory.classic import logarithmic, nothing
-from bandit_core.theory.local import GAJANE, REN, budget
+from bandit_core.theory.local import budget
+from bandit_core.theory.stated import stated
 
 
 @dataclass(frozen=True)
@@ -134,78 +135,18 @@ def _theorem_10(setup: RunSetup) -> _Guarantee:
 
 
 NOBODY_LEFT = "no user's epsilon reaches the threshold eps_min, so nothing is ever learned"
-ANY_BUDGETS = "rewards in [0, 1]; users' epsilons are independent draws from one distribution; eps_min above 0"
-
-_THEOREM_7 = Bound(
-    name="Ren Theorem 7",
-    side="upper",
-    model="local",
-    rewards="[0, 1]",
-    source=f"{REN}, Theorem 7",
-    status="proved",
-    formula=r"\inf_{\kappa>0}\sum_{a:\Delta_a>0}\Big[\max\Big\{\frac{8(1+4\sqrt{\alpha_0+\kappa Q_L})^2}{p_0\Delta_a},"
-    r"\frac{2\Delta_a(4\alpha_0\epsilon_{\min}^{-2}+\epsilon_{\min}^{-4})}{p_0\alpha_0^2}\Big\}\ln t"
-    r"+\frac{\Delta_a\ln(p_0te^{2\kappa^2})}{2p_0\kappa^2}+\frac{2\Delta_a}{p_0}+\frac{2\pi^2\Delta_a}{3}\Big]",
-    words="HeLDP-UCB-L never loses more than this on average. p_0 is the share of users that are kept, alpha_0 the "
-    "mean of 1/epsilon^2 among them, and the second entry of the maximum pays for the forced pulls. The exponent "
-    "2 kappa^2 is drawn as printed; 2 p_0 kappa^2, as in Theorem 10, was probably meant and would be lower.",
-    assumptions=ANY_BUDGETS,
-    curve=nothing,
-)
-_COROLLARY_8 = replace(
-    _THEOREM_7,
-    name="Ren Corollary 8",
-    source=f"{REN}, Corollary 8",
-    formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8(1+4/\epsilon)^2}{\Delta_a}\ln t"
-    r"+\Big(3+\frac{2\pi^2}{3}\Big)\Delta_a\Big]",
-    words="HeLDP-UCB-L never loses more than this on average: UCB1's leading term, times (1 + 4/epsilon)^2 as the "
-    "price of Laplace noise.",
-    assumptions="rewards in [0, 1]; one epsilon for everyone, which is also eps_min",
-)
-_THEOREM_10 = replace(
-    _THEOREM_7,
-    name="Ren Theorem 10",
-    source=f"{REN}, Theorem 10",
-    formula=r"\inf_{\kappa>0}\sum_{a:\Delta_a>0}\Big[\frac{8(\beta_0+\kappa Q_B)}{p_0\Delta_a}\ln t"
-    r"+\frac{\Delta_a\ln(p_0te^{2p_0\kappa^2})}{2p_0\kappa^2}+\frac{\Delta_a}{p_0}+\frac{\pi^2\Delta_a}{3}\Big]",
-    words="HeLDP-UCB-B never loses more than this on average. p_0 is the share of users that are kept, and beta_0 the "
-    "mean of coth(epsilon/2)^2 among them, the price of the coin flip.",
-)
-_COROLLARY_11 = replace(
-    _THEOREM_10,
-    name="Ren Corollary 11",
-    source=f"{REN}, Corollary 11",
-    formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8}{\Delta_a}\Big(\frac{e^\epsilon+1}{e^\epsilon-1}\Big)^2\ln t"
-    r"+\Big(2+\frac{\pi^2}{3}\Big)\Delta_a\Big]",
-    words="HeLDP-UCB-B never loses more than this on average: UCB1's leading term, times "
-    "((e^epsilon + 1)/(e^epsilon - 1))^2 as the price of the coin flip.",
-    assumptions="rewards in [0, 1]; one epsilon for everyone, at least eps_min",
-)
 
 
 def _stated(
-    setup: RunSetup, name: str, theorem: Bound, corollary: Bound, found: Callable[[RunSetup], _Guarantee], formula: str
+    setup: RunSetup, name: str, numbers: tuple[int, int], found: Callable[[RunSetup], _Guarantee], formula: str
 ) -> tuple[Bound, Bound, Bound]:
     """A theorem about the policy ``name``, its corollary for one epsilon, and its distribution-free order.
 
     What does not apply is ruled out: all where no one is left, the corollary where budgets differ.
     """
-    number = theorem.name.removeprefix("Ren ")
-    order = Bound(
-        name="Distribution-free order",
-        side="upper",
-        model="local",
-        rewards="[0, 1]",
-        kind="minimax",
-        source=f"{REN}, {number}",
-        status="order-only",
-        formula=formula,
-        words=f"However small the gaps are, the regret of {name} grows no faster than this shape "
-        "(drawn with the factor 1).",
-        assumptions=ANY_BUDGETS,
-        curve=nothing,
-        worst_case=True,
-    )
+    number = f"Theorem {numbers[0]}"
+    theorem, corollary = stated(f"ren-theorem-{numbers[0]}"), stated(f"ren-corollary-{numbers[1]}")
+    order = stated("ren-order", number=number, price=formula, policy=name)
     if not budget(setup).share_above(float(setup.parameters.eps_min)) > 0:
         return theorem.ruled_out(NOBODY_LEFT), corollary.ruled_out(NOBODY_LEFT), order.ruled_out(NOBODY_LEFT)
     guarantee, gaps = found(setup), classic.true_gaps(setup)
@@ -226,8 +167,7 @@ def _corollary_8_follows(guarantee: _Guarantee, gaps: np.ndarray) -> bool:
 
 def heldp_ucb_l(setup: RunSetup) -> list[Bound]:
     """Theorem 7, Corollary 8 and the distribution-free order of HeLDP-UCB-L; what does not apply is hidden."""
-    order_formula = r"O\big(\sqrt{(1+\alpha_0)K\,t\ln t/p_0}\big)"
-    theorem, corollary, order = _stated(setup, "HeLDP-UCB-L", _THEOREM_7, _COROLLARY_8, _theorem_7, order_formula)
+    theorem, corollary, order = _stated(setup, "HeLDP-UCB-L", (7, 8), _theorem_7, r"(1+\alpha_0)")
     epsilon, eps_min = budget(setup).fixed, float(setup.parameters.eps_min)
     if corollary.not_applicable:
         return [theorem, corollary, order]
@@ -250,10 +190,8 @@ def heldp_ucb_b(setup: RunSetup) -> list[Bound]:
     For one epsilon Corollary 11 holds for every eps_min up to it: the policy discards no one and uses eps_min for
     nothing else.
     """
-    order_formula = r"O\big(\sqrt{\beta_0K\,t\ln t/p_0}\big)"
-    theorem, corollary, order = _stated(setup, "HeLDP-UCB-B", _THEOREM_10, _COROLLARY_11, _theorem_10, order_formula)
-    if not corollary.not_applicable:
-        theorem = theorem.ruled_out("for one epsilon, Corollary 11 says the same")
+    theorem, corollary, order = _stated(setup, "HeLDP-UCB-B", (10, 11), _theorem_10, r"\beta_0")
+    theorem = theorem.only_if(bool(corollary.not_applicable), "for one epsilon, Corollary 11 says the same")
     return [theorem, corollary, order]
 
 
@@ -274,35 +212,8 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
     laplace = parent == "heldp-ucb-l"
     theorem = "Theorem 7" if laplace else "Theorem 10"
     gaps = classic.true_gaps(setup)
-    exact = Bound(
-        name="Ren Corollary 13 for these arms",
-        side="upper",
-        model="local",
-        rewards="any",
-        source=f"re-derived from {REN}, {theorem} and Corollary 13",
-        status="derived",
-        formula=r"\sum_{a:\Delta_a>0}\Delta_a\,n_a(\Delta^s_a),\qquad"
-        r"\Delta^s_a=\max_b\mathrm E\,s(X_b)-\mathrm E\,s(X_a)",
-        words=f"The policy plays {parent} on sigmoids of the rewards, whose gaps are smaller. n_a is the number of "
-        f"pulls of arm a that {theorem} allows at that gap; each costs the true gap.",
-        assumptions="the sigmoid keeps the best arm best; users' epsilons are independent draws from one distribution",
-        curve=nothing,
-    )
-    printed = Bound(
-        name="Ren Corollary 13",
-        side="upper",
-        model="local",
-        rewards="Gaussian",
-        source=f"{REN}, Corollary 13; c_s computed here",
-        status="derived",
-        formula=r"c_s^{-2}\times\text{bound of "
-        + theorem
-        + r"},\qquad c_s=\min_{0\le\mu\le1}\tfrac{d}{d\mu}\mathrm E\,s(\mu+\sigma Z)",
-        words="The sigmoid shrinks every gap at most by the factor c_s, and the regret grows at most by its inverse "
-        "square (0.178 and 32 for a standard deviation of 1).",
-        assumptions="Gaussian arms with one standard deviation and means in [0, 1]",
-        curve=nothing,
-    )
+    exact = stated("ren-corollary-13-for-these-arms", theorem=theorem, parent=parent)
+    printed = stated("ren-corollary-13", theorem=theorem)
     eps_min = float(setup.parameters.eps_min)
     if not budget(setup).share_above(eps_min) > 0:
         return [exact.ruled_out(NOBODY_LEFT), printed.ruled_out(NOBODY_LEFT)]
@@ -316,7 +227,7 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
             "settle on it"
         )
     else:
-        exact = replace(exact, curve=guarantee.curve(np.where(gaps > 0, squeezed_gaps, 0.0), gaps))
+        exact = exact.with_curve(guarantee.curve(np.where(gaps > 0, squeezed_gaps, 0.0), gaps))
     sd = classic.common_sd(setup)
     if sd is None or setup.means.min() < 0 or setup.means.max() > 1:
         printed = printed.ruled_out(
@@ -324,48 +235,15 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
         )
     else:
         inflation, plain = sigmoid_slope(sd) ** -2, guarantee.curve(gaps, gaps)
-        printed = replace(printed, curve=lambda t: inflation * plain(t))
+        printed = printed.with_curve(lambda t: inflation * plain(t))
     return [exact, printed]
 
 
 def corrupted_feedback(setup: RunSetup, kind: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> list[Bound]:
     """Leading terms of the policies that learn from randomised responses (Gajane, Urvoy and Kaufmann 2018)."""
-    in_the_limit = (
-        "Terms that grow more slowly than ln t are left out, so a curve at a short horizon may lie above."
-        + (" Thompson sampling reaches every factor above 1 on it." if kind == "ts-cf" else "")
-    )
-    leading = Bound(
-        name="Leading term",
-        side="upper",
-        model="local",
-        rewards="[0, 1]",
-        source=f"{GAJANE}, {'Theorem 3' if kind == 'ts-cf' else 'Theorem 2'}",
-        status="asymptotic",
-        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\lambda_\epsilon(\mu_a),\lambda_\epsilon(\mu_*))}\,\ln t",
-        words="In the long run the regret grows like this; for arms that pay 0 or 1 no locally private policy "
-        "can do better. " + in_the_limit,
-        assumptions="rewards in [0, 1], one epsilon for everyone, randomised response; long horizons",
-        curve=nothing,
-        asymptotic=True,
-    )
-    explicit = replace(
-        leading,
-        name="Explicit leading term",
-        source=f"{GAJANE}, corollary for randomised response",
-        formula=r"\Big(\frac{e^\epsilon+1}{e^\epsilon-1}\Big)^2\sum_{a:\Delta_a>0}\frac{2\ln t}{\Delta_a}",
-        words="The same with d replaced by a simple lower estimate; it shows privacy's price, (1/tanh(epsilon/2))^2. "
-        + in_the_limit,
-    )
-    order = replace(
-        leading,
-        name="Order of the regret",
-        source=GAJANE,
-        status="order-only",
-        formula=r"O\Big(\sum_{a:\Delta_a>0}\frac{\Delta_a\ln t}"
-        r"{(\lambda_\epsilon(\mu_a)-\lambda_\epsilon(\mu_*))^2}\Big)",
-        words="The regret grows no faster than this shape (drawn with the factor 1).",
-    )
-    bounds = [order] if kind == "ucb-cf" else [leading, explicit]
+    keys = ["gajane-order"] if kind == "ucb-cf" else ["gajane-leading-term", "gajane-explicit"]
+    thompson = " Thompson sampling reaches every factor above 1 on it." if kind == "ts-cf" else ""
+    bounds = [stated(key, number=3 if kind == "ts-cf" else 2, thompson=thompson) for key in keys]
     epsilon = budget(setup).fixed
     if not classic.unit_rewards(setup):
         return [bound.ruled_out("stated for rewards in [0, 1]") for bound in bounds]

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Curve
-from bandit_core.theory import classic
-
-
-def _sum_over_gaps(setup: RunSetup, term: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Curve:
-    """The curve t -> sum of ``term(gap, t)`` over the worse arms."""
-    gaps = classic.true_gaps(setup)
-    worse = gaps[gaps > 0][:, None]
-    return lambda t: term(worse, t[None, :]).sum(axis=0)
-
-
-def _for_unit_rewards(bound: Bound, setup: RunSetup) -> Bound:
-    if classic.unit_rewards(setup):
-        return bound
-    return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
+from bandit_core.model import Bound, RunSetup
+from bandit_core.theory.classic import for_unit_rewards, sum_over_gaps
+from bandit_core.theory.stated import stated
 
 
 def adac_ucb(setup: RunSetup, rho: float) -> list[Bound]:
@@ -39,26 +25,14 @@ def adac_ucb(setup: RunSetup, rho: float) -> list[Bound]:
     pulls, below 1 for alpha >= 3. Both together: 4 n_1 + 2.
     """
     alpha = float(setup.parameters.alpha)
-    bound = Bound(
-        name="AdaC-UCB",
-        side="upper",
-        model="central",
-        measure="concentrated",
-        rewards="[0, 1]",
-        source="Azize, Basu 2023; constants proved here",
-        status="proved",
-        formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8\alpha\ln t}{\Delta_a}+8\sqrt{\frac{\alpha\ln t}{\rho}}"
-        r"+2\Delta_a\Big]",
-        words="AdaC-UCB loses at most this on average: privacy adds the root of ln t only, alike for every worse arm.",
-        assumptions="rewards in [0, 1]; alpha at least 3",
-        curve=_sum_over_gaps(
+    bound = stated(
+        "adac-ucb",
+        sum_over_gaps(
             setup,
             lambda gap, t: 8 * alpha * np.log(t) / gap + 8 * np.sqrt(alpha * np.log(t) / rho) + 2 * gap,
         ),
     )
-    if alpha < 3:
-        bound = bound.ruled_out(f"proved for alpha of at least 3, and alpha is {alpha:g}")
-    return [_for_unit_rewards(bound, setup)]
+    return for_unit_rewards(setup, bound.only_if(alpha >= 3, f"proved for alpha of at least 3, and alpha is {alpha:g}"))
 
 
 def gaussian_thompson(setup: RunSetup, factor: float, pre_pulls: int) -> list[Bound]:
@@ -67,23 +41,13 @@ def gaussian_thompson(setup: RunSetup, factor: float, pre_pulls: int) -> list[Bo
     Agrawal and Goyal have the shape for factor 1. Rewards divided by sqrt(c), c >= 1, lie in [0, 1] and are drawn for
     with variance 1 / (n + 1), so c ln(t gap^2 / c) / gap follows from theirs.
     """
-    bound = Bound(
-        name="Order of Gaussian Thompson sampling",
-        side="upper",
-        model="central",
-        measure="approximate",
-        rewards="[0, 1]",
-        source="Agrawal, Goyal 2017, Theorem 1.3, scaled by c",
-        status="order-only",
-        formula=r"\sum_{a:\Delta_a>0}\Big[\frac{c}{\Delta_a}\ln\Big(e+\frac{t\Delta_a^2}{c}\Big)"
-        r"+(b+1)\Delta_a\Big]",
-        words="The shape of what the draws cost: c times what they cost without privacy (drawn with constant 1).",
-        assumptions="rewards in [0, 1]; c at least 1",
-        curve=_sum_over_gaps(
+    bound = stated(
+        "order-of-gaussian-thompson-sampling",
+        sum_over_gaps(
             setup,
             lambda gap, t: factor / gap * np.log(math.e + t * gap**2 / factor) + (pre_pulls + 1) * gap,
         ),
     )
-    if factor < 1:
-        bound = bound.ruled_out("it is proved for draws at least as wide as the usual ones")
-    return [_for_unit_rewards(bound, setup)]
+    return for_unit_rewards(
+        setup, bound.only_if(factor >= 1, "it is proved for draws at least as wide as the usual ones")
+    )

@@ -242,10 +242,9 @@ def test_regret_against_v_is_drawn_when_asked_for() -> None:
     assert "against-v" not in [chart.key for chart in own.get("plotly_chart")]
 
 
-def test_free_of_gaps_and_models_name_bounds_that_exist() -> None:
+def test_models_name_bounds_that_exist() -> None:
     instance = load_preset("tao-s3-local-v09").setups[0]
     known = {bound.name for bound in heavy.shapes(instance)}
-    assert known >= heavy.FREE_OF_GAPS
     floors = {bound.name for bound in local.finite_time(instance)}
     assert {bound.name for bound in heavy.of_model(instance, local=True)} <= known | floors
 

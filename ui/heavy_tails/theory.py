@@ -62,7 +62,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool) -> None:
         (first, result, "**For these gaps**, and the measured curves", "heavy-shapes"),
         (second, None, "**However small the gaps are** (not for these arms)", "heavy-worst"),
     ):
-        chosen = [bound for bound in bounds if (bound.name in heavy.FREE_OF_GAPS) == (column is second)]
+        chosen = [bound for bound in bounds if (bound.kind == "minimax") == (column is second)]
         with column:
             st.markdown(heading)
             how = beside and beside.content, multiplier, superseded, asked
