@@ -1,8 +1,8 @@
 """One loop for every rule: who learns from single users writes down the rule, and the loop plays it.
 
 A `Rule` is five plain functions over two records of its own, ``numbers`` that stay and what the server has ``known`` so
-far. `play` is their loop, user after user. It is compiled for each rule anew, in which the five functions below stand
-for those of the rule, and two words for how it is played:
+far; of a rule that plays the largest index the `index` is enough. `play` is their loop, user after user. It is compiled
+for each rule anew, in which the functions below stand for those of the rule, and two words for how it is played:
 
 * ``LATE``: rewards are counted some users later, and only every so many users, as by a daily job: that of user t at the
   first multiple of ``batch`` at or after t + ``delay``. User n is met with the rewards of the users up to
@@ -118,11 +118,52 @@ def learn(numbers: Any, known: Any, arm: int, response: float, user: User, strea
     raise NotImplementedError
 
 
+# What a rule is made of that plays the arm with the largest index, unless it has parts of its own.
+
+
+class Means(NamedTuple):
+    """Of every arm (arms,): sum and number of its responses, and their mean, infinite before the first one."""
+
+    sums: np.ndarray
+    counts: np.ndarray
+    means: np.ndarray
+
+
+def no_responses(numbers: Any, arms: int) -> Means:
+    """The `start`: every arm must be tried."""
+    return Means(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf))
+
+
+def index(numbers: Any, known: Any, arm: int, t: int) -> float:
+    """What decides for user ``t`` among the arms that have responses."""
+    raise NotImplementedError
+
+
+def largest_index(numbers: Any, known: Any, now: Now, stream: Stream) -> int:
+    """The `choose`: an arm that must be tried, else the one with the largest index."""
+    best, highest = 0, -np.inf
+    for arm in range(known.means.shape[0]):
+        value = index(numbers, known, arm, now.t) if known.means[arm] < np.inf else np.inf
+        if first(value, highest, now, arm, best):
+            best, highest = arm, value
+    return best
+
+
+def add(numbers: Any, known: Any, arm: int, response: float, user: User, stream: Stream) -> None:
+    """The `learn`: the response counts."""
+    known.sums[arm] += response
+    known.counts[arm] += 1.0
+    known.means[arm] = known.sums[arm] / known.counts[arm]
+
+
 def belief(numbers: Any, known: Any, arm: int, t: int) -> Belief:
     """What is believed of an arm when it was chosen for user ``t``: the mean reward, its low and high end, and the
     number that decides. NaN where there is none; infinity where the arm must be tried first.
     """
-    raise NotImplementedError
+    if known.means[arm] == np.inf:
+        return UNTRIED
+    value = index(numbers, known, arm, t)
+    return around(known.means[arm], value - known.means[arm], value)
 
 
 # What rules are written with.
@@ -242,9 +283,13 @@ def piece_of(function: Any, parts: Mapping[str, Any] | None = None) -> Any:
 class Rule:
     """The functions of a rule, see `start`, `choose`, `respond`, `learn` and `belief`; plain functions of a module.
 
-    ``name`` tells its kernels from others of the module of ``choose``. ``decides`` says what the last number of
-    ``belief`` is (see `bandit_core.studies.one_run`). ``parts`` are other meanings of names that the functions read of
-    their module, where several rules differ in them only.
+    One that plays the arm with the largest `index` needs no more than that: the others are `no_responses`,
+    `largest_index`, `add` and `belief`. Its own ones may stand in place of some; of what is known they read ``means``,
+    and `add` also ``sums`` and ``counts``.
+
+    ``name`` tells its kernels from others of the module of ``index`` or ``choose``. ``decides`` says what the last
+    number of ``belief`` is (see `bandit_core.studies.one_run`). ``parts`` are other meanings of names that the
+    functions read of their module, where several rules differ in them only.
 
     A rule whose users differ, or whose responses are drawn without a reward, has an `answer` in place of ``respond``.
     ``likelihood(numbers, reward, response, epsilon)``, which is not compiled, is the chance of such a response given
@@ -255,9 +300,9 @@ class Rule:
     """
 
     name: str
-    start: Callable[..., Any]
-    choose: Callable[..., int]
-    learn: Callable[..., None]
+    start: Callable[..., Any] = no_responses
+    choose: Callable[..., int] = largest_index
+    learn: Callable[..., None] = add
     belief: Callable[..., Belief] = belief
     respond: Callable[..., float] = respond
     decides: Decision = "largest"
@@ -266,14 +311,20 @@ class Rule:
     likelihood: Callable[..., float] | None = None
     loop: Callable[..., None] = play
     hides: bool = False
+    index: Callable[..., float] = index
 
     def _kernel(self, name: str, **words: bool) -> Callable[..., None]:
-        names = ("choose", "learn", "belief")
-        pieces = {each: piece_of(getattr(self, each), self.parts) for each in names}
+        own = {"index": piece_of(self.index, self.parts)}  # the functions of a policy may mean something else by it
+        functions = {"choose": self.choose, "learn": self.learn, "belief": self.belief}
+        pieces = {
+            name: piece_of(function, own if function in (largest_index, belief) else self.parts)
+            for name, function in functions.items()
+        }
         parts = {**self.parts, "respond": piece_of(self.respond, self.parts)}
         pieces["answer"] = piece_of(self.answer, parts)
         start = allocating(_with(self.start, self.parts))
-        return rebound(self.loop, self.choose, name, start=start, **pieces, **words)
+        place = self.choose if self.index is index else self.index
+        return rebound(self.loop, place, name, start=start, **pieces, **words)
 
     @cached_property
     def at_once(self) -> Callable[..., None]:

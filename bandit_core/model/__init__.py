@@ -5,7 +5,7 @@ from bandit_core.model.block import Block, Signal, Stopped
 from bandit_core.model.bound import Bound, Theorem
 from bandit_core.model.guarantee import Guarantee, Release
 from bandit_core.model.kernel_call import KernelCall, Record, run_kernel
-from bandit_core.model.policy import Acceptor, Policy, Setting, any_rewards, numbers_held
+from bandit_core.model.policy import Acceptor, Described, Policy, Setting, any_rewards, numbers_held
 from bandit_core.model.promises import KEPT, MEASURES, PROMISES, Measure, Model, Privacy, Promise
 from bandit_core.model.setup import Parameters, RunSetup, Tables
 
@@ -16,6 +16,7 @@ __all__ = [
     "Acceptor",
     "Block",
     "Bound",
+    "Described",
     "Guarantee",
     "KernelCall",
     "Measure",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -22,8 +24,9 @@ Setting = Literal["arms", "contexts"]
 
 def numbers_held(setup: RunSetup, rows: int) -> float:
     """Numbers (of 8 bytes) that the kernels for plain arms hold while they play ``rows`` trials, at most."""
-    together = min(rows, 64)  # trials that advance side by side, see `kernels.index`
-    return len(setup.arms) * (48 + 6 * together) + min(setup.horizon, 65_536)
+    together, asked = min(rows, 64), setup.feedback  # trials that advance side by side, see `kernels.index`
+    waiting = 0.0 if asked.immediate else 3.0 * min(asked.batch + asked.delay, setup.horizon)  # users not counted yet
+    return len(setup.arms) * (48 + 6 * together) + min(setup.horizon, 65_536) + waiting
 
 
 Acceptor = Callable[[Sequence[distributions.RewardDistribution]], str | None]
@@ -34,8 +37,44 @@ def any_rewards(arms: Sequence[distributions.RewardDistribution]) -> str | None:
     return None
 
 
+def no_privacy(setup: Any) -> Guarantee:
+    """What is promised where the learner sees every reward."""
+    return Guarantee("none", "no privacy: the learner sees every reward")
+
+
 @dataclass(frozen=True, kw_only=True)
-class Policy:
+class Described:
+    """What every policy says of itself in words; without privacy where it says nothing of that.
+
+    ``paper``, ``summary`` and ``pseudo_code`` need not be given: the docstring of its file has them, see `described`.
+    ``parent`` names the policy without privacy that remains for a large epsilon.
+    """
+
+    name: str
+    title: str
+    paper: str = ""
+    summary: str = ""
+    pseudo_code: str = ""
+    privacy: Privacy = "none"
+    guarantee_words: str = "none: the learner sees every reward"
+    parent: str | None = None
+
+    def described(self, docstring: str) -> Self:
+        """The same with the words that it lacks: the paragraph ``title: paper.``, the next one, and indented lines."""
+        paragraphs = re.split(r"\n\s*\n", docstring)
+        for head, summary, code in zip(paragraphs, [*paragraphs[1:], ""], [*paragraphs[2:], "", ""], strict=True):
+            if head.startswith(f"{self.title}: "):
+                found = {
+                    "paper": " ".join(head.removeprefix(f"{self.title}: ").removesuffix(".").split()),
+                    "summary": " ".join(summary.split()),
+                    "pseudo_code": textwrap.dedent(code).strip() if code.startswith("    ") else "",
+                }
+                return replace(self, **{name: text for name, text in found.items() if not getattr(self, name)})
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy(Described):
     """A learning algorithm as the rest of the project sees it.
 
     ``accepts`` looks at single arms and returns None, or the words it refuses with.
@@ -59,26 +98,18 @@ class Policy:
     ``delta`` say how much: rho is the largest that gives (epsilon, delta)-DP (see `theory.accounting.zcdp_rho`).
     """
 
-    name: str
-    title: str
-    paper: str
-    summary: str
-    privacy: Privacy
-    guarantee_words: str
-    epsilon: Literal["none", "one", "any"]
+    epsilon: Literal["none", "one", "any"] = "none"
     anytime: bool
-    parameters: type[Parameters]
-    accepts: Acceptor
+    parameters: type[Parameters] = Parameters
+    accepts: Acceptor = any_rewards
     bounds: Callable[[RunSetup], list[Bound]]
-    guarantee: Callable[[RunSetup], Guarantee]
+    guarantee: Callable[[Any], Guarantee] = no_privacy
     prepare: Callable[[RunSetup], KernelCall]
     resolve: Callable[[Any, BudgetDistribution | None], Parameters] = lambda parameters, epsilon: parameters
     settle: Callable[[RunSetup], Parameters] = lambda setup: setup.parameters
     refuses: Callable[[RunSetup], str | None] = lambda setup: None
     spending: Callable[[RunSetup, np.ndarray], np.ndarray] | None = None
     releases: Callable[[RunSetup], list[Release]] = lambda setup: []
-    parent: str | None = None
-    pseudo_code: str = ""
     sampler: Callable[[RunSetup], str] = lambda setup: "step"
     step_cost: float | Callable[[RunSetup], float] = 1.0
     held: Callable[[RunSetup, int], float] = numbers_held

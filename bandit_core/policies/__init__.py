@@ -20,7 +20,7 @@ from typing import Any
 from bandit_core.model import KEPT, Guarantee, Policy, RunSetup
 from bandit_core.policies.visits import for_people
 from bandit_core.spec.errors import InputError, Issue, unreadable
-from bandit_core.spec.found import found
+from bandit_core.spec.found import described, found
 
 CLAIMED = "claimed by its file, not accounted"
 _no_releases = next(field.default for field in fields(Policy) if field.name == "releases")
@@ -66,7 +66,7 @@ def load_policy(path: Path) -> tuple[str, ...]:
         raise InputError([Issue("policy", str(path), f"cannot be loaded: {type(error).__name__}: {error}")]) from None
     own = [name for name, (file, _) in _added.items() if file == path.resolve()]
     offered = getattr(module, "POLICIES", getattr(module, "POLICY", None))
-    policies = _checked(offered, str(path), registry().keys() - own)
+    policies = described(_checked(offered, str(path), registry().keys() - own), module)
     for name in own:
         del _added[name]
     _added.update({policy.name: (path.resolve(), policy) for policy in policies})

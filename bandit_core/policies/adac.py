@@ -1,10 +1,14 @@
-"""AdaC-UCB (Azize and Basu 2023, arXiv 2309.00557): AdaP-UCB with normal noise, for a concentrated budget.
+"""AdaC-UCB: Azize, Basu 2023.
 
-Each arm is pulled once; then, at the start of an episode, the arm with the largest index is chosen and played until
-its pulls have doubled. Its mean is that of its last episode alone, n rewards, with normal noise of variance
-1 / (2 rho n^2):
+UCB in batches that double; each batch is summed once, with normal noise, and the older ones forgotten.
 
-    mean + sqrt((1 / (2n) + 1 / (rho n^2)) alpha ln t),   t the first pull of the episode.
+    pull each arm once;  m_a = reward + N(0, 1 / (2 rho)),  n_a = 1
+    repeat, t being the next pull:
+        pull the arm with the largest  m_a + sqrt((1 / (2 n_a) + 1 / (rho n_a^2)) alpha ln t)
+        until its pulls have doubled;  n_a = pulls of this episode
+        m_a = mean of these pulls + N(0, 1 / (2 rho n_a^2))
+
+arXiv 2309.00557. AdaP-UCB with normal noise, for a concentrated budget.
 
 Guarantee: rho-zCDP, central. A reward moves the sum of its episode, the one release that it is in, by at most 1, and
 normal noise of variance 1 / (2 rho) on a sum is rho-zCDP (Bun and Steinke 2016, Proposition 1.6); what was released
@@ -30,11 +34,10 @@ from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform, normal_quantile
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
-from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, Guarantee, KernelCall, Release, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.batch_family import State, believe, choose, start
-from bandit_core.policies.central_family import Accounting, concentrated, nominal
+from bandit_core.policies.central_family import Accounting, concentrated
 from bandit_core.spec.field_types import Small
 from bandit_core.theory import accounting, central, normal_noise
 
@@ -59,8 +62,8 @@ def budget(setup: RunSetup) -> float:
     """The concentrated budget rho of the line."""
     delta = setup.parameters.delta
     if setup.parameters.accounting == "paper":
-        return accounting.zcdp_rho(nominal(setup), delta)
-    return 0.5 / analytic_sd(1.0, nominal(setup), delta) ** 2
+        return accounting.zcdp_rho(setup.fixed_epsilon, delta)
+    return 0.5 / analytic_sd(1.0, setup.fixed_epsilon, delta) ** 2
 
 
 def _sd(setup: RunSetup) -> float:
@@ -69,7 +72,7 @@ def _sd(setup: RunSetup) -> float:
 
 
 def _guarantee(setup: RunSetup) -> Guarantee:
-    really = nominal(setup)
+    really = setup.fixed_epsilon
     if setup.parameters.accounting == "paper":
         really = smallest_epsilon(1.0, _sd(setup), setup.parameters.delta)
     return concentrated(setup, budget(setup), "and, as each of them is in one release with normal noise,", really)
@@ -125,8 +128,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 POLICY = batch_family.pure_policy(
     name="adac-ucb",
     title="AdaC-UCB",
-    paper="Azize, Basu 2023",
-    summary="UCB in batches that double; each batch is summed once, with normal noise, and the older ones forgotten.",
     guarantee_words="rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release",
     parameters=ConcentratedParameters,
     late=True,
@@ -135,9 +136,4 @@ POLICY = batch_family.pure_policy(
     guarantee=_guarantee,
     releases=_releases,
     parent="ucb",
-    pseudo_code="""pull each arm once;  m_a = reward + N(0, 1 / (2 rho)),  n_a = 1
-repeat, t being the next pull:
-    pull the arm with the largest  m_a + sqrt((1 / (2 n_a) + 1 / (rho n_a^2)) alpha ln t)
-    until its pulls have doubled;  n_a = pulls of this episode
-    m_a = mean of these pulls + N(0, 1 / (2 rho n_a^2))""",
 )

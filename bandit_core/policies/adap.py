@@ -1,12 +1,26 @@
-"""AdaP-UCB and AdaP-KLUCB (Azize and Basu 2022, arXiv 2209.02570): batches that double, and forget.
+"""AdaP-UCB: Azize, Basu 2022.
 
-Each arm is pulled once; then, at the start of an episode, the arm with the largest index is chosen and played until
-its pulls have doubled. Its mean is that of its last episode alone, n rewards, with Laplace(1/(epsilon n)) noise:
+UCB in batches that double; each batch is summed once, with noise, and the older ones forgotten.
 
-    UCB    mean + sqrt(alpha ln t / (2 n)) + alpha ln t / (epsilon n)
-    KLUCB  the largest q with  d([mean + alpha ln t / (epsilon n)], q) <= alpha ln t / n,   [.] clipped to [0, 1],
+    pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1
+    repeat, t being the next pull:
+        pull the arm with the largest  m_a + sqrt(alpha ln t / (2 n_a)) + alpha ln t / (epsilon n_a)
+        until its pulls have doubled;  n_a = pulls of this episode
+        m_a = mean of these pulls + Laplace(1 / (epsilon n_a))
 
-where t is the first pull of the episode. Guarantee: epsilon-central DP, pure. Released: one mean at the end of each
+AdaP-KLUCB: Azize, Basu 2022.
+
+As AdaP-UCB, with the sharper margin of kl-UCB.
+
+    pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1
+    repeat, t being the next pull:
+        pull the arm with the largest  q with d([m_a + alpha ln t / (epsilon n_a)], q) <= alpha ln t / n_a
+        until its pulls have doubled;  n_a = pulls of this episode
+        m_a = mean of these pulls + Laplace(1 / (epsilon n_a))
+
+arXiv 2209.02570. [.] is the nearest number in [0, 1].
+
+Guarantee: epsilon-central DP, pure. Released: one mean at the end of each
 episode; every reward is in one of them.
 Deviations from print: n is half the arm's pulls there, which is the number of rewards in the mean except after the
 first pull (1, not 1/2); the number of rewards is used throughout. The conference text has ln(2t) inside the root.
@@ -24,7 +38,6 @@ from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.batch_family import Numbers, State, believe, choose, clipped, start
-from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
@@ -56,41 +69,29 @@ UCB, KLUCB = _rule("adap_ucb", ucb, math.inf), _rule("adap_klucb", klucb, 1.0)
 
 def _preparer(rule: BatchRule) -> Callable[[RunSetup], KernelCall]:
     def prepare(setup: RunSetup) -> KernelCall:
-        return batch_family.prepare(rule, setup, Numbers(nominal(setup), setup.parameters.alpha, 2.0, 1))
+        return batch_family.prepare(rule, setup, Numbers(setup.fixed_epsilon, setup.parameters.alpha, 2.0, 1))
 
     return prepare
 
-
-_PSEUDO_CODE = """pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1
-repeat, t being the next pull:
-    pull the arm with the largest  {index}
-    until its pulls have doubled;  n_a = pulls of this episode
-    m_a = mean of these pulls + Laplace(1 / (epsilon n_a))"""
 
 POLICIES = (
     batch_family.pure_policy(
         name="adap-ucb",
         title="AdaP-UCB",
-        paper="Azize, Basu 2022",
-        summary="UCB in batches that double; each batch is summed once, with noise, and the older ones forgotten.",
         parameters=batch_family.ExplorationParameters,
         late=True,
         prepare=_preparer(UCB),
         bounds=batch_family.with_lower_bounds(central.adap_ucb),
         parent="ucb",
-        pseudo_code=_PSEUDO_CODE.format(index="m_a + sqrt(alpha ln t / (2 n_a)) + alpha ln t / (epsilon n_a)"),
     ),
     batch_family.pure_policy(
         name="adap-klucb",
         title="AdaP-KLUCB",
-        paper="Azize, Basu 2022",
-        summary="As AdaP-UCB, with the sharper margin of kl-UCB.",
         parameters=batch_family.ExplorationParameters,
         late=True,
         prepare=_preparer(KLUCB),
         bounds=batch_family.with_lower_bounds(central.adap_klucb),
         step_cost=batch_family.cost_of_roots(2.0),
         parent="kl-ucb",
-        pseudo_code=_PSEUDO_CODE.format(index="q with d([m_a + alpha ln t / (epsilon n_a)], q) <= alpha ln t / n_a"),
     ),
 )

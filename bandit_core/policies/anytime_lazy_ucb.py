@@ -1,11 +1,15 @@
-"""Anytime-Lazy-UCB (Hu, Huang, Mehta 2021, arXiv 2102.07929; reconstructed): full batches of fresh rewards.
+"""Anytime-Lazy-UCB (reconstructed): Hu, Huang, Mehta 2021.
 
-Each arm is pulled once. Its statistic is the mean of its last batch of n = 1, 2, 4, ... fresh rewards, whose sum is
-released with Laplace(1/epsilon) noise when the batch is full; the arm is chosen anew at every step,
+UCB on the last full batch of each arm, batches doubling; index constants reconstructed, not quoted.
 
-    the largest  mean + sqrt(3 ln t / n) + 3 ln t / (epsilon n),
+    pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1
+    for t = K+1, K+2, ...:
+        pull the arm with the largest  m_a + sqrt(3 ln t / n_a) + 3 ln t / (epsilon n_a)
+        once it has 2 n_a fresh rewards:  n_a = 2 n_a;  m_a = mean of them + Laplace(1 / (epsilon n_a))
 
-so that a batch may be left and taken up again. Guarantee: epsilon-central DP, pure. Released: one sum per batch;
+arXiv 2102.07929.
+
+A batch may be left and taken up again. Guarantee: epsilon-central DP, pure. Released: one sum per batch;
 every reward is in one of them, and t is no secret.
 Deviations from print: the constants of the index are RECONSTRUCTED (we know the structure and the order of the
 regret from the abstracts, not the printed index); read its curve as that of the idea, not of the paper's experiment.
@@ -14,29 +18,21 @@ regret from the abstracts, not the printed index); read its curve as that of the
 from __future__ import annotations
 
 from bandit_core.kernels import lazy_updates
-from bandit_core.model import KernelCall, Parameters, RunSetup
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family, lazy_family
-from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
+    schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, setup.fixed_epsilon, 0.0, 3.0, 3.0)
     return batch_family.prepare(lazy_family.RULE, setup, schedule, lazy_updates.by_index)
 
 
 POLICY = batch_family.pure_policy(
     name="anytime-lazy-ucb",
     title="Anytime-Lazy-UCB (reconstructed)",
-    paper="Hu, Huang, Mehta 2021",
-    summary="UCB on the last full batch of each arm, batches doubling; index constants reconstructed, not quoted.",
-    parameters=Parameters,
     late=True,
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="ucb",
-    pseudo_code="""pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1
-for t = K+1, K+2, ...:
-    pull the arm with the largest  m_a + sqrt(3 ln t / n_a) + 3 ln t / (epsilon n_a)
-    once it has 2 n_a fresh rewards:  n_a = 2 n_a;  m_a = mean of them + Laplace(1 / (epsilon n_a))""",
 )

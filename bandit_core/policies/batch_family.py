@@ -13,10 +13,9 @@ from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.play import NOTHING, Belief, Rule, Stream
 from bandit_core.kernels.records import rewards_of
-from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies import index_family
-from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
+from bandit_core.policies.central_family import noisy_sums, pure, unit_rewards
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import central
@@ -60,9 +59,9 @@ def resolve_first_batch(parameters: BatchParameters, epsilon: Any) -> BatchParam
 
 def refuse_tiny_budget(setup: RunSetup) -> str | None:
     """Words of refusal for a budget that no horizon can make anything of."""
-    if nominal(setup) >= SMALLEST:
+    if setup.fixed_epsilon >= SMALLEST:
         return None
-    return f"epsilon is {nominal(setup):g}; allowed: from {SMALLEST:g} on"
+    return f"epsilon is {setup.fixed_epsilon:g}; allowed: from {SMALLEST:g} on"
 
 
 class Numbers(NamedTuple):
@@ -191,7 +190,6 @@ def pure_policy(**fields: Any) -> Policy:
             "guarantee": pure,
             "releases": noisy_sums("the sum of a batch of an arm's rewards (its mean, times a public number)"),
             "step_cost": cost,
-            "held": index_family.held_late,
             **fields,
         }
     )

@@ -12,9 +12,7 @@ from bandit_core.kernels.play import Stream
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms import CTB
-from bandit_core.model import Guarantee, Parameters, Policy, RunSetup
-from bandit_core.model.bound import Bound
-from bandit_core.policies.index_family import held_late
+from bandit_core.model import Bound, Policy, RunSetup
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic, finite_time_bounds
 
@@ -86,15 +84,9 @@ def plain_policy(source: str, **fields: Any) -> Policy:
         return [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup), best, *classic.orders(setup)]
 
     return Policy(
-        privacy="none",
-        guarantee_words="none: the learner sees every reward",
-        epsilon="none",
         anytime=True,
-        parameters=Parameters,
         accepts=bounded_rewards("ucb", whose="its " + fields.pop("rests_on")),
         bounds=bounds,
-        guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
-        held=held_late,
         late=True,
         **fields,
     )

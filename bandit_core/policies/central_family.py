@@ -58,17 +58,12 @@ class ReadIndexParameters(AccountedParameters):
 unit_rewards = bounded_rewards("ucb (no privacy) or heldp-ucb-bs (local privacy)", "the curator's noise")
 
 
-def nominal(setup: RunSetup) -> float:
-    """The one epsilon that the user chose, in nats."""
-    return setup.fixed_epsilon
-
-
 def pure(setup: RunSetup, factor: float = 1.0) -> Guarantee:
     """Central epsilon-DP where the run really spends ``factor`` times the chosen epsilon."""
-    epsilon = nominal(setup) * factor
+    epsilon = setup.fixed_epsilon * factor
     words = f"what the curator publishes is {epsilon:g}-differentially private in every single reward"
     if factor > 1:
-        words += f": the algorithm as printed spends {factor:g} times the chosen epsilon {nominal(setup):g}"
+        words += f": the algorithm as printed spends {factor:g} times the chosen epsilon {setup.fixed_epsilon:g}"
     return Guarantee("central", words, epsilon)
 
 
@@ -77,10 +72,10 @@ def approximate(setup: RunSetup, epsilon: float, delta: float) -> Guarantee:
     words = (
         f"what the curator publishes is ({number(epsilon)}, {delta:.2g})-differentially private in every single reward"
     )
-    if epsilon > nominal(setup) * (1 + 1e-9):
-        words += f": as printed it spends more than the chosen epsilon {nominal(setup):g}"
+    if epsilon > setup.fixed_epsilon * (1 + 1e-9):
+        words += f": as printed it spends more than the chosen epsilon {setup.fixed_epsilon:g}"
     elif getattr(setup.parameters, "accounting", "tight") == "advanced":
-        words += f": advanced composition, which counts more, allows the chosen epsilon {nominal(setup):g}"
+        words += f": advanced composition, which counts more, allows the chosen epsilon {setup.fixed_epsilon:g}"
     return Guarantee("central", words, epsilon, delta)
 
 
@@ -92,7 +87,7 @@ def concentrated(
     ``rho`` is the largest one from which that follows by `accounting.zcdp_rho`, unless there is a better
     ``reason``; ``really`` is the epsilon that the run has, where it is not the line's.
     """
-    epsilon, delta = nominal(setup) if really is None else really, setup.parameters.delta
+    epsilon, delta = setup.fixed_epsilon if really is None else really, setup.parameters.delta
     rho = accounting.zcdp_rho(epsilon, delta) if rho is None else rho
     words = (
         f"what the curator publishes is {number(rho)}-zCDP in every single reward, {reason} ({number(epsilon)}, "
@@ -105,7 +100,7 @@ def noisy_sums(released: str) -> Callable[[RunSetup], list[Release]]:
     """Every reward enters one sum, which is released with Laplace(1/epsilon) noise."""
 
     def releases(setup: RunSetup) -> list[Release]:
-        scale = 1 / nominal(setup)
+        scale = 1 / setup.fixed_epsilon
         return [central_release(released, 1.0, scale, "once, when the batch is full")]
 
     return releases

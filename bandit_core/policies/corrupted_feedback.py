@@ -1,13 +1,35 @@
-"""UCB-CF, kl-UCB-CF and TS-CF (Gajane, Urvoy, Kaufmann 2018): bandits whose feedback was corrupted on purpose.
+"""UCB-CF: Gajane, Urvoy, Kaufmann 2018.
 
-Each user answers with one bit, randomised response with the same epsilon for all (mechanism CTB). A bit of an arm with
+Each user answers with one coin-flipped bit; UCB with a margin tuned to the known corruption.
+
+    pull each arm once; the user answers with a bit from CTB (randomised response)
+    for t = K+1, K+2, ...:
+        pull the arm with the largest  lambda^-1( mean bit_a + sqrt( (ln t + 3 ln ln t) / (2 N_a) ) )
+
+kl-UCB-CF: Gajane, Urvoy, Kaufmann 2018.
+
+Each user answers with one coin-flipped bit; for yes-or-no rewards no private policy loses less.
+
+    pull each arm once; the user answers with a bit from CTB (randomised response)
+    for t = K+1, K+2, ...:
+        u_a = largest q in [0, 1] with  N_a d(mean bit_a, lambda(q)) <= ln t + 3 ln ln t
+        pull the arm with the largest  u_a
+
+TS-CF: Gajane, Urvoy, Kaufmann 2018.
+
+Each user answers with one coin-flipped bit; Thompson sampling on the bits.
+
+    for t = 1, 2, ...:
+        draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
+        pull the arm with the largest  theta_a; the user answers with a bit from CTB (randomised response)
+        ones_a += bit;  zeros_a += 1 - bit
+
+All users have the same epsilon. A bit of an arm with
 mean mu is Bernoulli(lambda(mu)), lambda(mu) = 1/2 + tanh(epsilon/2) (mu - 1/2). The learner knows lambda, reasons
 about the lambda of each arm as its non-private parent would, and maps back. Each reward is epsilon-locally private.
 
-* UCB-CF: the index is the inverse map of  mean bit + sqrt(f(t) / (2 N)).
-* kl-UCB-CF: the index is the largest mu in [0, 1] with  N d(mean bit, lambda(mu)) <= f(t); 1 or 0 where the mean bit
-  lies so far above lambda(1) or below lambda(0) that there is none.
-* TS-CF: Thompson sampling on the bits; the map is increasing, so the largest posterior draw decides.
+The index of kl-UCB-CF is 1 or 0 where the mean bit lies so far above lambda(1) or below lambda(0) that there is no q.
+For TS-CF the map back is increasing, so the largest draw decides.
 
 f(t) = ln t + 3 ln ln t, where ln ln t counts as 0 while ln t <= 1. Deviation from print: the paper has binary rewards;
 a reward in [0, 1] first becomes a coin toss with that chance, which leaves the distribution of the bit as it is.
@@ -24,8 +46,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from bandit_core.kernels import index
-from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, KernelCall, Policy, RunSetup
 from bandit_core.policies import bernoulli_family, index_family, kl_ucb, thompson
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import local, local_upper
@@ -45,65 +66,45 @@ def _bounds(name: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> Callable[[RunSetup
 
 
 _COMMON: dict[str, Any] = dict(
-    paper="Gajane, Urvoy, Kaufmann 2018",
     privacy="local",
     guarantee_words="epsilon-local DP for every reward (pure, the same epsilon for all)",
     epsilon="one",
     anytime=True,
-    parameters=Parameters,
     accepts=bounded_rewards("heldp-ucb-bs"),
     guarantee=local_guarantee,
     releases=random_bits("a bit for the reward"),
     late=True,
 )
 
-_ANSWER = "the user answers with a bit from CTB (randomised response)"
-
 POLICIES = (
     Policy(
         name="ucb-cf",
         title="UCB-CF",
-        summary="Each user answers with one coin-flipped bit; UCB with a margin tuned to the known corruption.",
         prepare=_prepare_ucb,
         bounds=_bounds("ucb-cf"),
         sampler=lambda setup: index_family.sampler(setup, index.BITS),
         step_cost=index_family.cost(index.BITS),
         held=index_family.held(index.BITS),
         parent="ucb",
-        pseudo_code=f"""pull each arm once; {_ANSWER}
-for t = K+1, K+2, ...:
-    pull the arm with the largest  lambda^-1( mean bit_a + sqrt( (ln t + 3 ln ln t) / (2 N_a) ) )""",
         **_COMMON,
     ),
     Policy(
         name="kl-ucb-cf",
         title="kl-UCB-CF",
-        summary="Each user answers with one coin-flipped bit; for yes-or-no rewards no private policy loses less.",
         prepare=lambda setup: kl_ucb.prepare(setup, _KL_ON_BITS),
         bounds=_bounds("kl-ucb-cf"),
         parent="kl-ucb",
-        pseudo_code=f"""pull each arm once; {_ANSWER}
-for t = K+1, K+2, ...:
-    u_a = largest q in [0, 1] with  N_a d(mean bit_a, lambda(q)) <= ln t + 3 ln ln t
-    pull the arm with the largest  u_a""",
         step_cost=bernoulli_family.kl_cost,
-        held=index_family.held_late,
         **_COMMON,
     ),
     Policy(
         name="ts-cf",
         title="TS-CF",
-        summary="Each user answers with one coin-flipped bit; Thompson sampling on the bits.",
         prepare=thompson.prepare,
         bounds=_bounds("ts-cf"),
         parent="thompson",
         sampler=bernoulli_family.posterior_sampler,
-        pseudo_code=f"""for t = 1, 2, ...:
-    draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
-    pull the arm with the largest  theta_a; {_ANSWER}
-    ones_a += bit;  zeros_a += 1 - bit""",
         step_cost=bernoulli_family.posterior_cost,
-        held=index_family.held_late,
         **_COMMON,
     ),
 )

@@ -1,8 +1,33 @@
-"""Elimination on secure sums (Chowdhury and Zhou 2023): the users of a batch add the noise, each a share of it.
+"""Elimination on secure sums: Chowdhury, Zhou 2023.
 
-Each user rounds the reward to g levels at random, adds a share of noise, and sends the result modulo m; secure
-aggregation shows the server the sum modulo m of an arm's batch and nothing else. Mechanisms:
-`bandit_core.mechanisms.modular_sums`; radii: `bandit_core.theory.ladder`.
+Elimination in growing batches, whose users each add a pinch of noise to a sum that no one can read in parts.
+
+    S = all arms;  L(c) = ln(c |S| b^2 / beta),  beta = 1 / T
+    for b = 1, 2, ... while more than one arm is left:
+        l = growth^b;  pull each arm of S  l times; each user rounds the reward to g levels at
+        random, adds a share of noise, sends it modulo m
+        m_a = (sum modulo m, less m where above l g + tau) / (l g),  m = l g + 2 tau + 1
+        g = ceil(epsilon sqrt(l)),  tau = ceil(g ln(2 / beta) / epsilon),  noise of all: discrete Laplace(g / epsilon)
+        r = sqrt(L(4) / (2 l)) + (sqrt(2 L(2)) + L(2)) / (epsilon l)
+        drop every arm with  m_a < max m - 2 r
+    play the arm that is left
+
+Elimination on secure sums (Rényi): Chowdhury, Zhou 2023; Agarwal, Kairouz, Liu 2021.
+
+Elimination on secure sums with Skellam noise, whose tails are lighter, for a promise that may fail with chance delta.
+
+    S = all arms;  L(c) = ln(c |S| b^2 / beta),  beta = 1 / T
+    for b = 1, 2, ... while more than one arm is left:
+        l = growth^b;  pull each arm of S  l times; each user rounds the reward to g levels at
+        random, adds a share of noise, sends it modulo m
+        m_a = (sum modulo m, less m where above l g + tau) / (l g),  m = l g + 2 tau + 1
+        g = ceil(s e sqrt(l)),  noise of all: Skellam of variance V = g^2 / e^2,
+        tau = ceil(sqrt(2 V x) + x / 3),  x = ln(4 / beta)
+        r = sqrt(L(4) / (2 l)) + ((2 + sqrt(2) / s) sqrt(L(2)) + L(2) / s) / (e l)
+        drop every arm with  m_a < max m - 2 r
+    play the arm that is left
+
+Mechanisms: `bandit_core.mechanisms.modular_sums`; radii: `bandit_core.theory.ladder`.
 
 * `dist-dp-se`: Polya shares, which sum to discrete Laplace noise. Guarantee: epsilon-distributed DP, pure.
 * `dist-rdp-se`: Skellam shares. Their Renyi divergence of order a is about a e^2/2. ``accounting``: tight, the rate e
@@ -31,10 +56,6 @@ from bandit_core.policies.shuffle_se import Delta
 from bandit_core.spec.field_types import Number
 from bandit_core.spec.number_text import number
 from bandit_core.theory import ladder
-
-_SENDS = "; each user rounds the reward to g levels at\n    random, adds a share of noise, sends it modulo m"
-_READS = "m_a = (sum modulo m, less m where above l g + tau) / (l g),  m = l g + 2 tau + 1"
-_PAPER = "Chowdhury, Zhou 2023"
 
 
 class RenyiParameters(elimination_by_trust.BatchParameters):
@@ -95,41 +116,23 @@ POLICIES = (
     Policy(
         name="dist-dp-se",
         title="Elimination on secure sums",
-        paper=_PAPER,
-        summary="Elimination in growing batches, whose users each add a pinch of noise to a sum that no one can read "
-        "in parts.",
         privacy="distributed",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
         parameters=elimination_by_trust.BatchParameters,
         bounds=elimination_by_trust.bounds_beside_a_curator(_pure, ladder.polya, ladder.polya_orders),
         guarantee=_pure,
         releases=_polya_releases,
-        pseudo_code=elimination_by_trust.pseudo_code(
-            f"{_READS}\n    g = ceil(epsilon sqrt(l)),  tau = ceil(g ln(2 / beta) / epsilon),  noise of all: "
-            "discrete Laplace(g / epsilon)",
-            "sqrt(L(4) / (2 l)) + (sqrt(2 L(2)) + L(2)) / (epsilon l)",
-            _SENDS,
-        ),
         **elimination_by_trust.private(kernels.POLYA, ladder.polya, shared=True),
     ),
     Policy(
         name="dist-rdp-se",
         title="Elimination on secure sums (Rényi)",
-        paper=f"{_PAPER}; Agarwal, Kairouz, Liu 2021",
-        summary="Elimination on secure sums with Skellam noise, whose tails are lighter, for a promise that may fail "
-        "with chance delta.",
         privacy="distributed",
         guarantee_words="(epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum",
         parameters=RenyiParameters,
         bounds=elimination_by_trust.bounds_beside_a_curator(renyi_guarantee, ladder.skellam, ladder.skellam_orders),
         guarantee=renyi_guarantee,
         releases=_skellam_releases,
-        pseudo_code=elimination_by_trust.pseudo_code(
-            f"{_READS}\n    g = ceil(s e sqrt(l)),  noise of all: Skellam of variance V = g^2 / e^2,\n"
-            "    tau = ceil(sqrt(2 V x) + x / 3),  x = ln(4 / beta)",
-            "sqrt(L(4) / (2 l)) + ((2 + sqrt(2) / s) sqrt(L(2)) + L(2) / s) / (e l)",
-            _SENDS,
-        ),
         **elimination_by_trust.private(kernels.SKELLAM, ladder.skellam, shared=True),
     ),
 )

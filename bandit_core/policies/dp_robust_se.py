@@ -1,8 +1,16 @@
-"""DPRSE (Tao, Wu, Zhao and Wang 2022, Algorithm 3): elimination in epochs on private truncated means.
+"""DPRSE: Tao, Wu, Zhao, Wang 2022 (Algorithm 3).
 
-Epoch tau aims at the precision D = 2^-tau. Every arm that is left is pulled R times afresh; rewards beyond B count 0;
-the mean of the R is released with Laplace(2 B / (R eps)) noise. Arms more than 12 err below the highest mean are
-dropped, and the last arm is played for good.
+For rewards with very large outliers: plays all arms equally often and drops the clearly worse ones, comparing noisy
+means of truncated rewards.
+
+    S = all arms;  beta = 1/T;  e = min(epsilon, 1)
+    for tau = 1, 2, ... while more than one arm is left:
+        D = 2^-tau;  L = ln(4 |S| tau^2 / beta)
+        R = ceil(kappa u^(1/v) (24 / D)^((1+v)/v) L / e + 1)
+        B = (u R e / L)^(1/(1+v));  err = u^(1/(1+v)) (L / (R e))^(v/(1+v))
+        pull each arm of S  R times;  m_a = mean of its rewards (0 where |x| > B) + Laplace(2 B / (R epsilon))
+        drop every arm with  max m - m_a > 12 kappa^(v/(1+v)) err
+    play the arm that is left
 
 Guarantee: epsilon-central DP, pure: every reward is in one released mean, which it can move by 2 B / R at most.
 kappa multiplies the leading part of R. That makes err larger by kappa^(-v/(1+v)), and the threshold is
@@ -17,7 +25,7 @@ all of these, n >= R of an arm, with Laplace(2 B / (n eps)) noise.
 
 from __future__ import annotations
 
-from bandit_core.policies import heavy_family, index_family
+from bandit_core.policies import heavy_family
 from bandit_core.policies.central_family import noisy_sums, pure
 from bandit_core.theory import heavy
 
@@ -26,24 +34,12 @@ POLICY = heavy_family.policy(
     heavy.dp_robust_se,
     name="dp-robust-se",
     title="DPRSE",
-    paper="Tao, Wu, Zhao, Wang 2022 (Algorithm 3)",
-    summary="For rewards with very large outliers: plays all arms equally often and drops the clearly worse ones, "
-    "comparing noisy means of truncated rewards.",
     privacy="central",
     guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
     anytime=False,
     parameters=heavy_family.EliminationParameters,
     prepare=heavy_family.prepare_epochs,
-    held=index_family.held_late,
     guarantee=pure,
     releases=noisy_sums("the sum of an epoch's rewards (0 beyond B) of an arm, in units of 2 B, which is public"),
-    pseudo_code="""S = all arms;  beta = 1/T;  e = min(epsilon, 1)
-for tau = 1, 2, ... while more than one arm is left:
-    D = 2^-tau;  L = ln(4 |S| tau^2 / beta)
-    R = ceil(kappa u^(1/v) (24 / D)^((1+v)/v) L / e + 1)
-    B = (u R e / L)^(1/(1+v));  err = u^(1/(1+v)) (L / (R e))^(v/(1+v))
-    pull each arm of S  R times;  m_a = mean of its rewards (0 where |x| > B) + Laplace(2 B / (R epsilon))
-    drop every arm with  max m - m_a > 12 kappa^(v/(1+v)) err
-play the arm that is left""",
     step_cost=heavy_family.epoch_cost,
 )

@@ -1,8 +1,15 @@
-"""DPRUCB (Tao, Wu, Zhao and Wang 2022, Algorithms 1 and 2): UCB on truncated rewards that a noisy tree counts.
+"""DPRUCB: Tao, Wu, Zhao, Wang 2022 (Algorithms 1 and 2).
 
-An arm's n-th reward counts 0 where it exceeds B_n = (eps u n / ln^1.5 T)^(1/(1+v)); the rest enters the arm's binary
-tree, whose node closed at n has noise Laplace(2 B_n / eps'), eps' = eps / (floor(log2 T) + 1). The learner plays the
-arm with the largest S/n + kappa 18 u^(1/(1+v)) (ln(2 t^4) ln^(1.5+1/v) T / (n eps))^(v/(1+v)).
+UCB for rewards with very large outliers; a curator adds them up in a tree with noise.
+
+    e = min(epsilon, 1);  eps' = epsilon / (floor(log2 T) + 1)
+    pull each arm once
+    for t = K+1, ..., T:
+        pull the arm a with the largest  S_a / N_a
+            + kappa 18 u^(1/(1+v)) (ln(2 t^4) ln^(1.5+1/v) T / (N_a e))^(v/(1+v))
+        N_a += 1;  B = (e u N_a / ln^1.5 T)^(1/(1+v))
+        insert x (0 if |x| > B) into the tree of a; the new node gets Laplace(2 B / eps') noise
+        S_a = sum of the noisy nodes that make up the first N_a rewards
 
 Guarantee: epsilon-central DP, pure, over all releases: a reward enters at most floor(log2 T) + 1 nodes, each with noise
 for the width 2 B of a bound at least as large as the reward's own. Released: every arm's sum at every step.
@@ -20,17 +27,17 @@ import numpy as np
 from bandit_core.mechanisms.counter import depth
 from bandit_core.model import KernelCall, Release, RunSetup
 from bandit_core.policies import heavy_family
-from bandit_core.policies.central_family import central_release, nominal, pure
+from bandit_core.policies.central_family import central_release, pure
 from bandit_core.theory import heavy
 
 
 def node_scale(setup: RunSetup) -> float:
     """What a node's truncation level is multiplied with to give the scale of its noise: 2 / eps'."""
-    return 2 * float(depth(setup.horizon)) / nominal(setup)
+    return 2 * float(depth(setup.horizon)) / setup.fixed_epsilon
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    p, epsilon = setup.parameters, min(1.0, nominal(setup))
+    p, epsilon = setup.parameters, min(1.0, setup.fixed_epsilon)
     log_t, order = heavy_family.log_horizon(setup), 1 + p.v
     # (ln^(1.5+1/v) T)^(v/(1+v)), with the exponents multiplied first: ln^(1.5+1/v) T is beyond a double for small v
     growth = log_t ** ((1.5 * p.v + 1) / order) / epsilon ** (p.v / order)
@@ -44,7 +51,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 def _spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
     """An arm's first reward enters one more node whenever the arm's pulls double."""
-    return nominal(setup) * np.minimum(1.0, depth(times) / depth(setup.horizon))
+    return setup.fixed_epsilon * np.minimum(1.0, depth(times) / depth(setup.horizon))
 
 
 def _releases(setup: RunSetup) -> list[Release]:
@@ -57,8 +64,6 @@ POLICY = heavy_family.policy(
     heavy.dp_robust_ucb,
     name="dp-robust-ucb",
     title="DPRUCB",
-    paper="Tao, Wu, Zhao, Wang 2022 (Algorithms 1 and 2)",
-    summary="UCB for rewards with very large outliers; a curator adds them up in a tree with noise.",
     privacy="central",
     guarantee_words="epsilon-central DP (pure): a tree over every arm's truncated rewards, all releases together",
     anytime=False,
@@ -67,14 +72,6 @@ POLICY = heavy_family.policy(
     guarantee=pure,
     spending=_spending,
     releases=_releases,
-    pseudo_code="""e = min(epsilon, 1);  eps' = epsilon / (floor(log2 T) + 1)
-pull each arm once
-for t = K+1, ..., T:
-    pull the arm a with the largest  S_a / N_a
-        + kappa 18 u^(1/(1+v)) (ln(2 t^4) ln^(1.5+1/v) T / (N_a e))^(v/(1+v))
-    N_a += 1;  B = (e u N_a / ln^1.5 T)^(1/(1+v))
-    insert x (0 if |x| > B) into the tree of a; the new node gets Laplace(2 B / eps') noise
-    S_a = sum of the noisy nodes that make up the first N_a rewards""",
     step_cost=lambda setup: 0.6 + 0.085 * len(setup.arms),
     held=heavy_family.index_held,
 )

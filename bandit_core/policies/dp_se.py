@@ -1,7 +1,15 @@
-"""DP-SE (Sajed and Sheffet 2019): successive elimination with a private mean per arm and epoch.
+"""DP-SE: Sajed, Sheffet 2019.
 
-In epoch e every arm that is left is pulled R times, in turns; the mean of these fresh rewards is released with
-Laplace(1/(epsilon R)) noise, and arms that lie clearly below the highest are dropped. The last arm is played for good.
+Plays all arms equally often and drops the ones that are clearly worse, comparing noisy means.
+
+    S = all arms;  beta = 1 / T
+    for e = 1, 2, ... while more than one arm is left:
+        D = 2^-e;  R = [max(32 ln(8 |S| e^2 / beta) / D^2,  8 ln(4 |S| e^2 / beta) / (epsilon D))] + 1
+        pull each arm of S  R times;  m_a = mean of these pulls + Laplace(1 / (epsilon R))
+        h = sqrt(ln(8 |S| e^2 / beta) / (2 R));  c = ln(4 |S| e^2 / beta) / (epsilon R)
+        drop every arm with  m_a < max m - 2 h - 2 c
+    play the arm that is left
+
 `epoch` has R and the margin, `learn` the release; `choose` of the family drops arms and ends with the last one.
 
 Guarantee: epsilon-central DP, pure. Released: one mean per arm and epoch, at the end of the epoch; every reward is
@@ -22,10 +30,8 @@ from bandit_core.kernels import ladder as kernels
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.batches import noise
 from bandit_core.kernels.play import Stream, piece_of
-from bandit_core.model import KernelCall, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, KernelCall, RunSetup
 from bandit_core.policies import batch_family, elimination_by_trust
-from bandit_core.policies.central_family import nominal
 from bandit_core.policies.elimination_family import State, believe, choose, start
 from bandit_core.theory import central, ladder
 
@@ -66,7 +72,7 @@ RULE = BatchRule("dp_se", start, choose, learn, believe, "turns", {"epoch": piec
 
 def _prepare(setup: RunSetup) -> KernelCall:
     if setup.parameters.growth == "auto":
-        return batch_family.prepare(RULE, setup, Numbers(nominal(setup), ladder.chance_of_error(setup)))
+        return batch_family.prepare(RULE, setup, Numbers(setup.fixed_epsilon, ladder.chance_of_error(setup)))
     return elimination_by_trust.prepare(setup, kernels.LAPLACE, ladder.laplace(setup))
 
 
@@ -80,8 +86,6 @@ def _upper(setup: RunSetup) -> list[Bound]:
 POLICY = batch_family.pure_policy(
     name="dp-se",
     title="DP-SE",
-    paper="Sajed, Sheffet 2019",
-    summary="Plays all arms equally often and drops the ones that are clearly worse, comparing noisy means.",
     anytime=False,
     parameters=EpochParameters,
     late=True,
@@ -89,11 +93,4 @@ POLICY = batch_family.pure_policy(
     bounds=batch_family.with_lower_bounds(_upper),
     step_cost=lambda setup: batch_family.cost(setup, look=0.0),  # rounds, each with one look at every arm
     parent="ucb",
-    pseudo_code="""S = all arms;  beta = 1 / T
-for e = 1, 2, ... while more than one arm is left:
-    D = 2^-e;  R = [max(32 ln(8 |S| e^2 / beta) / D^2,  8 ln(4 |S| e^2 / beta) / (epsilon D))] + 1
-    pull each arm of S  R times;  m_a = mean of these pulls + Laplace(1 / (epsilon R))
-    h = sqrt(ln(8 |S| e^2 / beta) / (2 R));  c = ln(4 |S| e^2 / beta) / (epsilon R)
-    drop every arm with  m_a < max m - 2 h - 2 c
-play the arm that is left""",
 )

@@ -1,8 +1,16 @@
-"""DP-UCB (Tossou and Dimitrakakis 2016, Algorithm 2): counters that all grow at every step.
+"""DP-UCB: Tossou, Dimitrakakis 2016, Algorithm 2.
 
-When an arm is pulled, its reward goes into its counter and a zero into the counters of all other arms, so that all
-sums carry noise of the same scale; the index then needs no margin for it. After one pull of each arm, pull the one with
-the largest  S / n + sqrt(2 ln t / n),  S being the counter's noisy sum and n the real pulls.
+UCB on noisy running sums that all carry the same noise, as if it were not there.
+
+    one counter for each arm: hybrid (tight: epsilon / 2 for its blocks and for its trees), k-ary or
+    square root
+    pull each arm once
+    for t = K+1, K+2, ...:
+        S_a = noisy sum of arm a from its counter
+        pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a)
+        insert its reward into its counter, and 0 into the counters of all other arms
+
+All sums carry noise of the same scale, so the index needs no margin for it. N_a are the real pulls.
 
 Guarantee: epsilon-central DP with accounting "tight" (both parts of the counter at epsilon / 2); as printed both
 parts have the full epsilon, and a reward enters both: 2 epsilon.
@@ -16,7 +24,6 @@ arm with few pulls can look far better or worse than it is.
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -25,12 +32,11 @@ from pydantic import Field
 from bandit_core.kernels.counters import empty_nodes, empty_roots, node_noise, root_noise
 from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
-from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around
-from bandit_core.model import KernelCall, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.kernels.play import Rule, Stream, User
+from bandit_core.model import Bound, KernelCall, RunSetup
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters
-from bandit_core.policies.ucb import choose  # on the noisy means
+from bandit_core.policies.ucb import index  # on the noisy means
 from bandit_core.theory import central
 
 
@@ -45,45 +51,34 @@ class DPUCBParameters(ReadIndexParameters):
 
 
 class Numbers(NamedTuple):
-    """The counter of each arm; 2 for an index with its root, 0 without."""
+    """The counter of each arm; alpha of `ucb`: 2 for an index with its root, 0 without."""
 
     counter: Any
-    per_pull: float
+    alpha: float
 
 
 class State(NamedTuple):
-    """The counters of all arms; of every arm (arms,) its real sum and pulls, its noisy mean and sqrt(2 / n)."""
+    """The counters of all arms; of every arm (arms,) its real sum and pulls, and its noisy mean."""
 
     counters: Any
     sums: np.ndarray
-    pulled: np.ndarray
+    counts: np.ndarray
     means: np.ndarray
-    widths: np.ndarray
 
 
 def start(numbers: Numbers, arms: int) -> State:
     """Empty counters; every arm must be tried."""
-    counters, means = empty(numbers.counter, arms), np.full(arms, np.inf)
-    return State(counters, np.zeros(arms), np.zeros(arms), means, np.zeros(arms))
+    return State(empty(numbers.counter, arms), np.zeros(arms), np.zeros(arms), np.full(arms, np.inf))
 
 
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
     """Insert the reward into the arm's counter, and 0 into the counters of all others."""
     known.sums[arm] += response
-    known.pulled[arm] += 1.0
-    known.widths[arm] = math.sqrt(numbers.per_pull * known.pulled[arm]) / known.pulled[arm]
+    known.counts[arm] += 1.0
     for other in range(known.means.shape[0]):
         fresh = noise(numbers.counter, known.counters, other, stream)  # after one more item, the reward or 0
-        if known.pulled[other] > 0.0:
-            known.means[other] = (known.sums[other] + fresh) / known.pulled[other]
-
-
-def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
-    """The noisy mean, give or take the root, which does not cover the noise."""
-    if known.pulled[arm] == 0.0:
-        return UNTRIED
-    margin = math.sqrt(math.log(t)) * known.widths[arm]
-    return around(known.means[arm], margin, known.means[arm] + margin)
+        if known.counts[other] > 0.0:
+            known.means[other] = (known.sums[other] + fresh) / known.counts[other]
 
 
 _COUNTERS: dict[str, dict[str, Any]] = {
@@ -92,7 +87,7 @@ _COUNTERS: dict[str, dict[str, Any]] = {
     "square-root": {"empty": empty_roots, "noise": root_noise},
 }
 RULES = {
-    name: Rule(f"on_{name.replace('-', '_')}", start, choose, learn, belief, parts=parts)
+    name: Rule(f"on_{name.replace('-', '_')}", start, learn=learn, parts=parts, index=index)
     for name, parts in _COUNTERS.items()
 }
 
@@ -110,19 +105,10 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 POLICY = tree_family.policy(
     name="dp-ucb",
     title="DP-UCB",
-    paper="Tossou, Dimitrakakis 2016, Algorithm 2",
-    summary="UCB on noisy running sums that all carry the same noise, as if it were not there.",
     guarantee_words=tree_family.HYBRID_WORDS,
     anytime=True,
     parameters=DPUCBParameters,
     prepare=_prepare,
     bounds=_bounds,
-    pseudo_code="""one counter for each arm: hybrid (tight: epsilon / 2 for its blocks and for its trees), k-ary or
-square root
-pull each arm once
-for t = K+1, K+2, ...:
-    S_a = noisy sum of arm a from its counter
-    pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a)
-    insert its reward into its counter, and 0 into the counters of all other arms""",
     step_cost=lambda setup: 1.0 + (1.65 if setup.parameters.counter == "square-root" else 0.65) * len(setup.arms),
 )

@@ -1,10 +1,20 @@
-"""DP-UCB-BOUND (Tossou and Dimitrakakis 2016, Algorithm 1): UCB on sums from hybrid counters, with a noise margin.
+"""DP-UCB-BOUND: Tossou, Dimitrakakis 2016, Algorithm 1.
 
-Each arm has a hybrid counter, which needs no horizon. After one pull of each arm, pull the one with the largest
+UCB on noisy running sums, with a margin that covers their noise.
 
-    S / n + sqrt(2 ln t / n) + nu / n,
+    one counter for each arm: hybrid (tight: epsilon / 2 for its blocks and for its trees), k-ary or
+    square root
+    pull each arm once
+    for t = K+1, K+2, ...:
+        S_a = noisy sum of arm a from its counter
+        n' = N_a - 2^floor(log2 N_a)
+        nu_a = (4 sqrt(8) / epsilon) ln t (log2 n' + 1)         (factor 1 at n' = 0; doubled when tight)
+               k-ary: b (2 sqrt(m l) + l),  l = ln(2 t^4),  m nodes of Laplace(b) in S_a
+               square root: sd of the noise in S_a times sqrt(8 ln t)
+        pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + nu_a / N_a
+        insert its reward into its counter
 
-where S is the counter's noisy sum and nu bounds its noise (equation 2.2 of the paper at failure probability ~ t^-4):
+nu bounds the noise of a sum (equation 2.2 of the paper at failure probability ~ t^-4):
 (4 sqrt(8) / epsilon) ln t (log2 n' + 1) with n' = n - 2^floor(log2 n) in the AAAI version, and
 (sqrt(8) / epsilon) ln(4 t^4) (ln n + 1) in the arXiv version; at powers of two the last factor is 1 in both.
 
@@ -26,8 +36,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bandit_core.model import KernelCall, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, KernelCall, RunSetup
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters
 from bandit_core.policies.tree_family import Gamma
@@ -89,23 +98,10 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 POLICY = tree_family.policy(
     name="dp-ucb-bound",
     title="DP-UCB-BOUND",
-    paper="Tossou, Dimitrakakis 2016, Algorithm 1",
-    summary="UCB on noisy running sums, with a margin that covers their noise.",
     guarantee_words=tree_family.HYBRID_WORDS,
     anytime=True,
     parameters=DPUCBBoundParameters,
     prepare=_prepare,
     bounds=_bounds,
-    pseudo_code="""one counter for each arm: hybrid (tight: epsilon / 2 for its blocks and for its trees), k-ary or
-square root
-pull each arm once
-for t = K+1, K+2, ...:
-    S_a = noisy sum of arm a from its counter
-    n' = N_a - 2^floor(log2 N_a)
-    nu_a = (4 sqrt(8) / epsilon) ln t (log2 n' + 1)         (factor 1 at n' = 0; doubled when tight)
-           k-ary: b (2 sqrt(m l) + l),  l = ln(2 t^4),  m nodes of Laplace(b) in S_a
-           square root: sd of the noise in S_a times sqrt(8 ln t)
-    pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + nu_a / N_a
-    insert its reward into its counter""",
     step_cost=tree_family.step_cost,
 )

@@ -1,11 +1,19 @@
-"""DP-UCB-INT (Tossou and Dimitrakakis 2016, Algorithm 3): means released at intervals, with noise that fades.
+"""DP-UCB-INT: Tossou, Dimitrakakis 2016, Algorithm 3.
 
-Each arm is pulled f times, in turns. From then on its mean is released whenever its pulls n are a multiple of f, with
-Laplace(n^(v/2 - 1)) noise, which is n^(-v/2)-private; at every step the arm with the largest
+UCB on means that are published only now and then, with noise that fades instead of depending on epsilon.
 
-    released mean + sqrt(2 ln t / n)
+    tight:     smallest f with  min over a > 1 of  a S/2 + ln(1 - 1/a) - ln(a delta) / (a - 1) <= epsilon
+               S = f^-v zeta(v), the sum of all squared budgets
+    advanced:  f = ceil(epsilon'^(-2/v));   paper:  f = ceil(1 / epsilon')
+               epsilon' = sqrt((ln(1/delta) + 4 epsilon) / (8 zeta(v))) - sqrt(ln(1/delta) / (8 zeta(v)))
+    pull each arm f times
+    for t = K f + 1, K f + 2, ...:
+        for every arm whose pulls N_a have just become a multiple of f:
+            n_a = N_a;  m_a = mean of all its rewards + Laplace(n_a^(v/2 - 1))
+        pull the arm with the largest  m_a + sqrt(2 ln t / n_a)
 
-is pulled. The noise does not depend on epsilon: privacy comes from releasing seldom.
+A release with Laplace(n^(v/2 - 1)) noise is n^(-v/2)-private. The noise does not depend on epsilon: privacy comes from
+releasing seldom.
 
 Guarantee: (epsilon, delta)-central DP over the releases that an arm's first reward is in, for a run of any length.
 The interval f follows from ``accounting``, with epsilon' from Corollary 3.2:
@@ -31,10 +39,9 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import lazy_updates
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
-from bandit_core.model.bound import Bound
-from bandit_core.policies import batch_family, index_family, lazy_family
-from bandit_core.policies.central_family import also, approximate, central_release, nominal, unit_rewards
+from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.policies import batch_family, lazy_family
+from bandit_core.policies.central_family import also, approximate, central_release, unit_rewards
 from bandit_core.spec.field_types import Number, Small
 from bandit_core.theory import accounting, central
 
@@ -63,7 +70,7 @@ class IntervalParameters(Parameters):
 def interval(setup: RunSetup) -> int:
     """Pulls of an arm between two releases (f)."""
     parameters = setup.parameters
-    return accounting.release_interval(nominal(setup), parameters.delta, parameters.v, parameters.accounting)
+    return accounting.release_interval(setup.fixed_epsilon, parameters.delta, parameters.v, parameters.accounting)
 
 
 def _guarantee(setup: RunSetup) -> Guarantee:
@@ -98,7 +105,7 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 def _prepare(setup: RunSetup) -> KernelCall:
     every = min(interval(setup), setup.horizon)
-    schedule = lazy_updates.Schedule(lazy_updates.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
+    schedule = lazy_updates.Schedule(lazy_updates.EVERY, every, setup.fixed_epsilon, setup.parameters.v, 2.0, 0.0)
     return batch_family.prepare(lazy_family.RULE, setup, schedule, lazy_updates.by_index)
 
 
@@ -115,8 +122,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 POLICY = Policy(
     name="dp-ucb-int",
     title="DP-UCB-INT",
-    paper="Tossou, Dimitrakakis 2016, Algorithm 3",
-    summary="UCB on means that are published only now and then, with noise that fades instead of depending on epsilon.",
     privacy="central",
     guarantee_words="(epsilon, delta)-central DP; as printed more than epsilon",
     epsilon="one",
@@ -125,21 +130,11 @@ POLICY = Policy(
     accepts=unit_rewards,
     refuses=batch_family.refuse_tiny_budget,
     prepare=_prepare,
-    held=index_family.held_late,
     late=True,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,
     releases=_releases,
     parent="ucb",
-    pseudo_code="""tight:     smallest f with  min over a > 1 of  a S/2 + ln(1 - 1/a) - ln(a delta) / (a - 1) <= epsilon
-           S = f^-v zeta(v), the sum of all squared budgets
-advanced:  f = ceil(epsilon'^(-2/v));   paper:  f = ceil(1 / epsilon')
-           epsilon' = sqrt((ln(1/delta) + 4 epsilon) / (8 zeta(v))) - sqrt(ln(1/delta) / (8 zeta(v)))
-pull each arm f times
-for t = K f + 1, K f + 2, ...:
-    for every arm whose pulls N_a have just become a multiple of f:
-        n_a = N_a;  m_a = mean of all its rewards + Laplace(n_a^(v/2 - 1))
-    pull the arm with the largest  m_a + sqrt(2 ln t / n_a)""",
     step_cost=_cost,
 )

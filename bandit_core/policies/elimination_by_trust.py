@@ -24,9 +24,9 @@ from bandit_core.kernels.poisson import poisson
 from bandit_core.kernels.records import Batches
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
-from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.policies import index_family
+from bandit_core.policies.batch_family import refuse_tiny_budget
 from bandit_core.policies.elimination_family import NUMBER, State, believe, choose, start
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec import rewards as distributions
@@ -34,7 +34,6 @@ from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import central, ladder
 from bandit_core.theory.ladder import Steps
 
-SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon
 Growth = Annotated[Whole, Field(ge=2, le=16)]
 
 
@@ -149,27 +148,6 @@ def cost(learns: int) -> Callable[[RunSetup], float]:
     return step_cost
 
 
-def refuse_tiny_budget(setup: RunSetup) -> str | None:
-    """Words of refusal for a budget that no horizon can make anything of."""
-    if setup.fixed_epsilon >= SMALLEST:
-        return None
-    return f"epsilon is {setup.fixed_epsilon:g}; allowed: from {SMALLEST:g} on"
-
-
-_LOOP = """S = all arms;  L(c) = ln(c |S| b^2 / beta),  beta = 1 / T
-for b = 1, 2, ... while more than one arm is left:
-    l = growth^b;  pull each arm of S  l times{answer}
-    {learned}
-    r = {radius}
-    drop every arm with  m_a < max m - 2 r
-play the arm that is left"""
-
-
-def pseudo_code(learned: str, radius: str, answer: str = "") -> str:
-    """The skeleton with what the server learns, and the radius."""
-    return _LOOP.format(learned=learned, radius=radius, answer=answer)
-
-
 def common(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> dict[str, Any]:
     """Fields of every policy of the family but those that tell the steps of trust apart.
 
@@ -177,7 +155,7 @@ def common(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False
     """
     return {
         "anytime": False, "prepare": prepared(learns, steps, shared), "step_cost": cost(learns),
-        "held": index_family.held_late, "late": True,
+        "late": True,
     }  # fmt: skip
 
 

@@ -1,11 +1,31 @@
-"""Explore-then-commit: an A/B/n test of N users, whose winner everyone else gets. What most people do.
+"""A/B test, then the winner: Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016.
 
-In the test the arms are played in turns; then the arm with the largest mean is played for good. Three versions:
+Shows all options equally often to N users, then the one with the largest mean to everyone else.
 
-* without privacy: the mean of the rewards;
-* local: each user of the test answers with one bit, the randomised response to the reward; the debiased means
-  1/2 + coth(epsilon/2) (share of ones - 1/2) are compared. Who comes after the test sends nothing;
-* central: each arm's sum of rewards is released once, at the end of the test, with Laplace(1/epsilon) noise.
+    N: chosen, or K times the users per arm that a test of this alpha and power needs for this effect
+    for t = 1, ..., N: pull the arms in turns
+    m_a = mean of the rewards of arm a
+    for t = N+1, N+2, ...: pull the arm with the largest m_a
+
+A/B test on randomised bits: Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016.
+
+An A/B test whose users answer with one coin-flipped bit each; then the winner for everyone else.
+
+    N: chosen, or K times the users per arm that a test of this alpha and power needs for this effect
+    for t = 1, ..., N: pull the arms in turns; the user answers with a bit, the randomised response to the reward
+    m_a = 1/2 + coth(epsilon/2) (share of ones among the bits of arm a - 1/2)
+    for t = N+1, N+2, ...: pull the arm with the largest m_a
+
+A/B test with noisy totals: Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016.
+
+An A/B test whose totals get noise before anyone compares them; then the winner for everyone else.
+
+    N: chosen, or K times the users per arm that a test of this alpha and power needs for this effect
+    for t = 1, ..., N: pull the arms in turns
+    m_a = (sum of the rewards of arm a + Laplace(1 / epsilon)) / pulls of arm a
+    for t = N+1, N+2, ...: pull the arm with the largest m_a
+
+In the local version people who come after the test send nothing.
 
 N is chosen, or follows from the power calculation of `theory.power`: the users that a two-sided test of proportions
 needs for every arm (Dunnett's test for more than two). No part of it depends on the arms themselves. The rule commits
@@ -27,10 +47,9 @@ from bandit_core.kernels.records import Rewards, rewards_of
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup, any_rewards
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup
 from bandit_core.policies import bernoulli_family, index_family
-from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
+from bandit_core.policies.central_family import noisy_sums, pure, unit_rewards
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
@@ -166,11 +185,11 @@ def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCa
     """
     means, scale = None, 0.0
     if privacy == "local":
-        means = 0.5 + divergences.contrast(nominal(setup)) * (setup.means - 0.5)
+        means = 0.5 + divergences.contrast(setup.fixed_epsilon) * (setup.means - 0.5)
     elif privacy == "central":
-        scale = 1 / nominal(setup)
+        scale = 1 / setup.fixed_epsilon
     plan = Plan(users_of(setup, privacy), privacy == "local", scale, at_once)
-    contrast = float(divergences.contrast(nominal(setup))) if plan.bits else 1.0
+    contrast = float(divergences.contrast(setup.fixed_epsilon)) if plan.bits else 1.0
 
     def fast() -> KernelCall:
         return KernelCall(explore_then_commit, (rewards_of(setup, means), plan), len(setup.arms))
@@ -194,21 +213,14 @@ def _cost(privacy: Privacy) -> Callable[[RunSetup], float]:
 
 
 def _upper(setup: RunSetup, privacy: Privacy) -> Bound:
-    width = 1 / math.tanh(nominal(setup) / 2) if privacy == "local" else 1.0
-    scale = 1 / nominal(setup) if privacy == "central" else 0.0
+    width = 1 / math.tanh(setup.fixed_epsilon / 2) if privacy == "local" else 1.0
+    scale = 1 / setup.fixed_epsilon if privacy == "central" else 0.0
     return expected_regret(setup, users_of(setup, privacy), privacy, width, scale)
-
-
-_LOOP = """N: chosen, or K times the users per arm that a test of this alpha and power needs for this effect
-for t = 1, ..., N: pull the arms in turns{answer}
-{release}
-for t = N+1, N+2, ...: pull the arm with the largest m_a"""
 
 
 def _policy(privacy: Privacy, **fields: Any) -> Policy:
     return Policy(
         **{
-            "paper": "Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016",
             "privacy": privacy,
             "epsilon": "one",
             "anytime": True,
@@ -216,7 +228,6 @@ def _policy(privacy: Privacy, **fields: Any) -> Policy:
             "settle": _settled(privacy),
             "prepare": lambda setup: prepare(setup, privacy),
             "step_cost": _cost(privacy),
-            "held": index_family.held_late,
             "bounds": lambda setup: [*lower_bounds(setup, privacy), _upper(setup, privacy)],
             "late": True,
             "parent": "explore-then-commit",
@@ -230,39 +241,27 @@ POLICIES = (
         "none",
         name="explore-then-commit",
         title="A/B test, then the winner",
-        summary="Shows all options equally often to N users, then the one with the largest mean to everyone else.",
         guarantee_words="none: the learner sees every reward of the test",
         epsilon="none",
-        accepts=any_rewards,
         guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward of the test"),
         parent=None,
-        pseudo_code=_LOOP.format(answer="", release="m_a = mean of the rewards of arm a"),
     ),
     _policy(
         "local",
         name="explore-then-commit-local",
         title="A/B test on randomised bits",
-        summary="An A/B test whose users answer with one coin-flipped bit each; then the winner for everyone else.",
         guarantee_words="epsilon-local DP for every reward of the test; who comes later sends nothing",
         accepts=bounded_rewards("heldp-ucb-bs"),
         guarantee=local_guarantee,
         releases=random_bits("a bit for the reward of a user of the test"),
-        pseudo_code=_LOOP.format(
-            answer="; the user answers with a bit, the randomised response to the reward",
-            release="m_a = 1/2 + coth(epsilon/2) (share of ones among the bits of arm a - 1/2)",
-        ),
     ),
     _policy(
         "central",
         name="explore-then-commit-central",
         title="A/B test with noisy totals",
-        summary="An A/B test whose totals get noise before anyone compares them; then the winner for everyone else.",
         guarantee_words="epsilon-central DP (pure): every reward enters one sum, which is released once",
         accepts=unit_rewards,
         guarantee=pure,
         releases=noisy_sums("the sum of an arm's rewards in the test"),
-        pseudo_code=_LOOP.format(
-            answer="", release="m_a = (sum of the rewards of arm a + Laplace(1 / epsilon)) / pulls of arm a"
-        ),
     ),
 )

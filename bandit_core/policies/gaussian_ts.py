@@ -1,10 +1,13 @@
-"""Gaussian Thompson sampling, whose draws are private by themselves (Ou, Avella Medina and Cummings 2024, 2407.14879).
+"""Gaussian Thompson sampling: Ou, Avella Medina, Cummings 2024; Agrawal, Goyal 2017.
 
-Each arm is pulled b times. Then at every step each arm with n pulls and reward sum S draws
+Thompson sampling with normal draws: the noise that explores also hides rewards, if it is wide enough.
 
-    theta ~ N(S / (n + 1), c / (n + 1)),
+    pull each arm b times, in turns
+    for t = K b + 1, ..., T:
+        draw  theta_a ~ N(S_a / (N_a + 1), c / (N_a + 1))  for each arm
+        pull the arm with the largest  theta_a;  add its reward to S_a
 
-and the arm with the largest draw is pulled; b = 0 and c = 1 is Agrawal and Goyal (2017). Rewards lie in [0, 1].
+arXiv 2407.14879; b = 0 and c = 1 is Agrawal and Goyal (2017). Rewards lie in [0, 1].
 
 Guarantee: mu-Gaussian DP, central, with mu^2 = D / (c (b + 1)) for D = T - K b steps with draws. Proof. Let a run tell
 all its draws; its choices follow from them. Change one user's reward. It enters the sum of the one arm that this user
@@ -35,10 +38,9 @@ from pydantic import Field
 
 from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, around, gaussian
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
-from bandit_core.model.bound import Bound
-from bandit_core.policies import batch_family, index_family
-from bandit_core.policies.central_family import nominal, unit_rewards
+from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.policies import batch_family
+from bandit_core.policies.central_family import unit_rewards
 from bandit_core.spec.field_types import Number, Small, Whole
 from bandit_core.spec.number_text import number
 from bandit_core.theory import central, normal_noise
@@ -68,7 +70,7 @@ class GaussianThompsonParameters(Parameters):
 
 def _target(setup: RunSetup) -> float:
     """The mu of Gaussian DP that the line's epsilon and delta allow."""
-    return 1 / analytic_sd(1.0, nominal(setup), setup.parameters.delta)
+    return 1 / analytic_sd(1.0, setup.fixed_epsilon, setup.parameters.delta)
 
 
 def pre_pulls(setup: RunSetup) -> int:
@@ -101,7 +103,7 @@ def _epsilon(setup: RunSetup, kept: float) -> float:
     if kept == 0:
         return 0.0
     found = smallest_epsilon(kept, 1.0, setup.parameters.delta)
-    return nominal(setup) if math.isclose(found, nominal(setup), rel_tol=1e-9) else found
+    return setup.fixed_epsilon if math.isclose(found, setup.fixed_epsilon, rel_tol=1e-9) else found
 
 
 def _guarantee(setup: RunSetup) -> Guarantee:
@@ -111,8 +113,8 @@ def _guarantee(setup: RunSetup) -> Guarantee:
         f"the choices of a run are {number(kept)}-Gaussian differentially private in every single reward, and so "
         f"({number(epsilon)}, {delta:.2g})-differentially private"
     )
-    if epsilon > nominal(setup):
-        words += f": with the factor that was chosen it spends more than epsilon {nominal(setup):g}"
+    if epsilon > setup.fixed_epsilon:
+        words += f": with the factor that was chosen it spends more than epsilon {setup.fixed_epsilon:g}"
     return Guarantee("central", words, epsilon, delta)
 
 
@@ -202,15 +204,13 @@ def _bounds(setup: RunSetup) -> list[Bound]:
     upper = normal_noise.gaussian_thompson(setup, factor(setup), pre_pulls(setup))
     kept = _guarantee(setup)
     if kept.epsilon == 0:  # no draws, and nothing is told: that keeps any other epsilon, too
-        kept = replace(kept, epsilon=nominal(setup))
+        kept = replace(kept, epsilon=setup.fixed_epsilon)
     return [*central.lower_bounds(setup, kept), *upper]
 
 
 POLICY = Policy(
     name="gaussian-ts",
     title="Gaussian Thompson sampling",
-    paper="Ou, Avella Medina, Cummings 2024; Agrawal, Goyal 2017",
-    summary="Thompson sampling with normal draws: the noise that explores also hides rewards, if it is wide enough.",
     privacy="central",
     guarantee_words="(epsilon, delta)-central DP: every draw is a Gaussian mechanism on the mean of an arm",
     epsilon="one",
@@ -220,15 +220,10 @@ POLICY = Policy(
     refuses=batch_family.refuse_tiny_budget,
     prepare=_prepare,
     late=True,
-    held=index_family.held_late,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,
     releases=_releases,
     parent="thompson",
-    pseudo_code="""pull each arm b times, in turns
-for t = K b + 1, ..., T:
-    draw  theta_a ~ N(S_a / (N_a + 1), c / (N_a + 1))  for each arm
-    pull the arm with the largest  theta_a;  add its reward to S_a""",
     step_cost=lambda setup: 1.0 + 0.6 * len(setup.arms),
 )

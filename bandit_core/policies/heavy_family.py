@@ -14,13 +14,12 @@ from bandit_core.kernels import heavy
 from bandit_core.kernels.batch_rule import NEVER, OWN, BatchRule
 from bandit_core.kernels.heavy import Truncation, clock_of, power_of, truncated_sum, truncation_bound
 from bandit_core.kernels.ladder import count_pulls
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first, laplace, piece_of
+from bandit_core.kernels.play import Rule, Stream, User, laplace, piece_of
 from bandit_core.kernels.records import Batches, rewards_of
 from bandit_core.kernels.streams import gamma
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
-from bandit_core.model import KernelCall, Parameters, Policy, RunSetup, any_rewards
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup, any_rewards, numbers_held
 from bandit_core.policies import elimination_family, index_family
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Positive, Small
@@ -181,14 +180,9 @@ def start(numbers: Truncation, arms: int) -> State:
     return State(held, counts, np.zeros(arms), np.full(arms, np.inf), np.zeros(arms))
 
 
-def choose(numbers: Truncation, known: State, now: Now, stream: Stream) -> int:
-    """The arm with the largest  S / n + bonus ((slope ln t + offset) / n)^p."""
-    clock, best, highest = clock_of(numbers, math.log(now.t)), 0, -np.inf
-    for arm in range(known.means.shape[0]):
-        index = known.means[arm] + clock * known.widths[arm]
-        if first(index, highest, now, arm, best):
-            best, highest = arm, index
-    return best
+def index(numbers: Truncation, known: State, arm: int, t: int) -> float:
+    """S / n + bonus ((slope ln t + offset) / n)^p."""
+    return known.means[arm] + clock_of(numbers, math.log(t)) * known.widths[arm]
 
 
 def learn(numbers: Truncation, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
@@ -206,15 +200,7 @@ def learn(numbers: Truncation, known: State, arm: int, response: float, user: Us
     known.widths[arm] = power
 
 
-def belief(numbers: Truncation, known: State, arm: int, t: int) -> Belief:
-    """The noisy mean, give or take the bonus."""
-    if known.counts[arm] == 0:
-        return UNTRIED
-    margin = clock_of(numbers, math.log(t)) * known.widths[arm]
-    return around(known.means[arm], margin, known.means[arm] + margin)
-
-
-RULE = Rule("truncated", start, choose, learn, belief)
+RULE = Rule("truncated", start, learn=learn, index=index)
 
 
 def prepare_index(
@@ -331,7 +317,7 @@ def prepare_epochs(setup: RunSetup, *, at_once: bool = True) -> KernelCall:
 
 def index_held(setup: RunSetup, rows: int) -> float:
     """``held`` of the index policies: powers of n are tabled."""
-    return index_family.held_late(setup, rows) + 2 * min(setup.horizon + 2, _TABLED)
+    return numbers_held(setup, rows) + 2 * min(setup.horizon + 2, _TABLED)
 
 
 def epoch_cost(setup: RunSetup) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from bandit_core.model import KernelCall, Policy, RunSetup, any_rewards
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, KernelCall, Policy, RunSetup, any_rewards
 from bandit_core.policies import index_family
 from bandit_core.policies.local_family import (
     ThresholdParameters,
@@ -38,7 +37,6 @@ def policy(
         return index_family.prepare(setup, release=release, squash=squash, eps_min=eps_min, **index(eps_min))
 
     return Policy(
-        paper="Ren, Zhou, Liu, Shroff 2020",
         privacy="local",
         guarantee_words="epsilon-local DP for every reward (pure, each user's own epsilon)",
         epsilon="any",

@@ -11,7 +11,7 @@ import numpy as np
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import index
 from bandit_core.kernels.jump import DEEPEST, MAX_TAPES, Groups, Responses, jump
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
+from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import next_uniform
@@ -84,18 +84,11 @@ def held(release: int) -> Callable[[RunSetup, int], float]:
 
     def numbers(setup: RunSetup, rows: int) -> float:
         if sampler(setup, release) == "step":
-            return held_late(setup, rows)
+            return numbers_held(setup, rows)
         groups = len((setup.epsilon or _NOBODY_HIDES).kernel_form()[2])
         return len(setup.arms) * (DEEPEST * (4 * groups + 1) + 12 + 3 * groups)
 
     return numbers
-
-
-def held_late(setup: RunSetup, rows: int) -> float:
-    """``held`` of policies that take late feedback: also what is known of users whose rewards are not counted yet."""
-    asked = setup.feedback
-    waiting = 0.0 if asked.immediate else 3.0 * min(asked.batch + asked.delay, setup.horizon)
-    return numbers_held(setup, rows) + waiting
 
 
 def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:
@@ -157,16 +150,11 @@ def _forced(form: Index, known: State, arm: int, t: int) -> bool:
     return form.forced > 0.0 and known.spreads[arm] <= form.forced * math.log(t)
 
 
-def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
-    """The arm with the largest  mean + width x clock, after those that must be tried."""
-    level, best, highest = index.clock(now.t, numbers.form.clock), 0, -np.inf
-    for arm in range(known.means.shape[0]):
-        value = known.means[arm] + level * known.widths[arm]
-        if _forced(numbers.form, known, arm, now.t):
-            value = np.inf
-        if first(value, highest, now, arm, best):
-            best, highest = arm, value
-    return best
+def largest(numbers: Numbers, known: State, arm: int, t: int) -> float:
+    """mean + width x clock; infinite for an arm that must be tried."""
+    if _forced(numbers.form, known, arm, t):
+        return np.inf
+    return known.means[arm] + index.clock(t, numbers.form.clock) * known.widths[arm]
 
 
 @inlined
@@ -220,8 +208,7 @@ def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     if known.counts[arm] == 0.0:
         return UNTRIED
     margin = index.clock(t, numbers.form.clock) * known.widths[arm]
-    value = np.inf if _forced(numbers.form, known, arm, t) else known.means[arm] + margin
-    return around(known.means[arm], margin, value)
+    return around(known.means[arm], margin, largest(numbers, known, arm, t))
 
 
 def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float) -> float:
@@ -231,7 +218,7 @@ def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float)
     return one if response == 1.0 else 1.0 - one
 
 
-RULE = Rule("largest_index", start, choose, learn, belief, answer=answer, likelihood=likelihood)
+RULE = Rule("largest_index", start, learn=learn, belief=belief, answer=answer, likelihood=likelihood, index=largest)
 
 
 def numbers(

@@ -1,8 +1,12 @@
-"""Lazy-DP-TS (Hu and Hegde 2022): Thompson sampling on the last full batch of each arm.
+"""Lazy-DP-TS: Hu, Hegde 2022.
 
-Each arm is pulled once. Its posterior rests on its last batch of n = 1, 2, 4, ... fresh rewards, whose sum is released
-with Laplace(1/epsilon) noise when the batch is full. At every step each arm draws from Beta(m n + 1, (1 - m) n + 1),
-where m = mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and the largest draw is pulled.
+Thompson sampling whose beliefs change only when a batch is full, and then with noise.
+
+    pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1
+    for t = K+1, K+2, ...:
+        b_a = m_a + 3 log2(t) / (epsilon n_a),  clipped to [0, 1]
+        pull the arm with the largest draw from  Beta(b_a n_a + 1, (1 - b_a) n_a + 1)
+        once it has 2 n_a fresh rewards:  n_a = 2 n_a;  m_a = mean of them + Laplace(1 / (epsilon n_a))
 
 Guarantee: epsilon-central DP, pure. Released: one sum per batch; every reward is in one of them. Posterior draws are
 post-processing. Where rewards are counted at once, draws that decide nothing are not made (`kernels.lazy_posterior`).
@@ -18,9 +22,8 @@ import numpy as np
 from bandit_core.kernels import lazy_posterior, lazy_updates
 from bandit_core.kernels.play import Belief, Now, Rule, Stream
 from bandit_core.kernels.streams import beta
-from bandit_core.model import KernelCall, Parameters, RunSetup
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family, bernoulli_family, lazy_family
-from bandit_core.policies.central_family import nominal
 from bandit_core.policies.lazy_family import State
 from bandit_core.theory import central
 
@@ -54,7 +57,7 @@ RULE = Rule("lazy_draws", lazy_family.start, choose, lazy_family.learn, belief, 
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, nominal(setup), 0.0, 0.0, 0.0)
+    schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, setup.fixed_epsilon, 0.0, 0.0, 0.0)
     return batch_family.prepare(RULE, setup, schedule, lazy_posterior.thompson)
 
 
@@ -64,7 +67,7 @@ def _cost(setup: RunSetup) -> float:
     if bernoulli_family.posterior_sampler(setup) == "step":
         return 1.0 + 1.6 * arms * drawing
     gaps = np.maximum(setup.means.max() - setup.means, SMALLEST)
-    bonus = NEEDED * math.log2(setup.horizon) / nominal(setup)
+    bonus = NEEDED * math.log2(setup.horizon) / setup.fixed_epsilon
     close = np.minimum(1.0, arms * (bernoulli_family.EARLY / gaps + bonus) / gaps / setup.horizon)
     return 1.0 + 0.8 * float(close.sum() - 1.0) * drawing
 
@@ -72,18 +75,10 @@ def _cost(setup: RunSetup) -> float:
 POLICY = batch_family.pure_policy(
     name="lazy-dp-ts",
     title="Lazy-DP-TS",
-    paper="Hu, Hegde 2022",
-    summary="Thompson sampling whose beliefs change only when a batch is full, and then with noise.",
-    parameters=Parameters,
     late=True,
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="thompson",
-    pseudo_code="""pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1
-for t = K+1, K+2, ...:
-    b_a = m_a + 3 log2(t) / (epsilon n_a),  clipped to [0, 1]
-    pull the arm with the largest draw from  Beta(b_a n_a + 1, (1 - b_a) n_a + 1)
-    once it has 2 n_a fresh rewards:  n_a = 2 n_a;  m_a = mean of them + Laplace(1 / (epsilon n_a))""",
     sampler=bernoulli_family.posterior_sampler,
     step_cost=_cost,
 )

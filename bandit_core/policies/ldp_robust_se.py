@@ -1,7 +1,19 @@
-"""LDPRSE (Tao, Wu, Zhao and Wang 2022, Algorithm 4, corrected): elimination in epochs, noise on every reward.
+"""LDPRSE: Tao, Wu, Zhao, Wang 2022 (Algorithm 4, corrected).
 
-As DPRSE, but no one is trusted: each user counts a reward beyond B as 0, adds Laplace(2 B / eps) noise and sends the
-sum. So an epoch must be far longer: R grows like D^(-2(1+v)/v), and D = 4^-tau (or 2^-tau, by ``shrink``).
+For rewards with very large outliers and no trusted curator: truncated rewards with noise on each of them, and
+elimination in ever longer epochs.
+
+    S = all arms;  beta = 1/T
+    for tau = 1, 2, ... while more than one arm is left:
+        D = 4^-tau (or 2^-tau);  L = ln(8 |S| tau^2 / beta)
+        R = ceil(kappa u^(2/v) (28 / D)^(2(1+v)/v) L / epsilon^2 + L)
+        B = (u sqrt(R / L) epsilon)^(1/(1+v));  err = u^(1/(1+v)) (sqrt(L / R) / epsilon)^(v/(1+v))
+        pull each arm of S  R times; each user sends  x (0 if |x| > B) + Laplace(2 B / epsilon)
+        m_a = mean of what the R users of arm a sent
+        drop every arm with  max m - m_a > 14 kappa^(v/(2(1+v))) err
+    play the arm that is left
+
+As DPRSE, but no one is trusted, so an epoch must be far longer: R grows like D^(-2(1+v)/v). ``shrink`` chooses D.
 
 Guarantee: epsilon-local DP, pure, for every reward, whatever its size; B depends on nothing that a user sent.
 kappa multiplies the leading part of R; the threshold is 14 kappa^(v/(2(1+v))) err, which stays half of D as in theory.
@@ -16,9 +28,8 @@ For epsilon above 1, where the paper's figures are, err leaves out the sampling 
 
 from __future__ import annotations
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound
-from bandit_core.policies import heavy_family, index_family
+from bandit_core.model import Bound, RunSetup
+from bandit_core.policies import heavy_family
 from bandit_core.policies.local_family import local_guarantee, noisy_answers
 from bandit_core.theory import heavy, local
 
@@ -37,25 +48,12 @@ POLICY = heavy_family.policy(
     heavy.ldp_robust_se,
     name="ldp-robust-se",
     title="LDPRSE",
-    paper="Tao, Wu, Zhao, Wang 2022 (Algorithm 4, corrected)",
-    summary="For rewards with very large outliers and no trusted curator: truncated rewards with noise on each of "
-    "them, and elimination in ever longer epochs.",
     privacy="local",
     guarantee_words="epsilon-local DP for every reward, however large (pure)",
     anytime=False,
     parameters=heavy_family.LocalEliminationParameters,
     prepare=heavy_family.prepare_epochs,
-    held=index_family.held_late,
     guarantee=local_guarantee,
     releases=noisy_answers("the reward (0 beyond B), in units of 2 B; B is that of its epoch and public"),
-    pseudo_code="""S = all arms;  beta = 1/T
-for tau = 1, 2, ... while more than one arm is left:
-    D = 4^-tau (or 2^-tau);  L = ln(8 |S| tau^2 / beta)
-    R = ceil(kappa u^(2/v) (28 / D)^(2(1+v)/v) L / epsilon^2 + L)
-    B = (u sqrt(R / L) epsilon)^(1/(1+v));  err = u^(1/(1+v)) (sqrt(L / R) / epsilon)^(v/(1+v))
-    pull each arm of S  R times; each user sends  x (0 if |x| > B) + Laplace(2 B / epsilon)
-    m_a = mean of what the R users of arm a sent
-    drop every arm with  max m - m_a > 14 kappa^(v/(2(1+v))) err
-play the arm that is left""",
     step_cost=heavy_family.epoch_cost,
 )

@@ -1,10 +1,20 @@
-"""Private-UCB (Mishra and Thakurta 2015): UCB on sums from binary trees, with a margin that covers their noise.
+"""Private-UCB: Mishra, Thakurta 2015.
 
-Each arm has a binary tree over the whole horizon T, which must be known. Pull the arm with the largest
+UCB on sums from a noisy tree for each arm, with a margin wide enough for the whole horizon.
 
-    S / n + sqrt(2 ln t / n) + Gamma_t / n,   Gamma_t = ln(T)^2 ln(K T ln(T) / gamma) / epsilon,
+    epsilon' = epsilon (modern) or epsilon / K (2015)
+    one counter for each arm: a binary tree of depth L = floor(log2 T) + 1 with node noise Laplace(L / epsilon'), a
+    k-ary tree, or a square root
+    pull each arm once
+    for t = K+1, ..., T:
+        S_a = noisy sum of arm a from its tree
+        Gamma = ln(T)^2 ln(K T ln(T) / gamma) / epsilon'        gamma = t^-4
+            k-ary: b (2 sqrt(m l) + l),  l = ln(2 K T / gamma),  m nodes of Laplace(b) in S_a
+            square root: sd of the noise in S_a times sqrt(2 ln(K T / gamma))
+        pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + Gamma / N_a
+        insert its reward into its tree
 
-where S is the tree's noisy sum, n the pulls, and gamma = t^-4 as Tossou and Dimitrakakis (2016) run it. In 2015 the
+Tossou and Dimitrakakis (2016) run it with gamma = t^-4. In 2015 the
 budget was split evenly over the K trees and Gamma_t had a factor K; a reward enters one tree only, so each tree may
 have all of epsilon: variant "modern". The parameter ``margin`` multiplies Gamma_t; at less than 1 no bound on regret is
 proved. Guarantee: epsilon-central DP; the variant of 2015 really keeps epsilon / K.
@@ -27,10 +37,8 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.mechanisms import Binary, SignedDigits, SquareRoot
-from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies import tree_family
-from bandit_core.policies.central_family import nominal
 from bandit_core.policies.tree_family import Gamma
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import central
@@ -65,7 +73,7 @@ def _split(setup: RunSetup) -> int:
 def _counter(setup: RunSetup) -> Binary | SignedDigits | SquareRoot:
     if tree_family.in_place_of_printed(setup):
         return tree_family.other_counter(setup, _split(setup))
-    return Binary(nominal(setup) / _split(setup), setup.horizon)
+    return Binary(setup.fixed_epsilon / _split(setup), setup.horizon)
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
@@ -77,7 +85,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
             setup, counter, per_pull=2.0, slope=slope, offset=sums + power, part=setup.parameters.margin
         )
     log_horizon = math.log(max(2, setup.horizon))  # one user sees no index, whatever ln 1 makes of it
-    scale = setup.parameters.margin * _split(setup) * log_horizon**2 / nominal(setup)
+    scale = setup.parameters.margin * _split(setup) * log_horizon**2 / setup.fixed_epsilon
     base = math.log(len(setup.arms) * setup.horizon * log_horizon)
     return tree_family.prepare(setup, counter=counter, slope=scale * slope, offset=scale * (base + power))
 
@@ -87,7 +95,7 @@ def _guarantee(setup: RunSetup) -> Guarantee:
     kept = tree_family.kept(setup, _counter(setup))
     if split == 1:
         return kept
-    why = f": the chosen epsilon {nominal(setup):g} is split over {split} counters, and a reward enters only one"
+    why = f": the chosen epsilon {setup.fixed_epsilon:g} is split over {split} counters, and a reward enters only one"
     return replace(kept, words=kept.words + why)
 
 
@@ -110,8 +118,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 POLICY = tree_family.policy(
     name="private-ucb",
     title="Private-UCB",
-    paper="Mishra, Thakurta 2015",
-    summary="UCB on sums from a noisy tree for each arm, with a margin wide enough for the whole horizon.",
     guarantee_words="epsilon-central DP (pure); the variant of 2015 keeps epsilon / K; (epsilon, delta) with counter "
     "square-root",
     anytime=False,
@@ -121,16 +127,5 @@ POLICY = tree_family.policy(
     guarantee=_guarantee,
     spending=_spending,
     releases=_releases,
-    pseudo_code="""epsilon' = epsilon (modern) or epsilon / K (2015)
-one counter for each arm: a binary tree of depth L = floor(log2 T) + 1 with node noise Laplace(L / epsilon'), a k-ary
-tree, or a square root
-pull each arm once
-for t = K+1, ..., T:
-    S_a = noisy sum of arm a from its tree
-    Gamma = ln(T)^2 ln(K T ln(T) / gamma) / epsilon'        gamma = t^-4
-        k-ary: b (2 sqrt(m l) + l),  l = ln(2 K T / gamma),  m nodes of Laplace(b) in S_a
-        square root: sd of the noise in S_a times sqrt(2 ln(K T / gamma))
-    pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + Gamma / N_a
-    insert its reward into its tree""",
     step_cost=tree_family.step_cost,
 )

@@ -1,14 +1,21 @@
-"""Robust-UCB (Bubeck, Cesa-Bianchi and Lugosi 2013): UCB for heavy-tailed rewards, without privacy.
+"""Robust-UCB: Bubeck, Cesa-Bianchi, Lugosi 2013.
 
-Plays the arm with the largest truncated mean + kappa 4 u^(1/(1+v)) (2 ln t / N)^(v/(1+v)). An arm's n-th reward counts
-0 where it exceeds (u n / (2 ln t))^(1/(1+v)): early on little is believed, later more and more.
+UCB for rewards with very large outliers: rewards that are too large to be believed yet count 0.
+
+    pull each arm once
+    for t = K+1, K+2, ...:
+        pull the arm a with the largest  S_a / N_a + kappa 4 u^(1/(1+v)) (2 ln t / N_a)^(v/(1+v))
+        N_a += 1;  B = (u N_a / (2 ln t))^(1/(1+v))
+        if |x| <= B:  S_a += x
+
+Early on little is believed, later more and more.
 Deviations from print: the truncation of a reward uses the t of its own pull; the paper truncates all past rewards anew
 with the present t, which would need every reward to be stored. kappa below 1 (the default) gives up the proved bound.
 """
 
 from __future__ import annotations
 
-from bandit_core.model import Guarantee, KernelCall, RunSetup
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import heavy_family
 from bandit_core.theory import finite_time_bounds, heavy
 
@@ -31,21 +38,11 @@ POLICY = heavy_family.policy(
     heavy.robust_ucb,
     name="robust-ucb",
     title="Robust-UCB",
-    paper="Bubeck, Cesa-Bianchi, Lugosi 2013",
-    summary="UCB for rewards with very large outliers: rewards that are too large to be believed yet count 0.",
-    privacy="none",
-    guarantee_words="none: the learner sees every reward",
     epsilon="none",
     anytime=True,
     parameters=heavy_family.IndexParameters,
     prepare=_prepare,
-    guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     parent="ucb",
-    pseudo_code="""pull each arm once
-for t = K+1, K+2, ...:
-    pull the arm a with the largest  S_a / N_a + kappa 4 u^(1/(1+v)) (2 ln t / N_a)^(v/(1+v))
-    N_a += 1;  B = (u N_a / (2 ln t))^(1/(1+v))
-    if |x| <= B:  S_a += x""",
     step_cost=lambda setup: 0.4 + 0.09 * len(setup.arms),
     held=heavy_family.index_held,
 )

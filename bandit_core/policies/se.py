@@ -1,12 +1,32 @@
-"""Successive elimination in growing batches, without privacy (`se`) and on randomised bits (`ldp-se`).
+"""Elimination: Even-Dar, Mannor, Mansour 2006; Auer, Ortner 2010 (batches).
+
+Plays all arms equally often in growing batches and drops the ones that are clearly worse.
+
+    S = all arms;  L(c) = ln(c |S| b^2 / beta),  beta = 1 / T
+    for b = 1, 2, ... while more than one arm is left:
+        l = growth^b;  pull each arm of S  l times
+        m_a = mean of these rewards
+        r = sqrt(L(4) / (2 l))
+        drop every arm with  m_a < max m - 2 r
+    play the arm that is left
+
+Elimination on randomised bits: Even-Dar, Mannor, Mansour 2006, on randomised responses (Gajane, Urvoy, Kaufmann 2018).
+
+Elimination in growing batches, but every user answers with one coin-flipped bit.
+
+    S = all arms;  L(c) = ln(c |S| b^2 / beta),  beta = 1 / T
+    for b = 1, 2, ... while more than one arm is left:
+        l = growth^b;  pull each arm of S  l times; each user answers with a bit,
+        the randomised response to the reward
+        m_a = 1/2 + w (share of ones - 1/2),  w = coth(epsilon / 2)
+        r = w sqrt(L(4) / (2 l))
+        drop every arm with  m_a < max m - 2 r
+    play the arm that is left
 
 The first and the last step of a ladder of trust: `dp-se`, `dist-dp-se`, `dist-rdp-se` and `shuffle-se` are the same
 with other things that the server learns of a batch (see `bandit_core.theory.ladder` for radii and proof).
 
-* `se`: the server learns the sum of the rewards. After Even-Dar, Mannor and Mansour 2006; batches as in Auer and Ortner
-  2010.
-* `ldp-se`: every user sends one bit, the randomised response to the reward, which is epsilon-locally private whatever
-  comes of it. Rewards in [0, 1] that are no bits are rounded to one at random by the same coin.
+Rewards in [0, 1] that are no bits are rounded to one at random by the same coin.
 
 Deviations from print: there is no one print; radii are those of Hoeffding's inequality with a union over arms and
 batches. A batch that the horizon cuts short is played and decides nothing. The policies of the same names that stop by
@@ -16,8 +36,7 @@ themselves (`bandit_core.policies.stopping`) eliminate in the epochs of DP-SE, w
 from __future__ import annotations
 
 from bandit_core.kernels import ladder as kernels
-from bandit_core.model import Guarantee, Policy, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, Policy, RunSetup
 from bandit_core.policies import elimination_by_trust
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import classic, finite_time_bounds, ladder, local
@@ -36,34 +55,20 @@ POLICIES = (
     Policy(
         name="se",
         title="Elimination",
-        paper="Even-Dar, Mannor, Mansour 2006; Auer, Ortner 2010 (batches)",
-        summary="Plays all arms equally often in growing batches and drops the ones that are clearly worse.",
-        privacy="none",
-        guarantee_words="none: the learner sees every reward",
-        epsilon="none",
         parameters=elimination_by_trust.BatchParameters,
         accepts=bounded_rewards("ucb", whose="its radius"),
         bounds=_plain_bounds,
-        guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
-        pseudo_code=elimination_by_trust.pseudo_code("m_a = mean of these rewards", "sqrt(L(4) / (2 l))"),
         **elimination_by_trust.common(kernels.SUMS, ladder.plain),
     ),
     Policy(
         name="ldp-se",
         title="Elimination on randomised bits",
-        paper="Even-Dar, Mannor, Mansour 2006, on randomised responses (Gajane, Urvoy, Kaufmann 2018)",
-        summary="Elimination in growing batches, but every user answers with one coin-flipped bit.",
         privacy="local",
         guarantee_words="epsilon-local DP for every reward (pure, the same epsilon for all)",
         parameters=elimination_by_trust.BatchParameters,
         bounds=_local_bounds,
         guarantee=local_guarantee,
         releases=random_bits("a bit for the reward"),
-        pseudo_code=elimination_by_trust.pseudo_code(
-            "m_a = 1/2 + w (share of ones - 1/2),  w = coth(epsilon / 2)",
-            "w sqrt(L(4) / (2 l))",
-            "; each user answers with a bit,\n    the randomised response to the reward",
-        ),
         **elimination_by_trust.private(kernels.BITS, ladder.local),
     ),
 )

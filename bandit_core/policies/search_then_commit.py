@@ -17,8 +17,7 @@ from pydantic import Field
 
 from bandit_core.kernels import search as kernels
 from bandit_core.kernels.records import rewards_of
-from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies.batch_family import refuse_tiny_budget
 from bandit_core.policies.central_family import unit_rewards
 from bandit_core.policies.local_family import bounded_rewards

@@ -1,9 +1,19 @@
-"""Elimination on shuffled bits (Tenenbaum, Kaplan, Mansour and Stemmer 2021): a shuffler takes the names off.
+"""Elimination on shuffled bits: Tenenbaum, Kaplan, Mansour, Stemmer 2021; Cheu, Smith, Ullman, Zeber, Zhilyaev 2019.
 
-Each user of a batch tells a bit truthfully with probability 1 - g, else a uniform one; the shuffler passes the bits of
-an arm's batch on in random order, so the server learns how many are 1. g falls with the size of the batch; batches too
-small to hide in fall back to local randomised response, so that no batch is released with a weaker promise. Mechanism
-and account: `bandit_core.mechanisms.shuffled_bits`. Rewards in [0, 1] that are no bits are rounded to one at random.
+Elimination in growing batches, whose answers lose their names in a shuffler: a few coin flips hide all.
+
+    S = all arms;  L(c) = ln(c |S| b^2 / beta),  beta = 1 / T
+    for b = 1, 2, ... while more than one arm is left:
+        l = growth^b;  pull each arm of S  l times; each user answers with a bit, truthful
+        with chance 1 - g, else uniform; the shuffler tells how many are 1;  g = g(l, epsilon, delta)
+        m_a = 1/2 + (share of ones - 1/2) / (1 - g)
+        r = sqrt(L(4) / (2 l)) / (1 - g)
+        drop every arm with  m_a < max m - 2 r
+    play the arm that is left
+
+g falls with the size of the batch; batches too small to hide in fall back to local randomised response, so that no
+batch is released with a weaker promise. Mechanism and account: `bandit_core.mechanisms.shuffled_bits`. Rewards in
+[0, 1] that are no bits are rounded to one at random.
 
 Guarantee: (epsilon, delta)-shuffle DP: the count of a batch of known size, if one of its rewards changes. Each reward
 is in one batch; batches are chosen from earlier counts, so the promise holds for the whole run. Where rewards are
@@ -65,19 +75,11 @@ def _releases(setup: RunSetup) -> list[Release]:
 POLICY = Policy(
     name="shuffle-se",
     title="Elimination on shuffled bits",
-    paper="Tenenbaum, Kaplan, Mansour, Stemmer 2021; Cheu, Smith, Ullman, Zeber, Zhilyaev 2019",
-    summary="Elimination in growing batches, whose answers lose their names in a shuffler: a few coin flips hide all.",
     privacy="shuffle",
     guarantee_words="(epsilon, delta)-shuffle DP: every reward enters one shuffled batch",
     parameters=ShuffleParameters,
     bounds=elimination_by_trust.bounds_beside_a_curator(guarantee, ladder.shuffled, ladder.shuffled_orders),
     guarantee=guarantee,
     releases=_releases,
-    pseudo_code=elimination_by_trust.pseudo_code(
-        "m_a = 1/2 + (share of ones - 1/2) / (1 - g)",
-        "sqrt(L(4) / (2 l)) / (1 - g)",
-        "; each user answers with a bit, truthful\n    with chance 1 - g, else uniform; the shuffler tells how many "
-        "are 1;  g = g(l, epsilon, delta)",
-    ),
     **elimination_by_trust.private(kernels.BITS, ladder.shuffled, shared=True),
 )

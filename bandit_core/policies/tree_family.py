@@ -23,14 +23,12 @@ from bandit_core.kernels.counters import (
 from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
 from bandit_core.kernels.counters import tree_spread as spread
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
+from bandit_core.kernels.play import Rule, Stream, User
 from bandit_core.mechanisms import Binary, Counter, Hybrid, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import depth
 from bandit_core.mechanisms.square_root import exponentials
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
-from bandit_core.model.bound import Bound
-from bandit_core.policies import index_family
-from bandit_core.policies.central_family import approximate, central_release, nominal, pure, unit_rewards
+from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Release, RunSetup, numbers_held
+from bandit_core.policies.central_family import approximate, central_release, pure, unit_rewards
 from bandit_core.spec import field_types
 from bandit_core.spec.field_types import Number
 
@@ -70,7 +68,7 @@ Delta = Annotated[
 
 def other_counter(setup: RunSetup, split: int = 1) -> SignedDigits | SquareRoot:
     """The counter that stands in place of the printed one; ``split`` is how many share the budget."""
-    epsilon = nominal(setup) / split
+    epsilon = setup.fixed_epsilon / split
     if setup.parameters.counter == "k-ary":
         return SignedDigits(epsilon, setup.horizon)
     return SquareRoot(epsilon, setup.horizon, setup.parameters.delta)
@@ -105,7 +103,7 @@ def refuse_with_others(setup: RunSetup) -> str | None:
 def hybrid_counter(setup: RunSetup) -> Hybrid:
     """The counter of each arm, by the parameter ``accounting``."""
     printed = setup.parameters.accounting == "paper"
-    return (Hybrid.as_printed if printed else Hybrid.calibrated)(nominal(setup))
+    return (Hybrid.as_printed if printed else Hybrid.calibrated)(setup.fixed_epsilon)
 
 
 def counter_of(setup: RunSetup) -> Hybrid | SignedDigits | SquareRoot:
@@ -153,7 +151,7 @@ def kept(setup: RunSetup, counter: Counter) -> Guarantee:
     """What a run keeps whose arms each have this counter."""
     if isinstance(counter, SquareRoot):
         return approximate(setup, counter.epsilon, counter.delta)
-    return pure(setup, counter.total_epsilon / nominal(setup))
+    return pure(setup, counter.total_epsilon / setup.fixed_epsilon)
 
 
 def other_releases(counter: SignedDigits | SquareRoot) -> list[Release]:
@@ -178,7 +176,7 @@ def other_releases(counter: SignedDigits | SquareRoot) -> list[Release]:
 
 def held(setup: RunSetup, rows: int) -> float:
     """``held`` of policies whose counters may be others than the printed ones."""
-    found, arms = index_family.held_late(setup, rows), len(setup.arms)
+    found, arms = numbers_held(setup, rows), len(setup.arms)
     if not in_place_of_printed(setup):
         return found
     counter = other_counter(setup)
@@ -273,28 +271,13 @@ def start(numbers: Numbers, arms: int) -> State:
     return State(empty(numbers.counter, arms), zeros[0], zeros[1], means, zeros[2], zeros[3], zeros[4])
 
 
-@inlined
-def _clocks(numbers: Numbers, t: int) -> tuple[float, float, float]:
-    """sqrt(ln t), sqrt(l) and b l."""
+def index(numbers: Numbers, known: State, arm: int, t: int) -> float:
+    """S / n + sqrt(per_pull ln t / n) + (s sqrt(l) + b l f) / n."""
     log = math.log(t)
     certainty = numbers.slope * log + numbers.offset
-    return math.sqrt(log), math.sqrt(max(0.0, certainty)), numbers.tail * certainty
-
-
-@inlined
-def _index(known: State, arm: int, level: float, root: float, tail: float) -> float:
-    return known.means[arm] + level * known.widths[arm] + root * known.spreads[arm] + tail * known.shares[arm]
-
-
-def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
-    """The arm with the largest index."""
-    level, root, tail = _clocks(numbers, now.t)
-    best, highest = 0, -np.inf
-    for arm in range(known.means.shape[0]):
-        index = _index(known, arm, level, root, tail)
-        if first(index, highest, now, arm, best):
-            best, highest = arm, index
-    return best
+    root, tail = math.sqrt(max(0.0, certainty)), numbers.tail * certainty
+    covered = known.means[arm] + math.sqrt(log) * known.widths[arm]
+    return covered + root * known.spreads[arm] + tail * known.shares[arm]
 
 
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
@@ -306,15 +289,6 @@ def learn(numbers: Numbers, known: State, arm: int, response: float, user: User,
     known.widths[arm] = math.sqrt(numbers.per_pull * n) / n
     known.spreads[arm] = numbers.spread * spread(known.counters, arm) / n
     known.shares[arm] = growth(numbers.shape, n) / n
-
-
-def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
-    """The noisy mean, give or take root and margin."""
-    if known.pulled[arm] == 0.0:
-        return UNTRIED
-    level, root, tail = _clocks(numbers, t)
-    index = _index(known, arm, level, root, tail)
-    return around(known.means[arm], index - known.means[arm], index)
 
 
 @inlined
@@ -333,7 +307,7 @@ _COUNTERS: dict[str, dict[str, Any]] = {
     "square_root": {"empty": empty_roots, "noise": root_noise, "spread": root_spread},
     "printed": {"empty": empty_nodes, "noise": node_noise, "spread": no_spread},
 }
-RULES = {name: Rule(f"on_{name}", start, choose, learn, belief, parts=parts) for name, parts in _COUNTERS.items()}
+RULES = {name: Rule(f"on_{name}", start, learn=learn, parts=parts, index=index) for name, parts in _COUNTERS.items()}
 
 
 def numbers_of(setup: RunSetup, counter: Counter) -> Tree | Root | Counters:

@@ -1,8 +1,14 @@
-"""UCB1 (Auer, Cesa-Bianchi and Fischer 2002): optimism in the face of uncertainty, without privacy.
+"""UCB: Auer, Cesa-Bianchi, Fischer 2002 (UCB1).
 
-Pull each arm once, then the arm with the largest mean + sqrt(alpha ln t / N), for user t. The paper has t - 1 there,
-the number of earlier plays; the regret bound holds for both. Rewards in [0, 1] for the guarantee; sub-Gaussian rewards
-of scale at most 1/2 have the same one. Ties go to the lowest label, and labels are random (`kernels.labels`).
+Plays the arm whose mean could still be the best: estimate plus a margin that shrinks with every pull.
+
+    pull each arm once
+    for t = K+1, K+2, ...:
+        pull the arm with the largest  mean_a + sqrt(alpha ln t / N_a)
+
+The paper has t - 1 in place of t, the number of earlier plays; the regret bound holds for both. Rewards in [0, 1] for
+the guarantee; sub-Gaussian rewards of scale at most 1/2 have the same one. Ties go to the lowest label, and labels are
+random (`kernels.labels`).
 """
 
 from __future__ import annotations
@@ -10,13 +16,11 @@ from __future__ import annotations
 import math
 from typing import Annotated, NamedTuple
 
-import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import index
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup, any_rewards
-from bandit_core.model.bound import Bound
+from bandit_core.kernels.index import RAW
+from bandit_core.kernels.play import Means, Rule
+from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies import index_family
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import classic, finite_time_bounds
@@ -36,47 +40,13 @@ class Numbers(NamedTuple):
     alpha: float
 
 
-class State(NamedTuple):
-    """Of every arm (arms,): sum, number and mean of its rewards, and sqrt(alpha / N)."""
-
-    sums: np.ndarray
-    counts: np.ndarray
-    means: np.ndarray
-    widths: np.ndarray
+def index(numbers: Numbers, known: Means, arm: int, t: int) -> float:
+    """mean + sqrt(alpha ln t / N)."""
+    count = known.counts[arm]
+    return known.means[arm] + math.sqrt(math.log(t)) * (math.sqrt(numbers.alpha * count) / count)
 
 
-def start(numbers: Numbers, arms: int) -> State:
-    """Nothing; every arm must be tried."""
-    return State(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf), np.zeros(arms))
-
-
-def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
-    """The arm with the largest  mean + sqrt(alpha ln t / N)."""
-    level, best, highest = math.sqrt(math.log(now.t)), 0, -np.inf
-    for arm in range(known.means.shape[0]):
-        index = known.means[arm] + level * known.widths[arm]
-        if first(index, highest, now, arm, best):
-            best, highest = arm, index
-    return best
-
-
-def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
-    """Add the reward."""
-    known.sums[arm] += response
-    known.counts[arm] += 1.0
-    known.means[arm] = known.sums[arm] / known.counts[arm]
-    known.widths[arm] = math.sqrt(numbers.alpha * known.counts[arm]) / known.counts[arm]
-
-
-def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
-    """The mean, give or take the root."""
-    if known.counts[arm] == 0.0:
-        return UNTRIED
-    margin = math.sqrt(math.log(t)) * known.widths[arm]
-    return around(known.means[arm], margin, known.means[arm] + margin)
-
-
-RULE = Rule("largest_index", start, choose, learn, belief)
+RULE = Rule("largest_index", index=index)
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
@@ -96,22 +66,12 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 POLICY = Policy(
     name="ucb",
     title="UCB",
-    paper="Auer, Cesa-Bianchi, Fischer 2002 (UCB1)",
-    summary="Plays the arm whose mean could still be the best: estimate plus a margin that shrinks with every pull.",
-    privacy="none",
-    guarantee_words="none: the learner sees every reward",
-    epsilon="none",
     anytime=True,
     parameters=UCBParameters,
-    accepts=any_rewards,
     prepare=_prepare,
     bounds=_bounds,
-    sampler=lambda setup: index_family.sampler(setup, index.RAW),
-    step_cost=index_family.cost(index.RAW),
-    held=index_family.held(index.RAW),
+    sampler=lambda setup: index_family.sampler(setup, RAW),
+    step_cost=index_family.cost(RAW),
+    held=index_family.held(RAW),
     late=True,
-    guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
-    pseudo_code="""pull each arm once
-for t = K+1, K+2, ...:
-    pull the arm with the largest  mean_a + sqrt(alpha ln t / N_a)""",
 )

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
+from pathlib import Path
 from typing import Any
+
+
+def described(things: Any, module: Any) -> list[Any]:
+    """The things of a module, each with what the module's docstring says of it, if it wants to know that.
+
+    The docstring is read from the file where Python has dropped it (``-OO``).
+    """
+    words = module.__doc__ or ast.get_docstring(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))) or ""
+    return [each.described(words) if hasattr(each, "described") else each for each in things]
 
 
 def found(package: str, name: str) -> list[Any]:
     """``name`` (or each of ``nameS``, its plural) of every module of ``package`` that has it, in the order of files."""
     several = f"{name[:-1]}IES" if name.endswith("Y") else f"{name}S"
     things: list[Any] = []
-    for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        contents = vars(importlib.import_module(f"{package}.{module.name}"))
-        things += contents.get(several, [contents[name]] if name in contents else [])
+    for each in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        module = importlib.import_module(f"{package}.{each.name}")
+        contents = vars(module)
+        things += described(contents.get(several, [contents[name]] if name in contents else []), module)
     return things
 
 

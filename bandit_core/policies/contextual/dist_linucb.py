@@ -1,4 +1,14 @@
-"""LinUCB on secure sums: the users of a batch add the noise, each a share of it (the sums of `jdp_linucb`).
+"""LinUCB on secure sums: after Shariff, Sheffet 2018 and Chowdhury, Zhou 2023.
+
+LinUCB on sums of growing batches, whose users each add a pinch of noise to sums that no one can read in parts.
+
+    G = 0; u = 0; arms in turn in the first batch
+    for t = 1, 2, ...:
+        play the arm with the largest  x_a . theta + beta |x_a|_(V^-1)
+        the user rounds x x^T and r x to levels, adds a share of noise, and sends all modulo m
+        if the batch is complete:  add its secure sums to G and u;  V = G + (ridge + 2 U) I;  theta = V^-1 u
+
+The sums are those of `jdp_linucb`.
 
 Users come in batches that grow with their number. Each rounds the D = d(d+3)/2 numbers g x_i x_j (i < j), g x_i^2 /
 sqrt(2) and g r x_i / sqrt(2) at random up or down, adds the difference of two Poisson variables of mean V/(2B), B users
@@ -277,9 +287,6 @@ def _cost(setup: RunSetup) -> float:
 POLICY = Policy(
     name="dist-linucb",
     title="LinUCB on secure sums",
-    paper=f"after {jdp_linucb.SHARIFF} and Chowdhury, Zhou 2023",
-    summary="LinUCB on sums of growing batches, whose users each add a pinch of noise to sums that no one can read in "
-    "parts.",
     privacy="distributed",
     guarantee_words="(epsilon, delta)-distributed DP for features, choice and reward of every user",
     epsilon="one",
@@ -299,9 +306,4 @@ POLICY = Policy(
     held=family.numbers_held(
         lambda users: 3.0 * users.models * users.dimension**2 + users.models * users.dimension * (users.dimension + 3)
     ),
-    pseudo_code="""G = 0; u = 0; arms in turn in the first batch
-for t = 1, 2, ...:
-    play the arm with the largest  x_a . theta + beta |x_a|_(V^-1)
-    the user rounds x x^T and r x to levels, adds a share of noise, and sends all modulo m
-    if the batch is complete:  add its secure sums to G and u;  V = G + (ridge + 2 U) I;  theta = V^-1 u""",
 )

@@ -1,8 +1,25 @@
-"""LinUCB (Li, Chu, Langford, Schapire 2010) and greedy least squares: the baselines without privacy.
+"""LinUCB: Li, Chu, Langford, Schapire 2010.
 
-Ridge regression with rank-one updates of its inverse (Sherman and Morrison), d^2 operations a step. LinUCB plays the
-arm with the largest x . theta + width |x| in the norm of the inverse; greedy plays the largest x . theta. With a
-parameter for each arm there is one regression for each; greedy then begins with a warm-up in turns, as LDP-OLS does.
+Without privacy: plays the arm that could still be best for this user, by ridge regression.
+
+    A = ridge I; b = 0
+    for t = 1, 2, ...:
+        theta = A^-1 b
+        play the arm with the largest  x_a . theta + width sqrt(x_a^T A^-1 x_a)
+        A += x x^T;  b += r x
+
+Greedy OLS: Bastani, Bayati, Khosravi 2017.
+
+Without privacy: plays what looks best under ridge regression; the users' variety explores for it.
+
+    A = ridge I; b = 0
+    for t = 1, 2, ...:
+        theta = A^-1 b
+        play the arm with the largest  x_a . theta      (a parameter for each arm: in turns during the warm-up)
+        A += x x^T;  b += r x
+
+Ridge regression with rank-one updates of its inverse (Sherman and Morrison), d^2 operations a step. With a parameter
+for each arm there is one regression for each; greedy then begins with a warm-up in turns, as LDP-OLS does.
 """
 
 from __future__ import annotations
@@ -99,9 +116,7 @@ def _cost(setup: RunSetup) -> float:
 
 
 _COMMON: dict[str, Any] = dict(
-    privacy="none",
     guarantee_words="none: the learner sees every context and reward",
-    epsilon="none",
     anytime=True,
     accepts=family.no_arms,
     refuses=family.linear_only,
@@ -118,27 +133,13 @@ POLICIES = (
     Policy(
         name="linucb",
         title="LinUCB",
-        paper="Li, Chu, Langford, Schapire 2010",
-        summary="Without privacy: plays the arm that could still be best for this user, by ridge regression.",
         parameters=LinUCBParameters,
-        pseudo_code="""A = ridge I; b = 0
-for t = 1, 2, ...:
-    theta = A^-1 b
-    play the arm with the largest  x_a . theta + width sqrt(x_a^T A^-1 x_a)
-    A += x x^T;  b += r x""",
         **_COMMON,
     ),
     Policy(
         name="greedy-ols",
         title="Greedy OLS",
-        paper="Bastani, Bayati, Khosravi 2017",
-        summary="Without privacy: plays what looks best under ridge regression; the users' variety explores for it.",
         parameters=GreedyParameters,
-        pseudo_code="""A = ridge I; b = 0
-for t = 1, 2, ...:
-    theta = A^-1 b
-    play the arm with the largest  x_a . theta      (a parameter for each arm: in turns during the warm-up)
-    A += x x^T;  b += r x""",
         **_COMMON,
     ),
 )

@@ -19,8 +19,6 @@ from bandit_core.spec.contexts import Contexts, Discrete, GaussianContexts, Sphe
 from bandit_core.spec.field_types import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
 
-HAN = "Han, Liang, Wang, Zhang 2021"
-ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
 UCB_STEP = 25e-9  # seconds of one pull of `ucb`, the unit of step costs
 
 Accounting = Literal["paper", "tight"]

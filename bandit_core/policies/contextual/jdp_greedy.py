@@ -1,7 +1,17 @@
-"""Greedy least squares on private sums of a trusted curator: the sums of `jdp_linucb`, without optimism.
+"""JDP-Greedy: Shariff, Sheffet 2018; Kearns, Pai, Roth, Ullman 2014.
 
-V = G + W_i + (ridge + 2 shift s_i sqrt(d)) I, s_i being the noise of release i, and everyone gets the arm with the
-largest x . theta. Guarantee: (epsilon, delta)-joint DP, as for `jdp_linucb`; it depends on no arm that is played.
+Greedy least squares on sums to which a trusted curator adds noise; the users' variety explores for it.
+
+    G = 0; u = 0; arms in turn until the first release
+    for t = 1, 2, ...:
+        if a release is due:  V = G + W + (ridge + 2 shift s sqrt(d)) I;  theta = V^-1 (u + h)
+        play the arm with the largest  x_a . theta
+        G += x x^T;  u += r x
+
+The sums are those of `jdp_linucb`.
+
+s is the noise of the release. Guarantee: (epsilon, delta)-joint DP, as for `jdp_linucb`; it depends on no arm that is
+played.
 
 Of regret nothing is proved here with constants. Where the users' own variety explores (the smallest eigenvalue of E x
 x^T of the played contexts stays above l), the error after n users is about (s sqrt(d) (1 + shift) + R sqrt(d n))/(l n),
@@ -59,16 +69,10 @@ def _cost(setup: RunSetup) -> float:
 POLICY = Policy(
     name="jdp-greedy",
     title="JDP-Greedy",
-    summary="Greedy least squares on sums to which a trusted curator adds noise; the users' variety explores for it.",
     parameters=GreedyParameters,
     bounds=contextual.joint_lower,
     prepare=_prepare,
     parent="greedy-ols",
     step_cost=_cost,
-    pseudo_code="""G = 0; u = 0; arms in turn until the first release
-for t = 1, 2, ...:
-    if a release is due:  V = G + W + (ridge + 2 shift s sqrt(d)) I;  theta = V^-1 (u + h)
-    play the arm with the largest  x_a . theta
-    G += x x^T;  u += r x""",
     **jdp_linucb.COMMON,
 )

@@ -1,4 +1,13 @@
-"""LinUCB on private sums of a trusted curator (after Shariff and Sheffet 2018), and greedy least squares on them.
+"""JDP-LinUCB: Shariff, Sheffet 2018; Kearns, Pai, Roth, Ullman 2014.
+
+LinUCB on sums to which a trusted curator adds noise: your arm may depend on your own features, and shows almost nothing
+of anyone else's.
+
+    G = 0; u = 0; arms in turn until the first release
+    for t = 1, 2, ...:
+        if a release is due:  V = G + W + (ridge + 2 U) I;  theta = V^-1 (u + h)
+        play the arm with the largest  x_a . theta + beta |x_a|_(V^-1)
+        G += x x^T;  u += r x
 
 The curator sees who comes, plays an arm, and adds x x^T and r x to its sums. At times t_1 < t_2 < ... that depend on no
 data it adds noise to the sums, G + W and u + h, and solves V = G + W + shift I. Every arm follows from the last release
@@ -79,7 +88,6 @@ from bandit_core.theory import contextual
 
 SENSITIVITY = 1.5  # of one user, in units of the noise beside the diagonal
 PRINTED_SENSITIVITY = 2.0  # where the vector has that noise, too
-SHARIFF = "Shariff, Sheffet 2018"
 MAX_COUNTED = 10**6  # releases that are counted one by one
 
 Delta = Annotated[
@@ -432,7 +440,6 @@ def held(setup: RunSetup, rows: int) -> float:
 
 
 COMMON: dict[str, Any] = dict(
-    paper=f"{SHARIFF}; Kearns, Pai, Roth, Ullman 2014",
     privacy="joint",
     guarantee_words="(epsilon, delta)-joint DP for features, choice and reward of every user",
     epsilon="one",
@@ -450,17 +457,10 @@ COMMON: dict[str, Any] = dict(
 POLICY = Policy(
     name="jdp-linucb",
     title="JDP-LinUCB",
-    summary="LinUCB on sums to which a trusted curator adds noise: your arm may depend on your own features, and shows "
-    "almost nothing of anyone else's.",
     parameters=LinUCBParameters,
     bounds=contextual.joint_private,
     prepare=_prepare,
     parent="linucb",
     step_cost=_cost,
-    pseudo_code="""G = 0; u = 0; arms in turn until the first release
-for t = 1, 2, ...:
-    if a release is due:  V = G + W + (ridge + 2 U) I;  theta = V^-1 (u + h)
-    play the arm with the largest  x_a . theta + beta |x_a|_(V^-1)
-    G += x x^T;  u += r x""",
     **COMMON,
 )

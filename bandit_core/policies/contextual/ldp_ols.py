@@ -1,7 +1,19 @@
-"""LDP-OLS (Han, Liang, Wang, Zhang 2021, Algorithms 1 and 2 with the OLS mechanism): greedy on private least squares.
+"""LDP-OLS: Han, Liang, Wang, Zhang 2021.
 
-Each user sends x x^T + W and r x + xi, both with normal noise; the server keeps the sums M and u and lets users play
-the arm with the largest x . theta, theta = (M + c sqrt(n) I)^-1 u, where n counts the releases and
+Users send noisy sums for least squares; everyone plays what looks best under the common estimate.
+
+    theta = 0; M = 0; u = 0
+    for t = 1, 2, ...:
+        the user plays the arm with the largest  x_a . theta  and is paid r
+        the user sends  x x^T + W  and  r x + xi      (normal noise)
+        M += x x^T + W;  u += r x + xi
+        theta = (M + c sqrt(t) I)^-1 u
+    a parameter for each arm: warm-up in turns, then every user answers for all arms
+        (noisy zeros for those not chosen), all with the same noise (paper: each at (epsilon/2, delta/2))
+
+Algorithms 1 and 2 with the OLS mechanism.
+
+t counts the releases, and
 
     c = shift x 2 sigma (4 sqrt(d) + 2 ln(2T/alpha))        (TK in place of T with a parameter for each arm).
 
@@ -199,8 +211,6 @@ def _cost(setup: RunSetup) -> float:
 POLICY = Policy(
     name="ldp-ols",
     title="LDP-OLS",
-    paper=family.HAN,
-    summary="Users send noisy sums for least squares; everyone plays what looks best under the common estimate.",
     privacy="local",
     guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
     epsilon="one",
@@ -217,12 +227,4 @@ POLICY = Policy(
     late=True,
     step_cost=_cost,
     held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2 + family.waiting(users)),
-    pseudo_code="""theta = 0; M = 0; u = 0
-for t = 1, 2, ...:
-    the user plays the arm with the largest  x_a . theta  and is paid r
-    the user sends  x x^T + W  and  r x + xi      (normal noise)
-    M += x x^T + W;  u += r x + xi
-    theta = (M + c sqrt(t) I)^-1 u
-a parameter for each arm: warm-up in turns, then every user answers for all arms
-    (noisy zeros for those not chosen), all with the same noise (paper: each at (epsilon/2, delta/2))""",
 )

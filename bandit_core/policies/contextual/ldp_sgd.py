@@ -1,8 +1,19 @@
-"""LDP-SGD (Han, Liang, Wang, Zhang 2021, Algorithms 1 and 2 with the SGD mechanism): one private gradient per user.
+"""LDP-SGD: Han, Liang, Wang, Zhang 2021.
 
-Each user plays the arm with the largest x . theta, takes the gradient g = (mu(x . theta) - r) x of the loss at the
-reward, clips it to norm R, and sends it through the l2-ball mechanism; the server steps theta -= eta_t z, with
-eta_t = step / (t + offset)^decay. Links: identity, logistic, Poisson.
+Each user sends one randomised gradient; the server takes one small step and everyone plays greedily.
+
+    theta = 0
+    for t = 1, 2, ...:
+        the user plays the arm with the largest  x_a . theta  and is paid r
+        g = (mu(x . theta) - r) x, clipped to norm R
+        the user sends  z  = l2-ball mechanism of g, a point on a sphere
+        theta -= eta_t z
+    a parameter for each arm: warm-up in turns, then every user answers for all arms
+        (the mechanism's answer to 0 for those not chosen), each at the whole epsilon (paper: epsilon/2)
+
+Algorithms 1 and 2 with the SGD mechanism.
+
+eta_t = step / (t + offset)^decay. The gradient is that of the loss at the reward. Links: identity, logistic, Poisson.
 
 With one parameter for each arm: warm-up in turns, then every user answers for all arms (a response to the zero
 gradient for those not chosen); optional elimination (h) as in LDP-OLS.
@@ -186,8 +197,6 @@ def _cost(setup: RunSetup) -> float:
 POLICY = Policy(
     name="ldp-sgd",
     title="LDP-SGD",
-    paper=family.HAN,
-    summary="Each user sends one randomised gradient; the server takes one small step and everyone plays greedily.",
     privacy="local",
     guarantee_words="epsilon-local DP for context, choice and reward of every user (pure)",
     epsilon="one",
@@ -204,12 +213,4 @@ POLICY = Policy(
     late=True,
     step_cost=_cost,
     held=family.numbers_held(lambda users: 0.0),
-    pseudo_code="""theta = 0
-for t = 1, 2, ...:
-    the user plays the arm with the largest  x_a . theta  and is paid r
-    g = (mu(x . theta) - r) x, clipped to norm R
-    the user sends  z  = l2-ball mechanism of g, a point on a sphere
-    theta -= eta_t z
-a parameter for each arm: warm-up in turns, then every user answers for all arms
-    (the mechanism's answer to 0 for those not chosen), each at the whole epsilon (paper: epsilon/2)""",
 )

@@ -1,13 +1,28 @@
-"""LDP-LinUCB and LDP-GLOC (Zheng, Cai, Huang, Li, Wang 2020): private optimism, made for adversarial contexts.
+"""LDP-LinUCB: Zheng, Cai, Huang, Li, Wang 2020.
 
-LDP-LinUCB: users send x x^T + B and y x + xi with normal noise; the server keeps V and u, and users play the arm with
-the largest <theta, x> + beta_t |x| in the norm of (V + c_t I)^-1, theta = (V + c_t I)^-1 u, where
+Optimistic least squares on noisy sums; made for contexts that an adversary chooses.
 
-    Y_t = sigma sqrt(t) (4 sqrt(D) + 2 ln(2T/alpha)),   c_t = 2 Y_t,
-    beta_t = 2 sigma sqrt(D ln T) + (sqrt(3 Y_t) + sigma sqrt(D t / Y_t)) D ln T.
+    V = 0; u = 0
+    for t = 1, 2, ...:
+        Y_t = sigma sqrt(t) (4 sqrt(D) + 2 ln(2T / alpha));  c_t = 2 Y_t
+        beta_t = 2 sigma sqrt(D ln T) + (sqrt(3 Y_t) + sigma sqrt(D t / Y_t)) D ln T
+        theta = (V + c_t I)^-1 u
+        play the arm with the largest  <theta, x> + beta_t |x|_(V + c_t I)^-1
+        the user sends  x x^T + B  and  y x + xi;  V and u add them up
 
-LDP-GLOC adds a noisy online gradient step theta_hat -= zeta g, replaces y by <theta_hat, x>, and has
-beta_t = sqrt(sigma sqrt(D t) / least slope of the link). With a parameter for each arm both work in dimension
+LDP-GLOC: Zheng, Cai, Huang, Li, Wang 2020.
+
+For curved links: a noisy online gradient feeds optimistic least squares.
+
+    V = 0; u = 0; theta_hat = 0
+    for t = 1, 2, ...:
+        c_t = 2 sigma sqrt(t) (4 sqrt(D) + 2 ln(2T / alpha));  beta_t = sqrt(sigma sqrt(D t) / least slope of the link)
+        theta = (V + c_t I)^-1 u
+        play the arm with the largest  <theta, x> + beta_t |x|_(V + c_t I)^-1
+        theta_hat -= zeta (noisy (mu(<theta_hat, x>) - r) x)
+        the user sends  x x^T + B  and  <theta_hat, x> x + xi;  V and u add them up
+
+With a parameter for each arm both work in dimension
 D = d x arms on contexts that stand in the block of their arm, as in the experiments of Han et al. 2021.
 
 Guarantee: (epsilon, delta)-local DP. A user's message is the upper triangle of x x^T with one vector along x (LinUCB)
@@ -267,7 +282,6 @@ def _cost(gloc: bool) -> Any:
 
 
 _COMMON: dict[str, Any] = dict(
-    paper=family.ZHENG,
     privacy="local",
     guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
     epsilon="one",
@@ -286,39 +300,23 @@ POLICIES = (
     Policy(
         name="ldp-linucb",
         title="LDP-LinUCB",
-        summary="Optimistic least squares on noisy sums; made for contexts that an adversary chooses.",
         parameters=LinUCBParameters,
         refuses=family.linear_only,
         guarantee=_guarantee(gloc=False),
         releases=_releases(gloc=False),
         prepare=_prepare(gloc=False),
         step_cost=_cost(gloc=False),
-        pseudo_code="""V = 0; u = 0
-for t = 1, 2, ...:
-    Y_t = sigma sqrt(t) (4 sqrt(D) + 2 ln(2T / alpha));  c_t = 2 Y_t
-    beta_t = 2 sigma sqrt(D ln T) + (sqrt(3 Y_t) + sigma sqrt(D t / Y_t)) D ln T
-    theta = (V + c_t I)^-1 u
-    play the arm with the largest  <theta, x> + beta_t |x|_(V + c_t I)^-1
-    the user sends  x x^T + B  and  y x + xi;  V and u add them up""",
         **_COMMON,
     ),
     Policy(
         name="ldp-gloc",
         title="LDP-GLOC",
-        summary="For curved links: a noisy online gradient feeds optimistic least squares.",
         parameters=GLOCParameters,
         guarantee=_guarantee(gloc=True),
         releases=_releases(gloc=True),
         prepare=_prepare(gloc=True),
         settle=_settled,
         step_cost=_cost(gloc=True),
-        pseudo_code="""V = 0; u = 0; theta_hat = 0
-for t = 1, 2, ...:
-    c_t = 2 sigma sqrt(t) (4 sqrt(D) + 2 ln(2T / alpha));  beta_t = sqrt(sigma sqrt(D t) / least slope of the link)
-    theta = (V + c_t I)^-1 u
-    play the arm with the largest  <theta, x> + beta_t |x|_(V + c_t I)^-1
-    theta_hat -= zeta (noisy (mu(<theta_hat, x>) - r) x)
-    the user sends  x x^T + B  and  <theta_hat, x> x + xi;  V and u add them up""",
         **_COMMON,
     ),
 )

@@ -1,4 +1,14 @@
-"""AdaP-TT (Azize, Jourdan, Al Marjani and Basu 2023): Top-Two on a curator's noisy means of doubling phases.
+"""AdaP-TT: Azize, Jourdan, Al Marjani, Basu 2023.
+
+Top-Two on averages that a curator publishes with noise, each arm's at phases that double.
+
+    ask each arm once; when an arm's fresh rewards are as many as all before them:
+        M_a = mean of the n_a fresh rewards + Laplace(1 / (epsilon n_a));  k_a += 1
+    for t = K, K+1, ...:
+        stop and recommend the arm with the largest M if it is far enough above every other one
+        B = the arm with the largest M_a + ln t / (epsilon n_a) + sqrt(ln t / (2 n_a))
+        C = the arm with the smallest (M_B - M_a + 1 / (1 + sqrt t)) / sqrt(1/N_B + 1/N_a)
+        ask B with probability 1/2, else C; once t is large, many users before the next decision
 
 Guarantee: epsilon-central DP, pure. Released: one mean per arm and phase; every reward is in at most one of them, and
 actions, stopping time and recommendation are computed from these means and coins alone.
@@ -12,8 +22,6 @@ from bandit_core.policies.stopping.base import StoppingPolicy, central_privacy, 
 POLICY = StoppingPolicy(
     name="adap-tt",
     title="AdaP-TT",
-    paper="Azize, Jourdan, Al Marjani, Basu 2023",
-    summary="Top-Two on averages that a curator publishes with noise, each arm's at phases that double.",
     privacy="central",
     guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
     rules={
@@ -29,11 +37,4 @@ POLICY = StoppingPolicy(
     guarantee=central_privacy,
     releases=noisy_mean("a phase"),
     parent="top-two",
-    pseudo_code="""ask each arm once; when an arm's fresh rewards are as many as all before them:
-    M_a = mean of the n_a fresh rewards + Laplace(1 / (epsilon n_a));  k_a += 1
-for t = K, K+1, ...:
-    stop and recommend the arm with the largest M if it is far enough above every other one
-    B = the arm with the largest M_a + ln t / (epsilon n_a) + sqrt(ln t / (2 n_a))
-    C = the arm with the smallest (M_B - M_a + 1 / (1 + sqrt t)) / sqrt(1/N_B + 1/N_a)
-    ask B with probability 1/2, else C; once t is large, many users before the next decision""",
 )

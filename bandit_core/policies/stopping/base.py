@@ -11,7 +11,8 @@ import numpy as np
 
 from bandit_core.kernels import stopping
 from bandit_core.kernels.stopping import Outcome, Search
-from bandit_core.model import Guarantee, Privacy, Release, Signal
+from bandit_core.model import Described, Guarantee, Release, Signal
+from bandit_core.model.policy import no_privacy
 from bandit_core.theory import divergences
 
 Rule = Literal["proved", "paper", "heuristic"]
@@ -74,7 +75,7 @@ class StoppingSetup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoppingPolicy:
+class StoppingPolicy(Described):
     """A policy that ends by itself.
 
     ``rules`` are the stopping thresholds that it knows, each with its formula; those called proved or paper have a
@@ -83,20 +84,12 @@ class StoppingPolicy:
     decides at most, about.
     """
 
-    name: str
-    title: str
-    paper: str
-    summary: str
-    privacy: Privacy
-    guarantee_words: str
     rules: Mapping[Rule, str]
     prepare: Callable[[StoppingSetup], tuple[Callable[..., None], tuple[Any, ...]]]
-    guarantee: Callable[[StoppingSetup], Guarantee]
+    guarantee: Callable[[StoppingSetup], Guarantee] = no_privacy
     releases: Callable[[StoppingSetup], list[Release]] = lambda setup: []
     decisions: bool = True
     most_decisions: Callable[[StoppingSetup], float] = lambda setup: setup.decisions
-    parent: str | None = None
-    pseudo_code: str = ""
 
     def without_noise(self, setup: StoppingSetup) -> StoppingSetup | None:
         """The same search with an infinite budget: what the method itself takes. None where it is not private."""
@@ -112,11 +105,6 @@ class StoppingPolicy:
         )  # fmt: skip
         kernel(rows.copy(), *arguments, outcome)
         return None if signal.stopped else outcome
-
-
-def no_privacy(setup: StoppingSetup) -> Guarantee:
-    """The learner sees every reward."""
-    return Guarantee("none", "no privacy: the learner sees every reward")
 
 
 def local_privacy(setup: StoppingSetup) -> Guarantee:

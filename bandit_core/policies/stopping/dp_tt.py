@@ -1,4 +1,16 @@
-"""DP-TT: Top-Two on a curator's noisy sums of growing batches, which keep all data.
+"""DP-TT (Top-Two on noisy sums): derived here; compare Jourdan, Azize 2025.
+
+Top-Two on sums that a curator publishes with noise, batch by batch; no reward is forgotten.
+
+    whenever an arm's batch is full: Y_a += sum of the batch + Laplace(1 / epsilon);  k_a += 1
+        its next batch doubles n_a while n_a < 512 or epsilon^2 n_a < 32, then adds 30%
+    ask each arm until its first batch is full, max(32, 4 / epsilon) users
+    loop:
+        B = the arm with the largest Y_a / n_a
+        Z_a = how far the two sums contradict equal chances, the noise of k_B and k_a releases allowed for
+        stop and recommend B if Z_a reaches its threshold for every other arm
+        C = the arm with the smallest (distance in standard deviations)^2 / 2 + ln(users)
+        ask B and C in turns until a batch of one of them is full
 
 Guarantee: epsilon-central DP, pure. Released: one sum per arm and batch; every reward is in at most one of them, and
 actions, stopping time and recommendation are computed from these sums and coins alone. The stopping rule and its proof
@@ -24,8 +36,6 @@ def _budget(setup: StoppingSetup) -> float:
 POLICY = StoppingPolicy(
     name="dp-tt",
     title="DP-TT (Top-Two on noisy sums)",
-    paper="derived here; compare Jourdan, Azize 2025",
-    summary="Top-Two on sums that a curator publishes with noise, batch by batch; no reward is forgotten.",
     privacy="central",
     guarantee_words="epsilon-central DP (pure): every reward enters one released sum",
     rules={
@@ -39,13 +49,4 @@ POLICY = StoppingPolicy(
     decisions=False,
     most_decisions=lambda setup: 4.0 * len(setup.means) * max(1.0, math.log(setup.cap / len(setup.means) / 32)),
     parent="top-two",
-    pseudo_code="""whenever an arm's batch is full: Y_a += sum of the batch + Laplace(1 / epsilon);  k_a += 1
-    its next batch doubles n_a while n_a < 512 or epsilon^2 n_a < 32, then adds 30%
-ask each arm until its first batch is full, max(32, 4 / epsilon) users
-loop:
-    B = the arm with the largest Y_a / n_a
-    Z_a = how far the two sums contradict equal chances, the noise of k_B and k_a releases allowed for
-    stop and recommend B if Z_a reaches its threshold for every other arm
-    C = the arm with the smallest (distance in standard deviations)^2 / 2 + ln(users)
-    ask B and C in turns until a batch of one of them is full""",
 )
