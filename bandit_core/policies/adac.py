@@ -30,13 +30,12 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from bandit_core.kernels.batch_rule import BatchRule
-from bandit_core.kernels.play import Stream, piece_of
+from bandit_core.kernels.play import Stream
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform, normal_quantile
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Bound, Guarantee, KernelCall, Release, RunSetup
 from bandit_core.policies import batch_family
-from bandit_core.policies.batch_family import State, believe, choose, start
+from bandit_core.policies.batch_family import State, index_rule
 from bandit_core.policies.central_family import Accounting, concentrated
 from bandit_core.spec.field_types import Small
 from bandit_core.theory import accounting, central, normal_noise
@@ -100,11 +99,11 @@ def learn(numbers: Numbers, known: State, arm: int, total: float, count: float, 
     known.means[arm] = total / count
 
 
-RULE = BatchRule("adac_ucb", start, choose, learn, believe, parts={"index": piece_of(index)}, prompt=True)
+RULE = index_rule("adac_ucb", index, learn)
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    return batch_family.prepare(RULE, setup, Numbers(_sd(setup), setup.parameters.alpha, 2.0, 1))
+    return RULE.call(setup, Numbers(_sd(setup), setup.parameters.alpha, 2.0, 1))
 
 
 def _releases(setup: RunSetup) -> list[Release]:

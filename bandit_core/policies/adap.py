@@ -29,15 +29,15 @@ first pull (1, not 1/2); the number of rewards is used throughout. The conferenc
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.batches import noise
 from bandit_core.kernels.divergence import largest_mean
-from bandit_core.kernels.play import Stream, piece_of
+from bandit_core.kernels.play import Stream
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
-from bandit_core.policies.batch_family import Numbers, State, believe, choose, clipped, start
+from bandit_core.policies.batch_family import Numbers, State, clipped, index_rule
 from bandit_core.theory import central
 
 
@@ -59,19 +59,11 @@ def learn(numbers: Numbers, known: State, arm: int, total: float, count: float, 
     known.means[arm] = (total + noise(stream.words, stream.trial, 1.0 / numbers.epsilon)) / count
 
 
-def _rule(name: str, index: Callable[..., float], most: float) -> BatchRule:
-    parts = {"index": piece_of(index), "MOST": most}
-    return BatchRule(name, start, choose, learn, believe, parts=parts, prompt=True)
+UCB, KLUCB = index_rule("adap_ucb", ucb, learn), index_rule("adap_klucb", klucb, learn, 1.0)
 
 
-UCB, KLUCB = _rule("adap_ucb", ucb, math.inf), _rule("adap_klucb", klucb, 1.0)
-
-
-def _preparer(rule: BatchRule) -> Callable[[RunSetup], KernelCall]:
-    def prepare(setup: RunSetup) -> KernelCall:
-        return batch_family.prepare(rule, setup, Numbers(setup.fixed_epsilon, setup.parameters.alpha, 2.0, 1))
-
-    return prepare
+def _prepare(rule: BatchRule, setup: RunSetup) -> KernelCall:
+    return rule.call(setup, Numbers(setup.fixed_epsilon, setup.parameters.alpha, 2.0, 1))
 
 
 POLICIES = (
@@ -80,7 +72,7 @@ POLICIES = (
         title="AdaP-UCB",
         parameters=batch_family.ExplorationParameters,
         late=True,
-        prepare=_preparer(UCB),
+        prepare=partial(_prepare, UCB),
         bounds=batch_family.with_lower_bounds(central.adap_ucb),
         parent="ucb",
     ),
@@ -89,7 +81,7 @@ POLICIES = (
         title="AdaP-KLUCB",
         parameters=batch_family.ExplorationParameters,
         late=True,
-        prepare=_preparer(KLUCB),
+        prepare=partial(_prepare, KLUCB),
         bounds=batch_family.with_lower_bounds(central.adap_klucb),
         step_cost=batch_family.cost_of_roots(2.0),
         parent="kl-ucb",

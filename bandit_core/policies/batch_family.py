@@ -11,7 +11,7 @@ from pydantic import Field
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.batch_rule import BatchRule
-from bandit_core.kernels.play import NOTHING, Belief, Rule, Stream
+from bandit_core.kernels.play import NOTHING, Belief, Rule, Stream, piece_of
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies import index_family
@@ -133,6 +133,12 @@ def believe(numbers: Any, known: State, arm: int, t: int) -> Belief:
     return mean, 1.0 - index(numbers, 1.0 - mean, count, level), high, high
 
 
+def index_rule(name: str, index: Callable[..., float], learn: Callable[..., None], most: float = MOST) -> BatchRule:
+    """The rule of an `index` that is never above ``most``, and of what `learn` makes of a batch."""
+    parts = {"index": piece_of(index), "MOST": most}
+    return BatchRule(name, start, choose, learn, believe, parts=parts, prompt=True)
+
+
 def prepare(
     rule: BatchRule | Rule, setup: RunSetup, numbers: NamedTuple, fast: Callable[..., None] | None = None,
     at_once: bool = True,
@@ -148,6 +154,11 @@ def prepare(
     return rule.call(setup, numbers, lambda: KernelCall(fast, (rewards_of(setup), at_once, numbers), len(setup.arms)))
 
 
+def two_valued(setup: RunSetup) -> bool:
+    """Whether every arm pays one of two amounts, so that the sum of a batch is one draw."""
+    return all(arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms))
+
+
 def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -> float:
     """Rough time of one pull relative to one of ``ucb``.
 
@@ -160,11 +171,7 @@ def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -
     if releases is None:
         releases = arms * math.log2(max(1.0, setup.horizon / arms))
     bulk = min(1.0, releases / setup.horizon) * (5 + look * arms)
-    return (
-        bulk
-        if all(arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms))
-        else bulk + 1.0
-    )
+    return bulk if two_valued(setup) else bulk + 1.0
 
 
 def cost_of_roots(most: float) -> Callable[[RunSetup], float]:

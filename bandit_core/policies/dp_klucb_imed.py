@@ -31,7 +31,7 @@ buries the best arm may never be corrected, and these rare runs of linear regret
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -39,10 +39,10 @@ from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.batches import noise
 from bandit_core.kernels.divergence import d_eps, largest_private_mean
-from bandit_core.kernels.play import NOTHING, Belief, Stream, piece_of
+from bandit_core.kernels.play import NOTHING, Belief, Stream
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
-from bandit_core.policies.batch_family import Numbers, State, believe, choose, clipped, grown, start
+from bandit_core.policies.batch_family import Numbers, State, clipped, grown, index_rule, start
 from bandit_core.theory import central
 
 
@@ -95,19 +95,14 @@ def believe_imed(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     return known.means[arm], math.nan, math.nan, _against(numbers, known, arm, _highest(known))
 
 
-KLUCB = BatchRule(
-    "dp_klucb", start, choose, learn, believe, parts={"index": piece_of(index), "MOST": 1.0}, prompt=True
-)  # fmt: skip
+KLUCB = index_rule("dp_klucb", index, learn, 1.0)
 IMED = BatchRule("dp_imed", start, choose_imed, learn, believe_imed, "smallest", prompt=True)
 
 
-def _preparer(rule: BatchRule) -> Callable[[RunSetup], KernelCall]:
-    def prepare(setup: RunSetup) -> KernelCall:
-        parameters = setup.parameters
-        first = min(parameters.first_batch, setup.horizon)
-        return batch_family.prepare(rule, setup, Numbers(setup.fixed_epsilon, 0.0, parameters.growth, first))
-
-    return prepare
+def _prepare(rule: BatchRule, setup: RunSetup) -> KernelCall:
+    parameters = setup.parameters
+    first = min(parameters.first_batch, setup.horizon)
+    return rule.call(setup, Numbers(setup.fixed_epsilon, 0.0, parameters.growth, first))
 
 
 POLICIES = (
@@ -116,7 +111,7 @@ POLICIES = (
         title="DP-KLUCB",
         parameters=batch_family.BatchParameters,
         late=True,
-        prepare=_preparer(KLUCB),
+        prepare=partial(_prepare, KLUCB),
         bounds=batch_family.with_lower_bounds(central.dp_klucb),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,
@@ -127,7 +122,7 @@ POLICIES = (
         title="DP-IMED",
         parameters=batch_family.BatchParameters,
         late=True,
-        prepare=_preparer(IMED),
+        prepare=partial(_prepare, IMED),
         bounds=batch_family.with_lower_bounds(central.dp_imed),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,

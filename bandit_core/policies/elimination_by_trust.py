@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -26,10 +27,9 @@ from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
 from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.policies import index_family
-from bandit_core.policies.batch_family import refuse_tiny_budget
+from bandit_core.policies.batch_family import refuse_tiny_budget, two_valued
 from bandit_core.policies.elimination_family import NUMBER, State, believe, choose, start
 from bandit_core.policies.local_family import bounded_rewards
-from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import central, ladder
 from bandit_core.theory.ladder import Steps
@@ -128,24 +128,12 @@ def prepare(setup: RunSetup, learns: int, steps: Steps, at_once: bool = True, sh
     return replace(SEEN.call(setup, numbers, at_once), rule=by_user)
 
 
-def prepared(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> Callable[[RunSetup], KernelCall]:
-    """``prepare`` of a policy."""
-    return lambda setup: prepare(setup, learns, steps(setup), shared=shared)
-
-
-def cost(learns: int) -> Callable[[RunSetup], float]:
+def cost(learns: int, setup: RunSetup) -> float:
     """Rough time of one pull relative to one of ``ucb``: a look per batch and arm, else the drawing of the rewards."""
-
-    def step_cost(setup: RunSetup) -> float:
-        if not setup.feedback.immediate:
-            return index_family.late_cost(setup)
-        looks = 10 * len(setup.arms) * math.log2(max(2.0, setup.horizon)) / setup.horizon
-        in_bulk = learns == kernels.BITS or all(
-            arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms)
-        )
-        return min(1.0, looks) if in_bulk else min(1.0, looks) + 1.0
-
-    return step_cost
+    if not setup.feedback.immediate:
+        return index_family.late_cost(setup)
+    looks = 10 * len(setup.arms) * math.log2(max(2.0, setup.horizon)) / setup.horizon
+    return min(1.0, looks) if learns == kernels.BITS or two_valued(setup) else min(1.0, looks) + 1.0
 
 
 def common(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> dict[str, Any]:
@@ -154,7 +142,8 @@ def common(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False
     ``shared``: the noise is that of all users of a batch together, made for exactly so many of them.
     """
     return {
-        "anytime": False, "prepare": prepared(learns, steps, shared), "step_cost": cost(learns),
+        "anytime": False, "prepare": lambda setup: prepare(setup, learns, steps(setup), shared=shared),
+        "step_cost": partial(cost, learns),
         "late": True,
     }  # fmt: skip
 

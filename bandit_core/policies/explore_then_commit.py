@@ -35,7 +35,7 @@ to the largest mean whether the difference is significant or not: someone has to
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -49,9 +49,9 @@ from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup
 from bandit_core.policies import bernoulli_family, index_family
+from bandit_core.policies.batch_family import two_valued
 from bandit_core.policies.central_family import noisy_sums, pure, unit_rewards
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
-from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import divergences
 from bandit_core.theory.explore_commit import expected_regret, lower_bounds
@@ -100,12 +100,9 @@ def users_of(setup: RunSetup, privacy: Privacy) -> int:
     return min(MAX_USERS, size.total(len(setup.arms)))
 
 
-def _settled(privacy: Privacy) -> Callable[[RunSetup], Parameters]:
-    def settle(setup: RunSetup) -> Parameters:
-        changed: Parameters = setup.parameters.model_copy(update={"users": users_of(setup, privacy)})
-        return changed
-
-    return settle
+def _settle(privacy: Privacy, setup: RunSetup) -> Parameters:
+    changed: Parameters = setup.parameters.model_copy(update={"users": users_of(setup, privacy)})
+    return changed
 
 
 class Numbers(NamedTuple):
@@ -197,19 +194,13 @@ def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCa
     return RULE.call(setup, Numbers(plan, contrast), fast, means)
 
 
-def _cost(privacy: Privacy) -> Callable[[RunSetup], float]:
+def _cost(privacy: Privacy, setup: RunSetup) -> float:
     """The time of a run goes into rewards of the test that are drawn one by one, and into the checkpoints."""
-
-    def cost(setup: RunSetup) -> float:
-        if not setup.feedback.immediate:
-            return index_family.late_cost(setup)
-        in_bulk = privacy == "local" or all(
-            arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms)
-        )
-        looks = 1e-2 * min(1.0, 200 * len(setup.arms) / setup.horizon)
-        return looks if in_bulk else looks + min(1.0, users_of(setup, privacy) / setup.horizon)
-
-    return cost
+    if not setup.feedback.immediate:
+        return index_family.late_cost(setup)
+    looks = 1e-2 * min(1.0, 200 * len(setup.arms) / setup.horizon)
+    in_bulk = privacy == "local" or two_valued(setup)
+    return looks if in_bulk else looks + min(1.0, users_of(setup, privacy) / setup.horizon)
 
 
 def _upper(setup: RunSetup, privacy: Privacy) -> Bound:
@@ -225,9 +216,9 @@ def _policy(privacy: Privacy, **fields: Any) -> Policy:
             "epsilon": "one",
             "anytime": True,
             "parameters": LengthParameters,
-            "settle": _settled(privacy),
+            "settle": partial(_settle, privacy),
             "prepare": lambda setup: prepare(setup, privacy),
-            "step_cost": _cost(privacy),
+            "step_cost": partial(_cost, privacy),
             "bounds": lambda setup: [*lower_bounds(setup, privacy), _upper(setup, privacy)],
             "late": True,
             "parent": "explore-then-commit",

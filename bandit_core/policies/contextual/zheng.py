@@ -52,7 +52,6 @@ the first user gets the arm of the lowest label, whatever the contexts are. The 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -121,19 +120,23 @@ def noise_sd(epsilon: float, delta: float, releases: Releases, accounting: famil
     return max(printed, analytic_sd(SENSITIVITY[releases], epsilon, delta))
 
 
-def _sd(setup: RunSetup, gloc: bool) -> float:
+def _is_gloc(setup: RunSetup) -> bool:
+    return isinstance(setup.parameters, GLOCParameters)
+
+
+def _sd(setup: RunSetup) -> float:
     parameters = setup.parameters
-    return noise_sd(setup.fixed_epsilon, parameters.delta, 3 if gloc else 2, parameters.accounting)
+    return noise_sd(setup.fixed_epsilon, parameters.delta, 3 if _is_gloc(setup) else 2, parameters.accounting)
 
 
-def _guarantee(gloc: bool) -> Callable[[RunSetup], Guarantee]:
-    return lambda setup: family.gaussian_guarantee(setup, SENSITIVITY[3 if gloc else 2], _sd(setup, gloc))
+def _guarantee(setup: RunSetup) -> Guarantee:
+    return family.gaussian_guarantee(setup, SENSITIVITY[3 if _is_gloc(setup) else 2], _sd(setup))
 
 
-def _releases(gloc: bool) -> Callable[[RunSetup], list[Release]]:
-    what = "upper triangle of x x^T, " + ("the gradient and <theta_hat, x> x" if gloc else "and y x")
-    key: Releases = 3 if gloc else 2
-    return lambda setup: family.one_message(what, sensitivity=SENSITIVITY[key], sd=_sd(setup, gloc))
+def _releases(setup: RunSetup) -> list[Release]:
+    what = "the gradient and <theta_hat, x> x" if _is_gloc(setup) else "and y x"
+    sensitivity = SENSITIVITY[3 if _is_gloc(setup) else 2]
+    return family.one_message(f"upper triangle of x x^T, {what}", sensitivity=sensitivity, sd=_sd(setup))
 
 
 class Numbers(NamedTuple):
@@ -242,23 +245,20 @@ def _solve(numbers: Numbers, known: State, t: int, stream: Stream) -> None:
 RULE = Rule("by_optimism", start, choose, learn, loop=play_users)
 
 
-def _prepare(gloc: bool) -> Callable[[RunSetup], KernelCall]:
-    def prepare(setup: RunSetup) -> KernelCall:
-        parameters, contexts, horizon = setup.parameters, family.contexts_of(setup), setup.horizon
-        size = contexts.dimension * contexts.models
-        numbers = Numbers(
-            link=LINKS.index(contexts.link),
-            sd=_sd(setup, gloc),
-            level=4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha),
-            horizon_log=math.log(horizon),
-            gloc=gloc,
-            zeta=parameters.zeta if gloc else 0.0,
-            slope=least_slope(contexts.link),
-            refresh=parameters.refresh,
-        )
-        return family.call(RULE, setup, numbers)
-
-    return prepare
+def _prepare(setup: RunSetup) -> KernelCall:
+    parameters, contexts, horizon = setup.parameters, family.contexts_of(setup), setup.horizon
+    size = contexts.dimension * contexts.models
+    numbers = Numbers(
+        link=LINKS.index(contexts.link),
+        sd=_sd(setup),
+        level=4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha),
+        horizon_log=math.log(horizon),
+        gloc=_is_gloc(setup),
+        zeta=parameters.zeta if _is_gloc(setup) else 0.0,
+        slope=least_slope(contexts.link),
+        refresh=parameters.refresh,
+    )
+    return family.call(RULE, setup, numbers)
 
 
 def _settled(setup: RunSetup) -> Parameters:
@@ -268,17 +268,14 @@ def _settled(setup: RunSetup) -> Parameters:
     return parameters.model_copy(update={"zeta": 1 / math.sqrt(setup.horizon)})
 
 
-def _cost(gloc: bool) -> Any:
-    def cost(setup: RunSetup) -> float:
-        contexts = family.contexts_of(setup)
-        size = contexts.dimension * contexts.models
-        share = family.solutions(setup.horizon, setup.parameters.refresh) / setup.horizon
-        indices = contexts.arms * (5e-9 + 0.5e-9 * contexts.dimension**2)
-        steps = 4e-9 * size if gloc else 0.0
-        solve = 100e-9 + 3e-9 * size**2 + 1.0e-9 * size**3
-        return (family.meeting_seconds(setup) + indices + steps + share * solve) / family.UCB_STEP
-
-    return cost
+def _cost(setup: RunSetup) -> float:
+    contexts = family.contexts_of(setup)
+    size = contexts.dimension * contexts.models
+    share = family.solutions(setup.horizon, setup.parameters.refresh) / setup.horizon
+    indices = contexts.arms * (5e-9 + 0.5e-9 * contexts.dimension**2)
+    steps = 4e-9 * size if _is_gloc(setup) else 0.0
+    solve = 100e-9 + 3e-9 * size**2 + 1.0e-9 * size**3
+    return (family.meeting_seconds(setup) + indices + steps + share * solve) / family.UCB_STEP
 
 
 _COMMON: dict[str, Any] = dict(
@@ -288,6 +285,10 @@ _COMMON: dict[str, Any] = dict(
     anytime=False,
     accepts=family.no_arms,
     bounds=contextual.optimistic_private,
+    guarantee=_guarantee,
+    releases=_releases,
+    prepare=_prepare,
+    step_cost=_cost,
     parent="linucb",
     setting="contexts",
     late=True,
@@ -302,21 +303,13 @@ POLICIES = (
         title="LDP-LinUCB",
         parameters=LinUCBParameters,
         refuses=family.linear_only,
-        guarantee=_guarantee(gloc=False),
-        releases=_releases(gloc=False),
-        prepare=_prepare(gloc=False),
-        step_cost=_cost(gloc=False),
         **_COMMON,
     ),
     Policy(
         name="ldp-gloc",
         title="LDP-GLOC",
         parameters=GLOCParameters,
-        guarantee=_guarantee(gloc=True),
-        releases=_releases(gloc=True),
-        prepare=_prepare(gloc=True),
         settle=_settled,
-        step_cost=_cost(gloc=True),
         **_COMMON,
     ),
 )
