@@ -91,15 +91,13 @@ def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
         information = np.minimum(divergences.bernoulli_kl(binary.chances, best), noisy * (best - binary.chances))
         return bound.with_curve(logarithmic(classic.per_log(classic.true_gaps(setup), information)))
     target = float(setup.means.max())
-    _, worse = classic.distinct_distributions(setup)
-    gaps = np.array([gap * count for _, gap, count in worse])
-    information = np.array(
-        [
-            min(divergences.kinf(distribution, target), noisy * cheapest_shift(distribution, target))
-            for distribution, _, _ in worse
-        ]
+    return bound.with_curve(
+        logarithmic(
+            classic.per_distribution(
+                setup, lambda worse, _: min(divergences.kinf(worse, target), noisy * cheapest_shift(worse, target))
+            )
+        )
     )
-    return bound.with_curve(logarithmic(classic.per_log(gaps, information)))
 
 
 def evidence(epsilon: float) -> finite_time_bounds.Evidence:
@@ -287,14 +285,9 @@ def dp_se(setup: RunSetup) -> list[Bound]:
     arms, epsilon, horizon = len(setup.arms), setup.fixed_epsilon, setup.horizon
     beta = setup.parameters.beta
     chance = 1 / horizon if beta == "auto" else float(beta)
-    gaps = classic.worse_gaps(setup)
-    pulls = {gap: _dp_se_pulls(gap, arms, epsilon, chance, float(horizon)) for gap in gaps.tolist()}
-    largest = float(gaps.max(initial=0.0))
-
-    def explicit(t: np.ndarray) -> np.ndarray:
-        planned = sum((gap * np.minimum(pulls[gap], t) for gap in gaps.tolist()), np.zeros_like(t))
-        return planned + math.pi**2 / 12 * chance * largest * t
-
+    explicit = classic.until_dropped(
+        setup, lambda gap: _dp_se_pulls(gap, arms, epsilon, chance, float(horizon)), math.pi**2 / 12 * chance
+    )
     bounds = [
         stated("epochs-until-dropped", explicit),
         stated(

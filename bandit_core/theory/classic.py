@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -121,6 +121,18 @@ def sum_over_gaps(setup: RunSetup, term: Callable[[np.ndarray, np.ndarray], np.n
     return lambda t: np.tensordot(counts.astype(float), term(gaps[:, None], t[None, :]), axes=1)
 
 
+def until_dropped(setup: RunSetup, pulls: Callable[[float], float], failure: float) -> Curve:
+    """The curve of elimination: a worse arm has ``pulls(gap)`` pulls, but with chance ``failure`` all goes wrong."""
+    gaps = worse_gaps(setup).tolist()
+    most, largest = {gap: pulls(gap) for gap in gaps}, max(gaps, default=0.0)
+
+    def curve(t: np.ndarray) -> np.ndarray:
+        planned = sum((gap * np.minimum(most[gap], t) for gap in gaps), np.zeros_like(t))
+        return planned + failure * largest * t
+
+    return curve
+
+
 def gap_sum(setup: RunSetup, power: float) -> float:
     """Sum of gap^power over the arms with a gap above 0."""
     return float(np.sum(worse_gaps(setup) ** power))
@@ -131,6 +143,16 @@ def per_log(gaps: np.ndarray, information: np.ndarray) -> float:
     worse = gaps > 0
     with np.errstate(divide="ignore", over="ignore"):
         return float(np.sum(gaps[worse] / information[worse]))
+
+
+def per_distribution(
+    setup: RunSetup,
+    information: Callable[[distributions.RewardDistribution, list[distributions.RewardDistribution]], float],
+) -> float:
+    """`per_log`, where what tells a worse distribution from those of the best arms is asked once of each."""
+    best, worse = distinct_distributions(setup)
+    gaps = np.array([gap * count for _, gap, count in worse])
+    return per_log(gaps, np.array([information(distribution, best) for distribution, _, _ in worse]))
 
 
 def lai_robbins_constant(setup: RunSetup, binary: BinaryArms) -> float:
@@ -148,14 +170,7 @@ def _burnetas_katehakis(setup: RunSetup) -> Bound:
     bound = stated("burnetas-katehakis")
     if best >= 1:
         return bound.ruled_out(BEST_IS_PERFECT)
-    _, worse = distinct_distributions(setup)
-    gaps = np.array([gap * count for _, gap, count in worse])
-    return replace(
-        bound,
-        curve=logarithmic(
-            per_log(gaps, np.array([divergences.kinf(distribution, best) for distribution, _, _ in worse]))
-        ),
-    )
+    return bound.with_curve(logarithmic(per_distribution(setup, lambda worse, _: divergences.kinf(worse, best))))
 
 
 def _gaussian(setup: RunSetup, sd: float) -> Bound:

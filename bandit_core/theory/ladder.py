@@ -179,14 +179,7 @@ def pulls_until_dropped(steps: Steps, gap: float) -> float:
 
 def until_dropped(setup: RunSetup, steps: Steps, model: Model) -> Bound:
     """The explicit bound that the module's argument gives."""
-    gaps = classic.worse_gaps(setup)
-    most = {gap: pulls_until_dropped(steps, gap) for gap in gaps.tolist()}
-    largest = float(gaps.max(initial=0.0))
-
-    def curve(t: np.ndarray) -> np.ndarray:
-        planned = sum((gap * np.minimum(most[gap], t) for gap in gaps.tolist()), np.zeros_like(t))
-        return planned + steps.failure * largest * t
-
+    curve = classic.until_dropped(setup, lambda gap: pulls_until_dropped(steps, gap), steps.failure)
     return stated("batches-until-dropped", curve, model=model)
 
 

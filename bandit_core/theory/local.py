@@ -94,16 +94,10 @@ def _total_variation_form(setup: RunSetup) -> Bound:
     users = budget(setup)
     # A distribution without a largest epsilon has an infinite mean of alpha, which the quadrature cannot see.
     mean_alpha = mean_over_users(users, divergences.duchi_alpha) if users.largest < math.inf else math.inf
-    best_distributions, worse = classic.distinct_distributions(setup)
-    gaps = np.array([gap * count for _, gap, count in worse])
-    information = np.array(
-        [
-            min(_information(distribution, best, users, mean_alpha) for best in best_distributions)
-            for distribution, _, _ in worse
-        ]
+    constant = classic.per_distribution(
+        setup, lambda worse, best: min(_information(worse, each, users, mean_alpha) for each in best)
     )
-    constant = classic.per_log(gaps, information)
-    if worse and constant == 0:
+    if len(classic.worse_gaps(setup)) and constant == 0:
         return bound.ruled_out("some users have so large an epsilon that this form says nothing about these arms")
     return bound.with_curve(logarithmic(constant))
 
