@@ -61,16 +61,17 @@ class Described:
 
     def described(self, docstring: str) -> Self:
         """The same with the words that it lacks: the paragraph ``title: paper.``, the next one, and indented lines."""
-        paragraphs = re.split(r"\n\s*\n", docstring)
-        for head, summary, code in zip(paragraphs, [*paragraphs[1:], ""], [*paragraphs[2:], "", ""], strict=True):
-            if head.startswith(f"{self.title}: "):
-                found = {
-                    "paper": " ".join(head.removeprefix(f"{self.title}: ").removesuffix(".").split()),
-                    "summary": " ".join(summary.split()),
-                    "pseudo_code": textwrap.dedent(code).strip() if code.startswith("    ") else "",
-                }
-                return replace(self, **{name: text for name, text in found.items() if not getattr(self, name)})
-        return self
+        paragraphs = [*re.split(r"\n\s*\n", docstring), "", ""]
+        at = next((place for place, text in enumerate(paragraphs) if text.startswith(f"{self.title}: ")), None)
+        if at is None:
+            return self
+        head, summary, code = paragraphs[at : at + 3]
+        found = {
+            "paper": " ".join(head.removeprefix(f"{self.title}: ").removesuffix(".").split()),
+            "summary": " ".join(summary.split()),
+            "pseudo_code": textwrap.dedent(code).strip() if code.startswith("    ") else "",
+        }
+        return replace(self, **{name: text for name, text in found.items() if not getattr(self, name)})
 
 
 @dataclass(frozen=True, kw_only=True)

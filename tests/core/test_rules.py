@@ -134,3 +134,12 @@ def test_kept_code_is_named_after_all_that_it_reaches(monkeypatch):
     assert name() == before
     monkeypatch.setattr(play, "LATE", True)
     assert name() != before
+
+
+def test_a_docstring_says_what_the_fields_leave_out():
+    text = "Own: someone 2020.\n\nA summary\nin two lines.\n\n    pull\n        again\n\nMore."
+    own = replace(registry()["ucb"], title="Own", paper="", summary="", pseudo_code="given")
+    found = own.described(text)
+    assert (found.paper, found.summary, found.pseudo_code) == ("someone 2020", "A summary in two lines.", "given")
+    assert replace(own, pseudo_code="").described(text).pseudo_code == "pull\n    again"
+    assert replace(own, title="Other").described(text).paper == ""
