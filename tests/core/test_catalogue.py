@@ -12,7 +12,7 @@ from bandit_core.experiments import catalogue
 from bandit_core.experiments.catalogue import entries, entry_of
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.model.bound import TRIVIAL, Theorem
+from bandit_core.model.bound import Theorem
 from bandit_core.policies import registry
 from bandit_core.spec.entries import entries as texts
 from bandit_core.theory import basu, stated
