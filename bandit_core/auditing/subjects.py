@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -148,7 +148,13 @@ def _mechanism(one: Description) -> Subject:
         inputs = f"the {one.symbol} is {ends[0]:g} or {ends[1]:g}"
         delta = 0.0 if one.pure else mechanism.delta
         words = "" if one.pure else "The classical noise for epsilon up to 1 is more than delta needs."
-    said = {"name": one.name, "title": one.title, "guarantee": one.guarantee, "inputs": inputs, "seen": seen}
+    said: dict[str, Any] = {
+        "name": one.name,
+        "title": one.title,
+        "guarantee": one.guarantee,
+        "inputs": inputs,
+        "seen": seen,
+    }
     return Subject(kind="mechanism", sampler=sampler, delta=delta, words=words, **said)
 
 

@@ -79,7 +79,7 @@ class Description:
         return self.make(epsilon, **{name: given[name] for name in self.settings if given.get(name) is not None})
 
 
-def words_of(name: str) -> dict[str, str]:
+def words_of(name: str) -> dict[str, Any]:
     """The fields of a `Mechanism` that are words, from the table."""
     said = fields_of(__file__, name)
     words = {field: said[field] for field in ("title", "paper", "words")}
@@ -94,12 +94,12 @@ def described(name: str, make: Callable[..., Any], **given: Any) -> Description:
     if audited := said.pop("audited", None):
         nodes = tuple((late, early) for late, early in audited.pop("nodes", ()))
         said["audited"] = Audited(nodes=nodes, **audited)
-    lists = {field: tuple(said[field]) for field in ("settings", "inputs") if field in said}
-    return Description(name=name, make=make, **{**said, **lists, **given})
+    said |= {field: tuple(said[field]) for field in ("settings", "inputs") if field in said}
+    return Description(name=name, make=make, **said | given)
 
 
 def answer(mechanism: Mechanism, **given: Any) -> Description:
     """Describe a mechanism of one's own that stands in no table; name, title, words and the like are its own."""
     own = {"title": mechanism.title, "paper": mechanism.paper, "words": mechanism.words}
     own |= {"guarantee": mechanism.guarantee_words, "trust": "local", "kind": "answer"}
-    return described(mechanism.name, lambda epsilon: mechanism, **own, **given)
+    return described(mechanism.name, lambda epsilon: mechanism, **{**own, **given})

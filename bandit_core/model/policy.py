@@ -66,7 +66,7 @@ class Described:
         if at is None:
             return self
         head, summary, code = paragraphs[at : at + 3]
-        found = {
+        found: dict[str, Any] = {
             "paper": " ".join(head.removeprefix(f"{self.title}: ").removesuffix(".").split()),
             "summary": " ".join(summary.split()),
             "pseudo_code": textwrap.dedent(code).strip() if code.startswith("    ") else "",

@@ -44,6 +44,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -271,7 +272,7 @@ def _fast_learner(rivals: _Rivals, t: np.ndarray) -> np.ndarray:
 
 def _forms(evidence: Evidence) -> list[Bound]:
     """The floor of every policy and the forms (i) to (iii), in words and formulas."""
-    said = {"model": evidence.model, "symbol": evidence.symbol, "evidence": evidence.words}
+    said: dict[str, Any] = {"model": evidence.model, "symbol": evidence.symbol, "evidence": evidence.words}
     return [stated(key, **said) for key in ("floor-of-every-policy", "floor-i", "floor-ii", "floor-iii")]
 
 
