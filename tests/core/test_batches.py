@@ -12,6 +12,7 @@ from runs import LAWS, MANY, ONE, SURE, TIES, TWO, assert_pulls, final_pulls, in
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels import divergence, lazy_updates
+from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies import batch_family, dp_ucb_int, elimination_by_trust, registry
@@ -32,6 +33,8 @@ def one_by_one(monkeypatch) -> None:
     """Draw every reward by itself, also where a binomial sum would do."""
     for family in (batch_family, elimination_by_trust):
         monkeypatch.setattr(family, "prepare", partial(family.prepare, at_once=False))
+    call = BatchRule.call
+    monkeypatch.setattr(BatchRule, "call", lambda rule, setup, numbers, at_once=True: call(rule, setup, numbers, False))
 
 
 def run_of(policy, instance, words) -> batch_reference.Late:
