@@ -11,7 +11,7 @@ import numpy as np
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import index
 from bandit_core.kernels.jump import DEEPEST, MAX_TAPES, Groups, Responses, jump
-from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around
+from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around, piece_of
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import next_uniform
@@ -218,7 +218,10 @@ def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float)
     return one if response == 1.0 else 1.0 - one
 
 
-RULE = Rule("largest_index", start, learn=learn, belief=belief, answer=answer, likelihood=likelihood, index=largest)
+RULE = Rule(
+    "largest_index", start, learn=learn, belief=belief, answer=answer, likelihood=likelihood, index=largest,
+    parts={"largest": piece_of(largest)},
+)  # fmt: skip
 
 
 def numbers(
