@@ -88,7 +88,7 @@ OUT_OF_RANGE = {
     "dp-ucb-int": {"v": [1.0, 1.6], "delta": [0.0], "accounting": ["guessed", ["tight"]]},
     "explore-then-commit": {"users": [0, 2.5, "many"], "alpha": [0], "power": [1], "effect": [0.0], "baseline": [1]},
     "gaussian-ts": {"delta": [0.0], "pre_pulls": [0, "some"], "factor": [0.0]},
-    "ldp-linucb": {"accounting": [None]},
+    "ldp-linucb": {"accounting": ["exact"]},
     "ldp-ols": {"accounting": ["calibrated"]},
     "ldp-sgd": {"accounting": ["advanced"], "delta": [0.01]},  # pure
     "private-ucb": {"gamma": [1.5]},

@@ -7,7 +7,7 @@ import pytest
 from counter_reference import SignedTree, SquareRoots
 from helpers import refused
 from reference import INFINITY, Late, by_labels
-from runs import LATENESS, arms_pulled, assert_pulls, looped
+from runs import LATENESS, arms_pulled, assert_pulls, looped, one_line
 from runs import instance_of as numbered
 from scipy import stats
 
@@ -463,7 +463,7 @@ def test_the_true_guarantee_is_told_and_never_overspent(name, params, epsilon):
 
 def test_a_constant_gamma_hides_the_theorem():
     def upper(**params):
-        instance = instance_of("dp-ucb-bound", FEW, 1000, 1.0, **params)
+        instance = one_line("dp-ucb-bound", horizon=1000, **params).setups[0]
         return [bound for bound in registry()["dp-ucb-bound"].bounds(instance) if bound.side == "upper"]
 
     assert upper() and not any(bound.not_applicable for bound in upper())
