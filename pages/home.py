@@ -9,6 +9,7 @@ import streamlit as st
 
 from ui import charts, figures, gallery, lesson, menu, page_frame, page_lock, runner, shared, state, theme, words
 from ui.menu import Page
+from ui.page_fields import ask
 
 PAGE = Page(title="Start", icon="home", place=0, section="", fields="eps")
 page_frame.enter()
@@ -22,7 +23,7 @@ alone, phone = state.lesson(), theme.is_phone()
 st.title("What does privacy cost?")
 if not alone:
     st.markdown(SENTENCE)
-epsilon = gallery.home_slider()
+epsilon = ask(gallery.HOME)
 experiment = gallery.home_experiment(epsilon)
 covered = lesson.covered("home")
 found = runner.result_of(experiment, "home", along=True)

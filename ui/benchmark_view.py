@@ -54,16 +54,12 @@ def _scores(contest: Contest) -> pd.DataFrame:
 
 def choice() -> Contest:
     """Whom to compare, as a control of the page."""
-    contest: Contest = _contests()[
-        page_fields.ask(
-            Field(
-                "promise", "Privacy guarantee, at least", "local-pure", "Policies with a stronger guarantee take "
-                "part, too: local DP implies central DP. Approximate: the guarantee has a δ = 1e-6.", "box",
-                {key: each.words for key, each in _contests().items()}, key="benchmark-promise",
-            )
-        )
-    ]  # fmt: skip
-    return contest
+    field = Field(
+        "promise", "Privacy guarantee, at least", "local-pure", "Policies with a stronger guarantee take part, too: "
+        "local DP implies central DP. Approximate: the guarantee has a δ = 1e-6.", "box",
+        {key: each.words for key, each in _contests().items()}, key="benchmark-promise",
+    )  # fmt: skip
+    return _contests()[page_fields.ask(field)]
 
 
 @cache

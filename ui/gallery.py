@@ -17,19 +17,13 @@ from bandit_core.spec.errors import InputError
 from bandit_core.spec.number_text import number
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, epsilon_grid, lesson, page_fields, page_links, theme, words
+from ui import charts, epsilon_grid, lesson, page_links, theme, words
 
 EPSILONS = best_by_trust.BUDGETS
 HOME = replace(epsilon_grid.SLIDER, allowed=EPSILONS, key="home-epsilon")
 CARDS = ("first-look", "two-treatments", "three-price-pages", "shy-users", "own-budgets", "wild-rewards")
 SINCE = 100  # users, where Start's picture begins: the methods were chosen for many more
 ARROW = ":material/arrow_forward:"
-
-
-def home_slider() -> float:
-    """Start's one control; its value is the address field ``eps``."""
-    chosen: float = page_fields.ask(HOME)
-    return chosen
 
 
 def home_experiment(epsilon: float) -> Experiment:

@@ -32,18 +32,11 @@ _CONTROLS = (
     Field("contextual-beta", "Margin exponent β: ← close calls are common · rare →", 0.5, setting.BETA_HELP,
           allowed=setting.BETAS, place="beta"),
 )  # fmt: skip
+_BETA = Field(  # of the shapes; it changes no user
+    "shapes_beta", "Margin exponent β of the shapes: ← close calls are common · rare →", 0.5, setting.BETA_HELP,
+    allowed=setting.BETAS, key="contextual-beta",
+)  # fmt: skip
 _GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
-
-
-def beta_slider() -> float:
-    """The margin exponent that the shapes are drawn for, in the address; it changes no user."""
-    beta: float = page_fields.ask(
-        Field(
-            "shapes_beta", "Margin exponent β of the shapes: ← close calls are common · rare →", 0.5,
-            setting.BETA_HELP, allowed=setting.BETAS, key="contextual-beta",
-        )
-    )  # fmt: skip
-    return beta
 
 
 def controls(experiment: Experiment) -> None:
@@ -347,7 +340,7 @@ def regimes_panel(result: Result) -> None:
             beta = distribution.beta
             st.caption(f"The users of this experiment have β = {beta:g}.")
         else:
-            beta = beta_slider()
+            beta = page_fields.ask(_BETA)
             st.caption(
                 f"The users of this experiment ({distribution.words}) state no β: it moves the shapes, not the curves. "
                 "Write margin(0.5) as their distribution to move both."

@@ -42,7 +42,10 @@ _CONTROLS = (
     Field("heavy-printed", "Constants of the theory (κ = 1)", False, "The printed constants instead of reduced ones. "
           "They make the first epoch last up to 10^15 pulls.", "switch", place="printed"),
 )  # fmt: skip
-SAMPLES = tuple(round(10 ** (step / 4)) for step in range(4, 29))
+_REWARDS = Field(
+    "rewards", "Rewards of this arm so far: slide to see B grow", 1000, "The level B grows with the number of rewards.",
+    allowed=tuple(round(10 ** (step / 4)) for step in range(4, 29)), write=words.count, key="heavy-n",
+)  # fmt: skip
 
 
 def exponent(experiment: Experiment) -> None:
@@ -67,7 +70,7 @@ def cut_off(chosen: Setting, experiment: Experiment) -> None:
         "estimates a little wrong (bias), but then noise in proportion to B is enough. As more rewards arrive, B grows "
         "and both errors shrink."
     )
-    n = sample_slider()
+    n: int = page_fields.ask(_REWARDS)
     tail, errors = (partial(each, chosen, experiment, n) for each in (tail_chart, error_chart))
     figures.beside(
         experiment,
@@ -77,17 +80,6 @@ def cut_off(chosen: Setting, experiment: Experiment) -> None:
          error_words(chosen)),
         how=n,
     )  # fmt: skip
-
-
-def sample_slider() -> int:
-    """How many rewards of one arm have arrived."""
-    n: int = page_fields.ask(
-        Field(
-            "rewards", "Rewards of this arm so far: slide to see B grow", 1000,
-            "The level B grows with the number of rewards.", allowed=SAMPLES, write=words.count, key="heavy-n",
-        )
-    )  # fmt: skip
-    return n
 
 
 def _rule(chosen: Setting, experiment: Experiment) -> dict[str, Any]:

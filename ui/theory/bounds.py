@@ -24,6 +24,10 @@ ALL = "all"
 REWARDS = ("any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features")
 KINDS = ("problem-dependent", "minimax", "Bayesian")
 AXES = {"users": "users T", "epsilon": "budget ε", "arms": "arms K"}
+_AXIS = Field(
+    "axis", "Draw against", "users", "Users: up to the horizon. Budget and arms: at the horizon. More arms repeat the "
+    "worse arms in turn.", "buttons", AXES, key="theory-against",
+)  # fmt: skip
 EPSILONS = epsilon_grid.curve(0.05, 20, 25)
 BUDGET_TICKS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 ARMS = (2, 3, 5, 8, 13, 20, 35, 60, 100)
@@ -208,18 +212,6 @@ def card(entry: Entry, experiment: Experiment) -> None:
         )
 
 
-def axis(entry: Entry) -> str:
-    """What the bound is drawn against; kept in the address."""
-    return str(
-        page_fields.ask(
-            Field(
-                "axis", "Draw against", "users", "Users: up to the horizon. Budget and arms: at the horizon. More arms "
-                "repeat the worse arms in turn.", "buttons", AXES, key="theory-against",
-            )
-        )
-    )  # fmt: skip
-
-
 def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, dark: bool) -> go.Figure | None:
     """The bound against users, budget or arms; None where there is nothing to draw."""
     bound = entry.bound
@@ -250,13 +242,11 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
 def picture(entry: Entry, experiment: Experiment) -> None:
     """The chart of the open card, or why there is none."""
     left, right = st.columns([2, 1], vertical_alignment="bottom")
-    with left:
-        against = axis(entry)
-    with right:
-        help = "They are wrong as printed. Their card says why."
-        drawn = page_fields.ask(
-            Field("old", "Show superseded bounds, in grey", False, help, "switch", key="theory-old")
-        )
+    against: str = page_fields.ask(_AXIS, left)
+    help = "They are wrong as printed. Their card says why."
+    drawn = page_fields.ask(
+        Field("old", "Show superseded bounds, in grey", False, help, "switch", key="theory-old"), right
+    )
     what = f"{entry.bound.label} against {AXES[against]}"
     make = partial(chart, entry, experiment, against, drawn)
     if figures.draw("theory-chart", experiment, make, what, entry.key, against, drawn) is None:
