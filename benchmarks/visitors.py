@@ -52,7 +52,7 @@ class Server:
 
     def disk_megabytes(self) -> float:
         """Bytes of the files with finished blocks, in MiB."""
-        return sum(path.stat().st_size for path in self.folder.glob("blocks-*")) / 2**20
+        return sum(path.stat().st_size for path in self.folder.glob("blocks-*/*/*")) / 2**20
 
     def healthy(self) -> bool:
         """Whether it says within a few seconds that it is well."""

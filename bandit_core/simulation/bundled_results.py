@@ -21,7 +21,7 @@ from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.version import LIBRARIES
 from bandit_core.model import Block
-from bandit_core.simulation.packing import pack_small, unpack_small
+from bandit_core.simulation.packing import pack, small, unpack
 
 FILE = paths.ROOT / "presets" / "first-pictures.sqlite"
 VERIFIED = paths.ROOT / "presets" / "verified.json"  # which code gives the numbers that ship
@@ -45,7 +45,7 @@ class Beforehand:
         with contextlib.suppress(sqlite3.Error, ValueError, lzma.LZMAError), _opened(self.path) as database:
             found = database.execute(query, keys).fetchone()
             if found is not None:
-                arrays = unpack_small(found[0]).arrays.items()
+                arrays = unpack(found[0], lzma.decompress).arrays.items()
                 return Block(**{name: array[: experiment.trials] for name, array in arrays})
         return None
 
@@ -83,7 +83,7 @@ def write(path: Path, blocks: Iterable[tuple[str, Experiment, Block]]) -> None:
         database.execute("INSERT INTO origin VALUES (?)", (f"version {paths.project_version()} ({LIBRARIES})",))
         database.executemany(
             "INSERT OR IGNORE INTO blocks VALUES (?, ?, ?)",
-            sorted((key, json.dumps(asked.spec()), pack_small(block)) for key, asked, block in blocks),
+            sorted((key, json.dumps(asked.spec()), pack(block, small)) for key, asked, block in blocks),
         )
 
 

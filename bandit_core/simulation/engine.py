@@ -31,6 +31,7 @@ from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store, default_store
 from bandit_core.simulation.trial_locks import Claims
+from bandit_core.spec import own_data
 
 _fresh_streams = lru_cache(maxsize=8)(streams)  # of a moved slider the same; copied before they are played
 SHORT_RUN_SECONDS, MIDDLE_RUN_SECONDS = 1.0, 10.0  # on all workers; a run of more gives way to shorter ones
@@ -106,11 +107,7 @@ class Run(Generic[Found]):
         """Which trials of each line are done, (trials,) each."""
         raise NotImplementedError
 
-    def _player(self, tasks: list[Task]) -> Callable[[Task, _Admitted | None], bool]:
-        """What plays each of these tasks when it may, and says whether it is done; raises nothing."""
-        return self._when_admitted
-
-    def _block(self, task: Task, rows: Any) -> Any:
+    def _block(self, task: Task) -> Any:
         """Play a task; what is learned of it, or None."""
         raise NotImplementedError
 
@@ -171,16 +168,16 @@ class Run(Generic[Found]):
         # Lines advance side by side, so that a partial picture shows all of them.
         return sorted(tasks, key=lambda task: (task.first, task.line))
 
-    def _when_admitted(self, task: Task, admitted: _Admitted | None, rows: Any = None) -> bool:
-        """Compute one block when its turn has come; whether it is there now."""
+    def _play(self, task: Task, admitted: _Admitted | None) -> bool:
+        """Compute one block when its turn has come; whether it is there now. Raises nothing."""
         if admitted is None:
-            return self._compute(task, rows)
+            return self._compute(task)
         with admitted.queue.worker(admitted.job, task.seconds, admitted.workers) as start:
             if start and admitted.queue.niceness and threading.get_ident() != self._caller:
                 lower_priority(admitted.queue.niceness)
-            return start and self._compute(task, rows)
+            return start and self._compute(task)
 
-    def _compute(self, task: Task, rows: Any) -> bool:
+    def _compute(self, task: Task) -> bool:
         """Compute one block and keep it; returns whether there is a new block. Raises nothing: see ``_failure``."""
         with self._lock:
             if self.stopped:
@@ -188,7 +185,7 @@ class Run(Generic[Found]):
             self._running.add(task)
         block = None
         try:
-            block = self._block(task, rows)
+            block = self._block(task)
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
@@ -226,16 +223,15 @@ class Run(Generic[Found]):
 
     def _run(self, workers: int, admitted: _Admitted | None, on_progress: Callable[[Any], None] | None) -> Found:
         tasks = self._plan(workers)
-        play = self._player(tasks)
         upcoming = itertools.takewhile(lambda _: not self.stopped, tasks)
         finished: Iterator[bool]
         if workers == 1 or len(tasks) < 2:
-            finished = (play(task, admitted) for task in upcoming)
+            finished = (self._play(task, admitted) for task in upcoming)
         else:
             from joblib import Parallel, delayed
 
             pool = Parallel(n_jobs=workers, backend="threading", return_as="generator_unordered", batch_size=1)
-            finished = pool(delayed(play)(task, admitted) for task in upcoming)
+            finished = pool(delayed(self._play)(task, admitted) for task in upcoming)
         try:
             for kept in finished:
                 if kept and on_progress is not None:
@@ -267,30 +263,19 @@ class Simulation(Run[Result]):
         refuse_if_too_large(experiment)
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
-        self.store = store or default_store()
+        self.store = store or own_data.store() or default_store()
         seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
         super().__init__(seconds, experiment.horizon, self.store.claims)
         self._watched = [with_stop_checks(self.times, each) for each in seconds]
         self._lines = prepared_lines(experiment)
         self._keys = [line.key(self.times, experiment.seed) for line in self._lines]
-        self._trials = []
-        size = (experiment.trials, len(self.times), experiment.arm_count)
-        for line, key in enumerate(self._keys):
-            self._trials.append(shared_trials(self.store, key, *size, error=experiment.contexts is not None))
-            if not self._trials[line].done.all():
-                self._take_stored(line, 0, experiment.trials)
+        size = (experiment.trials, len(self.times), experiment.arm_count, experiment.contexts is not None)
+        self._trials = [shared_trials(self.store, key, *size) for key in self._keys]
         self._take_shipped()
 
     @property
     def _done(self) -> list[np.ndarray]:
         return [trials.done for trials in self._trials]
-
-    def _take_stored(self, line: int, first: int, last: int) -> None:
-        """Fill in what the store has of these trials."""
-        trials = self._trials[line]
-        for begin, block in self.store.get(self._keys[line], last, first):
-            if trials.fits(block):
-                trials.fill(begin, block)
 
     def _take_shipped(self) -> None:
         """Fill in what ships with the project, where the store lacks it and its owner wants it."""
@@ -300,8 +285,7 @@ class Simulation(Run[Result]):
             if not trials.done.all():
                 key = line.portable_key(self.times, self.experiment.seed)
                 block = self.store.bundled_results.get(key, self.experiment, number)
-                if block is not None and trials.fits(block):
-                    trials.fill(0, block)
+                if block is not None and trials.fill(0, block):
                     trials.bundled_results = self.store.bundled_results.made
 
     def seconds_on(self, cores: int) -> float:
@@ -321,33 +305,18 @@ class Simulation(Run[Result]):
         made = [trials.bundled_results for trials in self._trials]
         return Result(self.experiment, self.times, lines, bundled_results=max(made))
 
-    def _player(self, tasks: list[Task]) -> Callable[[Task, _Admitted | None], bool]:
-        rows = self._rows(tasks)
-        return lambda task, admitted: self._play(task, rows[task.first : task.last], admitted)
+    def _play(self, task: Task, admitted: _Admitted | None) -> bool:
+        with self._trials[task.line].missing(task.first, task.last, lambda: self.stopped) as missing:
+            return super()._play(task, admitted) if missing else not self.stopped
 
-    def _play(self, task: Task, rows: np.ndarray, admitted: _Admitted | None) -> bool:
-        """Compute one block when it may, unless another run does; whether it is there now. Raises nothing."""
-        with self._trials[task.line].reserve(task.first, task.last, lambda: self.stopped) as missing:
-            if not missing:
-                return not self.stopped
-            rows_of_it = (task.first, task.last)
-            with self.store.claims.trials(self._keys[task.line], *rows_of_it, lambda: self.stopped):
-                self._take_stored(task.line, *rows_of_it)  # another process may have computed them meanwhile
-                if self._trials[task.line].done[slice(*rows_of_it)].all():
-                    return not self.stopped
-                return self._when_admitted(task, admitted, rows)
-
-    def _block(self, task: Task, rows: np.ndarray) -> Block:
+    def _block(self, task: Task) -> Block:
         times = self._watched[task.line]
-        played = self._lines[task.line].play(rows, times, task.signal)
+        played = self._lines[task.line].play(self._rows[task.first : task.last], times, task.signal)
         return self._kept(task, at_checkpoints(played, times, self.times))
 
     def _kept(self, task: Task, block: Block) -> Block:
         """The block, checked and in the store."""
-        name = self.experiment.lines[task.line].policy
-        if not self._trials[task.line].fits(block) or block.trials != task.last - task.first:
-            raise RuntimeError(f"{name} returned a block of the wrong shape")
-        if not self.store.put(self._keys[task.line], task.first, block):
+        if not self._trials[task.line].keep(task.first, task.last, block):
             self.kept = False
         return block
 
@@ -355,22 +324,15 @@ class Simulation(Run[Result]):
         self._trials[task.line].fill(task.first, block)
 
     def _run(self, workers: int, admitted: _Admitted | None, on_progress: Callable[[Any], None] | None) -> Result:
+        self._rows = _fresh_streams(self.experiment.seed, 0, self.experiment.trials)
         if admitted is not None and admitted.queue is not scheduler.SHORT and cluster.scheduler():
             self._run_on_cluster(self._plan(workers), on_progress)
-        renewed = self.store.renewed
-        result = super()._run(workers, admitted, on_progress)
-        if self.store.renewed > renewed:
-            self.notices.append(
-                "The folder of finished blocks was removed while this run went on. It was made again; what stood there "
-                "is computed anew when it is needed."
-            )
-        return result
+        return super()._run(workers, admitted, on_progress)
 
     def _run_on_cluster(self, tasks: list[Task], on_progress: Callable[[Any], None] | None) -> None:
         """Let a cluster compute the tasks; what it leaves over is told, and still to be computed."""
-        rows = self._rows(tasks)
         calls = [
-            (line.identity, line.policy.name, line.setup, rows[task.first : task.last], self.times)
+            (line.identity, line.policy.name, line.setup, self._rows[task.first : task.last], self.times)
             for task, line in ((task, self._lines[task.line]) for task in tasks)
         ]
         try:
@@ -384,18 +346,6 @@ class Simulation(Run[Result]):
         except BaseException:
             self.stop()
             raise
-
-    def _rows(self, tasks: list[Task]) -> np.ndarray:
-        """Fresh streams of all trials that some task needs; shape (trials, 8). Lines share them: tasks take copies."""
-        needed = np.zeros(self.experiment.trials, bool)
-        for task in tasks:
-            needed[task.first : task.last] = True
-        rows = np.zeros((len(needed), 8), np.uint64)
-        numbers = np.flatnonzero(needed)
-        for part in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
-            if len(part):
-                rows[part] = _fresh_streams(self.experiment.seed, int(part[0]), int(part[-1]) + 1)
-        return rows
 
 
 def lower_priority(niceness: int = 5) -> None:

@@ -1,4 +1,8 @@
-"""The trials of a line, shared by all runs of one process that need them."""
+"""Are these trials there, or does somebody compute them? One answer for all runs of a process, and for all processes.
+
+Runs of one process that need the same trials share them (`shared_trials`): fifty visitors with one link keep one copy
+and compute it once. Processes share the store and its locks (`trial_locks`).
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ from bandit_core.simulation.store import Store
 class Trials:
     """The trials of one line, filled block by block. Rows are read only when they are done.
 
-    Runs of one process that need the same trials share them (`shared_trials`): fifty visitors with one link keep one
-    copy and compute it once. Whoever computes a block reserves its rows, and the others wait for that one block; should
-    the one who reserved it be stopped, the next one takes it over.
+    Whoever computes a block reserves its rows, and the others wait for that one block; should the one who reserved it
+    be stopped, the next one takes it over.
     """
 
-    def __init__(self, trials: int, times: int, arms: int, error: bool) -> None:
+    def __init__(self, store: Store, key: str, trials: int, times: int, arms: int, error: bool) -> None:
+        self._store, self._key = store, key
         self._reserved: list[tuple[int, int]] = []
         self._changed = threading.Condition()
         self.done = np.zeros(trials, bool)
@@ -30,14 +34,15 @@ class Trials:
         curves = [np.zeros((trials, times)) for _ in range(3 if error else 2)]
         self.block = Block(curves[0], curves[1], np.zeros((trials, arms)), *curves[2:])
 
-    def fits(self, block: Block) -> bool:
-        """Whether a block has the right arrays, with the right number of checkpoints and arms."""
-        rows = block.trials
-        mine = {name: (rows, *array.shape[1:]) for name, array in self.block.arrays.items()}
-        return mine == {name: array.shape for name, array in block.arrays.items()}
+    def look(self, first: int, last: int) -> bool:
+        """Take in what the store has of these rows; whether all of them are there."""
+        if not self.done[first:last].all():
+            for begin, block in self._store.get(self._key, last, first):
+                self.fill(begin, block)
+        return bool(self.done[first:last].all())
 
     @contextmanager
-    def reserve(self, first: int, last: int, stopped: Callable[[], bool]) -> Iterator[bool]:
+    def missing(self, first: int, last: int, stopped: Callable[[], bool]) -> Iterator[bool]:
         """Wait while others compute these rows; whether they are then still to be computed, and by the caller."""
         rows, mine = (first, last), False
         with self._changed:
@@ -47,20 +52,42 @@ class Trials:
                     self._reserved.append(rows)
                 else:
                     self._changed.wait(scheduler.TICK)
+        if not mine:
+            yield False
+            return
         try:
-            yield mine
+            with self._store.claims.trials(self._key, first, last, stopped):
+                yield not self.look(first, last)  # another process may have computed them meanwhile
         finally:
-            if mine:
-                with self._changed:
-                    self._reserved.remove(rows)
-                    self._changed.notify_all()
+            with self._changed:
+                self._reserved.remove(rows)
+                self._changed.notify_all()
 
-    def fill(self, first: int, block: Block) -> None:
-        """Take a finished block in; one that is there already has the same numbers."""
+    def keep(self, first: int, last: int, block: Block) -> bool:
+        """Put the block of these rows into the store, and tell whether it took it.
+
+        Raises
+        ------
+        RuntimeError
+            Where the block has another shape.
+        """
+        if not self._fits(block) or block.trials != last - first:
+            raise RuntimeError("a kernel returned a block of the wrong shape")
+        return self._store.put(self._key, first, block)
+
+    def _fits(self, block: Block) -> bool:
+        mine = {name: (block.trials, *array.shape[1:]) for name, array in self.block.arrays.items()}
+        return mine == {name: array.shape for name, array in block.arrays.items()}
+
+    def fill(self, first: int, block: Block) -> bool:
+        """Take a finished block in, and tell whether it has the right arrays."""
         rows, mine = slice(first, first + block.trials), self.block.arrays
+        if not self._fits(block):
+            return False
         for name, array in block.arrays.items():
             mine[name][rows] = array
         self.done[rows] = True
+        return True
 
     def line_result(self, done: np.ndarray) -> LineResult | None:
         """The rows marked in ``done``; no copy once all of them are."""
@@ -84,5 +111,6 @@ def shared_trials(store: Store, key: str, trials: int, times: int, arms: int, er
     with _sharing:
         found = store.held.get((key, trials))
         if found is None:
-            store.held[key, trials] = found = Trials(trials, times, arms, error)
+            store.held[key, trials] = found = Trials(store, key, trials, times, arms, error)
+    found.look(0, trials)
     return found

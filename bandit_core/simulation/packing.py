@@ -1,10 +1,15 @@
-"""Blocks as bytes: raw NumPy arrays (never pickle), compressed; fast for the store, small for what ships."""
+"""Blocks as bytes: raw numbers (never pickle), compressed; fast for the store, small for what ships.
+
+Curves change little from one checkpoint to the next: differences are packed, of whole numbers as such, of others
+between their bits.
+"""
 
 from __future__ import annotations
 
 import io
 import lzma
 import zlib
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -12,22 +17,35 @@ import numpy as np
 from bandit_core.jit.syntax import patiently
 from bandit_core.model import Block
 
+Code = Callable[..., bytes]
+_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9}]
+quickly: Code = partial(zlib.compress, level=1)
+small: Code = partial(lzma.compress, format=lzma.FORMAT_XZ, filters=_FILTERS)  # about a third of it; takes longer
 
-def pack(block: Block, level: int = 1) -> bytes:
-    """The raw numbers of a block, compressed."""
+
+def pack(block: Block, compress: Code = quickly) -> bytes:
+    """The numbers of a block to the last bit."""
     out = io.BytesIO()
     for array in block.arrays.values():  # always in the same order; the last one may be absent
-        np.lib.format.write_array(out, np.ascontiguousarray(array, np.float64), allow_pickle=False)
-    return zlib.compress(out.getbuffer(), level)
+        numbers = np.ascontiguousarray(array, np.float64)
+        with np.errstate(invalid="ignore"):
+            whole = numbers.astype(np.int64)
+        bits = numbers.view(np.int64)
+        exact = bool((whole.astype(np.float64).view(np.int64) == bits).all())
+        steps = np.diff(whole if exact else bits, axis=1, prepend=np.int64(0))  # wraps around, and back in `unpack`
+        for part in (np.array([exact]), steps):
+            np.lib.format.write_array(out, part, allow_pickle=False)
+    return compress(out.getbuffer())
 
 
-def unpack(data: bytes) -> Block:
-    """The block of `pack`; a ValueError or zlib.error where it is none."""
-    content = zlib.decompress(data)
-    source = io.BytesIO(content)
-    arrays = []
+def unpack(data: bytes, decompress: Code = zlib.decompress) -> Block:
+    """The block of `pack`; a ValueError or an error of the decompressor where it is none."""
+    content = decompress(data)
+    source, arrays = io.BytesIO(content), []
     while source.tell() < len(content):
-        arrays.append(patiently(partial(_array_at, source, source.tell())))
+        exact, steps = (patiently(partial(_array_at, source, source.tell())) for _ in range(2))
+        kept = steps.cumsum(axis=1)
+        arrays.append(kept.astype(np.float64) if exact else kept.view(np.float64))
     if len(arrays) not in (3, 4):
         raise ValueError("not the arrays of a block")
     return Block(*arrays)
@@ -37,40 +55,3 @@ def _array_at(source: io.BytesIO, place: int) -> np.ndarray:
     source.seek(place)
     found: np.ndarray = np.lib.format.read_array(source, allow_pickle=False)
     return found
-
-
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9}]
-
-
-def pack_small(block: Block) -> bytes:
-    """The numbers of a block to the last bit, about a third of the size of `pack`; takes longer.
-
-    Curves change little from one checkpoint to the next: differences are kept, of whole numbers as such, of others
-    between their bits.
-    """
-    out = io.BytesIO()
-    for array in block.arrays.values():
-        numbers = np.ascontiguousarray(array, np.float64)
-        with np.errstate(invalid="ignore"):
-            whole = numbers.astype(np.int64)
-        bits = numbers.view(np.int64)
-        exact = bool((whole.astype(np.float64).view(np.int64) == bits).all())
-        kept = whole if exact else bits
-        steps = np.diff(kept, axis=1, prepend=np.int64(0))  # wraps around, and back in `unpack_small`
-        np.lib.format.write_array(out, np.array([exact]), allow_pickle=False)
-        np.lib.format.write_array(out, steps, allow_pickle=False)
-    return lzma.compress(out.getbuffer(), lzma.FORMAT_XZ, filters=_FILTERS)
-
-
-def unpack_small(data: bytes) -> Block:
-    """The block of `pack_small`; a ValueError or lzma.LZMAError where it is none."""
-    content = lzma.decompress(data, lzma.FORMAT_XZ)
-    source = io.BytesIO(content)
-    arrays = []
-    while source.tell() < len(content):
-        (exact,) = patiently(partial(_array_at, source, source.tell()))
-        kept = patiently(partial(_array_at, source, source.tell())).cumsum(axis=1)
-        arrays.append(kept.astype(np.float64) if exact else kept.view(np.float64))
-    if len(arrays) not in (3, 4):
-        raise ValueError("not the arrays of a block")
-    return Block(*arrays)

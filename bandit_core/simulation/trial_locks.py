@@ -42,31 +42,26 @@ class Claims:
     def trials(self, key: str, first: int, last: int, stopped: Callable[[], bool]) -> Iterator[None]:
         """Wait until no other process computes some of these trials (or this run is stopped).
 
-        Threads of one process must not ask for the same trials (`Trials.reserve` sees to that).
+        Threads of one process must not ask for the same trials (`Trials.missing` sees to that).
         """
-        if self._rows is None:
-            yield
-            return
         begin = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") * _MOST_TRIALS + first
-        length = last - first
-        while not (mine := _locked(self._rows, fcntl.lockf, length, begin)) and not stopped():
-            _pause.wait(POLL_SECONDS)
+        part = last - first, begin
+        rows = self._rows
+        mine = rows is not None and _waited(lambda: _locked(rows, fcntl.lockf, *part), stopped)
         try:
             yield
         finally:
-            if mine:
+            if rows is not None and mine:
                 with contextlib.suppress(OSError):
-                    fcntl.lockf(self._rows, fcntl.LOCK_UN, length, begin)
+                    fcntl.lockf(rows, fcntl.LOCK_UN, *part)
 
     @contextmanager
     def place(self, kind: str, most: float, stopped: Callable[[], bool]) -> Iterator[None]:
         """Wait until fewer than ``most`` runs of this kind go on in all processes together (or this one is stopped)."""
         held = None
-        with contextlib.suppress(OSError):  # without the folder, or locks in it, no one can be asked
-            while self._rows is not None and math.isfinite(most) and held is None and not stopped():
-                held = self._free(kind, int(most))
-                if held is None:
-                    _pause.wait(POLL_SECONDS)
+        if self._rows is not None and math.isfinite(most):
+            with contextlib.suppress(OSError):  # without the folder no one can be asked
+                held = _waited(lambda: self._free(kind, int(most)), stopped)
         try:
             yield
         finally:
@@ -84,7 +79,16 @@ class Claims:
         return None
 
 
-def _locked(file: IO[bytes], lock: Callable[..., Any], *where: int) -> bool:
+def _waited(ask: Callable[[], Any], stopped: Callable[[], bool]) -> Any:
+    """The first answer that is true; None where the run was stopped before."""
+    while not (found := ask()):
+        if stopped():
+            return None
+        _pause.wait(POLL_SECONDS)
+    return found
+
+
+def _locked(file: Any, lock: Callable[..., Any], *where: int) -> bool:
     """Whether the lock is ours now; also where the file system has no locks."""
     try:
         lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *where)

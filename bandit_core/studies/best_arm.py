@@ -93,7 +93,7 @@ class StoppingSpec(Frozen):
             yield Issue("rule", self.rule, f"{policy.name} stops by {', '.join(policy.rules)}")
         for place, arm in enumerate(self.arms):
             if not arm.inside(0.0, 1.0):
-                yield Issue(f"arms[{place}]", arm.name, "rewards in [0, 1]: they are read as bits")
+                yield Issue(f"arms[{place}]", arm.kind, "rewards in [0, 1]: they are read as bits")
         count = sum(arm.count for arm in self.arms)
         if not 2 <= count <= MAX_ARMS:
             yield Issue("arms", count, f"from 2 to {MAX_ARMS} arms")
@@ -307,7 +307,7 @@ class StoppingStudy(Run[tuple[StoppingResult | None, ...]]):
             for spec, mine, out in zip(self.specs, rows, self._outcomes, strict=True)
         )
 
-    def _block(self, task: Task, rows: None) -> Outcome | None:
+    def _block(self, task: Task) -> Outcome | None:
         spec = self.specs[task.line]
         return play(spec, streams(spec.seed, task.first, task.last), task.signal, self._noiseless)
 

@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -142,11 +141,6 @@ def same(one: Block, other: Block) -> bool:
     return all(
         getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in ("regret", "best_pulls", "pulls")
     )
-
-
-def database_of(store: Store) -> sqlite3.Connection:
-    """The store's private connection: SQLite itself is told to refuse, as a full or a busy disk would make it."""
-    return store._connection
 
 
 def setting(name: str, structure: str = "single") -> dict:
