@@ -512,7 +512,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     experiment, curves, pulled, visible = result.experiment, [], [], []
     colours = theme.line_colours(experiment, dark)
     groups: dict[str, list[int]] = {}
-    for place, name in enumerate(each(experiment.single_arms, lambda arm: f"{words.number(arm.expected)} {arm.name}")):
+    for place, name in enumerate(each(experiment.single_arms, lambda arm: f"{words.number(arm.expected)} {arm.kind}")):
         groups.setdefault(name, []).append(place)
     if experiment.contexts is not None:  # no arm is better than another for everyone
         groups = {str(place + 1): [place] for place in range(experiment.arm_count)}

@@ -21,6 +21,7 @@ from bandit_core.model.bound import TRIVIAL, Bound, Form
 from bandit_core.policies import registry
 from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.errors import InputError
+from bandit_core.spec.own_data import remembered
 from bandit_core.spec.rewards import distinct
 from bandit_core.theory import basu, classic
 
@@ -163,7 +164,7 @@ def _all_known() -> dict[str, tuple[Bound, list[str], str]]:
     return known
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def entries(experiment: Experiment, epsilon: float | None = None) -> tuple[Entry, ...]:
     """Every bound of the project on the experiment's arms, also those that do not apply, with the reason.
 
@@ -229,14 +230,14 @@ def _again(entry: Entry, experiment: Experiment, setting: dict[str, Any], epsilo
     return np.nan
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def against_epsilon(entry: Entry, experiment: Experiment, epsilons: tuple[float, ...]) -> np.ndarray:
     """The bound at the horizon for each budget, shape (epsilons,); NaN where it does not apply."""
     setting = _setting(experiment)
     return np.array([_again(entry, experiment, setting, epsilon) for epsilon in epsilons])
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def against_arms(entry: Entry, experiment: Experiment, counts: tuple[int, ...]) -> np.ndarray:
     """The bound at the horizon for each number of arms K, shape (counts,); NaN where it does not apply.
 
@@ -257,7 +258,7 @@ def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:
     if "contexts" in document:
         return {"contexts": {**document["contexts"], "arms": count}}
     distributions = {
-        distribution: {"kind": distribution.name, **distribution.model_dump(mode="json", exclude={"count"})}
+        distribution: distribution.model_dump(mode="json", exclude={"count"})
         for distribution in distinct(experiment.single_arms)
     }
     best = experiment.single_arms[int(np.argmax(experiment.means))]

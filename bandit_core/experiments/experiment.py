@@ -32,7 +32,7 @@ from bandit_core.spec.errors import InputError, Issue, issues_of, unknown, unrea
 from bandit_core.spec.feedback import IMMEDIATE, MAX_VISITS, Feedback
 from bandit_core.spec.field_types import Frozen, Limits, Small, Whole
 from bandit_core.spec.free_text import Lines, Text, Worded
-from bandit_core.spec.notation import contexts_document, write_epsilon, write_value
+from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
 
@@ -52,6 +52,10 @@ Against = Literal["own", "best"]
 # What a title or a note may put into words: what lines play on, and what a line plays.
 setting_of = attrgetter("arms", "clip", "contexts", "horizon", "feedback", "visits", "visits_delta")
 numbers_of = attrgetter("policy", "epsilon", "params")
+_WRITTEN = (
+    "version", "title", "note", "arms", "contexts", "lines", "horizon", "trials", "seed", "clip", "feedback", "visits",
+    "visits_delta", "view",
+)  # fmt: skip
 _BLANK = re.compile(r"\{(\w+)(:value)?\}")
 
 
@@ -282,23 +286,11 @@ class Experiment(Document):
 
     def spec(self) -> dict[str, Any]:
         """The document with only what differs from the defaults (always with version, arms and lines)."""
-        document = self.model_dump(mode="json", exclude_defaults=True)
-        arms = [{"kind": arm.kind, **arm.model_dump(mode="json", exclude_defaults=True)} for arm in self.arms]
-        setting = {"arms": arms} if self.contexts is None else {"contexts": contexts_document(self.contexts)}
-        lines = []
-        for line in self.lines:
-            entry = line.model_dump(mode="json", exclude_defaults=True)
-            if line.epsilon is not None:
-                fields = line.epsilon.model_dump(mode="json", exclude_defaults=True)
-                entry["epsilon"] = {"kind": line.epsilon.kind, **fields}
-            lines.append(entry)
-        words: dict[str, Any] = {name: getattr(self, name) for name in ("title", "note") if name in document}
-        numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
-        last = ("clip", "feedback", "visits", "visits_delta", "view")
-        others: dict[str, Any] = {name: document[name] for name in last if name in document}
+        written = self.model_dump(mode="json", exclude_defaults=True) | {"version": 1}
+        written |= {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
         if self.view.x != self.view.y:  # else the one that is not the default would stand for both
-            others["view"] |= {"x": self.view.x, "y": self.view.y}
-        return {"version": 1, **words, **setting, "lines": lines, **numbers, **others}
+            written["view"] |= {"x": self.view.x, "y": self.view.y}
+        return {name: written[name] for name in _WRITTEN if name in written}
 
     def with_lines(self, lines: tuple[Line, ...]) -> Experiment:
         """The same with other lines, which some experiment with these arms and users has validated before."""

@@ -6,11 +6,11 @@ others have it: then it is the budget of those who answer, and who stays silent 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.spec.budgets import Discrete, Epsilon, Fixed
+from bandit_core.spec.own_data import remembered
 
 
 def _silent_mix(distribution: Epsilon) -> bool:
@@ -34,7 +34,7 @@ def shared_budget(experiment: Experiment) -> Epsilon | None:
     return _most_followed(tuple(line.epsilon for line in experiment.lines if line.epsilon is not None))
 
 
-@lru_cache(maxsize=64)  # the controls of every line ask
+@remembered(64)  # the controls of every line ask
 def _most_followed(distributions: tuple[Epsilon, ...]) -> Epsilon | None:
     best = max(
         distributions,
@@ -55,7 +55,7 @@ def moved(distribution: Epsilon, document: dict[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(distribution, Discrete) or not _silent_mix(distribution):
         return document
-    stated: dict[str, Any] = {"kind": distribution.kind, **distribution.model_dump(mode="json", exclude_defaults=True)}
+    stated: dict[str, Any] = distribution.model_dump(mode="json", exclude_defaults=True)
     if document["kind"] == "fixed":
         stated["values"] = [document["value"] if value > 0 else 0.0 for value in distribution.values]
     return stated

@@ -148,7 +148,7 @@ def refuse_infinite_moment(setup: RunSetup) -> str | None:
         if arm.moment_limit <= 1 + v:
             number = setup.arms.index(arm)
             return (
-                f"arm {number} ({arm.name}) has no finite moment of order 1 + v = {1 + v:g}; "
+                f"arm {number} ({arm.kind}) has no finite moment of order 1 + v = {1 + v:g}; "
                 f"allowed: v below {arm.moment_limit - 1:g}"
             )
     return None

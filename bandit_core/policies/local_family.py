@@ -52,7 +52,7 @@ def bounded_rewards(instead: str, whose: str = "its mechanism") -> Acceptor:
             if not arm.inside(0.0, 1.0):
                 number, (low, high) = arms.index(arm), arm.support
                 return (
-                    f"{whose} needs rewards in [0, 1], but arm {number} ({arm.name}) pays in "
+                    f"{whose} needs rewards in [0, 1], but arm {number} ({arm.kind}) pays in "
                     f"[{low:g}, {high:g}]; use {instead} for such rewards"
                 )
         return None

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.spec.field_types import Frozen, Number, Observed, Positive, Whole
+from bandit_core.spec.field_types import Frozen, Kind, Number, Observed, Positive, Whole
 
 SPHERE, GAUSSIAN, CUBE, DISCRETE, MARGIN, TABLE = range(6)  # codes shared with kernels/contexts.py
 IDENTITY, LOGISTIC, POISSON = range(3)
@@ -44,14 +44,9 @@ class Environment(NamedTuple):
     points: int  # types of users of a discrete distribution, else 0
 
 
-class _ContextDistribution(Frozen):
+class _ContextDistribution(Kind):
     words: ClassVar[str]
     code: ClassVar[int]
-
-    @property
-    def name(self) -> str:
-        """The distribution's ``kind``."""
-        return str(type(self).model_fields["kind"].default)
 
     def largest_norm(self, dimension: int) -> float:
         """Least upper bound of the Euclidean norm of a context; infinite where there is none."""
@@ -59,7 +54,7 @@ class _ContextDistribution(Frozen):
 
     def form(self) -> tuple[float, ...]:
         """Up to two numbers, as the kernel reads them."""
-        return ()
+        return self.numbers
 
 
 class Sphere(_ContextDistribution):
@@ -81,9 +76,6 @@ class GaussianContexts(_ContextDistribution):
     def largest_norm(self, dimension: int) -> float:
         return math.inf
 
-    def form(self) -> tuple[float, ...]:
-        return (self.sd,)
-
 
 class Cube(_ContextDistribution):
     """Uniform in a cube around 0."""
@@ -95,9 +87,6 @@ class Cube(_ContextDistribution):
 
     def largest_norm(self, dimension: int) -> float:
         return self.half_width * math.sqrt(dimension)
-
-    def form(self) -> tuple[float, ...]:
-        return (self.half_width,)
 
 
 class Discrete(_ContextDistribution):
@@ -114,9 +103,6 @@ class Discrete(_ContextDistribution):
     gap: Annotated[Number, Field(gt=0, le=1, description="The best arm is ahead of every other by at least this.")] = (
         0.2
     )
-
-    def form(self) -> tuple[float, ...]:
-        return (self.points, self.gap)
 
 
 class Margin(_ContextDistribution):
@@ -177,6 +163,9 @@ class Table(_ContextDistribution):
         """The rows, shape (rows, width)."""
         return np.array(self.rows)
 
+    def form(self) -> tuple[float, ...]:
+        return ()
+
     def largest_norm(self, dimension: int) -> float:
         if self.actions:
             return float(np.linalg.norm(self.array, axis=1).max()) * math.sqrt(1 + max(a * a for a in self.actions))
@@ -188,22 +177,17 @@ ContextDistribution = Annotated[
     Sphere | GaussianContexts | Cube | Discrete | Margin | Table, Field(discriminator="kind")
 ]
 DISTRIBUTIONS: dict[str, type[_ContextDistribution]] = {
-    "sphere": Sphere,
-    "gaussian": GaussianContexts,
-    "cube": Cube,
-    "discrete": Discrete,
-    "margin": Margin,
-    "table": Table,
+    each.model_fields["kind"].default: each for each in (Sphere, GaussianContexts, Cube, Discrete, Margin, Table)
 }
 
 
-class RandomTheta(Frozen):
+class RandomTheta(Kind):
     """Uniform on the unit sphere, drawn anew for every trial from its own stream (the same for every line)."""
 
     kind: Literal["random"] = "random"
 
 
-class GivenTheta(Frozen):
+class GivenTheta(Kind):
     """Fixed numbers: ``dimension`` of them, or, with one parameter for each arm, those of all arms in turn."""
 
     kind: Literal["given"] = "given"

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from bandit_core.spec.number_text import write_number
 
@@ -67,3 +75,26 @@ class Frozen(BaseModel):
     """A validated, immutable part of a spec; unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=False)
+
+
+class Kind(Frozen):
+    """One of several distributions, which its field ``kind`` tells apart."""
+
+    if TYPE_CHECKING:
+        kind: str
+
+    @model_serializer(mode="wrap")
+    def _with_kind(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:  # also where defaults are left out
+        return {"kind": self.kind, **write(self)}
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The values of its fields, but for what it is and how often it stands."""
+        return tuple(value for name, value in self if name not in ("kind", "count"))
+
+
+def low_below_high(range_of: Any) -> Any:
+    """A check of models with the fields ``low`` and ``high``."""
+    if not range_of.low < range_of.high:
+        raise ValueError("low must be below high")
+    return range_of

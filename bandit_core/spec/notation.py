@@ -240,19 +240,23 @@ def _read_list(
     return found
 
 
-def _distribution_fields(value: Any, distributions: Mapping[str, type[Frozen]], bare: str) -> dict[str, Any]:
+def _distribution_fields(value: Any, kinds: Mapping[str, type[Frozen]], bare: str = "") -> dict[str, Any]:
     """A distribution as a document: ``beta(4,1)`` as ``{"kind": "beta", "a": 4, "b": 1}``; a bare number by the
-    distribution ``bare``.
+    distribution ``bare``. Where there is none, a text holds one in JSON (for a table).
     """
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if bare and isinstance(value, int | float) and not isinstance(value, bool):
         value = _Call(bare, [value])
-    if not isinstance(value, _Call) or value.name not in distributions:
+    if not bare and isinstance(value, str):
+        return _json_object(value)
+    if not isinstance(value, _Call) or value.name not in kinds:
         shown = value.name if isinstance(value, _Call) else value
-        raise _Unreadable(f"{shown!r} is not a distribution; allowed: a number, {', '.join(distributions)}")
-    names = [name for name in distributions[value.name].model_fields if name not in ("kind", "count")]
+        allowed = ", ".join(["a number"] * bool(bare) + [*kinds])
+        raise _Unreadable(f"{shown!r} is not a distribution; allowed: {allowed}")
+    stated = {name: each for name, each in kinds[value.name].model_fields.items() if name not in ("kind", "count")}
+    names = list(stated)
     if any(isinstance(part, _Call) for part in (*value.values, *value.shares, *value.keyed.values())):
         raise _Unreadable(f"{value.name} takes numbers only")
-    if names[0] == "values":
+    if names[:1] == ["values"]:
         if value.keyed:
             raise _Unreadable(f"{value.name} takes numbers only, without names")
         weights = next((name for name in ("probs", "counts") if name in names), None)
@@ -261,15 +265,33 @@ def _distribution_fields(value: Any, distributions: Mapping[str, type[Frozen]], 
             raise _Unreadable(f"write {value.name}(…) with {share} or behind none")
         fields: dict[str, Any] = {"values": value.values}
         return {"kind": value.name, **fields, **({weights: value.shares} if weights and value.shares else {})}
-    form = f"{value.name}({', '.join(names)})"
-    if value.shares or len(value.values) > len(names):
-        raise _Unreadable(f"write {form}")
     fields = dict(zip(names, value.values, strict=False))
-    twice = fields.keys() & value.keyed.keys()
-    unknown = value.keyed.keys() - set(names)
-    if twice or unknown or len(fields) + len(value.keyed) < len(names):
-        raise _Unreadable(f"write {form}")
+    missing = [name for name in names if stated[name].is_required() and name not in {**fields, **value.keyed}]
+    wrong = value.shares or len(value.values) > len(names) or value.keyed.keys() - (set(names) - fields.keys())
+    if wrong or missing:
+        raise _Unreadable(f"write {value.name}({', '.join(names)})")
     return {"kind": value.name, **fields, **value.keyed}
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise _Unreadable("a text there must hold a distribution in JSON")
+    return document
+
+
+def _read_one(text: str, field_name: str, help_words: str, read: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Read a text that is a single item, over one or several lines."""
+    reader = _Reader([token for token in _tokens(text) if token.text != "\n"])
+    try:
+        document = read(reader.value())
+        reader.end()
+    except _Unreadable as error:
+        raise InputError([Issue(field_name, text, f"{error}; {help_words}")]) from None
+    return document
 
 
 def _checked(
@@ -316,18 +338,17 @@ def write_arms(arms: Sequence[reward_laws.RewardDistribution], spaces: bool = Tr
     )
 
 
-def _write_distribution(distribution: Frozen, bare: str, space: str = "") -> str:
+def _write_distribution(distribution: Any, bare: str = "", space: str = "") -> str:
+    if isinstance(distribution, features.Table):
+        return json.dumps(json.dumps(distribution.model_dump(mode="json", exclude_defaults=True)))
     fields = {name: value for name, value in distribution if name not in ("kind", "count")}
-    kind = distribution.kind  # type: ignore[attr-defined]
-    if kind == bare:
+    if distribution.kind == bare:
         return write_number(next(iter(fields.values())))
-    numbers = fields["values"] if "values" in fields else list(fields.values())
-    written = [write_number(number) for number in numbers]
-    weights = fields.get("probs") or fields.get("counts")
-    if weights is not None:
-        shares = map(write_number, weights)
-        written = [f"{value}:{share}" for value, share in zip(written, shares, strict=True)]
-    return f"{kind}({f',{space}'.join(written)})"
+    numbers = fields["values"] if "values" in fields else fields.values()
+    written = list(map(write_number, numbers))
+    if weights := fields.get("probs") or fields.get("counts"):
+        written = [f"{value}:{write_number(share)}" for value, share in zip(written, weights, strict=True)]
+    return f"{distribution.kind}({f',{space}'.join(written)})" if written else str(distribution.kind)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -349,13 +370,9 @@ def read_epsilon(text: str) -> dict[str, Any]:
     >>> read_epsilon("discrete(0:0.2, 1:0.8)")
     {'kind': 'discrete', 'values': [0, 1], 'probs': [0.2, 0.8]}
     """
-    reader = _Reader([token for token in _tokens(text) if token.text != "\n"])
-    try:
-        document = _distribution_fields(reader.value(), budgets.DISTRIBUTIONS, "fixed")
-        reader.end()
-    except _Unreadable as error:
-        raise InputError([Issue("epsilon", text, f"{error}; {_EPSILON_HELP}")]) from None
-    return _checked(document, budgets.DISTRIBUTIONS, ("epsilon",))
+    kinds = budgets.DISTRIBUTIONS
+    found = _read_one(text, "epsilon", _EPSILON_HELP, lambda value: _distribution_fields(value, kinds, "fixed"))
+    return _checked(found, kinds, ("epsilon",))
 
 
 def write_epsilon(distribution: budgets.BudgetDistribution, spaces: bool = True) -> str:
@@ -449,7 +466,7 @@ _CONTEXTS_HELP = (
     "sphere), then noise=, "
     "link=, rewards=, theta="
 )
-_LISTS = {"given": "values"}  # of these only the numbers are written
+_THETAS: dict[str, type[Frozen]] = {"random": features.RandomTheta, "given": features.GivenTheta}
 
 
 def read_contexts(text: str) -> dict[str, Any]:
@@ -465,24 +482,8 @@ def read_contexts(text: str) -> dict[str, Any]:
     >>> read_contexts("multi(20, 3, gaussian(1), noise=0.05)")["law"]
     {'kind': 'gaussian', 'sd': 1}
     """
-    reader = _Reader([token for token in _tokens(text) if token.text != "\n"])
-    try:
-        document = _contexts_document(reader.value())
-        reader.end()
-    except _Unreadable as error:
-        raise InputError([Issue("contexts", text, f"{error}; {_CONTEXTS_HELP}")]) from None
+    document = _read_one(text, "contexts", _CONTEXTS_HELP, _contexts_document)
     validated(features.Contexts, document, ("contexts",))
-    return document
-
-
-def contexts_document(contexts: features.Contexts) -> dict[str, Any]:
-    """The contexts as a document with only what differs from the defaults (laws and theta always with their kind)."""
-    document = contexts.model_dump(mode="json", exclude_defaults=True)
-    document |= {"dimension": contexts.dimension, "arms": contexts.arms}
-    for name in ("law", "theta"):
-        if name in document:
-            part = getattr(contexts, name)
-            document[name] = {"kind": part.kind, **part.model_dump(mode="json", exclude_defaults=True)}
     return document
 
 
@@ -498,37 +499,14 @@ def _contexts_document(call: Any) -> dict[str, Any]:
     document: dict[str, Any] = {"structure": call.name, **fields, **call.keyed}
     for name, value in document.items():
         if name == "law":
-            document[name] = _feature_part(value, features.DISTRIBUTIONS)
+            document[name] = _distribution_fields(value, features.DISTRIBUTIONS)
         elif name == "theta":
-            document[name] = _feature_part(value, {"random": features.RandomTheta, "given": features.GivenTheta})
+            document[name] = _distribution_fields(value, _THETAS)
         elif isinstance(value, _Call):
             if value != _Call(value.name):
                 raise _Unreadable(f"{name} must be a number or a word")
             document[name] = value.name
     return document
-
-
-def _feature_part(value: Any, kinds: Mapping[str, type[Frozen]]) -> dict[str, Any]:
-    """A distribution of contexts, or theta: ``margin(0.5)``, ``given(0.6, 0.8)``, or JSON in a text (for a table)."""
-    if isinstance(value, str):
-        try:
-            document = json.loads(value)
-        except (ValueError, RecursionError):
-            raise _Unreadable("a text there must hold a distribution in JSON") from None
-        if not isinstance(document, dict):
-            raise _Unreadable("a text there must hold a distribution in JSON")
-        return document
-    if not isinstance(value, _Call) or value.name not in kinds or value.shares:
-        raise _Unreadable(f"allowed there: {', '.join(kinds)}")
-    if value.name in _LISTS:
-        return {"kind": value.name, _LISTS[value.name]: value.values, **value.keyed}
-    names = [name for name in kinds[value.name].model_fields if name != "kind"]
-    if len(value.values) > len(names):
-        raise _Unreadable(f"write {value.name}({', '.join(names)})")
-    fields = dict(zip(names, value.values, strict=False))
-    if fields.keys() & value.keyed.keys():
-        raise _Unreadable(f"write {value.name}({', '.join(names)})")
-    return {"kind": value.name, **fields, **value.keyed}
 
 
 def write_contexts(contexts: features.Contexts, spaces: bool = True) -> str:
@@ -539,23 +517,14 @@ def write_contexts(contexts: features.Contexts, spaces: bool = True) -> str:
     >>> write_contexts(features.Contexts(dimension=2, arms=10, noise=0.5))
     'single(2, 10, noise=0.5)'
     """
-    default = features.Contexts(dimension=1, arms=2)
+    default, space = features.Contexts(dimension=1, arms=2), " " if spaces else ""
     arguments = [write_number(contexts.dimension), write_number(contexts.arms)]
     if contexts.law != default.law:
-        arguments.append(_write_feature_part(contexts.law, spaces))
+        arguments.append(_write_distribution(contexts.law, space=space))
     for name in ("link", "noise", "rewards"):
         value = getattr(contexts, name)
         if value != getattr(default, name):
             arguments.append(f"{name}={write_value(value)}")
     if contexts.theta != default.theta:
-        arguments.append(f"theta={_write_feature_part(contexts.theta, spaces)}")
-    return f"{contexts.structure}({(', ' if spaces else ',').join(arguments)})"
-
-
-def _write_feature_part(part: Any, spaces: bool) -> str:
-    if isinstance(part, features.Table):
-        return json.dumps(json.dumps(part.model_dump(mode="json", exclude_defaults=True) | {"kind": "table"}))
-    fields = {name: value for name, value in part if name != "kind"}
-    numbers = fields["values"] if "values" in fields else list(fields.values())
-    written = (", " if spaces else ",").join(map(write_number, numbers))
-    return f"{part.kind}({written})" if written else str(part.kind)
+        arguments.append(f"theta={_write_distribution(contexts.theta, space=space)}")
+    return f"{contexts.structure}({f',{space}'.join(arguments)})"

@@ -37,7 +37,7 @@ def spread_thresholds(distribution: BudgetDistribution, count: int = MAX_THRESHO
 
 def experiment_of(base: Experiment, distribution: BudgetDistribution, thresholds: np.ndarray) -> Experiment:
     """``base`` with one line per mechanism and threshold (arms, horizon, trials and seed are kept)."""
-    epsilon = {"kind": distribution.name, **distribution.model_dump(mode="json", exclude={"kind"}, exclude_none=True)}
+    epsilon = distribution.model_dump(mode="json", exclude_none=True)
     lines: list[dict[str, Any]] = [
         {
             "policy": policy,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.summaries import Reference, reference
+from bandit_core.spec.own_data import remembered
 from bandit_core.studies.sweep import SweepResult, at_budget, swept_label
 
 FREE_MARGIN = 0.05  # a price within 5% of 1 counts as free
@@ -138,7 +138,7 @@ def regime_change(experiment: Experiment) -> float | None:
     DP-KLUCB and DP-IMED as closely as one likes), below it cannot. Bernoulli arms only (arXiv 2505.05613); None
     otherwise, without gaps, and where an arm always pays the same.
     """
-    if any(arm.name != "bernoulli" for arm in experiment.arms):
+    if any(arm.kind != "bernoulli" for arm in experiment.arms):
         return None
     best = experiment.means.max()
     worse = experiment.means[experiment.means < best]
@@ -149,7 +149,7 @@ def regime_change(experiment: Experiment) -> float | None:
     return change if math.isfinite(change) else None
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def bounds_against_epsilon(
     experiment: Experiment, line: int, epsilons: tuple[float, ...]
 ) -> tuple[tuple[Bound, np.ndarray], ...]:

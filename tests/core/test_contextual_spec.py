@@ -21,7 +21,6 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import summaries
 from bandit_core.spec import notation
 from bandit_core.spec.contexts import Contexts
-from bandit_core.spec.notation import contexts_document
 
 SGD = {"policy": "ldp-sgd", "epsilon": {"kind": "fixed", "value": 0.5}}
 
@@ -225,7 +224,7 @@ def test_any_csv_with_amounts_as_actions(tmp_path):
     table = lending.read_table(path, ["age", "income"], "offer", "bought", numeric_action=True)
     users = lending.contexts_of(table, prices=[1, 2, 3])
     assert (users.structure, users.arms, users.dimension, users.link) == ("single", 3, 6, "identity")
-    assert contexts_document(users)["law"]["actions"] == [0, 0.5, 1]
+    assert users.law.actions == (0, 0.5, 1)
 
 
 def test_a_long_table_is_thinned_and_its_theta_is_that_of_all_rows():

@@ -115,7 +115,7 @@ def assert_rule(name, experiment):
     for rewards, mean, arm in zip(felt, experiment.setups[0].means, experiment.setups[0].arms, strict=True):
         low, high = arm.support
         assert ((rewards >= low) & (rewards <= high)).all()
-        if len(rewards) > 300 and arm.name != "pareto":
+        if len(rewards) > 300 and arm.kind != "pareto":
             assert abs(rewards.mean() - mean) < 5 * rewards.std() / len(rewards) ** 0.5
     return run
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
 
-from bandit_core.spec.field_types import Frozen, Number
+from bandit_core.spec.field_types import Kind, Number
 
 FIXED, DISCRETE, CLAMPED_GAUSSIAN, UNIFORM, LOGNORMAL = range(5)  # codes in the kernels
 PARAMETERS = 4  # numbers of a distribution in the kernels
@@ -24,7 +24,7 @@ Draw = Callable[..., float]  # draw(form, uniform), see `BudgetDistribution.samp
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
-class BudgetDistribution(Frozen):
+class BudgetDistribution(Kind):
     """Common to all distributions. ``example`` shows in the sidebar how one is written; ``nats`` names the fields that
     are budgets, in which the distribution scales.
     """
@@ -33,13 +33,6 @@ class BudgetDistribution(Frozen):
     example: ClassVar[str]
     nats: ClassVar[tuple[str, ...]]
     code: ClassVar[int]  # given to a distribution without one when it is found
-    if TYPE_CHECKING:
-        kind: str
-
-    @property
-    def name(self) -> str:
-        """The distribution's ``kind``."""
-        return str(type(self).model_fields["kind"].default)
 
     def divided(self, parts: int) -> Self:
         """How epsilon / ``parts`` is spread: what is left for one of so many equal answers."""
@@ -143,8 +136,8 @@ class BudgetDistribution(Frozen):
 
     @property
     def parameters(self) -> tuple[float, ...]:
-        """What the sampler reads: at most `PARAMETERS` numbers."""
-        return ()
+        """What the sampler reads: at most `PARAMETERS` numbers, those of the spec if nothing else is said."""
+        return self.numbers
 
     @staticmethod
     def sampler(kernels: Any) -> Draw:

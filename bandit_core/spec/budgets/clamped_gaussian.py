@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from bandit_core.spec.budgets.base import CLAMPED_GAUSSIAN, LARGEST, Budget, BudgetDistribution, Draw
-from bandit_core.spec.field_types import Number, Positive
+from bandit_core.spec.field_types import Number, Positive, low_below_high
 
 
 def _normal_cdf(z: float) -> float:
@@ -29,11 +29,7 @@ class ClampedGaussian(BudgetDistribution):
     low: Budget
     high: Annotated[Number, Field(gt=0, le=LARGEST)]
 
-    @model_validator(mode="after")
-    def _ordered(self) -> ClampedGaussian:
-        if not self.low < self.high:
-            raise ValueError("low must be below high")
-        return self
+    _ordered = model_validator(mode="after")(low_below_high)
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
@@ -55,10 +51,6 @@ class ClampedGaussian(BudgetDistribution):
     @property
     def largest(self) -> float:
         return self.high
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.mean, self.sd, self.low, self.high)
 
     @staticmethod
     def sampler(kernels: Any) -> Draw:

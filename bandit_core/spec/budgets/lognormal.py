@@ -56,10 +56,6 @@ class Lognormal(BudgetDistribution):
         reach = math.exp(5 * self.sigma)
         return np.geomspace(self.median / reach, self.median * reach, 401)
 
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.median, self.sigma)
-
     @staticmethod
     def sampler(kernels: Any) -> Draw:
         half_unit, normal_quantile = kernels.HALF_UNIT, kernels.normal_quantile

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from bandit_core.spec.budgets.base import LARGEST, UNIFORM, Budget, BudgetDistribution, Draw
-from bandit_core.spec.field_types import Number
+from bandit_core.spec.field_types import Number, low_below_high
 
 
 class UniformEpsilon(BudgetDistribution):
@@ -22,11 +22,7 @@ class UniformEpsilon(BudgetDistribution):
     low: Budget
     high: Annotated[Number, Field(gt=0, le=LARGEST)]
 
-    @model_validator(mode="after")
-    def _ordered(self) -> UniformEpsilon:
-        if not self.low < self.high:
-            raise ValueError("low must be below high")
-        return self
+    _ordered = model_validator(mode="after")(low_below_high)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -38,10 +34,6 @@ class UniformEpsilon(BudgetDistribution):
     @property
     def largest(self) -> float:
         return self.high
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.low, self.high)
 
     @staticmethod
     def sampler(kernels: Any) -> Draw:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from bandit_core.spec.field_types import Frozen, Whole
+from bandit_core.spec.field_types import Kind, Whole
 from bandit_core.spec.portable_math import power
 
 TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA, STUDENT = range(7)  # codes in the kernels' tables
@@ -25,19 +25,12 @@ def unit_nodes(count: int = 400) -> tuple[np.ndarray, np.ndarray]:
     return (nodes + 1) / 2, weights / 2
 
 
-class RewardDistribution(Frozen):
+class RewardDistribution(Kind):
     """Common to all distributions. ``count`` repeats the arm; the arm itself is the distribution without it."""
 
     words: ClassVar[str]
     code: ClassVar[int]  # given to a distribution without one when it is found
-    if TYPE_CHECKING:
-        kind: str
     count: Annotated[Whole, Field(ge=1, le=10_000)] = 1
-
-    @property
-    def name(self) -> str:
-        """The distribution's ``kind``."""
-        return str(type(self).model_fields["kind"].default)
 
     @property
     def expected(self) -> float:
@@ -69,8 +62,8 @@ class RewardDistribution(Frozen):
 
     @property
     def parameters(self) -> tuple[float, ...]:
-        """What the sampler reads: at most `PARAMETERS` numbers."""
-        raise NotImplementedError
+        """What the sampler reads: at most `PARAMETERS` numbers, those of the spec if nothing else is said."""
+        return self.numbers
 
     @staticmethod
     def sampler(kernels: Any) -> Draw:

@@ -38,10 +38,6 @@ class Beta(RewardDistribution):
         a, b = self.a, self.b
         return math.exp(math.lgamma(a + order) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(a + b + order))
 
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.a, self.b)
-
     @staticmethod
     def sampler(kernels: Any) -> Draw:
         half_unit, beta = kernels.HALF_UNIT, kernels.beta

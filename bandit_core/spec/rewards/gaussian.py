@@ -43,10 +43,6 @@ class Gaussian(RewardDistribution):
         density = exp(-z * z / 2) / math.sqrt(2 * math.pi)
         return float(np.sum(weights * function(self.mean + self.sd * z) * density) * 24 / panels)
 
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.mean, self.sd)
-
     @staticmethod
     def sampler(kernels: Any) -> Draw:
         half_unit, normal_quantile = kernels.HALF_UNIT, kernels.normal_quantile

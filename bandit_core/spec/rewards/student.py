@@ -52,10 +52,6 @@ class Student(RewardDistribution):
     def moment_limit(self) -> float:
         return self.df
 
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.mean, self.scale, self.df)
-
     @staticmethod
     def sampler(kernels: Any) -> Draw:
         half_unit, next_uniform = kernels.HALF_UNIT, kernels.next_uniform

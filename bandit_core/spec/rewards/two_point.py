@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import model_validator
 
-from bandit_core.spec.field_types import Number, Probability
+from bandit_core.spec.field_types import Number, Probability, low_below_high
 from bandit_core.spec.rewards.base import TWO_POINT, DiscreteDistribution
 
 
@@ -21,11 +21,7 @@ class TwoPoint(DiscreteDistribution):
     high: Number
     p_high: Probability
 
-    @model_validator(mode="after")
-    def _ordered(self) -> TwoPoint:
-        if not self.low < self.high:
-            raise ValueError("low must be below high")
-        return self
+    _ordered = model_validator(mode="after")(low_below_high)
 
     @property
     def expected(self) -> float:
@@ -38,10 +34,6 @@ class TwoPoint(DiscreteDistribution):
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
         return np.array([self.low, self.high]), np.array([1 - self.p_high, self.p_high])
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.low, self.high, self.p_high)
 
 
 DISTRIBUTION = TwoPoint

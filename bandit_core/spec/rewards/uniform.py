@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import model_validator
 
-from bandit_core.spec.field_types import Number
+from bandit_core.spec.field_types import Number, low_below_high
 from bandit_core.spec.rewards.base import UNIFORM, Draw, RewardDistribution
 
 
@@ -20,11 +20,7 @@ class Uniform(RewardDistribution):
     low: Number
     high: Number
 
-    @model_validator(mode="after")
-    def _ordered(self) -> Uniform:
-        if not self.low < self.high:
-            raise ValueError("low must be below high")
-        return self
+    _ordered = model_validator(mode="after")(low_below_high)
 
     @property
     def expected(self) -> float:
@@ -36,10 +32,6 @@ class Uniform(RewardDistribution):
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         return self.low + (self.high - self.low) * probability
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        return (self.low, self.high)
 
     @staticmethod
     def sampler(kernels: Any) -> Draw:
