@@ -33,9 +33,9 @@ with st.expander("Change the users"):
     if own is None:
         view.controls(state.experiment())
 if own is None:
-    experiment, store, name = state.experiment(), None, "contextual"
+    experiment, name = state.experiment(), "contextual"
 else:
-    experiment, store, name = own.experiment, own.store, data.RUN
+    experiment, name = own.experiment, data.RUN
 ladder = len(levels(experiment)) > 2
 
 with opening:
@@ -47,9 +47,9 @@ with opening:
         lab_parts.epsilon(experiment)
     else:
         st.subheader(words.plain(experiment.title))
-    result = runner.result_of(experiment, name, store)
+    result = runner.result_of(experiment, name)
     if result is None:
-        result = runner.preview_of(experiment, store)
+        result = runner.preview_of(experiment)
         if result is not None:
             st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
     if result is not None:

@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from ui import exports, figures, lab_parts, page_frame, shared, state, threshold_view
+from ui import exports, figures, lab_parts, page_frame, state, threshold_view
 from ui.menu import Page
 
 PAGE = Page(
@@ -24,7 +24,7 @@ st.title("Below which ε should a user's answer be ignored?")
 experiment = state.experiment()
 distribution = threshold_view.distribution(experiment)
 users = distribution.model_dump_json()
-search = threshold_view.search(distribution, users)
+search = threshold_view.search(distribution)
 threshold = threshold_view.slider(search, users)
 st.markdown(threshold_view.verdict(search))
 make = partial(threshold_view.cost_chart, search, threshold)
@@ -33,7 +33,6 @@ st.caption(threshold_view.legend(search, distribution, threshold))
 drawn = exports.telling(
     partial(make, False),
     lambda: threshold_view.made(experiment, distribution),
-    shared.is_own(experiment),
 )
 lab_parts.fold("Change the users", "threshold-others", lambda: threshold_view.other_users(experiment, distribution))
 lab_parts.fold(

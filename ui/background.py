@@ -15,6 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from bandit_core import Simulation
 from bandit_core.simulation.engine import lower_priority
 from bandit_core.simulation.together import Together
+from bandit_core.spec import own_data
 from bandit_core.studies.best_method import Contest
 from bandit_core.studies.goal_search import BestSearch
 from bandit_core.studies.price import PriceStudy
@@ -46,6 +47,7 @@ class Request:
     build: Callable[[], Any]  # the computation, nothing computed yet
     cost: int  # pulls
     command: Callable[[], str] = str  # for a machine without this server's limits
+    own: Any = field(default_factory=own_data.store)  # whose data it is about, see there: Run is pressed elsewhere
 
     @property
     def slot(self) -> str:
@@ -72,7 +74,7 @@ class Run:
 
     def start(self) -> None:
         """Begin to compute."""
-        self.thread = threading.Thread(target=self._work, daemon=True, name="simulation")
+        self.thread = threading.Thread(target=own_data.bound(self._work), daemon=True, name="simulation")
         self.thread.start()
         threading.Thread(target=self._guard, daemon=True, name="guard of a simulation").start()
 
@@ -109,7 +111,8 @@ class Run:
 def start(request: Request) -> None:
     """Callback of the Run button; a second click changes nothing."""
     if request.run is None or not request.run.alive:
-        replace(request, request.build())
+        with own_data.held(request.own):
+            replace(request, request.build())
 
 
 def replace(request: Request, simulation: Computation) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.model import Release
+from bandit_core.spec import own_data
 from bandit_core.studies import production
 from bandit_core.studies.noise_programs import LIBRARIES, program
 from bandit_core.studies.production import Plan
@@ -16,9 +17,12 @@ from ui import words
 _LEFT, _RIGHT, _BELOW = ("device", "server", "public", "not_hidden"), ("questions",), ("noise",)
 
 
-@st.fragment
 def draw(experiment: Experiment, key: str) -> None:
     """The plan of a line of the visitor's choice; ``key`` as of any widget."""
+    st.fragment(own_data.bound(_draw))(experiment, key)
+
+
+def _draw(experiment: Experiment, key: str) -> None:
     st.markdown(f"**If you build this.** {production.NOTICE}")
     line = 0
     if len(experiment.lines) > 1:

@@ -19,8 +19,9 @@ from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
+from bandit_core.spec import own_data
 from bandit_core.studies.accounts import releases
-from ui import charts, figures, shared, stylesheet, templates, theme, words
+from ui import charts, figures, stylesheet, templates, theme, words
 
 
 def snippet(experiment: Experiment) -> str:
@@ -106,18 +107,18 @@ def made(result: Result) -> dict[str, Any]:
     return {**result.metadata, "prices": prices}
 
 
-def telling(draw: Callable[[], go.Figure], report: Callable[[], dict[str, Any]], own: bool) -> Callable[[], go.Figure]:
-    """``draw``, with what ``report`` says of how it was made in ``layout.meta``; not where it shows ``own`` data.
+def telling(draw: Callable[[], go.Figure], report: Callable[[], dict[str, Any]]) -> Callable[[], go.Figure]:
+    """``draw``, with what ``report`` says of how it was made in ``layout.meta``; not where it shows someone's own data.
 
     A picture is published, and what a visitor brought in a file need not be.
     """
 
     def drawn() -> go.Figure:
         figure = draw()
-        figure.layout.meta = None if own else report()
+        figure.layout.meta = report() if own_data.store() is None else None
         return figure
 
-    return drawn
+    return own_data.bound(drawn)
 
 
 DATA_HELP = "Mean, spread and quantiles at every checkpoint."
@@ -140,7 +141,6 @@ def for_file(result: Result, height: int = 520, direct_labels: bool = False) -> 
     return telling(
         lambda: charts.name_band(charts.regret_chart(result, height=height, direct_labels=direct_labels), result),
         lambda: made(result),
-        shared.is_own(result.experiment),  # asked now: when the file is made, it is unknown whose session it is
     )
 
 
@@ -148,9 +148,7 @@ def downloads(result: Result) -> None:
     """The download buttons; each file is built only when it is asked for."""
     name = file_name(result.experiment)
     spec, page = result.experiment.spec, for_file(result, height=640, direct_labels=True)
-    comment = not shared.is_own(
-        result.experiment
-    )  # asked now: when the file is made, it is unknown whose session it is
+    comment = own_data.store() is None  # asked now: when the file is made, it is unknown whose session it is
     first: tuple[tuple[str, Callable[[], str], str, str], ...] = (
         ("Data (CSV)", lambda: to_csv(result.curves), ".csv", DATA_HELP),
         ("Settings file (JSON)", lambda: json.dumps(spec(), indent=2), ".json", SPEC_HELP),

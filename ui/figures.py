@@ -12,6 +12,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
+from bandit_core.spec import own_data
 from ui import charts, printing, shared, theme
 from ui.shared import Picture
 
@@ -42,13 +43,12 @@ def draw(
     make: Callable[[bool], go.Figure | None],
     what: str | Callable[[], str],
     *how: Hashable,
-    own: bool = False,
     name: str = "",
     **options: Any,
 ) -> Any:
     """The figure of ``make`` for dark or light ground, drawn once for all visitors who see the same, and shown.
 
-    The same is what has the same ``of`` and ``how`` (see ui/shared.py; ``own`` as there). ``what`` it shows begins its
+    The same is what has the same ``of`` and ``how`` (see ui/shared.py). ``what`` it shows begins its
     words, or gives all of them. Where ``make`` finds nothing to draw, nothing is shown, and None is returned.
     """
     dark = theme.is_dark()
@@ -59,7 +59,7 @@ def draw(
             return None
         return Picture(drawn, charts.read_aloud(drawn, what) if isinstance(what, str) else what())
 
-    shown = shared.once(name or key, of, (*how, dark), picture, own)
+    shown = shared.once(name or key, of, (*how, dark), picture)
     return None if shown is None else show(shown, key, **options)
 
 
@@ -82,10 +82,17 @@ MIMES = {
 def download(
     place: Any, label: str, data: Any, file_name: str, help: str, width: str = "stretch", **options: Any
 ) -> None:
-    """A button for a file, which is made (``data`` is a function) when someone presses it."""
+    """A button for a file, which is made (``data`` is a function) when someone presses it, of what is shown now."""
     mime = MIMES[file_name.rpartition(".")[2]]
     place.download_button(
-        label, data=data, file_name=file_name, mime=mime, on_click="ignore", help=help, width=width, **options
+        label,
+        data=own_data.bound(data),
+        file_name=file_name,
+        mime=mime,
+        on_click="ignore",
+        help=help,
+        width=width,
+        **options,
     )
 
 

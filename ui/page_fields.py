@@ -10,7 +10,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.experiments.shared_budget import shared_budget
-from bandit_core.spec import notation, number_text
+from bandit_core.spec import notation, number_text, own_data
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import budgets
@@ -153,7 +153,7 @@ def change(field: Field, now: Any, changed: Callable[..., Experiment], place: An
             state.adopt(state.experiment(), state.issues())
             state.mine()["refused"] = field.name, error.issues
 
-    draw(field, now, key, place, on_change=moved, **more)
+    draw(field, now, key, place, on_change=own_data.bound(moved), **more)
     refused, issues = state.mine().get("refused", ("", []))
     if refused == field.name:
         message = words.issues(list(map(problems.on_screen, issues)))

@@ -10,6 +10,8 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from bandit_core.experiments import links
+from bandit_core.simulation.store import default_store
+from bandit_core.spec import own_data
 from bandit_core.spec.errors import Issue
 from ui import (
     glossary,
@@ -76,9 +78,16 @@ def _open(page: Any) -> None:
     unknown_address.message()
     kind = page_requirements.KINDS[stated.shows]
     state.read_address(stated, kind.old or links.read)
+    with own_data.held(default_store()):  # until it is known what is shown
+        _draw(page, stated, alone, with_sidebar)
+
+
+def _draw(page: Any, stated: menu.Page, alone: bool, with_sidebar: bool) -> None:
     place = None
     if stated.sidebar:
         page_requirements.settle(stated)
+    own_data.hold(default_store() if state.own_data() else None)
+    if stated.sidebar:
         page_fields.move_budget()
         if with_sidebar and not alone:
             place = sidebar.draw(stated)

@@ -6,6 +6,7 @@ redraws the partial picture a few times, and can cancel it.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -17,7 +18,7 @@ from bandit_core.export.positions import Positions
 from bandit_core.simulation.bundled_results import open_shipped
 from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.store import Store, default_store
+from bandit_core.simulation.store import default_store
 from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.studies.best_method import Contest, Decision
 from bandit_core.studies.goal_search import BestSearch
@@ -81,69 +82,55 @@ def _known(name: str, asked: Hashable) -> Any:
     return answer
 
 
-def _keep(asked: Hashable, answer: Any) -> None:
-    """Remember an answer for all visitors, where it is whole."""
+def _kept(asked: Hashable, answer: Any) -> Any:
+    """The answer, which is remembered for all visitors where it is whole."""
     results = _results(answer)
     whole = bool(results) and all(result.complete for result in results)
     if whole or (isinstance(answer, tuple) and all(isinstance(row, RollOut) for row in answer)):
         answers.kept(asked, lambda: answer, _bytes)
+    return answer
 
 
-def result_of(
-    experiment: Experiment,
-    name: str = "main",
-    store: Store | None = None,
-    along: bool = False,
-) -> Result | None:
+def result_of(experiment: Experiment, name: str = "main", along: bool = False) -> Result | None:
     """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed.
 
-    ``store`` keeps the blocks (default: the process's store, which all visitors share); ``along`` also plays what the
-    prices are relative to, where the experiment lacks it.
+    ``along`` also plays what the prices are relative to, where the experiment lacks it.
     """
-    asked, own = (experiment, along), store is not None or shared.is_own(experiment)
-    if not own and (known := _known(name, asked)) is not None:
+    asked = experiment, along
+    if (known := _known(name, asked)) is not None:
         return known
     played = _played(experiment) if along else experiment
 
-    what, cost, command = numbers_of(played), steps(played), lambda: exports.command(experiment)
-    request = Request(name, what, lambda: Simulation(played, store), cost, command)
-    result = _computed(request, experiment)
+    def command() -> str:
+        return exports.command(experiment)
+
+    result = _computed(
+        Request(name, numbers_of(played), lambda: Simulation(played), steps(played), command), experiment
+    )
     if result is None or all(line is None for line in result.lines):
         return None
-    result = split(result, experiment)
-    if not own:
-        _keep(asked, result)
-    return result
+    return _kept(asked, split(result, experiment))
 
 
-def sweep_of(
-    experiment: Experiment,
-    epsilons: tuple[float, ...],
-    name: str = "sweep",
-    store: Store | None = None,
-) -> SweepResult | None:
+def sweep_of(experiment: Experiment, epsilons: tuple[float, ...], name: str = "sweep") -> SweepResult | None:
     """The same for a sweep over budgets."""
-    asked, own = (experiment, epsilons), store is not None or shared.is_own(experiment)
-    if not own and (known := _known(name, asked)) is not None:
+    asked = experiment, epsilons
+    if (known := _known(name, asked)) is not None:
         return known
     played = _played(experiment)
 
     def build() -> Sweep:
         try:
-            return Sweep(played, epsilons, store=store)
+            return Sweep(played, epsilons)
         except InputError:
-            return Sweep(experiment, epsilons, store=store)
+            return Sweep(experiment, epsilons)
 
     cost = steps(played) * len(epsilons)
     what, command = (numbers_of(played), epsilons), lambda: exports.sweep_command(epsilons)
-    request = Request(name, what, build, cost, command)
-    result = _computed(request, experiment)
+    result = _computed(Request(name, what, build, cost, command), experiment)
     if result is None or not result.begun:
         return None
-    result = result.without_companions(experiment)
-    if not own:
-        _keep(asked, result)
-    return result
+    return _kept(asked, result.without_companions(experiment))
 
 
 def _computed(request: Request, experiment: Experiment) -> Any:
@@ -163,7 +150,6 @@ def study_of(
     build: Callable[[], Contest | BestSearch | Positions | RollOutStudy | PriceStudy],
     what: Hashable,
     name: str,
-    store: Store | None = None,
 ) -> Any:
     """What a study of many runs finds, or None until it is finished; short ones begin by themselves, in the background.
 
@@ -172,7 +158,7 @@ def study_of(
     InputError
         What ``build`` refuses.
     """
-    if store is None and (known := _known(name, what)) is not None:
+    if (known := _known(name, what)) is not None:
         return known
     study = build()
     request = Request(name, what, build, study.steps)
@@ -181,10 +167,7 @@ def study_of(
         seconds = study.missing_seconds / worker_count()
         if LIVE_SECONDS < seconds <= SHORT_SECONDS:
             replace(request, study)
-    answer = _answer(request, study)
-    if store is None:
-        _keep(what, answer)
-    return answer
+    return _kept(what, _answer(request, study))
 
 
 def _answer(request: Request, simulation: Computation) -> Any:
@@ -222,52 +205,47 @@ def origin() -> None:
         st.caption(f"The first numbers on this page were precomputed with {made}.")
 
 
-def _too_expensive(small: Experiment, seconds: float = PREVIEW_SECONDS) -> bool:
+def _too_expensive(small: Experiment, seconds: float) -> bool:
     return estimated_seconds(small) > seconds or steps(small) > most_steps()
 
 
-def preview_of(experiment: Experiment, store: Store | None = None) -> Result | None:
-    """The same experiment cut down to fewer users and trials until it is live: something to look at before Run.
+def _small(experiment: Experiment, seconds: float) -> Experiment | None:
+    """The experiment cut down to fewer users and trials until it takes about so long; None where no cut is enough."""
+    small = experiment.with_changes(trials=min(experiment.trials, 10))
+    while small.horizon > 100 and _too_expensive(small, seconds):
+        if small.contexts is not None:
+            fewer = small.with_changes(trials=min(3, small.trials))
+            if not _too_expensive(fewer, MAX_PREVIEW * seconds):  # else all is warm-up
+                return fewer
+        tenths = max(1, int(math.log10(max(1.0, estimated_seconds(small) / seconds))))
+        small = small.with_changes(horizon=max(100, small.horizon // 10**tenths))
+    return None if _too_expensive(small, MAX_PREVIEW * seconds) else small
+
+
+def preview_of(experiment: Experiment) -> Result | None:
+    """The same experiment, small enough to be live: something to look at before Run.
 
     None where even that is more than this server computes.
     """
-    small = with_companions(experiment).with_changes(trials=min(experiment.trials, 10))
-    try:
-        while small.horizon > 100 and _too_expensive(small):
-            if small.contexts is not None:
-                fewer = small.with_changes(trials=min(3, small.trials))
-                if not _too_expensive(fewer, MAX_PREVIEW * PREVIEW_SECONDS):  # else all is warm-up
-                    small = fewer
-                    break
-            tenths = max(1, int(math.log10(max(1.0, estimated_seconds(small) / PREVIEW_SECONDS))))
-            small = small.with_changes(horizon=max(100, small.horizon // 10**tenths))
-        if _too_expensive(small, MAX_PREVIEW * PREVIEW_SECONDS):
-            return None
-        own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
-        simulation = Simulation(small, store)
-        with page_lock.computing(), compiling(simulation, st.empty()):
-            return split(simulation.run(), own)
-    except InputError:
-        return None
+    with contextlib.suppress(InputError):
+        small = _small(with_companions(experiment), PREVIEW_SECONDS)
+        if small is not None:
+            own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
+            simulation = Simulation(small)
+            with page_lock.computing(), compiling(simulation, st.empty()):
+                return split(simulation.run(), own)
+    return None
 
 
 def sweep_preview(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepResult | None:
-    """The same for a sweep; None where no cut makes it live."""
-    small = _played(experiment)
-    seconds = LIVE_SECONDS / len(epsilons)
-    most = int(small.trials * seconds / estimated_seconds(small))
-    small = small.with_changes(trials=min(small.trials, max(10, most)))
-    while small.horizon > 1000 and estimated_seconds(small) > seconds:
-        small = small.with_changes(horizon=max(1000, small.horizon // 10))
-    if _too_expensive(small, seconds):
-        return None
-    try:
-        with page_lock.computing():
-            found = Sweep(small, epsilons).run()
-    except InputError:
-        return None
-    own = experiment.with_changes(trials=small.trials, horizon=small.horizon)
-    return found.without_companions(own)
+    """The same for a sweep."""
+    with contextlib.suppress(InputError):
+        small = _small(_played(experiment), PREVIEW_SECONDS / len(epsilons))
+        if small is not None:
+            with page_lock.computing():
+                found = Sweep(small, epsilons).run()
+            return found.without_companions(experiment.with_changes(trials=small.trials, horizon=small.horizon))
+    return None
 
 
 def shared_result() -> Result | None:

@@ -12,7 +12,6 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import plotly.graph_objects as go
@@ -20,8 +19,7 @@ import pyarrow as pa
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
-from bandit_core.spec.contexts import Table
-from ui import state
+from bandit_core.spec import own_data
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,72 +30,62 @@ SMALL_BYTES = 16_384  # of a few words and the experiment under which they are k
 Made = TypeVar("Made")
 
 
-@dataclass
-class _Slot:
-    """One thing, or the place for it while someone makes it."""
-
-    making: threading.Lock = field(default_factory=threading.Lock)
-    made: Any = None
-    done: bool = False
-    size: int = 0
-
-
 class Memory:
-    """Things by their content, the ones used last, at most ``limit`` bytes in all; safe for many threads."""
+    """Things by their content, the ones used last, at most ``limit`` bytes in all; safe for many threads.
+
+    It takes nothing while someone's own data are looked at.
+    """
 
     def __init__(self, limit: int) -> None:
         self.limit, self.bytes = limit, 0
-        self._slots: OrderedDict[Hashable, _Slot] = OrderedDict()
+        self._made: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._making: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return len(self._made)
 
-    def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Any], int]) -> Made:
+    def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
         """What ``make`` returned the first time. Who asks while it is made waits; should that fail, makes it himself.
 
         ``make`` must not give the drawing lock away (see ui/page_lock.py). What alone is above the limit is not kept.
         """
+        if own_data.store() is not None:
+            return make()
         with self._lock:
-            slot = self._slots.setdefault(key, _Slot())
-            self._slots.move_to_end(key)
-        with slot.making:
-            if not slot.done:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            found = self.found(key)
+            if found is None:
                 try:
-                    slot.made = make()
-                    slot.size, slot.done = size(slot.made), True
+                    found = make()
+                    self._keep(key, found, size(found))
                 finally:
-                    self._count(key, slot)
-        return slot.made
+                    with self._lock:
+                        self._making.pop(key, None)
+        return found
 
     def found(self, key: Hashable) -> Any:
         """What is kept under ``key``; None where nothing is, or not yet."""
         with self._lock:
-            slot = self._slots.get(key)
-            if slot is None or not slot.done:
-                return None
-            self._slots.move_to_end(key)
-            return slot.made
+            if key in self._made:
+                self._made.move_to_end(key)
+            return self._made.get(key, (None, 0))[0]
 
-    def _count(self, key: Hashable, slot: _Slot) -> None:
-        """Add what was made, or forget it; drop what was used longest ago until all of it fits."""
+    def _keep(self, key: Hashable, made: Any, size: int) -> None:
+        """Add what was made; drop what was used longest ago until all of it fits."""
         with self._lock:
-            if self._slots.get(key) is not slot:
-                return
-            if not slot.done or slot.size > self.limit:
-                del self._slots[key]
-                return
-            self.bytes += slot.size
-            for oldest in [name for name, other in self._slots.items() if other.done]:
-                if self.bytes <= self.limit:
-                    break
-                self.bytes -= self._slots.pop(oldest).size
+            if size <= self.limit and key not in self._made:
+                self._made[key] = made, size
+                self.bytes += size
+                while self.bytes > self.limit:
+                    self.bytes -= self._made.popitem(last=False)[1][1]
 
     def clear(self) -> None:
         """Forget everything that is finished."""
         with self._lock:
-            for key in [key for key, slot in self._slots.items() if slot.done]:
-                self.bytes -= self._slots.pop(key).size
+            self._made.clear()
+            self.bytes = 0
 
 
 memory = Memory(LIMIT_BYTES)  # of this server process
@@ -125,22 +113,12 @@ def _held(document: Any) -> int:
     return sys.getsizeof(document) + nested
 
 
-def is_own(experiment: Experiment) -> bool:
-    """Whether the experiment holds what this visitor brought in a file."""
-    return state.own_file() or (experiment.contexts is not None and isinstance(experiment.contexts.law, Table))
-
-
-def once(
-    what: str, of: Result | Experiment | Hashable, how: Hashable, make: Callable[[], Made], own: bool = False
-) -> Made:
+def once(what: str, of: Result | Experiment | Hashable, how: Hashable, make: Callable[[], Made]) -> Made:
     """``make()``, made once for all visitors who look at the same in the same way.
 
     The same are equal results or experiments, and everything else that is equal: studies, controls, shipped files.
-    ``how`` tells its pictures and words apart. ``own``: it holds what this visitor brought in a file.
+    ``how`` tells its pictures and words apart.
     """
-    experiment = of.experiment if isinstance(of, Result) else of
-    if own or (isinstance(experiment, Experiment) and is_own(experiment)):
-        return make()
     return memory.kept((what, of.content if isinstance(of, Result) else of, how), make, _size)
 
 

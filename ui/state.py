@@ -23,6 +23,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, true_words
+from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import Issue, path_of
 from ui import first_paint, menu
 
@@ -89,9 +90,11 @@ def current(name: str, otherwise: Any) -> Any:
     return st.session_state.get(key(name), otherwise)
 
 
-def own_file() -> bool:
-    """Whether the experiment comes from a file of this visitor, edits and all."""
-    return bool(mine().get("from-own-file")) and not example_of()
+def own_data() -> bool:
+    """Whether the experiment comes from a file of this visitor, edits and all, or holds a data set."""
+    contexts = experiment().contexts
+    from_file = bool(mine().get("from-own-file")) and not example_of()
+    return from_file or (contexts is not None and isinstance(contexts.law, Table))
 
 
 def adopt(new: Experiment, issues: list[Issue] | None = None) -> None:

@@ -16,9 +16,10 @@ from bandit_core import Experiment, paths
 from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.policies import registry
 from bandit_core.simulation.results import Result, linear_fit
-from bandit_core.spec import notation
+from bandit_core.spec import notation, own_data
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import InputError
+from bandit_core.spec.own_data import remembered
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
 from ui import charts, figures, gallery, lab_parts, page_fields, runner, state, templates, theme, words
@@ -82,17 +83,17 @@ def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
         st.button(
             "Use these users on the other pages",
             key="threshold-use",
-            on_click=_use,
+            on_click=own_data.bound(_use),
             args=(text,),
             help=f"Gives this spread of ε to each policy there that takes one: {text}.",
         )
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def search(_law: BudgetDistribution, key: str = "") -> Search:
+@remembered(64)
+def search(users: BudgetDistribution) -> Search:
     """V_L and V_B on the whole grid of thresholds."""
-    thresholds, kept, v_l, v_b = theory.search(_law)
-    return Search(thresholds, kept, v_l, v_b, theory.recommended(_law, "v_l"), theory.recommended(_law, "v_b"))
+    found = theory.search(users)
+    return Search(*found, theory.recommended(users, "v_l"), theory.recommended(users, "v_b"))
 
 
 def verdict(found: Search) -> str:

@@ -432,7 +432,7 @@ def more(result: SweepResult, message: str) -> None:
     lab_parts.fold("Who wins where?", "who-wins", best, icon=":material/map:")
     tables(result)
     experiment = result.experiment
-    drawn = exports.telling(lambda: chart(result, False), lambda: result.metadata, shared.is_own(experiment))
+    drawn = exports.telling(lambda: chart(result, False), lambda: result.metadata)
     figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
     with st.expander("Download as an offline lesson"):
         export_panel.draw(experiment, "tradeoff", result.epsilons, export_panel.as_html(message))

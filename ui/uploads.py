@@ -10,7 +10,8 @@ import streamlit as st
 
 from bandit_core import Experiment, InputError
 from bandit_core.experiments.experiment import parse
-from bandit_core.simulation.store import Store
+from bandit_core.simulation.store import Store, default_store
+from bandit_core.spec import own_data
 from bandit_core.spec.errors import Issue
 from ui import page_lock, words
 
@@ -70,7 +71,8 @@ def read_spec(upload: UploadedFile) -> Experiment:
         message = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
         raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", message)])
     form: Literal["json", "toml"] = "toml" if upload.name.lower().endswith(".toml") else "json"
-    return parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
+    with own_data.held(default_store()):
+        return parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
 
 
 def store(slot: str) -> Store:

@@ -11,7 +11,7 @@ import numpy as np
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import Policy, RunSetup
 from bandit_core.model.bound import TRIVIAL, Bound, Curve
-from bandit_core.spec.contexts import Table
+from bandit_core.spec.own_data import remembered
 from bandit_core.theory import classic, contextual, theorems
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ NOT_FINITE = "it is too large to be computed here: a gap, a budget or a paramete
 COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 
 
-@lru_cache(maxsize=128)
+@remembered(128)
 def _line_bounds(alone: Experiment, policy: Policy) -> tuple[Bound, ...]:
     """The bounds of an experiment's only line."""
     [setup] = alone.setups
@@ -80,9 +80,7 @@ def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
     # Bounds know nothing of these fields and of other lines: whoever changes them finds the bounds here.
     other = {"view": type(experiment.view)(), "title": "", "note": "", "seed": 0, "trials": 1}
     alone = experiment.model_copy(update=other).with_lines((chosen.model_copy(update={"label": None}),))
-    own = experiment.contexts is not None and isinstance(experiment.contexts.law, Table)  # data that outlive no session
-    found = _line_bounds.__wrapped__ if own else _line_bounds
-    return list(found(alone, chosen.entry))  # a policy's file may be loaded again, with other bounds
+    return list(_line_bounds(alone, chosen.entry))  # a policy's file may be loaded again, with other bounds
 
 
 def may_be_drawn(bound: Bound, shapes: bool, worst_case: bool) -> bool:

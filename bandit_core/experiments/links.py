@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
-from functools import cache, lru_cache
+from functools import cache
 from operator import attrgetter
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus
@@ -21,8 +21,8 @@ from urllib.parse import parse_qsl, quote_plus
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import InputError, Issue, path_of
+from bandit_core.spec.own_data import remembered
 
 MAX_TEXT = 20_000  # characters of one field; more travels as a file
 LONGEST = 8000  # characters of a query that servers, proxies and chat programs pass on
@@ -117,12 +117,10 @@ def _query(parameters: Mapping[str, str]) -> str:
 
 def write(experiment: Experiment) -> dict[str, str]:
     """The query parameters of an experiment, at least one: what differs from the preset that makes them shortest."""
-    if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
-        return _shortest.__wrapped__(experiment)  # data of one's own outlive no session
     return dict(_shortest(experiment))
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def _shortest(experiment: Experiment) -> dict[str, str]:
     complete = _complete(experiment)
     words = {(key, complete[key]) for key in ("title", "note")}

@@ -114,11 +114,6 @@ class Question:
         return means.max(axis=1, keepdims=True) - means
 
     @property
-    def one_budget(self) -> bool:
-        """Whether all users have the same budget."""
-        return isinstance(self.epsilon, int | float)
-
-    @property
     def smaller(self) -> tuple[float, ...]:
         """The next usual budgets (nats) below that of the question, which may be spent in its place, largest first."""
         if not isinstance(self.epsilon, int | float):
@@ -167,9 +162,8 @@ def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str 
     line: dict[str, Any] = {"policy": policy.name, "label": label or PROMISES[privacy].who}
     if policy.epsilon != "none":
         line["epsilon"] = question.epsilon
-    if "eps_min" in policy.parameters.model_fields and not question.one_budget:
-        # Automatic thresholds are remembered by the process; budgets that someone uploaded must not be.
-        line["params"] = {"eps_min": recommended.__wrapped__(question.epsilon, "v_b")}
+    if "eps_min" in policy.parameters.model_fields and not isinstance(question.epsilon, int | float):
+        line["params"] = {"eps_min": recommended(question.epsilon, "v_b")}
     document = {
         "arms": tuple(question.arms),
         "clip": question.clip,

@@ -346,7 +346,6 @@ class RollOutStudy(Parts):
 
     def __init__(self, question: RollOutQuestion, store: Store | None = None) -> None:
         self.question = question
-        self._remember = store is None  # else something was uploaded
         self._specs = [question.specs(CAP, each) for each in question.each]
         self._capped = [question.specs(question.users, each) for each in question.each]
         # A policy may play for two trust models.
@@ -444,7 +443,7 @@ class RollOutStudy(Parts):
         width = question.width(question._played[quickest][1])
         # Bounds are for successes whose chances are known, and for the single best option.
         exact = not question.draws and not question.zone and question.clip is None and not question.amounts
-        bounds = time_bounds(question.arms, question.delta, privacy, epsilon, self._remember) if exact else []
+        bounds = time_bounds(question.arms, question.delta, privacy, epsilon) if exact else []
         applicable = [bound for bound in bounds if bound.not_applicable is None]
         plain = self._last[1].result()[(place - 1) * draws : place * draws] if place else ()  # no privacy comes first
         tests = [test.result().lines[0] for test in self._tests[place :: len(question.trusts)]]

@@ -27,7 +27,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -35,6 +34,7 @@ from bandit_core.model import PROMISES, Model, Privacy, RunSetup
 from bandit_core.model.bound import Status
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.entries import fields_of
+from bandit_core.spec.own_data import remembered
 from bandit_core.theory import central, classic, divergences, stated
 
 _STEPS = 60  # of bisection
@@ -98,22 +98,20 @@ class _Rivals:
         return found
 
 
-def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = math.inf, remember: bool = True) -> float:
+def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = math.inf) -> float:
     """T* for two-valued rewards of these chances, in users per nat; infinite where the best arm is not alone.
 
     With ``epsilon`` (nats) what a curator lets through: I = d_eps. For local privacy give the chances of the bits.
-    ``remember`` keeps the number for this process; not of means that someone uploaded.
-
     >>> round(characteristic_time([0.6, 0.4]), 3)  # by hand 1 / kl(0.6, 0.5)
     49.663
     """
     ordered = sorted(map(float, means), reverse=True)
     if len(ordered) < 2 or ordered[0] == ordered[1]:
         return math.inf
-    return (_time if remember else _time.__wrapped__)(tuple(ordered), epsilon)
+    return _time(tuple(ordered), epsilon)
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _time(means: tuple[float, ...], epsilon: float) -> float:
     """T* for means in descending order, the first alone."""
     rivals = _Rivals(means[0], np.array(means[1:]), epsilon)
@@ -157,14 +155,13 @@ def time_bounds(
     delta: float,
     privacy: Privacy = "none",
     epsilon: float | None = None,
-    remember: bool = True,
     pure: bool = True,
 ) -> list[TimeBound]:
     """What bounds the mean number of users of every delta-correct policy that keeps the promise ``privacy``.
 
     The bound without privacy comes first; it holds for all, and it is alone where the promise is not ``pure``. Then
     those of the strongest promise that ``privacy`` implies and that has bounds of its own. ``epsilon`` in nats;
-    ``arms`` as in a spec, with counts; ``remember``: see `characteristic_time`.
+    ``arms`` as in a spec, with counts.
     """
     setup = RunSetup(distributions.expand(tuple(arms)), None, None, 1)
     nearest = next(key for key in PROMISES[privacy].implied() if key in _STATED) if pure else "none"
@@ -175,16 +172,16 @@ def time_bounds(
     chances = binary.chances
     if len(chances) < 2 or np.count_nonzero(classic.true_gaps(setup) == 0) > 1:
         return [_ruled_out(bound, "several arms are the best: no number of users tells them apart") for bound in stated]
-    plain, sure = characteristic_time(chances, remember=remember), certainty(delta)
+    plain, sure = characteristic_time(chances), certainty(delta)
     found = [_at(_PLAIN, plain, sure)]
     if nearest == "none":
         return found
     assert epsilon is not None, "a private policy has a budget"
     if nearest == "local":
         bits = 0.5 + math.tanh(epsilon / 2) * (chances - 0.5)
-        return [*found, _at(_LOCAL, characteristic_time(bits, remember=remember), sure)]
+        return [*found, _at(_LOCAL, characteristic_time(bits), sure)]
     simple = max(plain, variation_time(chances) / (6 * epsilon))
-    private = _at(_CENTRAL, characteristic_time(chances, epsilon, remember), sure)
+    private = _at(_CENTRAL, characteristic_time(chances, epsilon), sure)
     return [*found, private, _at(_VARIATION, simple, max(0.0, -math.log(3 * delta)))]
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 
 import numpy as np
 
 from bandit_core.spec import rewards as distributions
+from bandit_core.spec.own_data import remembered
 from bandit_core.spec.portable_math import tanh
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
@@ -110,7 +110,7 @@ def _masses(
     return both[0], both[1]
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def relative_entropy(distribution: distributions.RewardDistribution, other: distributions.RewardDistribution) -> float:
     """KL divergence of ``distribution`` from ``other`` for two discrete or two Gaussian distributions.
 
@@ -200,7 +200,7 @@ def _density_variation(
         return float(min(1.0, np.sum(np.abs(np.diff(cdf_f(knots)) - np.diff(cdf_g(knots)))) / 2))
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def total_variation(distribution: distributions.RewardDistribution, other: distributions.RewardDistribution) -> float:
     """``TV = sup_A |P(A) - Q(A)|`` of two reward distributions, in [0, 1].
 
@@ -223,7 +223,7 @@ def total_variation(distribution: distributions.RewardDistribution, other: distr
     return _density_variation(distribution, other)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def kinf(distribution: distributions.RewardDistribution, target: float) -> float:
     """``Kinf(distribution, target)``: smallest KL divergence of ``distribution`` from a distribution on [0, 1] with a
     mean above ``target``.

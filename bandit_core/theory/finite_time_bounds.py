@@ -43,13 +43,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from bandit_core.model import Bound, Model, RunSetup
 from bandit_core.spec import rewards as distributions
+from bandit_core.spec.own_data import remembered
 from bandit_core.theory import classic, divergences
 from bandit_core.theory.stated import stated
 
@@ -131,7 +132,7 @@ class _Rivals:
         return _every_policy(tuple(rivals), self.best, self.mean_gap)
 
 
-@lru_cache(maxsize=256)  # one for all lines of a promise; without privacy, for all budgets
+@remembered(256)  # one for all lines of a promise; without privacy, for all budgets
 def _every_policy(
     rivals: tuple[tuple[float, float, int], ...], best: int, mean_gap: float
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ import pydantic
 from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.errors import InputError, Issue, issues_of
 from bandit_core.spec.notation import read_epsilon
+from bandit_core.spec.own_data import remembered
 from bandit_core.theory.divergences import beta
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def v_b(budget: BudgetDistribution, eps_min: float) -> float:
     return float(_values(budget, np.array([eps_min]), "v_b")[0])
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def recommended(budget: BudgetDistribution, rule: Rule) -> float:
     """The threshold with the smallest V_L (``rule="v_l"``) or V_B (``"v_b"``).
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import threading
+import time
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 import screen as on
+from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment, simulate
+from bandit_core import simulate
 from bandit_core.experiments.links import read
-from bandit_core.simulation.store import Store
+from bandit_core.simulation.store import Store, default_store
 from ui import budget_panel, charts, lab_parts, panels, shared, state, theme, words
 
 COUNTED = (
@@ -132,20 +136,104 @@ def test_an_uploaded_spec_stays_a_file_of_its_visitor_while_it_is_edited(monkeyp
     monkeypatch.setattr(state, "mine", lambda: now)
     experiment = read(on.SMALL)[0]
     state.open_own(experiment)
-    assert not state.own_file()
+    assert not state.own_data()
     state.open_own(experiment, own_file=True)
-    assert state.own_file()
+    assert state.own_data()
     state.commit(experiment.with_changes(seed=5))
     state.adopt(state.experiment())  # another page
-    assert state.own_file()
+    assert state.own_data()
     state.open_own(read({})[0])
-    assert not state.own_file()
+    assert not state.own_data()
 
 
-def test_rows_of_a_data_set_are_never_shared() -> None:
-    users = {"dimension": 1, "arms": 2, "law": {"kind": "table", "rows": [[0.1], [0.4], [0.7]]}, "structure": "multi"}
-    document = {"contexts": users, "lines": [{"policy": "greedy-ols"}], "horizon": 100, "trials": 2}
-    assert shared.is_own(Experiment.model_validate(document))
+def holders(*markers: str | float, among: Iterable[Any] = ()) -> list[str]:
+    """What holds one of these texts or numbers, of all that modules, caches and stores of this process can reach."""
+    texts = [marker for marker in markers if isinstance(marker, str)]
+    numbers = [marker for marker in markers if isinstance(marker, float)]
+    caches = (each for each in gc.get_objects() if type(each).__name__ == "_lru_cache_wrapper")
+    seen, found = {id(texts), id(numbers)}, []
+    left = [(each, None) for each in among or [*map(vars, sys.modules.values()), *caches]]
+    while left:
+        each, _ = here = left.pop()
+        if id(each) in seen or isinstance(each, FrameType | AppTest):
+            continue
+        seen.add(id(each))
+        text = each if isinstance(each, str) else each.decode("latin-1") if isinstance(each, bytes) else ""
+        if (
+            any(marker in text for marker in texts)
+            or (isinstance(each, float) and each in numbers)
+            or (isinstance(each, np.ndarray) and each.dtype == float and np.isin(numbers, each).any())
+        ):
+            way = []
+            while here is not None:
+                way.append(f"{here[0]!r:.100}")
+                here = here[1]
+            found.append(" in ".join(way))
+        left += [(inner, here) for inner in gc.get_referents(each)]
+    return found
+
+
+def other_users(screen: Any, name: str, number: float) -> None:
+    """Uploads options with this name and number in them, and their users' budgets."""
+    next(group for group in screen.button_group if group.label == "Your options").set_value("upload")
+    on.run(screen)
+    rows = "\n".join(["0,1", "1,1", "0,0"] * 20)
+    data = f"{name},old\n{rows}\n{number},0"
+    screen.file_uploader(key="own-file").set_value((f"{name}.csv", data.encode(), "text/csv"))
+    on.run(screen)
+
+
+def own_table(screen: Any, name: str, number: float) -> None:
+    """Uploads users with features."""
+    next(group for group in screen.button_group if group.label == "Data").set_value("any")
+    on.run(screen)
+    rows = "\n".join(f"{place / 7},{place % 3 - 1},{'ab'[place % 2]},{place % 2}" for place in range(30))
+    data = f"{name},tall,what,paid\n{rows}\n{number},1,a,1"
+    screen.file_uploader(key="data-any").set_value((f"{name}.csv", data.encode(), "text/csv"))
+    on.run(screen)
+
+
+def own_settings(screen: Any, name: str, number: float) -> None:
+    """Loads a settings file with this label and mean in it."""
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (number, 0.4)]
+    budget = {"kind": "discrete", "values": [0.0, number, 3.0]}
+    lines = [{"policy": "ucb", "label": name}, {"policy": "heldp-ucb-b", "epsilon": budget}]
+    document = {"arms": arms, "lines": lines, "horizon": 300, "trials": 3}
+    on.control(screen, "file_uploader", "upload").upload("mine.json", json.dumps(document).encode())
+    on.run(screen)
+
+
+@pytest.mark.parametrize(
+    "page, give", [("your-numbers", other_users), ("contextual", own_table), ("explore", own_settings)]
+)
+def test_no_cache_of_the_process_holds_what_a_visitor_brought(quick_answers: None, page: str, give: Any) -> None:
+    name, number = f"zq{time.monotonic_ns()}", 0.1 + time.monotonic_ns() % 10**9 / 2e9
+    screen = on.visit(page, **({} if page == "your-numbers" else on.SMALL))
+    give(screen, name, number)
+    for fold in (
+        "explanation",
+        "own-build",
+        "own-all-methods",
+        "contextual-steps",
+        "contextual-regimes",
+        "contextual-lines",
+    ):
+        screen.session_state[fold] = True
+    on.run(screen)
+    assert not screen.error and name in str(screen.session_state.to_dict())
+    if page == "explore":
+        for view in ("Bounds", "Table", "Build it"):
+            on.look(screen, view)
+        on.go(screen, "theory")
+    stored = len(list(default_store().get(name, 1)))
+    del screen
+    gc.collect()
+    assert stored == 0
+    found = holders(name, number)
+    assert found == [], "\n".join(found)
+    shared.memory.kept("control", lambda: [name, number], len)  # what there is would be found
+    assert len(holders(name, number, among=[shared.memory])) == 2
+    shared.memory.clear()
 
 
 def test_memory_stays_below_its_limit_and_keeps_what_was_used_last() -> None:

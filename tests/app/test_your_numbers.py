@@ -309,7 +309,7 @@ def test_one_amount_of_a_million_is_cut_when_the_visitor_says_so(monkeypatch: py
             assert table["cut"].tolist() == ["1 (0.826%)", "0 (0%)"]
             after = [float(text.replace(",", "")) for text in table["mean after the cut"]]
             assert after == pytest.approx([(60 * 80 + 50) / 121, TRUE_MEANS[1]], rel=1e-3)
-            monkeypatch.setattr(inputs, "write_address", lambda private: None)
+            monkeypatch.setattr(inputs, "write_address", lambda: None)
             question = inputs.contest_of(asked, inputs.Setting(2000, "euros", 2.0))
             found = candidates(question, "local")
             assert {(each.note, each.clip) for each in found} == {(asked.cut, asked.clip)}  # the spec tells it, too

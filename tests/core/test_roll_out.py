@@ -9,6 +9,7 @@ from bandit_core import InputError, Simulation, sample_size, stopping, stopping_
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.simulation.store import Store
+from bandit_core.spec import own_data
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.rewards import Bernoulli, TwoPoint
 from bandit_core.studies.best_arm import StoppingSpec
@@ -115,7 +116,8 @@ def test_the_quickest_heuristic_is_never_slower_than_the_quickest_proved_rule(me
 def test_what_was_uploaded_is_not_remembered_by_the_process():
     uploaded = question(arms=(Bernoulli(mean=0.123), Bernoulli(mean=0.777)), users=50, trials=5)
     before = best_arm._time.cache_info()  # private: what a process remembers
-    (plain, *_) = roll_outs(uploaded, store=Store(None, 2**24))
+    with own_data.held(Store(None, 2**24)):
+        (plain, *_) = roll_outs(uploaded)
     assert best_arm._time.cache_info() == before and plain.bound is not None
 
 

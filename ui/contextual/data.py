@@ -17,7 +17,7 @@ from bandit_core.data import lending
 from bandit_core.data.lending import Table
 from bandit_core.data.tables import MAX_BYTES, MAX_ROWS
 from bandit_core.experiments.presets import load_preset
-from bandit_core.simulation.store import Store
+from bandit_core.spec import own_data
 from ui import figures, uploads, words
 
 SOURCES = {
@@ -37,10 +37,9 @@ SLOTS = (f"run-{RUN}", "data-store", "data-read", "data-columns")  # of the sess
 
 @dataclass(frozen=True)
 class Own:
-    """An experiment made of a table, and the store that keeps its numbers (None: the shared one)."""
+    """An experiment made of a table."""
 
     experiment: Experiment
-    store: Store | None
     label: str
 
 
@@ -72,6 +71,8 @@ def panel() -> Own | None:
             made = _uploaded(source, trust)
         if made is None:
             return None
+        if not made.synthetic:
+            own_data.hold(uploads.store("data-store"))
         horizon = st.select_slider(
             "Users of the data set (horizon)", HORIZONS, 10_000, key="data-horizon", format_func=words.count,
             help="How many simulated users arrive; rows of the table are drawn with replacement.",
@@ -87,7 +88,7 @@ def panel() -> Own | None:
     )
     if made.notes:
         st.caption(words.plain(" ".join(made.notes)))
-    return Own(experiment, None if made.synthetic else uploads.store("data-store"), made.label)
+    return Own(experiment, made.label)
 
 
 @dataclass(frozen=True)

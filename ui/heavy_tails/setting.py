@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, Literal, cast
 
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.model import PROMISES
 from bandit_core.spec.errors import Issue
+from bandit_core.spec.own_data import remembered
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
 from ui.page_fields import Field, Fields
@@ -100,7 +100,7 @@ def _arms(instance: str, distribution: str, v: float) -> list[dict[str, Any]]:
     return [{"kind": "student", "mean": mean, "scale": 0.2, "df": shape} for mean in MEANS[instance]]
 
 
-@lru_cache(maxsize=256)
+@remembered(256)
 def _typed(instance: str, distribution: str, v: float) -> tuple[RewardDistribution, ...]:
     arms = _arms(instance, distribution, v)
     return Experiment.model_validate({"arms": arms, "lines": [{"policy": "ucb"}]}).arms

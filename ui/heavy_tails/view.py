@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -18,6 +18,7 @@ from bandit_core import Experiment, Simulation, simulate
 from bandit_core.simulation.costs import estimated_seconds, worker_count
 from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import percent
+from bandit_core.spec.own_data import remembered
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
 from ui import charts, figures, gallery, page_fields, page_lock, run_panel, runner, shared, theme, words
@@ -222,7 +223,7 @@ def _at(experiment: Experiment, v: float) -> Experiment:
     return setting.changed(experiment, v=v).with_changes(trials=TRIALS_AGAINST_V, seed=experiment.seed)
 
 
-@lru_cache(maxsize=64)  # asked whenever the page is drawn
+@remembered(64)  # asked whenever the page is drawn
 def _seconds(experiment: Experiment) -> float:
     return sum(estimated_seconds(_at(experiment, v)) for v in setting.EXPONENTS)
 

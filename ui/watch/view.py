@@ -10,6 +10,7 @@ import streamlit as st
 from bandit_core import Experiment, InputError
 from bandit_core.auditing import private_reports
 from bandit_core.simulation.costs import refuse_if_too_large
+from bandit_core.spec import own_data
 from ui import lab_parts, theme
 from ui.watch.frames import MESSAGES, frames, message_frames
 
@@ -50,9 +51,12 @@ def _watchable(experiment: Experiment) -> list[int]:
     return [line for line in lines if experiment.lines[line].policy in private_reports.POLICIES]
 
 
-@st.fragment
 def panel(experiment: Experiment, key: str, first: int = 0) -> None:
     """`draw`, and which line; it opens on the one with the number ``first``, where that can be shown."""
+    st.fragment(own_data.bound(_panel))(experiment, key, first)
+
+
+def _panel(experiment: Experiment, key: str, first: int) -> None:
     lines = _watchable(experiment)
     if not lines:
         st.caption(

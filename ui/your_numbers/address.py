@@ -8,6 +8,7 @@ import streamlit as st
 
 from bandit_core.data.tables import LARGEST
 from bandit_core.policies.stopping import Rule
+from bandit_core.spec import own_data
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.studies.business_case import GOALS
@@ -80,13 +81,13 @@ def open_link() -> None:
         page_fields.keep(FIELDS["search"], "nothing")
 
 
-def searches(axis: str, label: str, private: bool, help: str, offered: bool = True) -> bool:
+def searches(axis: str, label: str, help: str, offered: bool = True) -> bool:
     """A switch for one of the searches, ``epsilon`` or ``users``, which the address carries; off where not offered."""
     before = {name for name in ("epsilon", "users") if said("search") in (name, "both")}
     on = offered and st.toggle(label, axis in before, key=state.own_key(f"own-search-{axis}"), help=help)
     after = before | {axis} if on else before - {axis}
     page_fields.keep(FIELDS["search"], "both" if len(after) == 2 else next(iter(after), "nothing"))
-    write_address(private)
+    write_address()
     return on
 
 
@@ -95,9 +96,9 @@ def _written() -> dict[str, str]:
     return {name: row.text(said(name)) for name, row in FIELDS.items() if said(name) != row.default}
 
 
-def write_address(private: bool) -> None:
+def write_address() -> None:
     """Let the address follow the typed numbers; nothing of an upload ever stands in it."""
-    state.send_page_fields({} if private else _written())
+    state.send_page_fields({} if own_data.store() else _written())
 
 
 def link() -> str:

@@ -14,7 +14,7 @@ from bandit_core.studies.best_method import Decision, Question
 from bandit_core.studies.business_case import Cost, costs
 from bandit_core.studies.goal_search import Found, Kind
 from ui import words
-from ui.your_numbers.inputs import Asked, Setting, is_private
+from ui.your_numbers.inputs import Asked, Setting
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,6 @@ class Reply:
     def content(self) -> Hashable:
         """What tells two answers apart."""
         return self.asked, self.chosen, self.result.content
-
-    @property
-    def private(self) -> bool:
-        """Whether anything of the question was uploaded."""
-        return is_private(self.asked, self.chosen)
 
     @property
     def result(self) -> Result:

@@ -16,7 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 from bandit_core import InputError
 from bandit_core.model import PROMISES
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.store import Store
+from bandit_core.spec import own_data
 from bandit_core.studies.best_method import FINALISTS, Contest, Decision, Question, Tried
 from bandit_core.studies.business_case import goal
 from bandit_core.studies.goal_search import BestSearch, Found
@@ -32,10 +32,10 @@ from ui.your_numbers.summary import summary_page
 from ui.your_numbers.until import Until, studied
 
 
-def decided(question: Question, store: Store | None) -> Decision | None:
+def decided(question: Question) -> Decision | None:
     """The best method of every trust model; None as long as it is not known (why is told)."""
     try:
-        return runner.study_of(lambda: Contest(question, store=store), question, "own", store)
+        return runner.study_of(lambda: Contest(question), question, "own")
     except InputError as error:
         uploads.refuse(error)
         return None
@@ -61,7 +61,7 @@ def _methods(answer: Reply) -> None:
     ]
     lab_parts.table(words.table(pd.DataFrame(chosen)), "own-best")
     st.dataframe(
-        shared.once("own-methods", answer.content, None, lambda: _rows_of_methods(answer), answer.private),
+        shared.once("own-methods", answer.content, None, lambda: _rows_of_methods(answer)),
         hide_index=True,
         width="stretch",
         alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
@@ -120,7 +120,7 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
     return charts.draw(curves, users, {**lost, **charts.AMOUNTS}, 440, dark)
 
 
-def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
+def search(answer: Reply) -> dict[str, list[Found]]:
     """The inverse questions: the smallest ε, and the fewest users, for a limit that the visitor chooses."""
     key, wanted = "own-search", address.said("search") != "nothing"
     if wanted:
@@ -129,35 +129,32 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     if not (fold.open or wanted):
         return {}
     with fold:
-        return _searches(answer, kept)
+        return _searches(answer)
 
 
-def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
+def _searches(answer: Reply) -> dict[str, list[Found]]:
     asked = replace(answer.question, draws=())
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     kind = address.ask("goal", right, allowed=goals(answer.chosen.unit))
     limit = address.ask("limit", left)
     wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
     chosen = [row.privacy for row in answer.rows[1:]]
-    private = answer.private
     found = {}
     if address.searches(
         "epsilon",
         "Search the smallest ε",
-        private,
         offered=bool(chosen),
         help="Bisects ε, and looks for the best method of each trust model at every ε that it tries. Where your users "
         "have budgets of their own, one ε for all of them is searched.",
     ):
-        found["ε"] = _searched(answer, "ε", partial(BestSearch, asked, wanted, tuple(chosen), store=kept))
+        found["ε"] = _searched(answer, "ε", partial(BestSearch, asked, wanted, tuple(chosen)))
     if address.searches(
         "users",
         "Search the fewest users",
-        private,
         offered=kind == "percent" and answer.chosen.visits == 1,
         help=f"The smallest number of users, up to {words.count(answer.chosen.users)}, at {answer.chosen.budget}.",
     ):
-        build = partial(BestSearch, asked, wanted, ("none", *chosen), users=True, store=kept)
+        build = partial(BestSearch, asked, wanted, ("none", *chosen), users=True)
         found["users"] = _searched(answer, "users", build)
     return {axis: rows for axis, rows in found.items() if rows}
 
@@ -165,7 +162,7 @@ def _searches(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
 def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Found]:
     """What one search found, told and drawn; nothing as long as it is not finished."""
     what = axis, build.args, answer.asked.scale
-    rows: list[Found] = studied(f"own-search-{axis}", what, build, build.keywords["store"]) or []
+    rows: list[Found] = studied(f"own-search-{axis}", what, build) or []
     if not rows:
         return []
     users = axis == "users"
@@ -222,7 +219,7 @@ def advise(place: DeltaGenerator, price: Price, until: Until | None, decision: D
         place.success(advice.words, icon=":material/tips_and_updates:")
 
 
-def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None) -> Price:
+def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
     """The answer at every budget that is compared: what is known of them, or all of it once it is simulated."""
     st.subheader("ε side by side")
     budgets = tuple(sorted({*chosen.budgets, chosen.tested}))
@@ -234,11 +231,8 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None)
         key="own-every",
         help="Also find the best learner, and the time of the test that stops by itself, at each ε of the table.",
     ):
-        price = studied("own-price", question, lambda: PriceStudy(question, store), store) or price
-    private = store is not None
-    rows = shared.once(
-        "own-table", (question, price.rows), None, lambda: words.table(table(question, price.rows)), private
-    )
+        price = studied("own-price", question, lambda: PriceStudy(question)) or price
+    rows = shared.once("own-table", (question, price.rows), None, lambda: words.table(table(question, price.rows)))
     lab_parts.table(rows, "own")
     st.caption(
         "The same ε is a different promise for each level of trust. “Stops by itself” is the median. "
@@ -250,9 +244,8 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price, store: Store | None)
 def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until: Until | None) -> None:
     """The page for a meeting, the sheet for engineers, and the links where the numbers were typed."""
     st.subheader("Take it to a meeting")
-    private = answer.private
     limit = f"at most {address.said('limit'):.12g} {goals(answer.chosen.unit)[address.said('goal')]}"
-    link = None if private else address.link()
+    link = None if own_data.store() else address.link()
     left, first, second = st.columns([2, 1, 1], vertical_alignment="bottom")
     title = left.text_input("Title of the page", TITLE, 80, key="own-title", help="It stands above the printed page.")
     # Files are made when they are asked for, by a thread without a session: all that they need is handed over now.
@@ -262,7 +255,7 @@ def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until:
     page = partial(summary_page, answer, verdict(answer), found, limit, link, until=until)
     message = "Methods, promises, seeds and versions (HTML). It holds means, never single rewards."
     figures.download(second, "Sheet for engineers", page, "price-of-privacy-details.html", message)
-    if private:
+    if own_data.store():
         st.caption("No link here: what was uploaded never goes into one. Forward the page instead.")
         return
     _, *columns = st.columns([2, 1, 1], vertical_alignment="bottom")

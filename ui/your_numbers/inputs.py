@@ -24,7 +24,7 @@ from bandit_core.data.observations import (
 )
 from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import MAX_BYTES, MAX_ROWS, Trouble, read_sheet
-from bandit_core.simulation.store import Store
+from bandit_core.spec import own_data
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.feedback import MAX_WAITING
 from bandit_core.studies.best_method import Question
@@ -150,17 +150,13 @@ def _parsed(upload: Any, name: str, read: Any, *how: Any) -> Any:
     if upload is None:
         st.session_state.pop(slot, None)
         return None
+    own_data.hold(uploads.store("own-store"))
     try:
         return uploads.kept(slot, (upload.file_id, *how), lambda: read(upload.getvalue(), *how))
     except InputError as error:
         st.markdown("**This file cannot be used yet:**")
         uploads.refuse(error)
         return None
-
-
-def store() -> Store:
-    """The session's own store in memory."""
-    return uploads.store("own-store")
 
 
 def _accepted(troubles: Sequence[Trouble], slot: str) -> bool:
@@ -389,11 +385,6 @@ def _details() -> None:
         ask(name, place)
 
 
-def is_private(asked: Asked, chosen: Setting) -> bool:
-    """Whether anything of the question was uploaded."""
-    return asked.observed is not None or not isinstance(chosen.epsilon, float)
-
-
 def question_of(asked: Asked, chosen: Setting, *epsilons: float) -> PriceQuestion:
     """The whole question, at these budgets."""
     return PriceQuestion(
@@ -406,5 +397,5 @@ def question_of(asked: Asked, chosen: Setting, *epsilons: float) -> PriceQuestio
 
 def contest_of(asked: Asked, chosen: Setting) -> Question:
     """The question which learner loses least; the address follows it."""
-    write_address(is_private(asked, chosen))
+    write_address()
     return replace(question_of(asked, chosen).contest(chosen.tested), epsilon=chosen.epsilon)

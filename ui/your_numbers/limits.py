@@ -53,7 +53,7 @@ def fold(options: Sequence[Option], limits: tuple[float, float], own: bool) -> N
     with st.expander("Picture of the amounts and their limits"):
         how = tuple((option.name, option.mean, option.count) for option in options), limits
         alt = f"How often each amount occurs. {cut or 'The limits cut nothing.'}"
-        figures.draw("amounts-chart", how, partial(picture, options, limits), lambda: alt, own=own)
+        figures.draw("amounts-chart", how, partial(picture, options, limits), lambda: alt)
         st.caption("Dashed: the limits. With privacy, what lies in the shaded part is cut to them.")
 
 

@@ -27,33 +27,33 @@ FINE = tuple(float(f"{epsilon:.4g}") for epsilon in np.geomspace(0.1, 10, 41))
 WEEKS = np.geomspace(1, MAX_WEEKS, 40)
 
 
-def section(asked: Asked, chosen: Setting, private: bool) -> None:
+def section(asked: Asked, chosen: Setting) -> None:
     """The answer, its picture, and what a test can find."""
     question = question_of(asked, chosen)
     st.markdown(f"### 1. A planned A/B test\n\n{sentence(question, rows_of(question))}")
     make, what = partial(picture, question, chosen.budgets), "Weeks of a planned A/B test against ε"
-    figures.draw("planned-chart", question, make, what, chosen.budgets, own=private)
+    figures.draw("planned-chart", question, make, what, chosen.budgets)
     lab_parts.fold(
-        "Which lift can n weeks find?", "own-lifts", lambda: _lifts(asked, question, chosen.budgets, private)
+        "Which lift can n weeks find?", "own-smallest-lifts", lambda: _lifts(asked, question, chosen.budgets)
     )
-    several = partial(_several, question, private)
+    several = partial(_several, question)
     lab_parts.fold("One person in several tests", "own-several", several, "tests", "slack")
 
 
-def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...], private: bool) -> None:
+def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...]) -> None:
     """What a test of each length can find, and what it assumes."""
     make = partial(lift_picture, asked, question, budgets)
     what = "Smallest lift over the first option that a planned test finds"
-    figures.draw("lift-chart", question, make, what, budgets, own=private)
+    figures.draw("lift-chart", question, make, what, budgets)
     st.caption(" ".join(filter(None, (correction(question), assumed(question)))))
 
 
-def _several(question: PriceQuestion, private: bool) -> None:
+def _several(question: PriceQuestion) -> None:
     """What a person who is in several tests may spend in each, and how long a planned test then takes."""
     [epsilon] = question.epsilons
     left, right = st.columns(2, vertical_alignment="bottom")
     tests, slack = ask("tests", left), ask("slack", right)
-    write_address(private)
+    write_address()
     try:
         found = parts(epsilon, tests, question.visits, slack)
     except InputError as error:

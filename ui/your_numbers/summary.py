@@ -17,6 +17,7 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.model import PROMISES
+from bandit_core.spec import own_data
 from bandit_core.studies.goal_search import Found
 from ui import templates, theme, words
 from ui.your_numbers.answers import Reply, amount, found_words
@@ -177,7 +178,7 @@ def summary_page(
         f'<p class="small">Open again: <a href="{escape(link)}">{escape(link)}</a></p>'
         if link and shareable(link)
         else '<p class="small">Computed from an uploaded file, which is not part of this page.</p>'
-        if answer.private
+        if own_data.store()
         else "<details class='small'><summary>Settings file of the learners</summary><pre style='white-space:pre-wrap'>"
         f"{escape(json.dumps(answer.experiment.spec(), indent=1))}</pre></details>"
     )

@@ -15,7 +15,6 @@ import streamlit as st
 
 from bandit_core import InputError
 from bandit_core.model import PROMISES
-from bandit_core.simulation.store import Store
 from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import CAP, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
 from ui import charts, figures, lab_parts, runner, shared, theme, uploads, words
@@ -52,21 +51,20 @@ class Until:
         return weeks_words(users / self.chosen.weekly)
 
 
-def until_when(asked: Asked, chosen: Setting, store: Store | None) -> Until | None:
+def until_when(asked: Asked, chosen: Setting) -> Until | None:
     """The answer; None as long as there is none (why is told)."""
     st.subheader("2. A test that stops by itself")
     question = question_of(asked, chosen).roll_out(chosen.tested)
     if nothing := undecided(question):
         st.info(nothing)
         return None
-    rows = studied("own-until", question, lambda: RollOutStudy(question, store), store)
+    rows = studied("own-until", question, lambda: RollOutStudy(question))
     if rows is None:
         return None
     until = Until(asked, chosen, question, rows)
-    private = store is not None
     key = question, asked.misled, chosen.weekly
-    st.markdown(shared.once("until-words", key, None, lambda: sentence(until), private))
-    figures.draw("until-chart", key, partial(picture, until), lambda: describe(until), own=private)
+    st.markdown(shared.once("until-words", key, None, lambda: sentence(until)))
+    figures.draw("until-chart", key, partial(picture, until), lambda: describe(until))
     lab_parts.fold("Numbers of this test", "own-until-numbers", partial(_numbers, until))
     return until
 
@@ -90,7 +88,7 @@ def undecided(question: RollOutQuestion) -> str:
     return CUT_TO_THE_SAME if any(question.effect(privacy) < SAME for privacy, _ in question.epsilons) else ""
 
 
-def studied(name: str, what: Hashable, build: Callable[[], Any], store: Store | None) -> Any:
+def studied(name: str, what: Hashable, build: Callable[[], Any]) -> Any:
     """What a study finds, kept in the session while it is the same; None until it is known (why is told)."""
     slot = f"{name}-found"
     memory = st.session_state.get(slot)
@@ -98,7 +96,7 @@ def studied(name: str, what: Hashable, build: Callable[[], Any], store: Store | 
         st.empty()  # in the place of the progress bar
         return memory[1]
     try:
-        found = runner.study_of(build, what, name, store)
+        found = runner.study_of(build, what, name)
     except InputError as error:
         uploads.refuse(error)
         return None
