@@ -13,8 +13,9 @@ import contextlib
 import gc
 import re
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streamlit import runtime
@@ -36,36 +37,25 @@ class Uploads:
 
     def __init__(self) -> None:
         self._kept: defaultdict[str, dict[str, tuple[int, Delete]]] = defaultdict(dict)
-        self._arriving: Counter[str] = Counter()  # bytes that were announced, by session
         self._closed_at: dict[str, float] = {}
 
     def bytes_of(self, session: str) -> int:
         """Bytes of one session, with those that are on their way."""
-        return self._arriving[session] + sum(size for size, _ in self._kept.get(session, {}).values())
+        return sum(size for size, _ in self._kept.get(session, {}).values())
 
     def bytes_of_all(self) -> int:
         """Bytes of all sessions."""
-        return sum(map(self.bytes_of, {*self._kept, *self._arriving}))
+        return sum(map(self.bytes_of, self._kept))
 
-    def begin(self, session: str, size: int) -> bool:
-        """Whether a file of this size may come; if so, it counts until `end`."""
+    def begin(self, session: str, file: str, size: int, delete: Delete) -> bool:
+        """Whether a file of this size may come; if so, it counts until `forget`."""
         if self.bytes_of(session) + size > TAB_BYTES or self.bytes_of_all() + size > ALL_BYTES:
             return False
-        self._arriving[session] += size
+        self._kept[session][file] = size, delete
         return True
 
-    def end(self, session: str, size: int) -> None:
-        """It has come, or failed to."""
-        self._arriving[session] -= size
-        if not self._arriving[session]:
-            del self._arriving[session]
-
-    def keep(self, session: str, file: str, size: int, delete: Delete) -> None:
-        """The server has kept a file, in the place of an earlier one of that name."""
-        self._kept[session][file] = size, delete
-
     def forget(self, session: str, file: str) -> None:
-        """The file is deleted."""
+        """The file is deleted, or did not come."""
         files = self._kept.get(session, {})
         files.pop(file, None)
         if not files:
@@ -105,17 +95,17 @@ class Limited:
             await self._put(asked[1], asked[2], scope, receive, send)
 
     async def _put(self, session: str, file: str, scope: Scope, receive: Receive, send: Send) -> None:
-        size = _announced(scope)
-        if size is None or not self.uploads.begin(session, size):
+        size, status = _announced(scope), 0
+        deletion = {**scope, "method": "DELETE", "headers": [pair for pair in scope["headers"] if pair[0] in _SENDER]}
+        delete = partial(self.app, deletion, _nothing, _unheard)
+        if size is None or not self.uploads.begin(session, file, size, delete):
             await _refuse(size, receive, send)
             return
-        deletion = {**scope, "method": "DELETE", "headers": [pair for pair in scope["headers"] if pair[0] in _SENDER]}
         try:
             status = await self._status(scope, receive, send)
         finally:
-            self.uploads.end(session, size)
-        if status == 204:
-            self.uploads.keep(session, file, size, lambda: self.app(deletion, _nothing, _unheard))
+            if status != 204:
+                self.uploads.forget(session, file)
 
     async def _status(self, scope: Scope, receive: Receive, send: Send) -> int:
         """Pass a request on; the status of the answer."""

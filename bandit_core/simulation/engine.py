@@ -305,13 +305,17 @@ class Simulation(Run[Result]):
         made = [trials.bundled_results for trials in self._trials]
         return Result(self.experiment, self.times, lines, bundled_results=max(made))
 
+    def _streams(self, task: Task) -> np.ndarray:
+        """Fresh streams of its trials, shape (trials, 8); lines share them, and what is played takes copies."""
+        return _fresh_streams(self.experiment.seed, 0, self.experiment.trials)[task.first : task.last]
+
     def _play(self, task: Task, admitted: _Admitted | None) -> bool:
         with self._trials[task.line].missing(task.first, task.last, lambda: self.stopped) as missing:
             return super()._play(task, admitted) if missing else not self.stopped
 
     def _block(self, task: Task) -> Block:
         times = self._watched[task.line]
-        played = self._lines[task.line].play(self._rows[task.first : task.last], times, task.signal)
+        played = self._lines[task.line].play(self._streams(task), times, task.signal)
         return self._kept(task, at_checkpoints(played, times, self.times))
 
     def _kept(self, task: Task, block: Block) -> Block:
@@ -324,7 +328,6 @@ class Simulation(Run[Result]):
         self._trials[task.line].fill(task.first, block)
 
     def _run(self, workers: int, admitted: _Admitted | None, on_progress: Callable[[Any], None] | None) -> Result:
-        self._rows = _fresh_streams(self.experiment.seed, 0, self.experiment.trials)
         if admitted is not None and admitted.queue is not scheduler.SHORT and cluster.scheduler():
             self._run_on_cluster(self._plan(workers), on_progress)
         return super()._run(workers, admitted, on_progress)
@@ -332,7 +335,7 @@ class Simulation(Run[Result]):
     def _run_on_cluster(self, tasks: list[Task], on_progress: Callable[[Any], None] | None) -> None:
         """Let a cluster compute the tasks; what it leaves over is told, and still to be computed."""
         calls = [
-            (line.identity, line.policy.name, line.setup, self._rows[task.first : task.last], self.times)
+            (line.identity, line.policy.name, line.setup, self._streams(task), self.times)
             for task, line in ((task, self._lines[task.line]) for task in tasks)
         ]
         try:

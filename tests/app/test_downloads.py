@@ -32,6 +32,7 @@ from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import PRICE_BAND
+from bandit_core.spec import own_data
 from bandit_core.studies.accounts import releases
 from ui import charts, exports, figures, legends, printing, words
 
@@ -332,15 +333,16 @@ def test_pictures_of_other_pages_say_how_they_were_made(monkeypatch: pytest.Monk
         assert "private-bandit-lab" in message["versions"], page
         experiment = Experiment.model_validate(message["spec"])
         assert page == "papers" or experiment.horizon == 300
-    assert exports.telling(go.Figure, dict, own=True)().layout.meta is None
 
 
 def test_a_picture_of_own_data_does_not_hold_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exports.shared, "is_own", lambda _: True)
     result, recorder = simulate(EXPERIMENT), _Recorder()
     monkeypatch.setattr(exports.st, "columns", lambda count: [recorder] * count)
-    exports.downloads(result)
-    monkeypatch.undo()  # the files were made already; so is the answer to whose data they are
+    with own_data.held(result):
+        drawn = exports.telling(go.Figure, dict)
+        exports.downloads(result)
+    monkeypatch.undo()
+    assert drawn().layout.meta is None  # whose data they are is known by then
     assert exports.for_file(result)().layout.meta is not None
     for name, content in recorder.files.items():
         if not name.endswith("json"):
