@@ -61,7 +61,7 @@ def chart(result: Result, before: Result | None, frame: tuple[float, float] | No
     return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct)
 
 
-whole = runner.shared_result()
+whole = runner.result_of(state.experiment(), along=True)
 found = whole or runner.preview_of(experiment)
 if found is None:
     page_frame.leave()

@@ -25,7 +25,7 @@ from bandit_core.studies.goal_search import BestSearch
 from bandit_core.studies.price import PriceStudy
 from bandit_core.studies.roll_out import RollOut, RollOutStudy
 from bandit_core.studies.sweep import Sweep, SweepResult
-from ui import exports, page_lock, shared, state, words
+from ui import exports, page_lock, shared, words
 from ui.background import Computation, Request, forget, replace
 from ui.run_panel import bar, compiling, elsewhere, offered
 
@@ -246,8 +246,3 @@ def sweep_preview(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepR
                 found = Sweep(small, epsilons).run()
             return found.without_companions(experiment.with_changes(trials=small.trials, horizon=small.horizon))
     return None
-
-
-def shared_result() -> Result | None:
-    """The result of the shared experiment."""
-    return result_of(state.experiment(), along=True)

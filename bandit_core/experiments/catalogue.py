@@ -73,14 +73,11 @@ class Entry:
         return self.bound.values(t, largest)
 
 
-def _slug(words: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
-
-
 def _key(bound: Bound, policy: str) -> str:
     """The same for every experiment: lower bounds by promise and rewards, upper bounds by policy."""
     whose = bound.model if bound.side == "lower" or bound.name == TRIVIAL else policy
-    return _slug(f"{whose} {bound.name} {bound.rewards if bound.side == 'lower' else ''}")
+    words = f"{whose} {bound.name} {bound.rewards if bound.side == 'lower' else ''}"
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
 
 
 def usual_epsilon(experiment: Experiment) -> float:
@@ -141,9 +138,7 @@ def _found(experiment: Experiment | None, setting: dict[str, Any], epsilon: floa
             if known is None:
                 owned = bound.side == "upper" and bound.name != TRIVIAL
                 found[key] = (bound, [policy.name] if owned else [], policy.name)
-            elif (
-                known[0].not_applicable and not bound.not_applicable
-            ):  # another policy with the same promise takes these arms
+            elif known[0].not_applicable and not bound.not_applicable:  # another policy of the promise takes these arms
                 found[key] = (bound, known[1], policy.name)
     for bound in _unowned(Experiment.model_validate({**setting, "lines": [_any_line(setting)]}), epsilon):
         found[_key(bound, "")] = (bound, [], "")
@@ -244,13 +239,8 @@ def against_arms(entry: Entry, experiment: Experiment, counts: tuple[int, ...]) 
     One best arm and K - 1 worse ones, which take turns among the experiment's worse arms; with features the same
     distribution of contexts with K arms.
     """
-    return np.array(
-        [_again(entry, experiment, _with_arms(experiment, count), _budget(entry, experiment)) for count in counts]
-    )
-
-
-def _budget(entry: Entry, experiment: Experiment) -> float:
-    return usual_epsilon(experiment)
+    epsilon = usual_epsilon(experiment)
+    return np.array([_again(entry, experiment, _with_arms(experiment, count), epsilon) for count in counts])
 
 
 def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:
