@@ -100,7 +100,7 @@ def keep_to_caches_of_the_suite() -> None:
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads of several test processes wait for each other, spinning
     os.environ["LAB_CACHE_DIR"] = str(own)
     for blocks in own.glob("blocks-*"):
-        shutil.rmtree(blocks)
+        shutil.rmtree(blocks) if blocks.is_dir() else blocks.unlink()
     share_machine_code(own, caches / "machine-code")
 
 
