@@ -92,8 +92,8 @@ def described(name: str, make: Callable[..., Any], **given: Any) -> Description:
     if formulas := {field: said.pop(field) for field in ("density", "loss", "mean", "variance") if field in said}:
         said["formulas"] = Formulas(**formulas)
     if audited := said.pop("audited", None):
-        nodes = tuple((late, early) for late, early in audited.pop("nodes", ()))
-        said["audited"] = Audited(nodes=nodes, **audited)
+        nodes = tuple((late, early) for late, early in audited.get("nodes", ()))
+        said["audited"] = Audited(**{**audited, "nodes": nodes})
     said |= {field: tuple(said[field]) for field in ("settings", "inputs") if field in said}
     return Description(name=name, make=make, **said | given)
 

@@ -130,7 +130,7 @@ def test_kept_code_is_named_after_all_that_it_reaches(monkeypatch):
 
     before = name()
     assert before == name() and before.startswith("draws_")
-    monkeypatch.setattr(play, "UNTRIED", (1.0, 2.0, 3.0, 4.0))  # not reached
+    monkeypatch.setattr(play, "NOTHING", (1.0, 2.0, 3.0, 4.0))  # not reached
     assert name() == before
     monkeypatch.setattr(play, "LATE", True)
     assert name() != before
