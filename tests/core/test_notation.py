@@ -100,7 +100,8 @@ def test_parameters_may_be_words_truth_values_and_texts():
 @pytest.mark.parametrize(
     ("number", "text"),
     [(1.0, "1"), (0.9, "0.9"), (1e7, "1e7"), (10**7, "1e7"), (1.5e7, "1.5e7"), (20000, "20000"), (123456, "123456"),
-     (1e-05, "1e-5"), (0.0, "0"), (-0.5, "-0.5"), (1e300, "1e300"), (0.1 + 0.2, "0.30000000000000004")],
+     (1e-05, "1e-5"), (0.001, "0.001"), (0.0, "0"), (-0.5, "-0.5"), (1e300, "1e300"),
+     (0.1 + 0.2, "0.30000000000000004")],
 )  # fmt: skip
 def test_numbers_are_written_short(number, text):
     assert number_text.write_number(number) == text

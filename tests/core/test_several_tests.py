@@ -24,8 +24,8 @@ def delta_by_hand(epsilon, part, times):
 
 
 def test_without_delta_the_budget_is_divided():
-    local, central = parts(2.0, 4, 5)
-    assert (local.test, local.answer) == pytest.approx((0.5, 0.1)) == (central.test, central.answer)
+    local, central = parts(0.5, 4, 5)
+    assert (local.test, local.answer) == pytest.approx((0.125, 0.025)) == (central.test, central.answer)
 
 
 @pytest.mark.parametrize(("tests", "visits"), [(10, 1), (5, 2), (2, 3)])
