@@ -127,7 +127,7 @@ FINAL_HELP = (
     "Regret of every policy at the horizon. LaTeX (package booktabs) and Markdown say in a comment how it was made."
 )
 PICTURE_HELP = "One self-contained page with the interactive chart."
-MADE_HELP = "Settings, seed, versions, sampler, and every policy's guarantee and price."
+MADE_HELP = "Settings, seed, versions, and every policy's guarantee and price."
 
 
 def file_name(experiment: Experiment) -> str:

@@ -448,7 +448,7 @@ def tables(result: SweepResult) -> None:
         st.dataframe(rows, hide_index=True, width="stretch", alt="Regret and price at every budget")
         message, made = "Every policy, ε and checkpoint.", lambda: json.dumps(result.metadata, indent=2)
         figures.download(st, "Data (CSV)", lambda: to_csv(result.curves), "sweep.csv", message, "content")
-        message = "Settings, values of ε, seed, versions and sampler."
+        message = "Settings, values of ε, seed and versions."
         figures.download(st, "How it was made", made, "sweep-metadata.json", message, "content")
         st.code(exports.sweep_command(result.epsilons), language="bash")
 

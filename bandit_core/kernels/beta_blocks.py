@@ -18,13 +18,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64, uint64
+from numba import int64
 
-from bandit_core.jit.decorators import allocating, array_piece, device_function, inlined
+from bandit_core.jit.decorators import allocating, device_function, inlined
 from bandit_core.kernels.labels import seed_another
-from bandit_core.kernels.normal_blocks import fill_normals
-from bandit_core.kernels.streams import HALF_UNIT, UNIT
-from bandit_core.kernels.vectors import LANES, fill_words
+from bandit_core.kernels.normal_blocks import LANES, fill_normals
+from bandit_core.kernels.streams import HALF_UNIT, fill_words, uniform_of
 
 ROWS = 8  # of a block
 PAIRS = ROWS * LANES
@@ -37,8 +36,7 @@ class Draws(NamedTuple):
 
     seeds: np.ndarray  # (1, OWN + 4 LANES) uint64
     lanes: np.ndarray  # (4, LANES), part of ``seeds``
-    words: np.ndarray  # (ROWS, LANES) uint64, and
-    marks: np.ndarray  # (ROWS,) int64, room
+    words: np.ndarray  # (LANES,) uint64, room
     normals: np.ndarray  # (PAIRS,)
     uniforms: np.ndarray  # (PAIRS,), never 0
     used: np.ndarray  # (1,) int64, pairs of the block that are used
@@ -52,9 +50,8 @@ class Draws(NamedTuple):
 def room_for_draws(arms: int) -> Draws:
     """Room for the draws of so many arms, not seeded yet."""
     seeds, block, each = np.empty((1, OWN + 4 * LANES), np.uint64), np.empty((2, PAIRS)), np.empty((3, 2, arms))
-    lanes, words = seeds.reshape(-1)[OWN:].reshape((4, LANES)), np.empty((ROWS, LANES), np.uint64)
-    used, marks = np.empty(1, np.int64), np.empty(ROWS, np.int64)
-    return Draws(seeds, lanes, words, marks, block[0], block[1], used, np.empty(arms), each[0], each[1], each[2])
+    lanes, words, used = seeds.reshape(-1)[OWN:].reshape((4, LANES)), np.empty(LANES, np.uint64), np.empty(1, np.int64)
+    return Draws(seeds, lanes, words, block[0], block[1], used, np.empty(arms), each[0], each[1], each[2])
 
 
 @inlined
@@ -65,16 +62,14 @@ def seed_draws(draws: Draws, state: np.ndarray, trial: int) -> None:
     draws.fitted[:] = 0.0
 
 
-@array_piece
+@device_function
 def _fill(draws: Draws) -> None:
     """A block of pairs."""
-    words, normals = draws.words, draws.normals.reshape((ROWS, LANES))
-    fill_normals(draws.lanes, words, draws.marks, normals, draws.seeds, 0)
-    fill_words(draws.lanes, words)
+    fill_normals(draws.lanes, draws.words, draws.normals.reshape((ROWS, LANES)), draws.seeds, 0)
     for row in range(ROWS):
-        own, here = words[row], draws.uniforms[row * LANES : (row + 1) * LANES]
+        fill_words(draws.lanes, draws.words)
         for lane in range(LANES):
-            here[lane] = int64(own[lane] >> uint64(12)) * UNIT + HALF_UNIT
+            draws.uniforms[row * LANES + lane] = uniform_of(draws.words[lane]) + HALF_UNIT
 
 
 @inlined
@@ -128,7 +123,7 @@ def draw_beta(draws: Draws, arm: int) -> float:
     return draws.gammas[0, arm] / (draws.gammas[0, arm] + draws.gammas[1, arm])
 
 
-@array_piece
+@device_function
 def _try(d: np.ndarray, c: np.ndarray, z: np.ndarray, u: np.ndarray, out: np.ndarray) -> int:
     """A try for a gamma variable of each d; NaN where it is not surely kept, and how many these are."""
     missed = int64(0)

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64
 
-from bandit_core.jit.decorators import array_piece, device_function, inlined, kernel
+from bandit_core.jit.decorators import device_function, inlined, kernel
 from bandit_core.kernels.labels import draw_labels, seed_another
-from bandit_core.kernels.normal_blocks import fill_normals
+from bandit_core.kernels.linalg import sum_columns
+from bandit_core.kernels.normal_blocks import LANES, fill_normals
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.kernels.vectors import LANES, SPARE, divide_by_norms, sum_columns
 from bandit_core.spec.contexts import (
     CUBE,
     DISCRETE,
@@ -33,6 +33,7 @@ from bandit_core.spec.contexts import (
     Environment,
 )
 
+SPARE = 3  # columns of a block that belong to no one: without them all users of features would be others
 BLOCK = 1024  # numbers of a block of users (features; means of arms), at most, unless one user takes more
 MAX_TRIES = 2000  # draws of a discrete type until its gap is large enough
 SHIFT_TRIES = 20  # draws of a context whose two best arms stay the best when it is moved to their border
@@ -43,7 +44,7 @@ class Users(NamedTuple):
 
     With one parameter theta there is a context for each arm, else one context and a parameter for each arm. Arms are
     known by the labels of the trial (see `kernels.labels`). Users of a block lie side by side: see `column_of`. The
-    last SPARE columns and scores belong to no one.
+    last SPARE columns belong to no one.
     """
 
     state: np.ndarray  # (trials, 8) uint64, the streams
@@ -53,13 +54,12 @@ class Users(NamedTuple):
     pool: np.ndarray  # (points, vectors x dimension), the types of users of a discrete distribution
     seeds: np.ndarray  # (1, 4 x LANES) uint64, and the same numbers again:
     lanes: np.ndarray  # (4, LANES), the generators of a block
-    words: np.ndarray  # (rows, LANES) uint64, what they draw
-    marks: np.ndarray  # (rows,) int64, room
+    words: np.ndarray  # (LANES,) uint64, room
     normals: np.ndarray  # (rows, LANES), variables made of the words, and some of these numbers again:
     x: np.ndarray  # (dimension, users x vectors + SPARE), the contexts of the present block of users
     room: np.ndarray  # (users x vectors + SPARE,)
-    means: np.ndarray  # (users, arms), their mean rewards, with SPARE places behind
-    scores: np.ndarray  # (arms + SPARE,), room for what a learner thinks of the arms
+    means: np.ndarray  # (users, arms), their mean rewards
+    scores: np.ndarray  # (arms,), room for what a learner thinks of the arms
 
 
 @kernel
@@ -72,11 +72,9 @@ def users_of(environment: Environment, state: np.ndarray, signal: np.ndarray) ->
     columns = users * vectors + SPARE
     seeds, normals = np.empty((1, 4 * LANES), np.uint64), np.empty((d * columns // LANES + 1, LANES))
     x = normals.reshape(-1)[: d * columns].reshape((d, columns))
-    means = np.empty(users * arms + SPARE)[: users * arms].reshape((users, arms))
     return Users(
         state, signal, np.empty(arms, np.int64), theta, pool, seeds, seeds.reshape((4, LANES)),
-        np.empty(normals.shape, np.uint64), np.empty(normals.shape[0], np.int64), normals, x, np.empty(columns), means,
-        np.empty(arms + SPARE),
+        np.empty(LANES, np.uint64), normals, x, np.empty(columns), np.empty((users, arms)), np.empty(arms),
     )  # fmt: skip
 
 
@@ -114,7 +112,7 @@ def column_of(users: Users, user: int, arm: int) -> int:
 def predict(users: Users, user: int, theta: np.ndarray) -> None:
     """x . theta of all arms into ``users.scores``."""
     if theta.shape[0] == 1:
-        sum_columns(theta[0], users.x, column_of(users, user, 0), users.order.shape[0], users.scores)
+        sum_columns(theta[0], users.x, column_of(users, user, 0), users.scores)
         return
     for arm in range(theta.shape[0]):
         users.scores[arm] = predictor(users.x, user, theta, arm)
@@ -290,20 +288,27 @@ def _from_table(environment: Environment, users: Users, user: int) -> None:
                 x[k, i] = actions[arm] * table[user, k - half]
 
 
-@array_piece
+@device_function
 def _draw_block(environment: Environment, users: Users, row: int) -> None:
-    """Normal contexts for a block of users, or, divided by their norms, contexts on the sphere.
-
-    On the sphere of at least two dimensions also their predictors, into ``users.means``, for the first parameter.
-    """
-    x = users.x
-    fill_normals(users.lanes, users.words, users.marks, users.normals, users.state, row)
+    """Normal contexts for a block of users, or, divided by their norms, contexts on the sphere."""
+    x, room = users.x, users.room
+    fill_normals(users.lanes, users.words, users.normals, users.state, row)
     if environment.distribution == GAUSSIAN:
         for k in range(x.shape[0]):
             for at in range(x.shape[1]):
                 x[k, at] *= environment.form[0]
     elif x.shape[0] > 1:
-        divide_by_norms(x, x.shape[1] - SPARE, users.theta[0], users.means)
+        room[:] = 0.0
+        for k in range(x.shape[0]):
+            own = x[k]
+            for at in range(own.shape[0]):
+                room[at] += own[at] * own[at]
+        for at in range(room.shape[0]):
+            room[at] = 1.0 / math.sqrt(room[at])
+        for k in range(x.shape[0]):
+            own = x[k]
+            for at in range(own.shape[0]):
+                own[at] *= room[at]
     else:  # exactly +-1, so that equal arms are equal
         for at in range(x.shape[1]):
             x[0, at] = math.copysign(1.0, x[0, at])
@@ -334,18 +339,18 @@ def _draw_one(environment: Environment, users: Users, row: int) -> None:
         _from_table(environment, users, int64(next_uniform(state, row, 0) * environment.table.shape[0]))
 
 
-@array_piece
+@device_function
 def _find_means(environment: Environment, users: Users) -> None:
     """Mean rewards of the block's users, into ``users.means``."""
     x, theta, means, link = users.x, users.theta, users.means, environment.link
     columns = x.shape[1] - SPARE
-    if theta.shape[0] > 1:
+    if theta.shape[0] == 1:
+        sum_columns(theta[0], x, 0, means.reshape(-1))
+    else:
         for model in range(theta.shape[0]):
-            sum_columns(theta[model], x, 0, columns, users.room)
+            sum_columns(theta[model], x, 0, users.room[:columns])
             for user in range(columns):
                 means[user, model] = users.room[user]
-    elif environment.distribution != SPHERE or x.shape[0] == 1:  # else they were found with the contexts
-        sum_columns(theta[0], x, 0, columns, means)
     if link != IDENTITY:
         for user in range(means.shape[0]):
             for arm in range(means.shape[1]):

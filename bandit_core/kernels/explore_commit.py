@@ -11,14 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import device_function, inlined, kernel
+from bandit_core.jit.decorators import device_function, kernel
+from bandit_core.kernels.batches import begin, count_pulls, fresh_sum, noise, pull_in_turns, room_for_batches
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.labels import relabel_arms, room_for
-from bandit_core.kernels.records import Rewards
-from bandit_core.kernels.rewards import draw_reward
-from bandit_core.kernels.streams import next_uniform
-from bandit_core.kernels.trial_loop import should_stop, write_checkpoint, write_pulls
-from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.kernels.records import Batches, Rewards
+from bandit_core.kernels.trial_loop import STOPPED, write_pulls
 from bandit_core.model import Record
 from bandit_core.spec.rewards import TWO_POINT
 
@@ -36,77 +33,44 @@ class Plan(NamedTuple):
     at_once: bool
 
 
-@inlined
-def _count(users: int, arms: int, arm: int) -> int:
-    """Pulls of an arm when ``users`` have come in turns."""
-    return users // arms + (1 if arm < users % arms else 0)
-
-
 @device_function
-def _draw_in_turns(rewards: Rewards, sums: np.ndarray, first: int, last: int, state: np.ndarray, trial: int) -> None:
-    """Add the rewards of pulls ``first`` to ``last - 1`` to the sums of their arms."""
-    arms = sums.shape[0]
-    for pull in range(first, last):
-        arm = pull % arms
-        sums[arm] += draw_reward(rewards.table, rewards.values, arm, next_uniform(state, trial, 0), state, trial)
-
-
-@device_function
-def _winner(rewards: Rewards, sums: np.ndarray, plan: Plan, by_the_sum: bool, state: np.ndarray, trial: int) -> int:
+def _winner(batches: Batches, plan: Plan, state: np.ndarray, trial: int) -> int:
     """The arm with the largest mean after the test; of equal ones the lowest label, one that no one tried last."""
-    arms = sums.shape[0]
-    best = 0
-    highest = -np.inf
-    for arm in range(arms):
-        count = _count(plan.users, arms, arm)
-        if count == 0:
+    best, highest = 0, -np.inf
+    for arm in range(batches.pulled.shape[0]):
+        count = batches.pulled[arm]
+        if count == 0.0:
             continue
-        total = sums[arm]
         if plan.bits:
-            total = binomial(count, rewards.means[arm], state, trial)
-        elif by_the_sum:
-            ones = binomial(count, rewards.table[arm, 3], state, trial)
-            total = rewards.table[arm, 1] * (count - ones) + rewards.table[arm, 2] * ones
+            total = binomial(count, batches.rewards.means[arm], state, trial)
+        else:
+            total = fresh_sum(batches, arm, count, state, trial)
         if plan.scale > 0.0:
-            total += laplace_noise(next_uniform(state, trial, 0), plan.scale)
+            total += noise(state, trial, plan.scale)
         if total / count > highest:
-            highest = total / count
-            best = arm
+            best, highest = arm, total / count
     return best
 
 
 @kernel
 def explore_then_commit(state: np.ndarray, rewards: Rewards, plan: Plan, record: Record) -> None:
     """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
-    arms = rewards.table.shape[0]
-    users, checkpoints = plan.users, record.checkpoints
-    order = np.empty(arms, np.int64)
-    here = room_for(rewards)
-    gaps = here.gaps
-    pulled = np.empty(arms)
-    sums = np.empty(arms)
-    by_the_sum = plan.bits or plan.at_once
-    if not plan.bits:
-        for arm in range(arms):
-            by_the_sum &= rewards.table[arm, 0] == TWO_POINT
+    arms, horizon = rewards.table.shape[0], record.checkpoints[-1]
+    at_once, users = plan.at_once, min(plan.users, horizon)
+    for arm in range(arms):
+        at_once &= rewards.table[arm, 0] == TWO_POINT
+    order, batches = room_for_batches(rewards, at_once, record)
+    everyone, winner = np.arange(arms), np.zeros(1, np.int64)
     for trial in range(state.shape[0]):
-        relabel_arms(state, trial, rewards, order, here)
-        sums[:] = 0.0
-        winner = -1
-        t = 0
-        for place in range(checkpoints.shape[0]):
-            now = checkpoints[place]
-            tested = min(now, users)
-            if not by_the_sum:
-                _draw_in_turns(here, sums, t, tested, state, trial)
-            if now > users and winner < 0:
-                winner = _winner(here, sums, plan, by_the_sum, state, trial)
-            for arm in range(arms):
-                pulled[arm] = _count(tested, arms, arm)
-            if winner >= 0:
-                pulled[winner] += now - users
-            write_checkpoint(record, trial, place, pulled, gaps)
-            if should_stop(record, place, 1):
+        begin(batches, rewards, order, state, trial)
+        if plan.bits:
+            place = count_pulls(batches, everyone, arms, 0, users, 0, state, trial)
+        else:
+            place = pull_in_turns(batches, everyone, arms, 0, users, 0, state, trial)
+        if place == STOPPED:
+            return
+        if users < horizon:
+            winner[0] = _winner(batches, plan, state, trial)
+            if count_pulls(batches, winner, 1, users, horizon - users, place, state, trial) == STOPPED:
                 return
-            t = tested
-        write_pulls(record, trial, order, pulled)
+        write_pulls(record, trial, order, batches.pulled)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import device_function, inlined, kernel
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Rewards
@@ -29,7 +29,7 @@ from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Record
 from bandit_core.spec.rewards import GAUSSIAN, PARETO, TWO_POINT
 
-_COLUMNS = 40  # noise terms a tree can hold; a horizon of 10^9 needs 31
+NOISE_TERMS = 40  # noise terms a tree can hold; a horizon of 10^9 needs 31
 _REACH = 9.0  # standard deviations beyond which a Gaussian reward never comes (1e-19)
 _MANY = 2_000  # Pareto rewards from which their sum is drawn by cells
 _FEW = 64  # rewards of one cell that are drawn one by one
@@ -37,7 +37,7 @@ _SHARE = 0.125  # share of the rewards left that fall into the next cell
 
 
 @inlined
-def _power(powers: np.ndarray, exponent: float, count: int) -> float:
+def power_of(powers: np.ndarray, exponent: float, count: int) -> float:
     """count^-exponent, from the table where it reaches."""
     return powers[count] if count < powers.shape[0] else float(count) ** -exponent
 
@@ -70,7 +70,7 @@ class Problem(NamedTuple):
 class ArmState(NamedTuple):
     """What every arm has given so far, and its index mean + width x clock; (arms,)."""
 
-    held: np.ndarray  # noise terms of its tree (arms, _COLUMNS)
+    held: np.ndarray  # noise terms of its tree (arms, NOISE_TERMS)
     pulled: np.ndarray
     sums: np.ndarray
     means: np.ndarray
@@ -78,7 +78,7 @@ class ArmState(NamedTuple):
 
 
 @inlined
-def _clock(rule: Truncation, log_t: float) -> float:
+def clock_of(rule: Truncation, log_t: float) -> float:
     """What widths are multiplied by."""
     return rule.bonus * (rule.slope * log_t + rule.offset) ** rule.exponent
 
@@ -90,12 +90,12 @@ def _bar(game: Problem, arms: ArmState, arm: int, length: int, clock: float, end
     for other in range(arms.means.shape[0]):
         if other != arm:
             rival = max(rival, arms.means[other] + end_clock * arms.widths[other])
-    width = clock * _power(game.rule.powers, game.rule.exponent, arms.pulled[arm] + length)
+    width = clock * power_of(game.rule.powers, game.rule.exponent, arms.pulled[arm] + length)
     return rival - width + 1e-10 * (1.0 + abs(rival) + width)
 
 
 @inlined
-def _bound(rule: Truncation, amount: float, power: float, log_t: float) -> float:
+def truncation_bound(rule: Truncation, amount: float, power: float, log_t: float) -> float:
     """B_n, where ``amount`` is level n and ``power`` n^-p."""
     bound = amount * power
     if rule.shrinks:
@@ -110,8 +110,8 @@ def _run(game: Problem, arms: ArmState, arm: int, t: int, length: int, bar: floa
     table, values, _, _ = game.rewards
     count, total = arms.pulled[arm], arms.sums[arm]
     # No bound within the run is smaller than this one.
-    surely_kept = _bound(
-        rule, rule.level * (count + 1.0), _power(rule.powers, rule.exponent, count + 1), math.log(t + length - 1)
+    surely_kept = truncation_bound(
+        rule, rule.level * (count + 1.0), power_of(rule.powers, rule.exponent, count + 1), math.log(t + length - 1)
     )
     done = 0
     while True:
@@ -120,7 +120,7 @@ def _run(game: Problem, arms: ArmState, arm: int, t: int, length: int, bar: floa
         bound = surely_kept
         if rule.node_scale > 0.0 or abs(reward) > surely_kept:
             log_t = math.log(t + done) if rule.shrinks else 0.0
-            bound = _bound(rule, rule.level * count, _power(rule.powers, rule.exponent, count), log_t)
+            bound = truncation_bound(rule, rule.level * count, power_of(rule.powers, rule.exponent, count), log_t)
         if abs(reward) <= bound:
             total += reward
         noisy = total
@@ -133,7 +133,7 @@ def _run(game: Problem, arms: ArmState, arm: int, t: int, length: int, bar: floa
     arms.pulled[arm] = count
     arms.sums[arm] = total
     arms.means[arm] = noisy / count
-    arms.widths[arm] = _power(rule.powers, rule.exponent, count)
+    arms.widths[arm] = power_of(rule.powers, rule.exponent, count)
     return done
 
 
@@ -141,7 +141,7 @@ def _run(game: Problem, arms: ArmState, arm: int, t: int, length: int, bar: floa
 def _play(game: Problem, arms: ArmState, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
     """Play the pulls from ``t`` to ``until``; the next window."""
     while t <= until:
-        clock = _clock(game.rule, math.log(t))
+        clock = clock_of(game.rule, math.log(t))
         best = -np.inf
         arm = 0
         for other in range(arms.means.shape[0]):
@@ -152,29 +152,24 @@ def _play(game: Problem, arms: ArmState, t: int, until: int, window: int, state:
         length = min(window, until - t + 1) if arms.pulled[arm] > 0 else 1
         bar = np.inf
         if length > 1:
-            bar = _bar(game, arms, arm, length, clock, _clock(game.rule, math.log(t + length - 1)))
+            bar = _bar(game, arms, arm, length, clock, clock_of(game.rule, math.log(t + length - 1)))
         done = _run(game, arms, arm, t, length, bar, state, trial)
         t += done
         window = next_window(window, length, done)
     return window
 
 
-@inlined
-def _clear(arms: ArmState) -> None:
-    arms.held[:] = 0.0
-    arms.pulled[:] = 0
-    arms.sums[:] = 0.0
-    arms.means[:] = np.inf
-    arms.widths[:] = 0.0
+@allocating
+def _arms(count: int) -> ArmState:
+    each = np.zeros((2, count))
+    held, pulled = np.zeros((count, NOISE_TERMS)), np.zeros(count, np.int64)
+    return ArmState(held, pulled, each[0], np.full(count, np.inf), each[1])
 
 
 @kernel
 def by_index(state: np.ndarray, rewards: Rewards, truncation: Truncation, record: Record) -> None:
     """Play one trial per row of ``state``, filling the record at the checkpoints. Ties go to the lowest label."""
-    count = rewards.table.shape[0]
-    held, pulled = np.empty((count, _COLUMNS)), np.empty(count, np.int64)
-    arms = ArmState(held, pulled, np.empty(count), np.empty(count), np.empty(count))
-    play_trials(_clear, _play, Problem(room_for(rewards), truncation), arms, state, rewards, record)
+    play_trials(_arms, _play, Problem(room_for(rewards), truncation), state, rewards, record)
 
 
 @inlined
@@ -316,7 +311,3 @@ def epoch_numbers(rule: Elimination, tau: int, size: int) -> Epoch:
     bound = (u * effective) ** (1.0 / order)
     error = u ** (1.0 / order) * effective ** (-v / order)
     return Epoch(precision, length, bound, error, cut * error)
-
-
-# For `policies.heavy_family`; to rename them would renew the versions of all that call them.
-NOISE_TERMS, clock_of, power_of, truncation_bound = _COLUMNS, _clock, _power, _bound

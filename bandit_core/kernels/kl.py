@@ -27,7 +27,7 @@ from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.kernels.trial_loop import play_trials
+from bandit_core.kernels.trial_loop import next_window, play_trials
 from bandit_core.model import Record
 
 REWARDS, BITS = range(2)  # what a response is: the reward, one random bit
@@ -43,13 +43,12 @@ class Bar(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """The arms by the labels, what a response is, the range of its mean, and f at the first times."""
+    """The arms by the labels, what a response is, and the range of its mean."""
 
     rewards: Rewards
     release: int
     low: float
     high: Bar
-    levels: np.ndarray
 
 
 class ArmState(NamedTuple):
@@ -72,12 +71,6 @@ def exploration(t: int) -> float:
 
 
 @inlined
-def _level(game: Problem, t: int) -> float:
-    """`exploration`, tabled for the first times."""
-    return game.levels[t] if t < game.levels.shape[0] else exploration(t)
-
-
-@inlined
 def _negative_entropy(mean: float) -> float:
     """m ln m + (1 - m) ln(1 - m)."""
     total = 0.0
@@ -95,14 +88,11 @@ def bar_at(mean: float) -> Bar:
 
 
 @inlined
-def _reaches(mean: float, count: float, level: float, bar: Bar) -> bool:
+def reaches(mean: float, count: float, level: float, bar: Bar) -> bool:
     """Whether the index is at least the bar; true for a bar up to the mean."""
     if mean >= bar.mean:
         return True
     return count * (_negative_entropy(mean) - mean * bar.log - (1.0 - mean) * bar.log_rest) <= level
-
-
-reaches = _reaches  # for other kernels; to rename it would renew the versions of all that call it
 
 
 @device_function
@@ -138,7 +128,7 @@ def upper_quantile(mean: float, budget: float) -> float:
 @device_function
 def index(mean: float, count: float, level: float, low: float, high: Bar) -> float:
     """max{q in [low, high]: count d(mean, q) <= level}; low or high where nothing, or everything, satisfies that."""
-    if _reaches(mean, count, level, high):
+    if reaches(mean, count, level, high):
         return high.mean
     return min(high.mean, max(low, upper_quantile(mean, level / count)))
 
@@ -212,7 +202,7 @@ def _run(
             total += draw_reward(rewards.table, rewards.values, arm, uniform, state, row)
         count += 1.0
         done += 1
-        if done >= length or not _reaches(total / count, count, level, bar):
+        if done >= length or not reaches(total / count, count, level, bar):
             break
     arms.pulled[arm] = count
     arms.sums[arm] = total
@@ -230,11 +220,11 @@ def _play(game: Problem, arms: ArmState, t: int, until: int, window: int, state:
     while t <= until:
         arm, length, level, bar = t - 1, 1, 0.0, game.high
         if t > count:
-            level = _level(game, t)
+            level = exploration(t)
             arm = _leader(game, arms, level)
             length = min(window, until - t + 1)
         if length > 1:
-            end_level = _level(game, t + length - 1)
+            end_level = exploration(t + length - 1)
             before = _highest_bound(arms, 0, arm, end_level)
             after = _highest_bound(arms, arm + 1, count, end_level)  # where a tie does not hurt
             if before >= game.high.mean:
@@ -246,23 +236,14 @@ def _play(game: Problem, arms: ArmState, t: int, until: int, window: int, state:
                     bar = bar_at(safe)
         done = _run(game, arms, arm, length, level, bar, state, trial)
         t += done
-        window = window * 2 if done == window else max(1, done)
+        window = next_window(window, length, done)
     return window
-
-
-@inlined
-def _clear(arms: ArmState) -> None:
-    arms.pulled[:] = 0.0
-    arms.sums[:] = 0.0
-    arms.means[:] = 0.0
 
 
 @allocating
 def _arms(count: int) -> ArmState:
-    flags = np.empty(count, np.bool_)
-    return ArmState(
-        np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count), flags
-    )
+    each = np.zeros((6, count))
+    return ArmState(each[0], each[1], each[2], each[3], each[4], each[5], np.zeros(count, np.bool_))
 
 
 @kernel
@@ -271,8 +252,5 @@ def by_index(state: np.ndarray, rewards: Rewards, release: int, low: float, high
 
     ``rewards.means`` are the probabilities that a response is 1 (for bits); [low, high] the range of its mean.
     """
-    levels = np.zeros(min(record.checkpoints[-1], 65536) + 1)
-    for t in range(1, levels.shape[0]):
-        levels[t] = exploration(t)
-    game = Problem(room_for(rewards), release, low, bar_at(high), levels)
-    play_trials(_clear, _play, game, _arms(rewards.table.shape[0]), state, rewards, record)
+    game = Problem(room_for(rewards), release, low, bar_at(high))
+    play_trials(_arms, _play, game, state, rewards, record)

@@ -14,7 +14,7 @@ import numpy as np
 from numba import uint64
 
 from bandit_core.jit.decorators import device_function
-from bandit_core.kernels.normal_blocks import normals_in_turn
+from bandit_core.kernels.normals import fill_in_turn
 from bandit_core.kernels.streams import next_uniform
 
 
@@ -36,7 +36,7 @@ def release_into(
     """
     size, square, along = 0.0, 0.0, 0.0
     while size == 0.0:
-        normals_in_turn(state, row, 4, response)
+        fill_in_turn(state, row, 4, response)
         size, square, along = 0.0, 0.0, 0.0
         for k in range(response.shape[0]):
             drawn, own = response[uint64(k)], gradient[uint64(k)]

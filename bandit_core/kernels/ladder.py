@@ -23,7 +23,6 @@ from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.records import Batches
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.kernels.trial_loop import STOPPED, should_stop, write_checkpoint
 from bandit_core.spec.rewards import TWO_POINT
 
 SUMS, LAPLACE, BITS, POLYA, SKELLAM = range(5)  # what the server learns; from POLYA on sums modulo m
@@ -40,34 +39,6 @@ class Ladder(NamedTuple):
     levels: np.ndarray
     spread: np.ndarray
     slack: np.ndarray
-
-
-@device_function
-def count_pulls(
-    batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, state: np.ndarray, trial: int
-) -> int:
-    """Count ``steps`` pulls of the first ``size`` arms of ``members`` in turns, after ``t`` pulls so far.
-
-    Fills the checkpoints passed, the next of which is at ``place``. Returns the place of the next one, or STOPPED.
-    """
-    pulled, record = batches.pulled, batches.record
-    turn = 0  # whose turn it is
-    while steps > 0:
-        length = min(steps, record.checkpoints[place] - t)
-        rounds = length // size
-        for other in range(size):
-            pulled[members[other]] += rounds
-        for other in range(turn, turn + length - rounds * size):
-            pulled[members[other if other < size else other - size]] += 1.0
-        turn = (turn + length) % size
-        t += length
-        steps -= length
-        if t == record.checkpoints[place]:
-            write_checkpoint(record, trial, place, pulled, batches.rewards.gaps)
-            if should_stop(record, place, 1):
-                return STOPPED
-            place += 1
-    return place
 
 
 @inlined

@@ -28,11 +28,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import device_function, inlined, kernel
+from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels import lazy_updates
-from bandit_core.kernels.batches import play_lazily
+from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.beta_blocks import seed_draws
-from bandit_core.kernels.lazy_updates import Schedule
+from bandit_core.kernels.lazy_updates import Schedule, believe, nothing, release
+from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.kernels.posterior import (
     MOST,
     ROUNDING,
@@ -49,9 +50,8 @@ from bandit_core.kernels.posterior import (
     take_stock,
     unsettle,
 )
-from bandit_core.kernels.records import Batches, Rewards
+from bandit_core.kernels.records import Batches
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform
-from bandit_core.model import Record
 
 STRETCH = 0.25  # of the users so far, until all arms are looked at again
 
@@ -59,6 +59,7 @@ STRETCH = 0.25  # of the users so far, until all arms are looked at again
 class State(NamedTuple):
     """What has been released of every arm, and what is known of its draws: ``arms.ones`` out of ``arms.pulled``."""
 
+    members: np.ndarray  # all arms, that of the present batch first
     released: lazy_updates.State
     arms: ArmState
     when: np.ndarray  # (3,) last step of the stretch, 0: look anew; next step of which draws decide; whether seeded
@@ -149,44 +150,44 @@ def decide(rule: Schedule, known: State, now: int) -> int:
     return compare(arms) if anybody else arms.lead[0]
 
 
-@inlined
-def choose(rule: Schedule, known: State, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
-    """The arm with the largest draw, and how often it is pulled before draws decide, or it is released."""
+def choose(rule: Schedule, known: State, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
+    """Every arm at first; then the one with the largest draw, until draws decide again, or it is released."""
     when, now = known.when, t + 1
+    if t == 0:
+        return known.members.shape[0], rule.first
     if when[2] == 0:
         when[2] = 1
-        seed_draws(known.arms.draws, state, trial)
+        seed_draws(known.arms.draws, stream.words, stream.trial)
     if now > when[0]:
         look(rule, known, now)
         _wait(known, now)
     if now < when[1]:
         leader = known.arms.lead[0]
-        return leader, min(when[1] - now, known.released.waiting[leader])
-    arm = decide(rule, known, now)
+        known.members[0] = leader
+        return 1, min(when[1] - now, known.released.waiting[leader])
+    known.members[0] = decide(rule, known, now)
     _wait(known, now + 1)
-    return arm, 1
+    return 1, 1
 
 
-@inlined
-def _release(
-    rule: Schedule, known: State, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
-) -> None:
-    """Count the pulls of an arm, and release its statistic if it is due."""
-    before = known.released.counts[arm]
-    lazy_updates.count_pulls(rule, known.released, batches, arm, count, state, trial)
-    if known.released.counts[arm] != before:
+_fresh_total = piece_of(lazy_updates.fresh_total)
+
+
+def fresh_total(rule: Schedule, known: State, batches: Batches, arm: int, count: int, stream: Stream) -> float:
+    """See `lazy_updates.fresh_total`."""
+    return float(_fresh_total(rule, known.released, batches, arm, count, stream))
+
+
+def learn(rule: Schedule, known: State, arm: int, total: float, count: float, stream: Stream) -> None:
+    """Release the statistic of an arm if it is due; then all is looked at anew."""
+    if known.released.waiting[arm] == 0:
+        release(rule, known.released, arm, total, stream)
         known.when[0] = 0
 
 
-@inlined
-def _clear(rule: Schedule, known: State) -> None:
-    lazy_updates.clear(rule, known.released)
-    known.when[:] = 0
+def start(rule: Schedule, arms: int) -> State:
+    """Nothing."""
+    return State(np.arange(arms), nothing(rule, arms), room(arms), np.zeros(3, np.int64))
 
 
-@kernel
-def thompson(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
-    """Play one trial per row of ``state``; lazily released means, the largest draw at every step."""
-    number = rewards.table.shape[0]
-    known = State(lazy_updates.room(number), room(number), np.zeros(3, np.int64))
-    play_lazily(_clear, choose, _release, schedule, known, state, rewards, at_once, record)
+THOMPSON = BatchRule("thompson", start, choose, learn, believe, total=fresh_total)

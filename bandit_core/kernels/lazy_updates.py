@@ -1,22 +1,23 @@
 """Lazy policies: the arm is chosen anew at every step, from statistics that change only at releases.
 
 Arm a's statistic is released after its first ``first`` pulls and then every so many further ones. Between releases
-nothing but t moves, so `by_index` finds the step at which the leader changes by bisection on the indices themselves
-and the steps before it are played in one go: the cost is one per release, not per step, and the arms are those of a
-full scan at every step. For posteriors see `lazy_posterior`.
+nothing but t moves, so `BY_INDEX` finds the step at which the leader changes by bisection on the indices themselves
+and the steps before it are one batch of `batch_rule.play_batches`, in which most batches release nothing: the cost is
+one per release, not per step, and the arms are those of a full scan at every step. For posteriors see `lazy_posterior`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
-from bandit_core.kernels.batches import fresh_sum, noise, play_lazily
-from bandit_core.kernels.records import Batches, Rewards
-from bandit_core.model import Record
+from bandit_core.jit.decorators import allocating, device_function, inlined
+from bandit_core.kernels.batch_rule import BatchRule
+from bandit_core.kernels.batches import fresh_sum, noise
+from bandit_core.kernels.play import NOTHING, Belief, Stream
+from bandit_core.kernels.records import Batches
 
 DOUBLING, EVERY = range(2)  # when statistics are released: batches of 1, 2, 4, ... fresh rewards; every f pulls
 MARGIN = 1e-12  # of an index: far above its rounding, far below what a few steps change
@@ -47,6 +48,7 @@ class State(NamedTuple):
     sums: np.ndarray
     counts: np.ndarray  # rewards in the released mean
     waiting: np.ndarray  # pulls until the next release
+    members: np.ndarray  # all arms, that of the present batch first
 
 
 @device_function
@@ -89,13 +91,15 @@ def _lasting(arm: int, now: int, last: int, means: np.ndarray, wide: np.ndarray,
     return low - now + 1
 
 
-@inlined
-def _choose(rule: Schedule, known: State, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
-    """The leader, and how long it surely leads before its next release."""
+def choose(rule: Schedule, known: State, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
+    """Every arm at first; then the leader, for as long as it surely leads before its next release."""
+    if t == 0:
+        return known.members.shape[0], rule.first
     means, wide, deep = known.means, known.wide, known.deep
     arm, surely = leader(t + 1, means, wide, deep)
     last = t + known.waiting[arm]
-    return arm, _lasting(arm, t + 1, last, means, wide, deep) if surely and last > t + 1 else 1
+    known.members[0] = arm
+    return 1, _lasting(arm, t + 1, last, means, wide, deep) if surely and last > t + 1 else 1
 
 
 @inlined
@@ -107,50 +111,48 @@ def batch_of(rule: Schedule, known: State, arm: int) -> int:
 
 
 @inlined
-def release(rule: Schedule, known: State, arm: int, total: float, state: np.ndarray, trial: int) -> None:
+def release(rule: Schedule, known: State, arm: int, total: float, stream: Stream) -> None:
     """Release the statistic of an arm, whose batch is full and has this sum."""
     fresh = float(batch_of(rule, known, arm))
     if rule.kind == DOUBLING:
         known.counts[arm] = fresh
-        known.means[arm] = (total + noise(state, trial, 1.0 / rule.epsilon)) / fresh
+        known.means[arm] = (total + noise(stream.words, stream.trial, 1.0 / rule.epsilon)) / fresh
     else:
         known.sums[arm] += total
         known.counts[arm] += fresh
         mean = known.sums[arm] / known.counts[arm]
-        known.means[arm] = mean + noise(state, trial, known.counts[arm] ** (0.5 * rule.v - 1.0))
+        known.means[arm] = mean + noise(stream.words, stream.trial, known.counts[arm] ** (0.5 * rule.v - 1.0))
     known.waiting[arm] = batch_of(rule, known, arm)
     known.wide[arm] = math.sqrt(rule.per_root / known.counts[arm])
     known.deep[arm] = rule.per_level / (rule.epsilon * known.counts[arm])
 
 
-@inlined
-def count_pulls(
-    rule: Schedule, known: State, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
-) -> None:
-    """Count the pulls of an arm, and release its statistic if it is due."""
+def fresh_total(rule: Schedule, known: Any, batches: Batches, arm: int, count: int, stream: Stream) -> float:
+    """The sum of all rewards since the last release of an arm, where it is due after ``count`` more pulls."""
     known.waiting[arm] -= count
+    if known.waiting[arm] > 0:
+        return 0.0
+    return fresh_sum(batches, arm, float(batch_of(rule, known, arm)), stream.words, stream.trial)
+
+
+def learn(rule: Schedule, known: State, arm: int, total: float, count: float, stream: Stream) -> None:
+    """Release the statistic of an arm if it is due."""
     if known.waiting[arm] == 0:
-        total = fresh_sum(batches, arm, float(batch_of(rule, known, arm)), state, trial)
-        release(rule, known, arm, total, state, trial)
+        release(rule, known, arm, total, stream)
 
 
-@inlined
-def clear(rule: Schedule, known: State) -> None:
-    """Forget the last trial."""
-    known.sums[:] = 0.0
-    known.counts[:] = 0.0
-    known.waiting[:] = rule.first
+def start(rule: Schedule, arms: int) -> State:
+    """Nothing."""
+    each = np.zeros((5, arms))
+    return State(each[0], each[1], each[2], each[3], each[4], np.full(arms, rule.first), np.arange(arms))
 
 
-@allocating
-def room(arms: int) -> State:
-    """Room for what is known."""
-    waiting = np.empty(arms, np.int64)
-    return State(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), waiting)
+nothing = allocating(start)
 
 
-@kernel
-def by_index(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
-    """Play one trial per row of ``state``: after ``first`` pulls of each arm in turns always the largest index."""
-    known = room(rewards.table.shape[0])
-    play_lazily(clear, _choose, count_pulls, schedule, known, state, rewards, at_once, record)
+def believe(rule: Schedule, known: State, arm: int, t: int) -> Belief:
+    """Nothing: who watches sees the rule of `policies.lazy_family`."""
+    return NOTHING
+
+
+BY_INDEX = BatchRule("by_index", start, choose, learn, believe, total=fresh_total)

@@ -42,6 +42,14 @@ def add_rows(
             sums[j] += weight * matrix[uint64(i), left + uint64(j)]
 
 
+@inlined
+def sum_columns(weights: np.ndarray, matrix: np.ndarray, start: int, sums: np.ndarray) -> None:
+    """Fill ``sums`` with the sums over the rows of ``matrix``, times ``weights`` (rows,), from column ``start`` on."""
+    for j in range(sums.shape[0]):
+        sums[j] = 0.0
+    add_rows(sums, 1.0, weights, matrix, 0, weights.shape[0], start)
+
+
 @device_function
 def factorise(matrix: np.ndarray, shift: float, factor: np.ndarray, signal: np.ndarray) -> bool:
     """Cholesky: factor^T factor = matrix + shift I, upper triangle; False where that is not positive definite.

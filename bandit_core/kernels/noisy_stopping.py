@@ -47,11 +47,20 @@ import math
 import numpy as np
 
 from bandit_core.jit.decorators import device_function, inlined, kernel
+from bandit_core.kernels.batches import noise
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import arrange, draw_labels
-from bandit_core.kernels.stopping import PROVED, Outcome, Search, first_half, largest, transport
-from bandit_core.kernels.streams import next_uniform
-from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.kernels.stopping import (
+    PROVED,
+    Outcome,
+    Search,
+    State,
+    first_half,
+    largest,
+    note,
+    nothing,
+    transport,
+)
 
 _FIRST_USERS = 32.0  # of an arm, at a large epsilon
 _FIRST_BUDGET = 4.0  # the first batch has as many users as make this over epsilon: fewer decide nothing
@@ -194,26 +203,14 @@ def evidence(  # noqa: PLR0913 (both arms' numbers)
 
 
 @device_function
-def is_sure(
-    leader: int,
-    totals: np.ndarray,
-    lengths: np.ndarray,
-    releases: np.ndarray,
-    rule: int,
-    delta: float,
-    epsilon: float,
-    zone: float,
-) -> bool:
+def is_sure(known: State, search: Search, leader: int) -> bool:
     """Whether the arm with the largest noisy mean may be recommended."""
-    arms = totals.shape[0]
+    y, n, k, arms = known.sums, known.lengths, known.releases, known.sums.shape[0]
     for arm in range(arms):
         if arm != leader:
-            enough = sums_threshold(
-                rule, arms, delta, lengths[leader], lengths[arm], releases[leader], releases[arm]
-            )  # fmt: skip
+            enough = sums_threshold(search.rule, arms, search.delta, n[leader], n[arm], k[leader], k[arm])
             found = evidence(
-                totals[leader], lengths[leader], releases[leader],
-                totals[arm], lengths[arm], releases[arm], epsilon, enough, zone,
+                y[leader], n[leader], k[leader], y[arm], n[arm], k[arm], search.epsilon, enough, search.zone
             )  # fmt: skip
             if found < enough:
                 return False
@@ -221,19 +218,12 @@ def is_sure(
 
 
 @device_function
-def find_challenger(
-    leader: int,
-    totals: np.ndarray,
-    lengths: np.ndarray,
-    releases: np.ndarray,
-    counts: np.ndarray,
-    epsilon: float,
-    zone: float,
-) -> int:
+def find_challenger(known: State, search: Search, leader: int) -> int:
     """The arm that is hardest to tell from the leader: the smallest z^2/2 + ln(users), z the distance of the two means
     in standard deviations of sampling and noise.
     """
-    challenger, least = -1, np.inf
+    totals, lengths, releases, counts = known.sums, known.lengths, known.releases, known.counts
+    epsilon, challenger, least = search.epsilon, -1, np.inf
     for arm in range(totals.shape[0]):
         if arm == leader:
             continue
@@ -241,9 +231,9 @@ def find_challenger(
         edge = 1.0 / both
         x = min(1.0 - edge, max(edge, (totals[leader] + totals[arm]) / both))
         spread = x * (1.0 - x) * (1.0 / counts[leader] + 1.0 / counts[arm])
-        noise = releases[leader] / lengths[leader] ** 2 + releases[arm] / lengths[arm] ** 2
-        apart = totals[leader] / lengths[leader] - totals[arm] / lengths[arm] + zone
-        cost = 0.5 * apart * apart / (spread + 2.0 * noise / (epsilon * epsilon)) + math.log(counts[arm])
+        noises = releases[leader] / lengths[leader] ** 2 + releases[arm] / lengths[arm] ** 2
+        apart = totals[leader] / lengths[leader] - totals[arm] / lengths[arm] + search.zone
+        cost = 0.5 * apart * apart / (spread + 2.0 * noises / (epsilon * epsilon)) + math.log(counts[arm])
         if cost < least:
             least, challenger = cost, arm
     return challenger
@@ -252,61 +242,48 @@ def find_challenger(
 @device_function
 def noisy_sum(bits: float, chance: float, epsilon: float, state: np.ndarray, trial: int) -> float:
     """The one release of a batch: the sum of so many bits, with Laplace(1/epsilon) noise."""
-    noise = laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)
-    return binomial(bits, chance, state, trial) + noise
+    added = noise(state, trial, 1.0 / epsilon)
+    return binomial(bits, chance, state, trial) + added
 
 
 @inlined
-def _release(  # noqa: PLR0913 (an arm's numbers)
-    arm: int,
-    here: np.ndarray,
-    totals: np.ndarray,
-    lengths: np.ndarray,
-    releases: np.ndarray,
-    counts: np.ndarray,
-    epsilon: float,
-    state: np.ndarray,
-    trial: int,
-) -> None:
+def _release(known: State, search: Search, arm: int, here: np.ndarray, state: np.ndarray, trial: int) -> None:
     """End an arm's batch: its noisy sum joins the arm's total."""
-    totals[arm] += noisy_sum(counts[arm] - lengths[arm], here[arm], epsilon, state, trial)
-    lengths[arm] = counts[arm]
-    releases[arm] += 1.0
+    bits = known.counts[arm] - known.lengths[arm]
+    known.sums[arm] += noisy_sum(bits, here[arm], search.epsilon, state, trial)
+    known.lengths[arm] = known.counts[arm]
+    known.releases[arm] += 1.0
+    known.means[arm] = known.sums[arm] / known.lengths[arm]
 
 
 @kernel
-def dp_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -> None:
+def dp_tt(state: np.ndarray, search: Search, outcome: Outcome) -> None:
     """Play one trial per row of ``state``: every arm's first batch, then leader and challenger in turns until one of
     them has its next release. ``search.growth`` is not used: batches are those of `total_after`.
     """
-    chances, delta, rule, _, cap, zone = search
-    arms = chances.shape[0]
-    order = np.empty(arms, np.int64)
-    here = np.empty(arms)
-    counts, lengths, totals, releases = np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms)
-    means = np.empty(arms)
+    arms, cap, epsilon = search.chances.shape[0], search.cap, search.epsilon
+    order, here = np.empty(arms, np.int64), np.empty(arms)
     for trial in range(state.shape[0]):
         draw_labels(state, trial, order)
-        arrange(order, chances, here)
+        arrange(order, search.chances, here)
+        known = nothing(arms)
+        counts, lengths = known.counts, known.lengths
         t, leader, sure = 0, 0, False
         first = int(min(float(cap), total_after(0.0, epsilon)))
         for arm in range(arms):
-            totals[arm] = lengths[arm] = releases[arm] = 0.0
-            means[arm] = -np.inf
+            known.means[arm] = -np.inf
             counts[arm] = min(first, cap - t)
             t += int(counts[arm])
             if counts[arm] == total_after(0.0, epsilon):
-                _release(arm, here, totals, lengths, releases, counts, epsilon, state, trial)
-                means[arm] = totals[arm] / lengths[arm]
+                _release(known, search, arm, here, state, trial)
         while True:
             if outcome.signal[0] != 0:
                 return
-            leader = largest(means)
-            ready = bool(releases.min() > 0.0)
-            sure = ready and is_sure(leader, totals, lengths, releases, rule, delta, epsilon, zone)
+            leader = largest(known.means)
+            sure = bool(known.releases.min() > 0.0) and is_sure(known, search, leader)
             if sure or t >= cap:
                 break
-            challenger = find_challenger(leader, totals, lengths, releases, counts, epsilon, zone)
+            challenger = find_challenger(known, search, leader)
             mine, theirs = total_after(lengths[leader], epsilon), total_after(lengths[challenger], epsilon)
             missing = min(mine - counts[leader], theirs - counts[challenger])
             size = int(min(2.0 * missing, float(cap - t)))
@@ -315,14 +292,7 @@ def dp_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -
             counts[challenger] += size - own
             t += size
             if counts[leader] == mine:
-                _release(leader, here, totals, lengths, releases, counts, epsilon, state, trial)
-                means[leader] = totals[leader] / lengths[leader]
+                _release(known, search, leader, here, state, trial)
             if counts[challenger] == theirs:
-                _release(challenger, here, totals, lengths, releases, counts, epsilon, state, trial)
-                means[challenger] = totals[challenger] / lengths[challenger]
-        outcome.users[trial] = t
-        outcome.stopped[trial] = sure
-        outcome.recommended[trial] = order[leader]
-        for label in range(arms):
-            outcome.pulls[trial, order[label]] = counts[label]
-        outcome.signal[1] += 1
+                _release(known, search, challenger, here, state, trial)
+        note(outcome, trial, order, t, sure, leader, counts)

@@ -16,21 +16,17 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, device_function, inlined
 from bandit_core.kernels.contexts import Users, row_of
-from bandit_core.kernels.linalg import add_rows
-from bandit_core.kernels.normal_blocks import normals_in_turn
+from bandit_core.kernels.normals import fill_in_turn
 from bandit_core.kernels.play import Stream
-
-WAITING = 32  # users whose contexts are added to the sums together, where no solution comes before
 
 
 class NoisySums(NamedTuple):
-    """Sums for each model, or one with a block for each model, and what is not in them yet."""
+    """Sums for each model, or one with a block for each model; and room for a context as it is sent."""
 
     grams: np.ndarray  # (sums, size, size), upper triangles
     moments: np.ndarray  # (sums, size)
     owed: np.ndarray  # (sums,), releases whose noise is not drawn yet
-    shared: np.ndarray  # (models, WAITING, dimension), contexts as they are sent
-    waiting: np.ndarray  # (models,), how many these are
+    shared: np.ndarray  # (dimension,)
 
 
 @allocating
@@ -38,22 +34,13 @@ def noisy_sums(users: Users, sums: int) -> NoisySums:
     """Nothing, in so many sums: one, or one for each model."""
     models, d = users.theta.shape
     size = models * d // sums
-    shared, waiting = np.empty((models, WAITING, d)), np.zeros(models, np.int64)
-    return NoisySums(np.zeros((sums, size, size)), np.zeros((sums, size)), np.zeros(sums), shared, waiting)
+    return NoisySums(np.zeros((sums, size, size)), np.zeros((sums, size)), np.zeros(sums), np.empty(d))
 
 
 @inlined
 def next_due(t: int, refresh: float) -> int:
     """When the solution after step t is to be renewed."""
     return t + max(1, int(refresh * t))
-
-
-@device_function
-def _add_users(gram: np.ndarray, start: int, shared: np.ndarray, count: int) -> None:
-    """Add x x^T for the first ``count`` rows x of ``shared``, to the block that begins at ``start``."""
-    d = shared.shape[1]
-    for i in range(d):
-        add_rows(gram[start + i, start + i : start + d], 1.0, shared[:, i], shared, 0, count, i)
 
 
 @device_function
@@ -66,40 +53,27 @@ def _add_noise(
     scale = math.sqrt(releases)
     for i in range(size):
         own, drawn = gram[i, i:], room[i:]
-        normals_in_turn(state, row, 4, drawn)
+        fill_in_turn(state, row, 4, drawn)
         for j in range(own.shape[0]):
             own[j] += scale * gram_sd * drawn[j]
-    normals_in_turn(state, row, 4, room)
+    fill_in_turn(state, row, 4, room)
     for i in range(size):
         moment[i] += scale * moment_sd * room[i]
 
 
-@inlined
-def add_shared(sums: NoisySums, model: int, weight: float) -> None:
-    """Count the next context of ``sums.shared``: x x^T, and ``weight`` times x."""
-    shared, waiting, own = sums.shared[model], sums.waiting, row_of(model, sums.moments)
-    context, moment = shared[waiting[model]], sums.moments[own]
-    start = (model - own) * shared.shape[1]
-    for k in range(shared.shape[1]):
-        moment[start + k] += weight * context[k]
-    waiting[model] += 1
-    if waiting[model] == WAITING:
-        _add_users(sums.grams[own], start, shared, WAITING)
-        waiting[model] = 0
-
-
 @device_function
-def add_waiting(sums: NoisySums, own: int) -> None:
-    """Add the contexts that wait to a sum."""
-    for model in range(sums.waiting.shape[0]):
-        if row_of(model, sums.moments) == own:
-            _add_users(sums.grams[own], (model - own) * sums.shared.shape[2], sums.shared[model], sums.waiting[model])
-            sums.waiting[model] = 0
+def add_shared(sums: NoisySums, model: int, weight: float) -> None:
+    """Count the context of ``sums.shared``: x x^T, and ``weight`` times x."""
+    x, own = sums.shared, row_of(model, sums.moments)
+    gram, moment, start = sums.grams[own], sums.moments[own], (model - own) * x.shape[0]
+    for i in range(x.shape[0]):
+        moment[start + i] += weight * x[i]
+        for j in range(i, x.shape[0]):
+            gram[start + i, start + j] += x[i] * x[j]
 
 
 @device_function
 def complete(sums: NoisySums, own: int, gram_sd: float, moment_sd: float, stream: Stream, room: np.ndarray) -> None:
-    """Add the contexts that wait to a sum, and the noise that is owed; ``room`` is of its size."""
-    add_waiting(sums, own)
+    """Add the noise that is owed to a sum; ``room`` is of its size."""
     _add_noise(stream.words, stream.trial, sums.grams[own], sums.moments[own], sums.owed[own], gram_sd, moment_sd, room)
     sums.owed[own] = 0.0

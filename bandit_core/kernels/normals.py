@@ -66,3 +66,10 @@ def normal(state: np.ndarray, row: int, at: int) -> float:
         value = _rare(layer, value, state, row, at)
         if not math.isnan(value):
             return SIGNS[(word >> uint64(8)) & uint64(1)] * value
+
+
+@inlined
+def fill_in_turn(state: np.ndarray, row: int, at: int, out: np.ndarray) -> None:
+    """Fill ``out`` with the next variables of one generator."""
+    for place in range(out.shape[0]):
+        out[place] = normal(state, row, at)

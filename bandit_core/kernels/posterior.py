@@ -267,22 +267,15 @@ def choose(arms: ArmState, state: np.ndarray, trial: int) -> int:
     return compare(arms) if anybody else arms.lead[0]
 
 
-@inlined
-def clear(arms: ArmState) -> None:
-    """Nothing is known of any arm."""
-    arms.ones[:] = 0.0
-    arms.pulled[:] = 0.0
-    arms.lead[0] = 0
-    unsettle(arms)
-
-
 @allocating
 def room(number: int) -> ArmState:
-    """Room for so many arms, of which nothing is known yet."""
-    each = np.empty((5, number))
-    return ArmState(
+    """So many arms of which nothing is known."""
+    each = np.zeros((5, number))
+    arms = ArmState(
         each[0], each[1], each[2], each[3], each[4], np.zeros(2), np.zeros(3, np.int64), room_for_draws(number)
     )
+    unsettle(arms)
+    return arms
 
 
 @inlined
@@ -299,4 +292,4 @@ def _play(game: Problem, arms: ArmState, first: int, last: int, window: int, sta
 @kernel
 def thompson(state: np.ndarray, rewards: Rewards, record: Record) -> None:
     """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
-    play_trials(clear, _play, Problem(room_for(rewards)), room(rewards.table.shape[0]), state, rewards, record)
+    play_trials(room, _play, Problem(room_for(rewards)), state, rewards, record)

@@ -18,7 +18,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, device_function, inlined
 from bandit_core.kernels.noisy_sums import NoisySums
-from bandit_core.kernels.normal_blocks import normals_in_turn
+from bandit_core.kernels.normals import fill_in_turn
 from bandit_core.kernels.play import Stream
 
 DIAGONAL = math.sqrt(2.0)  # noise on the diagonal, over that beside it
@@ -63,7 +63,7 @@ def next_noise(counter: Counter, noise: Noise, place: int, stream: Stream) -> No
     now = noise.now
     now[:] = 0.0
     if not counter.tree:
-        normals_in_turn(stream.words, stream.trial, 4, noise.fresh)
+        fill_in_turn(stream.words, stream.trial, 4, noise.fresh)
         for term in range(counter.rates.shape[0]):
             held, rate, weight = noise.held[term], counter.rates[term], counter.weights[term]
             for i in range(now.shape[0]):
@@ -75,7 +75,7 @@ def next_noise(counter: Counter, noise: Noise, place: int, stream: Stream) -> No
         if node & 1:
             if noise.nodes[level] != node:
                 noise.nodes[level] = node
-                normals_in_turn(stream.words, stream.trial, 4, held)
+                fill_in_turn(stream.words, stream.trial, 4, held)
             for i in range(now.shape[0]):
                 now[i] += held[i]
 

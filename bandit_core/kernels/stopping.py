@@ -53,12 +53,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import device_function, inlined, kernel
-from bandit_core.kernels.batches import survivors
+from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
+from bandit_core.kernels.batches import noise, survivors
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import arrange, draw_labels
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.mechanisms.laplace import laplace_noise
 
 PROVED, HEURISTIC, PAPER = range(3)
 _ZETA_2 = math.pi**2 / 6
@@ -69,7 +68,8 @@ _STEPS = 60  # of a search; Newton's take about five
 class Search(NamedTuple):
     """What is looked for, and how long: ``chances`` (arms,) of the bits, who may err with chance ``delta``.
 
-    ``zone`` is the indifference zone, in the units in which the kernel compares means.
+    ``zone`` is the indifference zone, in the units in which the kernel compares means; ``epsilon`` of the noise in what
+    is released, 0 where bits are seen.
     """
 
     chances: np.ndarray
@@ -78,6 +78,7 @@ class Search(NamedTuple):
     growth: float
     cap: int
     zone: float
+    epsilon: float
 
 
 class Outcome(NamedTuple):
@@ -185,7 +186,7 @@ def first_half(size: int, state: np.ndarray, trial: int) -> int:
 
 
 @inlined
-def _note(
+def note(
     outcome: Outcome, trial: int, order: np.ndarray, users: int, stopped: bool, best: int, pulled: np.ndarray
 ) -> None:
     outcome.users[trial] = users
@@ -205,96 +206,65 @@ def largest(values: np.ndarray) -> int:
     return best
 
 
+class State(NamedTuple):
+    """What is known of every arm (arms,), and the ``pair`` (2,) of arms that play next: leader and challenger.
+
+    ``counts`` users, the ``sums`` of what is seen of them and the ``means``; of releases: users since the last one
+    (``fresh``), users in the sum or mean (``lengths``), and their number.
+    """
+
+    counts: np.ndarray
+    sums: np.ndarray
+    means: np.ndarray
+    fresh: np.ndarray
+    lengths: np.ndarray
+    releases: np.ndarray
+    pair: np.ndarray
+
+
+@allocating
+def nothing(arms: int) -> State:
+    """Nothing is known."""
+    each = np.zeros((6, arms))
+    return State(each[0], each[1], each[2], each[3], each[4], each[5], np.zeros(2, np.int64))
+
+
 @device_function
-def compare(
-    ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta: float, zone: float
-) -> tuple[int, bool]:
-    """(challenger, whether the leader may be recommended) of a Top-Two policy on bits."""
-    arms = counts.shape[0]
-    challenger = -1
-    least = np.inf
-    sure = True
+def compare(known: State, search: Search, leader: int) -> bool:
+    """Whether the leader of a Top-Two policy on bits may be recommended; its challenger into ``known.pair``."""
+    sums, counts, arms = known.sums, known.counts, known.counts.shape[0]
+    least, sure = np.inf, True
     for arm in range(arms):
         if arm == leader:
             continue
-        cost = transport(ones[leader], counts[leader], ones[arm], counts[arm], zone)
-        sure &= cost >= bits_threshold(rule, arms, delta, counts[leader], counts[arm])
+        cost = transport(sums[leader], counts[leader], sums[arm], counts[arm], search.zone)
+        sure &= cost >= bits_threshold(search.rule, arms, search.delta, counts[leader], counts[arm])
         if cost + math.log(counts[arm]) < least:
             least = cost + math.log(counts[arm])
-            challenger = arm
-    return challenger, sure
-
-
-@kernel
-def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
-    """Top-Two on bits (EB-TCI: Jourdan, Degenne, Baudry, de Heide and Kaufmann 2022), one trial per row of ``state``.
-
-    The leader is the arm with the largest mean, its challenger the one with the smallest `transport` + ln(bits).
-    """
-    chances, delta, rule, growth, cap, zone = search
-    arms = chances.shape[0]
-    order = np.empty(arms, np.int64)
-    here = np.empty(arms)
-    counts = np.empty(arms)
-    ones = np.empty(arms)
-    means = np.empty(arms)
-    for trial in range(state.shape[0]):
-        draw_labels(state, trial, order)
-        arrange(order, chances, here)
-        for arm in range(arms):
-            counts[arm] = 1.0
-            ones[arm] = binomial(1.0, here[arm], state, trial)
-            means[arm] = ones[arm]
-        t = arms
-        while True:
-            if outcome.signal[0] != 0:
-                return
-            leader = largest(means)
-            challenger, sure = compare(ones, counts, leader, rule, delta, zone)
-            if sure or t >= cap:
-                break
-            size = until_next(t, growth, cap)
-            own = first_half(size, state, trial)
-            counts[leader] += own
-            ones[leader] += binomial(own, here[leader], state, trial)
-            counts[challenger] += size - own
-            ones[challenger] += binomial(size - own, here[challenger], state, trial)
-            means[leader] = ones[leader] / counts[leader]
-            means[challenger] = ones[challenger] / counts[challenger]
-            t += size
-        _note(outcome, trial, order, t, sure, leader, counts)
+            known.pair[1] = arm
+    return sure
 
 
 @device_function
-def sure_of(
-    best: int,
-    means: np.ndarray,
-    lengths: np.ndarray,
-    phases: np.ndarray,
-    rule: int,
-    delta: float,
-    epsilon: float,
-    zone: float,
-) -> bool:
+def sure_of(known: State, search: Search, best: int) -> bool:
     """Whether the arm with the largest noisy mean may be recommended."""
-    arms = means.shape[0]
+    means, n, k, arms = known.means, known.lengths, known.releases, known.means.shape[0]
     for arm in range(arms):
         if arm != best:
-            margin = phase_margin(rule, arms, delta, epsilon, lengths[best], lengths[arm], phases[best], phases[arm])
-            if means[best] - means[arm] + zone < margin:
+            margin = phase_margin(search.rule, arms, search.delta, search.epsilon, n[best], n[arm], k[best], k[arm])
+            if means[best] - means[arm] + search.zone < margin:
                 return False
     return True
 
 
 @device_function
-def find_pair(
-    means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, epsilon: float, zone: float, pair: np.ndarray
-) -> None:
-    """Fill ``pair`` with the leader and the challenger of AdaP-TT at user ``t``."""
+def find_pair(known: State, search: Search, t: int) -> None:
+    """Fill ``known.pair`` with the leader and the challenger of AdaP-TT at user ``t``."""
+    means, lengths, counts, pair = known.means, known.lengths, known.counts, known.pair
     level = math.log(t)
     highest = -np.inf
     for arm in range(means.shape[0]):
-        value = means[arm] + level / (epsilon * lengths[arm]) + math.sqrt(0.5 * level / lengths[arm])
+        value = means[arm] + level / (search.epsilon * lengths[arm]) + math.sqrt(0.5 * level / lengths[arm])
         if value > highest:
             highest = value
             pair[0] = arm
@@ -302,85 +272,80 @@ def find_pair(
     least = np.inf
     for arm in range(means.shape[0]):
         if arm != leader:
-            apart = means[leader] - means[arm] + zone + 1.0 / (1.0 + math.sqrt(t))
+            apart = means[leader] - means[arm] + search.zone + 1.0 / (1.0 + math.sqrt(t))
             value = apart / math.sqrt(1.0 / counts[leader] + 1.0 / counts[arm])
             if value < least:
                 least = value
                 pair[1] = arm
 
 
-@inlined
-def release_mean(  # noqa: PLR0913 (a phase's numbers)
-    arm: int,
-    here: np.ndarray,
-    means: np.ndarray,
-    lengths: np.ndarray,
-    phases: np.ndarray,
-    fresh: np.ndarray,
-    epsilon: float,
-    state: np.ndarray,
-    trial: int,
+@device_function
+def learn(
+    known: State, search: Search, arm: int, users: int, chances: np.ndarray, state: np.ndarray, trial: int
 ) -> None:
-    """End an arm's phase: its fresh bits become the arm's mean, with Laplace(1/(epsilon n)) noise."""
-    noise = laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)
-    means[arm] = (binomial(fresh[arm], here[arm], state, trial) + noise) / fresh[arm]
-    lengths[arm] = fresh[arm]
-    phases[arm] += 1.0
-    fresh[arm] = 0.0
+    """Count the answers of an arm's next ``users``. With noisy means the fresh ones become the arm's mean, with
+    Laplace(1/(epsilon n)) noise, when the phase is over.
+    """
+    known.counts[arm] += users
+    if search.epsilon == 0.0:
+        known.sums[arm] += binomial(users, chances[arm], state, trial)
+        known.means[arm] = known.sums[arm] / known.counts[arm]
+        return
+    known.fresh[arm] += users
+    fresh = known.fresh[arm]
+    if users > 0 and 2.0 * fresh >= known.counts[arm]:
+        added = noise(state, trial, 1.0 / search.epsilon)
+        known.means[arm] = (binomial(fresh, chances[arm], state, trial) + added) / fresh
+        known.lengths[arm] = fresh
+        known.releases[arm] += 1.0
+        known.fresh[arm] = 0.0
+
+
+@device_function
+def decide(known: State, search: Search, t: int, state: np.ndarray, trial: int) -> tuple[int, int, bool]:
+    """(users until the next decision, how many of them get the leader, whether the leader is recommended); no users
+    where the search ends.
+    """
+    pair = known.pair
+    pair[0] = largest(known.means)
+    sure = compare(known, search, pair[0]) if search.epsilon == 0.0 else sure_of(known, search, pair[0])
+    if sure or t >= search.cap:
+        return 0, 0, sure
+    size = until_next(t, search.growth, search.cap)
+    if search.epsilon > 0.0:
+        find_pair(known, search, t)
+        for place in range(2):  # no arm goes beyond the end of its phase
+            size = min(size, 2 * int(known.counts[pair[place]] - 2.0 * known.fresh[pair[place]]))
+    return size, first_half(size, state, trial), sure
 
 
 @kernel
-def adap_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -> None:
-    """AdaP-TT (Azize, Jourdan, Al Marjani and Basu 2023), one trial per row of ``state``.
+def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
+    """Top-Two, one trial per row of ``state``.
 
-    An arm's mean is that of its last phase, released once with noise; a phase is as long as all before it together.
+    On bits (EB-TCI: Jourdan, Degenne, Baudry, de Heide and Kaufmann 2022) the leader is the arm with the largest mean,
+    its challenger the one with the smallest `transport` + ln(bits). On noisy means (AdaP-TT: Azize, Jourdan, Al Marjani
+    and Basu 2023) an arm's mean is that of its last phase, which is as long as all before it together.
     """
-    chances, delta, rule, growth, cap, zone = search
-    arms = chances.shape[0]
-    order = np.empty(arms, np.int64)
-    here = np.empty(arms)
-    counts = np.empty(arms)
-    fresh = np.empty(arms)
-    means = np.empty(arms)
-    lengths = np.empty(arms)
-    phases = np.empty(arms)
-    pair = np.empty(2, np.int64)
+    arms = search.chances.shape[0]
+    order, here = np.empty(arms, np.int64), np.empty(arms)
     for trial in range(state.shape[0]):
         draw_labels(state, trial, order)
-        arrange(order, chances, here)
-        phases[:] = 0.0
+        arrange(order, search.chances, here)
+        known = nothing(arms)
         for arm in range(arms):
-            counts[arm] = 1.0
-            fresh[arm] = 1.0
-            release_mean(arm, here, means, lengths, phases, fresh, epsilon, state, trial)
+            learn(known, search, arm, 1, here, state, trial)
         t = arms
-        news = True
-        sure = False
         while True:
             if outcome.signal[0] != 0:
                 return
-            if news:
-                best = largest(means)
-                sure = sure_of(best, means, lengths, phases, rule, delta, epsilon, zone)
-                news = False
-            if sure or t >= cap:
+            size, own, sure = decide(known, search, t, state, trial)
+            if size == 0:
                 break
-            find_pair(means, lengths, counts, t, epsilon, zone, pair)
-            size = until_next(t, growth, cap)
-            for place in range(2):  # no arm goes beyond the end of its phase
-                arm = pair[place]
-                size = min(size, 2 * int(counts[arm] - 2.0 * fresh[arm]))
-            own = first_half(size, state, trial)
-            for place in range(2):
-                arm = pair[place]
-                more = own if place == 0 else size - own
-                counts[arm] += more
-                fresh[arm] += more
-                if more > 0 and 2.0 * fresh[arm] >= counts[arm]:
-                    release_mean(arm, here, means, lengths, phases, fresh, epsilon, state, trial)
-                    news = True
+            learn(known, search, known.pair[0], own, here, state, trial)
+            learn(known, search, known.pair[1], size - own, here, state, trial)
             t += size
-        _note(outcome, trial, order, t, sure, best, counts)
+        note(outcome, trial, order, t, sure, largest(known.means), known.counts)
 
 
 class Epochs(NamedTuple):
@@ -413,7 +378,7 @@ def elimination(state: np.ndarray, search: Search, epochs: Epochs, outcome: Outc
     same with radii for sampling alone: pulls = [8 width^2 ln(4 |S| e^2/delta) / D^2] + 1 with D = 2^-e. In each epoch
     each of |S| means leaves its radius with probability at most delta/(2 |S| e^2), over all epochs pi^2/12 delta.
     """
-    chances, delta, _, _, cap, zone = search
+    chances, delta, _, _, cap, zone, _ = search
     arms = chances.shape[0]
     order = np.empty(arms, np.int64)
     here = np.empty(arms)
@@ -449,9 +414,9 @@ def elimination(state: np.ndarray, search: Search, epochs: Epochs, outcome: Outc
                 share = binomial(pulls, here[arm], state, trial) / pulls
                 means[arm] = 0.5 + epochs.width * (share - 0.5)
                 if epochs.noisy:
-                    means[arm] += laplace_noise(next_uniform(state, trial, 0), 1.0 / (epochs.epsilon * pulls))
+                    means[arm] += noise(state, trial, 1.0 / (epochs.epsilon * pulls))
                 if means[arm] > means[best]:
                     best = arm
             size = survivors(members, size, means, margin)
             near = margin <= zone
-        _note(outcome, trial, order, t, size == 1 or near, best, counts)
+        note(outcome, trial, order, t, size == 1 or near, best, counts)

@@ -26,34 +26,6 @@ def streams(seed: int, first: int, last: int) -> np.ndarray:
 
 
 @inlined
-def next_word(state: np.ndarray, row: int, at: int) -> Any:
-    """The next 64 random bits of the generator whose four words start at column ``at``."""
-    a = state[row, at]
-    b = state[row, at + 1]
-    c = state[row, at + 2]
-    d = state[row, at + 3]
-    total = a + d
-    mixed = ((total << uint64(23)) | (total >> uint64(41))) + a
-    shifted = b << uint64(17)
-    c ^= a
-    d ^= b
-    b ^= c
-    a ^= d
-    c ^= shifted
-    state[row, at] = a
-    state[row, at + 1] = b
-    state[row, at + 2] = c
-    state[row, at + 3] = (d << uint64(45)) | (d >> uint64(19))
-    return mixed
-
-
-@inlined
-def next_uniform(state: np.ndarray, row: int, at: int) -> float:
-    """The next uniform in [0, 1) of the generator whose four words start at column ``at``."""
-    return (next_word(state, row, at) >> uint64(12)) * UNIT
-
-
-@inlined
 def stepped(a: Any, b: Any, c: Any, d: Any) -> Any:
     """The next 64 random bits of a generator of these four words, and its words after that: they stay in registers."""
     total = a + d
@@ -68,27 +40,32 @@ def stepped(a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 @inlined
-def fill_lanes(words: np.ndarray, bits: np.ndarray, lanes: int) -> None:
-    """Next uniform of every lane at once, as the bits of 1 + uniform (``words`` is (4, lanes))."""
-    first, second, third, fourth = words[0], words[1], words[2], words[3]
-    for lane in range(lanes):
-        a = first[lane]
-        b = second[lane]
-        c = third[lane]
-        d = fourth[lane]
-        total = a + d
-        mixed = ((total << uint64(23)) | (total >> uint64(41))) + a
-        shifted = b << uint64(17)
-        c ^= a
-        d ^= b
-        b ^= c
-        a ^= d
-        c ^= shifted
-        first[lane] = a
-        second[lane] = b
-        third[lane] = c
-        fourth[lane] = (d << uint64(45)) | (d >> uint64(19))
-        bits[lane] = (mixed >> uint64(12)) | uint64(0x3FF0000000000000)
+def next_word(state: np.ndarray, row: int, at: int) -> Any:
+    """The next 64 random bits of the generator whose four words start at column ``at``."""
+    word, a, b, c, d = stepped(state[row, at], state[row, at + 1], state[row, at + 2], state[row, at + 3])
+    state[row, at], state[row, at + 1], state[row, at + 2], state[row, at + 3] = a, b, c, d
+    return word
+
+
+@inlined
+def uniform_of(word: Any) -> float:
+    """The uniform in [0, 1) that 64 random bits make."""
+    return (word >> uint64(12)) * UNIT
+
+
+@inlined
+def next_uniform(state: np.ndarray, row: int, at: int) -> float:
+    """The next uniform in [0, 1) of the generator whose four words start at column ``at``."""
+    return uniform_of(next_word(state, row, at))
+
+
+@inlined
+def fill_words(lanes: np.ndarray, words: np.ndarray) -> None:
+    """Fill ``words`` (lanes,) with the next one of many generators, the columns of ``lanes`` (4, lanes), at once."""
+    first, second, third, fourth = lanes[0], lanes[1], lanes[2], lanes[3]
+    for lane in range(words.shape[0]):
+        word, a, b, c, d = stepped(first[lane], second[lane], third[lane], fourth[lane])
+        words[lane], first[lane], second[lane], third[lane], fourth[lane] = word, a, b, c, d
 
 
 @device_function

@@ -59,24 +59,23 @@ def next_window(window: int, length: int, done: int) -> int:
 
 @inline_loop
 def play_trials(
-    clear: Callable[..., None],
+    start: Callable[..., Any],
     play: Callable[..., int],
     game: Any,
-    arms: Any,
     state: np.ndarray,
     rewards: Rewards,
     record: Record,
 ) -> None:
     """Play one trial per row of ``state``, filling the record at the checkpoints.
 
-    ``game.rewards`` receives the ``rewards`` in the order of the trial's labels, ``arms.pulled`` has the pulls so far;
-    ``clear(arms)`` forgets the last trial, and ``play(game, arms, first, last, window, state, trial)`` plays pulls
-    ``first`` to ``last``. What it gives back is its next ``window``, which is 1 at first.
+    ``game.rewards`` receives the ``rewards`` in the order of the trial's labels. ``start(number)`` gives so many arms
+    of which nothing is known; their ``pulled`` has the pulls so far. ``play(game, arms, first, last, window, state,
+    trial)`` plays pulls ``first`` to ``last`` and gives back its next ``window``, which is 1 at first.
     """
     order = np.empty(rewards.table.shape[0], np.int64)
     for trial in range(state.shape[0]):
         relabel_arms(state, trial, rewards, order, game.rewards)
-        clear(arms)
+        arms = start(rewards.table.shape[0])
         window = 1
         done = 0
         for place in range(record.checkpoints.shape[0]):

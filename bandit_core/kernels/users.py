@@ -17,8 +17,7 @@ def draw_group(table: np.ndarray, uniform: float) -> int:
     """Row of ``table``, rows (cumulative probability, epsilon), of the user who arrives under a discrete
     distribution.
     """
-    last = table.shape[0] - 1
-    low = 0
+    last, low = table.shape[0] - 1, 0
     if last < FEW_GROUPS:  # no branch that depends on the draw
         for row in range(last):
             low += uniform >= table[row, 0]
@@ -45,17 +44,3 @@ def draw_epsilon(code: int, form: np.ndarray, table: np.ndarray, uniform: float)
     if code == DISCRETE:
         return table[draw_group(table, uniform), 1]
     return _draw_one(code, form, uniform)
-
-
-@device_function
-def surely_below(code: int, form: np.ndarray, table: np.ndarray, eps_min: float) -> float:
-    """A uniform below which every user has epsilon < eps_min, so that most of these need no inversion."""
-    low = 0.0
-    high = 1.0
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        if draw_epsilon(code, form, table, middle) < eps_min:
-            low = middle
-        else:
-            high = middle
-    return low - 1e-9

@@ -111,21 +111,21 @@ def changes(before: str, after: str) -> str:
 
 def _costs(names: list[str], folder: Path | None) -> str:
     rows = [
-        "| file | users | trials | seconds | processor seconds | from the cache | sampler | date | machine |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| file | users | trials | seconds | processor seconds | from the cache | date | machine |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     wall = work = found = 0.0
     for name in names:
         shipped = reproductions.load(name, folder)
         if shipped is None:
-            rows.append(f"| {name} | not made yet | | | | | | | |")
+            rows.append(f"| {name} | not made yet | | | | | | |")
             continue
         made = shipped.made
         wall, work, found = wall + made["seconds"], work + made["processor_seconds"], found + made["found"]
         trials = f"{min(line.count for line in shipped.lines)} of {shipped.experiment.trials}"
         rows.append(
             f"| {name} | {shipped.experiment.horizon:.0e} | {trials} | {made['seconds']:.1f} | "
-            f"{made['processor_seconds']:.1f} | {made['found']:.0%} | {made['sampler']} | {made['date']} | "
+            f"{made['processor_seconds']:.1f} | {made['found']:.0%} | {made['date']} | "
             f"{made['machine']}, {made['cores']} cores |".replace("e+0", "e")
         )
     total = f"Together {wall / 60:.1f} minutes on the clock, {work / 60:.1f} of processor time. "

@@ -3,7 +3,7 @@
 A file (``papers/results/<preset>.json``, or ``<preset>--<study>.json``) holds the spec, some checkpoints per line
 (mean, standard error, 5% and 95% quantile over trials, and the price against no privacy with the error of paired
 trials), the regret of every trial at the horizon and over the times that statements need, what the noise of rewards
-adds to a curve of realised regret, and how it was made: date, seed, versions, sampler, machine, time.
+adds to a curve of realised regret, and how it was made: date, seed, versions, machine, time.
 ``python -m bandit_core reproduce`` writes them; everything else only reads them.
 """
 
@@ -161,7 +161,6 @@ def document(result: Result, played: Played, cost: Cost) -> dict[str, Any]:
         "workers": worker_count(cost.jobs),
         "machine": machine(),
         "cores": os.cpu_count(),
-        "sampler": _samplers(metadata),
         "kernels": metadata["kernels"],
         "versions": {**metadata["versions"], "private-bandit-lab": project_version()},
     }
@@ -175,12 +174,6 @@ def document(result: Result, played: Played, cost: Cost) -> dict[str, Any]:
         "t": result.times[places].tolist(),
         "lines": lines,
     }
-
-
-def _samplers(metadata: dict[str, Any]) -> str:
-    """How pulls were drawn: ``step``, ``jump``, or both where lines differ."""
-    names: list[str] = metadata.get("samplers") or [metadata["sampler"]]
-    return " and ".join(sorted(set(names)))
 
 
 def _curves(line: LineResult, other: LineResult | None, places: np.ndarray) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def numbers_held(setup: RunSetup, rows: int) -> float:
     """Numbers (of 8 bytes) that the kernels for plain arms hold while they play ``rows`` trials, at most."""
     together, asked = min(rows, 64), setup.feedback  # trials that advance side by side, see `kernels.index`
     waiting = 0.0 if asked.immediate else 3.0 * min(asked.batch + asked.delay, setup.horizon)  # users not counted yet
-    return len(setup.arms) * (48 + 6 * together) + min(setup.horizon, 65_536) + waiting
+    return len(setup.arms) * (48 + 6 * together) + waiting
 
 
 Acceptor = Callable[[Sequence[distributions.RewardDistribution]], str | None]
@@ -84,14 +84,13 @@ class Policy(Described):
     arms or the horizon.
     ``spending(setup, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
     ``releases(setup)`` lists what the account of one reward (or user) is made of; nothing without privacy.
-    ``sampler(setup)`` names how the instance is drawn, for those that know more than one way.
     ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
     instance where that decides it.
     ``held(setup, trials)`` counts the numbers (of 8 bytes) that a kernel holds while it plays so many trials,
     besides the arms' tables and the block it fills (for estimates of memory).
     ``setting`` says whether it plays arms, or chooses by the features of users.
     ``anytime`` says that it needs no horizon, ``for_one_horizon(setup)`` which of its lines need it all the same.
-    ``late`` says whether ``prepare``, ``sampler``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
+    ``late`` says whether ``prepare``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
     refuses others where feedback is not immediate, in the words of ``cannot_wait``.
     ``stops`` says whether it searches until it is sure and then shows what it recommends, so that its runs have a
     stopping time (see `bandit_core.studies.decisions`).
@@ -111,7 +110,6 @@ class Policy(Described):
     refuses: Callable[[RunSetup], str | None] = lambda setup: None
     spending: Callable[[RunSetup, np.ndarray], np.ndarray] | None = None
     releases: Callable[[RunSetup], list[Release]] = lambda setup: []
-    sampler: Callable[[RunSetup], str] = lambda setup: "step"
     step_cost: float | Callable[[RunSetup], float] = 1.0
     held: Callable[[RunSetup, int], float] = numbers_held
     setting: Setting = "arms"

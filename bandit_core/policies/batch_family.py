@@ -12,7 +12,6 @@ from pydantic import Field
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.play import NOTHING, Belief, Rule, Stream, piece_of
-from bandit_core.kernels.records import rewards_of
 from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies import index_family
 from bandit_core.policies.central_family import noisy_sums, pure, unit_rewards
@@ -140,10 +139,10 @@ def index_rule(name: str, index: Callable[..., float], learn: Callable[..., None
 
 
 def prepare(
-    rule: BatchRule | Rule, setup: RunSetup, numbers: NamedTuple, fast: Callable[..., None] | None = None,
+    rule: BatchRule | Rule, setup: RunSetup, numbers: NamedTuple, fast: BatchRule | None = None,
     at_once: bool = True,
 ) -> KernelCall:  # fmt: skip
-    """The call of a rule, or, where rewards are counted at once, of a kernel that plays it ``fast``.
+    """The call of a rule, or, where rewards are counted at once, of batches that play it ``fast``.
 
     ``at_once`` = False draws every reward by itself instead of the sum of a batch: other draws, the same distribution.
     """
@@ -151,7 +150,7 @@ def prepare(
         return rule.call(setup, numbers, at_once)
     if fast is None:
         return rule.call(setup, numbers)
-    return rule.call(setup, numbers, lambda: KernelCall(fast, (rewards_of(setup), at_once, numbers), len(setup.arms)))
+    return rule.call(setup, numbers, lambda: fast.call(setup, numbers, at_once))
 
 
 def two_valued(setup: RunSetup) -> bool:

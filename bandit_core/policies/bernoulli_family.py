@@ -60,15 +60,10 @@ def kl_cost(setup: RunSetup) -> float:
     return 1.0 + 0.2 * arms * max(0.0, 1 - arms / setup.horizon)
 
 
-def posterior_sampler(setup: RunSetup) -> str:
-    """``few-draws``, see `kernels.posterior`; with late feedback ``step``: every draw is made."""
-    return "few-draws" if setup.feedback.immediate else "step"
-
-
 def posterior_cost(setup: RunSetup) -> float:
     """Rough time of one pull relative to one of ``ucb``: a draw for every arm, as long as it is close to the best."""
     arms = len(setup.arms)
-    if posterior_sampler(setup) == "step":
+    if not setup.feedback.immediate:
         return 1.0 + 1.6 * arms
     means = response_means(setup)
     gaps = means.max() - means

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
 from bandit_core.kernels.batch_rule import EXACTLY, NEVER, BatchRule
-from bandit_core.kernels.batches import noise
+from bandit_core.kernels.batches import count_pulls, noise
 from bandit_core.kernels.ladder import Ladder
 from bandit_core.kernels.play import Stream, piece_of, uniform
 from bandit_core.kernels.poisson import poisson
@@ -106,7 +106,7 @@ def learn(numbers: Ladder, known: State, arm: int, total: float, count: float, s
 
 
 def _rule(name: str, **parts: Any) -> BatchRule:
-    parts |= {"parts": {"epoch": piece_of(epoch)}, "total": total, "pull": kernels.count_pulls}
+    parts |= {"parts": {"epoch": piece_of(epoch)}, "total": total, "pull": count_pulls}
     return BatchRule(name, start, choose, learn, believe, "turns", **parts)
 
 

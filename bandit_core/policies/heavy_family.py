@@ -12,8 +12,8 @@ from pydantic import Field
 
 from bandit_core.kernels import heavy
 from bandit_core.kernels.batch_rule import NEVER, OWN, BatchRule
+from bandit_core.kernels.batches import count_pulls
 from bandit_core.kernels.heavy import Truncation, clock_of, power_of, truncated_sum, truncation_bound
-from bandit_core.kernels.ladder import count_pulls
 from bandit_core.kernels.play import Rule, Stream, User, laplace, piece_of
 from bandit_core.kernels.records import Batches, rewards_of
 from bandit_core.kernels.streams import gamma

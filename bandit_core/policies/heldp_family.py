@@ -49,9 +49,7 @@ def policy(
         resolve=lambda parameters, epsilon: resolve_threshold(parameters, epsilon, rule),
         refuses=refuse_if_nobody_is_left,
         parent="ucb",
-        sampler=lambda setup: index_family.sampler(setup, release),
-        step_cost=index_family.cost(release, step),
-        held=index_family.held(release),
+        step_cost=index_family.cost(step),
         late=True,
         **fields,
     )

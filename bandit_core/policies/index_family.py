@@ -10,7 +10,6 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import index
-from bandit_core.kernels.jump import DEEPEST, MAX_TAPES, Groups, Responses, jump
 from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around, piece_of
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.kernels.rewards import draw_reward, sigmoid
@@ -19,14 +18,11 @@ from bandit_core.kernels.users import draw_epsilon
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.randomised_response import chance_of_one
 from bandit_core.mechanisms.sigmoid import sigmoid as _sigmoid
-from bandit_core.model import KernelCall, RunSetup, numbers_held
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.budgets import DISCRETE, FIXED, Fixed
-from bandit_core.spec.portable_math import tanh
+from bandit_core.spec.budgets import FIXED, Fixed
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
-JUMP_USERS = 2_000_000  # horizon beyond which jumping wins with up to `JUMP_ARMS` arms (measured once: docs/speed.md)
-JUMP_ARMS = 32  # jumping looks at all arms after every change of leader: more arms need a longer horizon
 
 
 def transformed_means(arms: tuple[distributions.RewardDistribution, ...], squash: bool) -> np.ndarray:
@@ -36,40 +32,11 @@ def transformed_means(arms: tuple[distributions.RewardDistribution, ...], squash
     return np.array(distributions.each(arms, lambda arm: arm.expect(_sigmoid)))
 
 
-def _two_valued(arms: tuple[distributions.RewardDistribution, ...], release: int) -> np.ndarray:
-    """Which arms' responses take two values (behind Laplace noise: before the noise), shape (arms,)."""
-    return (
-        np.full(len(arms), True) if release == index.BITS else distributions.rows(arms)[:, 0] == distributions.TWO_POINT
-    )
-
-
-def sampler(setup: RunSetup, release: int) -> str:
-    """Which sampler plays the instance: ``jump`` (see `bandit_core.kernels.jump`) or ``step`` (`kernels.index`).
-
-    Jumping needs a best arm with two-valued responses and budgets in a few groups; it pays at long horizons. The
-    answer depends on the line, the arms and the horizon only, because the two samplers draw different numbers. Below
-    ``JUMP_USERS`` users nothing of the jump kernel is ever compiled.
-    """
-    arms = len(setup.arms)
-    if setup.horizon <= JUMP_USERS * max(1.0, arms / JUMP_ARMS) or not setup.feedback.immediate:
-        return "step"
-    code, _, groups = (setup.epsilon or _NOBODY_HIDES).kernel_form()
-    fits = code in (FIXED, DISCRETE) and arms * len(groups) <= MAX_TAPES
-    return "jump" if fits and _two_valued(setup.arms, release)[setup.gaps == 0].any() else "step"
-
-
-def cost(release: int, step: float = 1.0) -> Callable[[RunSetup], float]:
-    """``step_cost`` of a policy one pull of which costs ``step`` pulls of ``ucb``, where it is not jumped over.
-
-    The time of a jump run grows about with the square root of the horizon (measured once: docs/speed.md).
-    """
+def cost(step: float = 1.0) -> Callable[[RunSetup], float]:
+    """``step_cost`` of a policy one pull of which costs ``step`` pulls of ``ucb``."""
 
     def relative(setup: RunSetup) -> float:
-        if not setup.feedback.immediate:
-            return step * late_cost(setup)
-        if sampler(setup, release) == "step":
-            return step * max(1.0, math.log2(len(setup.arms) / 10))
-        return step * min(1.0, 0.5 * (setup.horizon / JUMP_USERS) ** -0.55)
+        return step * (max(1.0, math.log2(len(setup.arms) / 10)) if setup.feedback.immediate else late_cost(setup))
 
     return relative
 
@@ -77,44 +44,6 @@ def cost(release: int, step: float = 1.0) -> Callable[[RunSetup], float]:
 def late_cost(setup: RunSetup) -> float:
     """Rough time of one pull with late feedback: every index is computed for every user."""
     return 1.0 + 0.06 * len(setup.arms)
-
-
-def held(release: int) -> Callable[[RunSetup, int], float]:
-    """``held`` of a policy of this family: the tapes of a jump run, else what the step samplers hold."""
-
-    def numbers(setup: RunSetup, rows: int) -> float:
-        if sampler(setup, release) == "step":
-            return numbers_held(setup, rows)
-        groups = len((setup.epsilon or _NOBODY_HIDES).kernel_form()[2])
-        return len(setup.arms) * (DEEPEST * (4 * groups + 1) + 12 + 3 * groups)
-
-    return numbers
-
-
-def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:
-    """The numbers that `kernels.jump` needs, from the distributions."""
-    release, squash = form.release, form.squash
-    arms = len(setup.arms)
-    table, values = setup.tables
-    code, _, groups = (setup.epsilon or _NOBODY_HIDES).kernel_form()
-    epsilons, shares = groups[:, 1], np.diff(groups[:, 0], prepend=0.0)
-    kept = np.full(len(shares), True) if code == FIXED else epsilons >= eps_min
-    lows, highs, chances = table[:, 1].copy(), table[:, 2].copy(), np.repeat(table[:, 3:4], len(shares), axis=1)
-    noises, units, shift, stretch = np.ones(len(shares)), np.ones(len(shares)), 0.0, 1.0
-    means = transformed_means(setup.arms, squash)
-    safe = np.where(kept, epsilons, 1.0)
-    if squash:
-        lows, highs = _sigmoid(lows), _sigmoid(highs)
-    if release == index.LAPLACE:
-        noises = 1.0 / safe
-    elif release == index.BITS:
-        noises, lows, highs, shift = 1.0 / tanh(safe / 2), np.full(arms, -1.0), np.ones(arms), 0.5
-        chances = 0.5 + (means[:, None] - 0.5) / noises
-        units, stretch = (units, 0.5 * noises[0]) if code == FIXED else (noises, 0.5)
-    responses = Responses(_two_valued(setup.arms, release), lows, highs, chances)
-    users = Groups(code == FIXED, shares, noises, units, kept)
-    rewards = Rewards(table, values, means, setup.regret_gaps)
-    return KernelCall(jump, (rewards, form, responses, users, (shift, float(stretch))), arms)
 
 
 # The index policies behind a mechanism: `bandit_core.kernels.index` has the index, and what arms keep.
@@ -248,8 +177,6 @@ def call(rule: Rule, setup: RunSetup, own: Any, asked: Numbers) -> KernelCall:
     means = transformed_means(setup.arms, form.squash)
 
     def fast() -> KernelCall:
-        if sampler(setup, form.release) == "jump":
-            return _jump(setup, form, users.eps_min)
         arms, arguments = len(setup.arms), (rewards_of(setup, means), users, form)
         if index.vectorised_wins(arms, setup.horizon):
             return KernelCall(index.vectorised, arguments, arms, lanes=index.LANES)

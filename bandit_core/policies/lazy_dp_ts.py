@@ -58,13 +58,13 @@ RULE = Rule("lazy_draws", lazy_family.start, choose, lazy_family.learn, belief, 
 
 def _prepare(setup: RunSetup) -> KernelCall:
     schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, setup.fixed_epsilon, 0.0, 0.0, 0.0)
-    return batch_family.prepare(RULE, setup, schedule, lazy_posterior.thompson)
+    return batch_family.prepare(RULE, setup, schedule, lazy_posterior.THOMPSON)
 
 
 def _cost(setup: RunSetup) -> float:
     arms = len(setup.arms)
     drawing = max(0.0, 1 - arms / setup.horizon)  # each arm is played once before any of them draws
-    if bernoulli_family.posterior_sampler(setup) == "step":
+    if not setup.feedback.immediate:
         return 1.0 + 1.6 * arms * drawing
     gaps = np.maximum(setup.means.max() - setup.means, SMALLEST)
     bonus = NEEDED * math.log2(setup.horizon) / setup.fixed_epsilon
@@ -79,6 +79,5 @@ POLICY = batch_family.pure_policy(
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="thompson",
-    sampler=bernoulli_family.posterior_sampler,
     step_cost=_cost,
 )

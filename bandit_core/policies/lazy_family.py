@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.kernels import lazy_updates
-from bandit_core.kernels.lazy_updates import Schedule, clear, leader, release, room
+from bandit_core.kernels.lazy_updates import Schedule, leader, nothing, release
 from bandit_core.kernels.play import NOTHING, Belief, Now, Rule, Stream, User, around
 
 
@@ -27,9 +27,7 @@ class State(NamedTuple):
 
 def start(numbers: Schedule, arms: int) -> State:
     """Nothing."""
-    released = room(arms)
-    clear(numbers, released)
-    return State(released, np.zeros(arms), np.full(arms, np.nan))
+    return State(nothing(numbers, arms), np.zeros(arms), np.full(arms, np.nan))
 
 
 def choose(numbers: Schedule, known: State, now: Now, stream: Stream) -> int:
@@ -48,7 +46,7 @@ def learn(numbers: Schedule, known: State, arm: int, response: float, user: User
     beginning = known.fresh.shape[0] * numbers.first
     for each in range(known.fresh.shape[0]):
         if user.number == beginning or (user.number > beginning and each == arm and known.released.waiting[arm] == 0):
-            release(numbers, known.released, each, known.fresh[each], stream.words, stream.trial)
+            release(numbers, known.released, each, known.fresh[each], stream)
             known.fresh[each] = 0.0
 
 

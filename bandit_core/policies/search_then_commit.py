@@ -11,12 +11,14 @@ Guarantee: that of the search. Who comes after it sends nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bandit_core.kernels import search as kernels
+from bandit_core.kernels.batch_rule import NEVER
 from bandit_core.kernels.records import rewards_of
+from bandit_core.kernels.search import search
 from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies.batch_family import refuse_tiny_budget
 from bandit_core.policies.central_family import unit_rewards
@@ -61,11 +63,11 @@ def stopping_setup(setup: RunSetup) -> StoppingSetup:
 
 
 def _prepare(setup: RunSetup, entry: StoppingPolicy) -> KernelCall:
-    asked = stopping_setup(setup)
+    asked = replace(stopping_setup(setup), cap=NEVER)
     chances = asked.randomised if entry.privacy == "local" else None
     noise = asked.epsilon if entry.privacy == "central" and asked.epsilon is not None else 0.0
-    rule = kernels.Rule(asked.delta, asked.search().rule, asked.growth, noise)
-    return KernelCall(kernels.search, (rewards_of(setup, chances), rule), len(setup.arms))
+    arguments = (rewards_of(setup, chances), asked.search(epsilon=noise))
+    return KernelCall(search, arguments, len(setup.arms))
 
 
 def _cost(setup: RunSetup) -> float:

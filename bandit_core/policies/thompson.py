@@ -90,6 +90,5 @@ POLICY = bernoulli_family.plain_policy(
     title="Thompson sampling",
     rests_on="posterior",
     prepare=prepare,
-    sampler=bernoulli_family.posterior_sampler,
     step_cost=bernoulli_family.posterior_cost,
 )

@@ -18,7 +18,6 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from bandit_core.kernels.index import RAW
 from bandit_core.kernels.play import Means, Rule
 from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies import index_family
@@ -70,8 +69,6 @@ POLICY = Policy(
     parameters=UCBParameters,
     prepare=_prepare,
     bounds=_bounds,
-    sampler=lambda setup: index_family.sampler(setup, RAW),
-    step_cost=index_family.cost(RAW),
-    held=index_family.held(RAW),
+    step_cost=index_family.cost(),
     late=True,
 )

@@ -393,7 +393,7 @@ class Result(Shown):
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """What is needed to get these numbers again, and the privacy that every line really has."""
-        guarantees, samplers = [], []
+        guarantees = []
         for line, setup in zip(self.experiment.lines, self.experiment.setups, strict=True):
             guarantee = line.entry.guarantee(setup)
             guarantees.append(
@@ -405,13 +405,11 @@ class Result(Shown):
                     "parameters": setup.parameters.model_dump(),
                 }
             )
-            samplers.append(line.entry.sampler(setup))
         return {
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,
             "kernels": {line.kernel: line.version for line in prepared_lines(self.experiment)},
             "versions": dict(versions()),
-            "samplers": samplers,
             "guarantees": guarantees,
             **({"bundled_results": self.bundled_results} if self.bundled_results else {}),
         }

@@ -26,7 +26,6 @@ from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
 
 SIZES = ((1_000, 2), (300_000, 1))  # users and trials: below and above where one sampler takes over from another
-JUMPED = 5_000_000  # users who are jumped over, in some milliseconds, where a line can be
 
 
 def _experiments() -> Iterator[Experiment]:
@@ -68,11 +67,6 @@ def compile_for(experiment: Experiment) -> None:
     for horizon, trials in SIZES:
         longest = horizon if experiment.contexts is None else min(horizon, 3_000)
         simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
-    if experiment.contexts is None:
-        far = experiment.with_changes(horizon=JUMPED, trials=1)
-        for line, setup, written in zip(far.lines, far.setups, far.spec()["lines"], strict=True):
-            if line.entry.sampler(setup) == "jump":
-                simulate(far.with_changes(lines=[written], view={}), jobs=1, store=nothing)
 
 
 def _compile_all(experiments: Sequence[Experiment]) -> None:

@@ -181,13 +181,6 @@ def _bounds(policy: Policy, seed: int) -> Found:
     )
 
 
-def _sum_columns(weights: np.ndarray, matrix: np.ndarray, start: int, count: int, sums: np.ndarray) -> None:
-    """`vectors.sum_columns`, which exists as machine code only."""
-    sums.reshape(-1)[:count] = sum(
-        weight * row[start : start + count] for weight, row in zip(weights, matrix, strict=True)
-    )
-
-
 def _in_python(function: Any, made: dict[Any, Any]) -> Any:
     """A compiled function, and all compiled functions that it calls, as plain Python."""
     plain = getattr(function, "py_func", function)
@@ -197,8 +190,6 @@ def _in_python(function: Any, made: dict[Any, Any]) -> Any:
         made[plain] = copy = FunctionType(plain.__code__, {**plain.__globals__}, *parts)
         pieces = {name: each for name, each in names.items() if hasattr(each, "py_func")}
         copy.__globals__.update({name: _in_python(each, made) for name, each in pieces.items()})
-        if "sum_columns" in names:
-            copy.__globals__["sum_columns"] = _sum_columns
     return made[plain]
 
 

@@ -148,7 +148,7 @@ class SweepResult(Shown):
     def metadata(self) -> dict[str, Any]:
         """What is needed to get these numbers again."""
         made = self.results[0].metadata
-        kept = {name: made[name] for name in ("seed", "kernels", "versions", "samplers")}
+        kept = {name: made[name] for name in ("seed", "kernels", "versions")}
         second = {self.second_name: list(self.seconds)} if self.second_name else {}
         return {"spec": self.experiment.spec(), "epsilons": list(self.epsilons), **second, **kept}
 

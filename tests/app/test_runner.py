@@ -161,7 +161,7 @@ def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_long_run_is_told_for_more_cores_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    long = {"arms": "beta(4,1),beta(1.5,1)", "lines": "ucb", "T": "1e7", "n": "3000"}  # nothing can be jumped over
+    long = {"arms": "beta(4,1),beta(1.5,1)", "lines": "ucb", "T": "1e7", "n": "3000"}
     seconds = Simulation(links.read(long)[0]).missing_seconds
     many, here = (words.duration(seconds / cores) for cores in (run_panel.MANY_CORES, 2))
     assert seconds / 2 > run_panel.LONG_SECONDS and many != here

@@ -12,7 +12,6 @@ from visitor import PHONE, Visitor
 Visits = Callable[..., Visitor]
 EPSILON = "Privacy budget ε: ← more private · less regret →"
 SMALL = "/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=3000&n=8"
-# Rewards of more than two values: millions of these users cannot be jumped over.
 ENDLESS = "/explore?arms=beta(4,1),beta(1.5,1)&lines=ucb,heldp-ucb-l(1)&T=1e7&n=400"
 PERCENT = re.compile(r"[1-9]\d?\s?%")
 

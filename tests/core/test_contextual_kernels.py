@@ -14,10 +14,9 @@ from bandit_core import Experiment, simulate
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.contexts import draw_pool, draw_theta, meet, users_of
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
-from bandit_core.kernels.normal_blocks import EDGE, fill_normals, normals_in_turn
+from bandit_core.kernels.normal_blocks import EDGE, LANES, fill_normals
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
-from bandit_core.kernels.vectors import LANES
 from bandit_core.model import Signal
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
@@ -205,24 +204,6 @@ def _normals(state, out):
         out[place] = normal(state, 0, 0)
 
 
-@kernel
-def _in_turn(state, out):
-    for place in range(out.shape[0]):
-        normals_in_turn(state, 0, 4, out[place])
-
-
-@pytest.mark.parametrize("length", [1, 7, 1000])
-def test_normal_variables_in_turn_are_those_drawn_one_by_one(length):
-    """Also where the first comparison settles nothing; and the generator stands where it would."""
-    drawn, alone = streams(5, 0, 1), streams(5, 0, 1)[:, [4, 5, 6, 7]]
-    out, expected = np.empty((200_000 // length, length)), np.empty(200_000 // length * length)
-    _in_turn(drawn, out)
-    _normals(alone, expected)
-    assert np.abs(expected).max() > reference.EDGE
-    np.testing.assert_array_equal(out.ravel(), expected)
-    np.testing.assert_array_equal(drawn[:, 4:], alone)
-
-
 def test_the_ziggurat_is_normal():
     draws = np.empty(400_000)
     _normals(streams(5, 0, 1), draws)
@@ -237,8 +218,7 @@ def test_the_ziggurat_is_normal():
 def _lanes(state, environment, signal, out):
     users = users_of(environment, state, signal)
     draw_theta(environment, users, 0)
-    words, marks = np.empty(out.shape, np.uint64), np.empty(out.shape[0], np.int64)
-    fill_normals(users.lanes, words, marks, out, state, 0)
+    fill_normals(users.lanes, users.words, out, state, 0)
 
 
 def lanes_of(trial: int, rows: int) -> np.ndarray:

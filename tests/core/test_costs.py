@@ -104,19 +104,7 @@ def many_features(draw) -> Experiment:
     return spec([name], draw(st.integers(1, 3)), draw(st.integers(1, 3)), contexts=contexts)
 
 
-@st.composite
-def many_groups(draw) -> Experiment:
-    """Tapes of the jump sampler make the size."""
-    arms = draw(st.integers(20, 30))
-    groups = draw(st.integers(40, 2000 // arms))
-    budgets = {"kind": "discrete", "values": [0.5 + place / 100 for place in range(groups)]}
-    line = {"policy": "heldp-ucb-b", "epsilon": budgets}
-    laws = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.1, "count": arms - 1}]
-    document = {"lines": [line], "horizon": 2_100_000, "trials": 1, "arms": laws}
-    return Experiment.model_validate(document)
-
-
-@pytest.mark.parametrize("kind", [many_numbers, many_values, many_features, many_groups])
+@pytest.mark.parametrize("kind", [many_numbers, many_values, many_features])
 @settings(max_examples=4)  # of each kind; most of an example's time is spent on following every piece of memory
 @given(data=st.data(), jobs=st.sampled_from([1, 2]))
 def test_the_estimate_is_at_least_what_was_measured_and_at_most_ten_times_it(kind, data, jobs):

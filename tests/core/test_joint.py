@@ -127,7 +127,7 @@ def test_noise_of_a_model_is_rotation_invariant_and_below_its_bounds():
     d, tries = 5, 3000
     setup = setup_of(horizon=60, first=60)  # one release
     numbers, made = jdp_linucb.numbers_for(setup), Counter(True, np.ones(1), np.ones(1))
-    sums = NoisySums(np.zeros((1, d, d)), np.zeros((1, d)), np.zeros(1), np.zeros((1, 1, d)), np.zeros(1, np.int64))
+    sums = NoisySums(np.zeros((1, d, d)), np.zeros((1, d)), np.zeros(1), np.zeros(d))
     state, matrices, vectors = streams(8, 0, 1), [], []
     for _ in range(tries):
         noise, gram, moment = no_noise(made, numbers_of(1, d)), np.zeros((d, d)), np.zeros(d)

@@ -10,10 +10,12 @@ import pytest
 from scipy import stats
 from scipy.special import betainc, betaincc
 
-from bandit_core.kernels import lazy_updates
+from bandit_core.jit.decorators import inlined
+from bandit_core.kernels import lazy_posterior, lazy_updates
 from bandit_core.kernels.labels import seed_another
-from bandit_core.kernels.lazy_posterior import State, choose, look
+from bandit_core.kernels.lazy_posterior import State, look
 from bandit_core.kernels.lazy_updates import DOUBLING, Schedule
+from bandit_core.kernels.play import Stream
 from bandit_core.kernels.posterior import UNSETTLED, room
 from bandit_core.kernels.streams import streams
 
@@ -25,9 +27,9 @@ PARTS = 2  # of these steps, which are compared by themselves
 def known_of(means: list[float], counts: list[int]) -> State:
     """What has been released of every arm; the next releases are far away."""
     number = len(means)
-    released = lazy_updates.State(*np.zeros((5, number)), np.full(number, 10**9))
+    released = lazy_updates.State(*np.zeros((5, number)), np.full(number, 10**9), np.arange(number))
     released.means[:], released.counts[:] = means, counts
-    return State(released, room(number), np.zeros(3, np.int64))
+    return State(np.arange(number), released, room(number), np.zeros(3, np.int64))
 
 
 def posteriors(known: State, epsilon: float, now: int) -> tuple[np.ndarray, np.ndarray]:
@@ -54,6 +56,9 @@ def chances_in(known: State, epsilon: float, steps: np.ndarray) -> np.ndarray:
     return np.vander(x, 5).sum(axis=0) @ np.linalg.solve(np.vander(places, 5), rates)
 
 
+choose = inlined(lazy_posterior.choose)
+
+
 @numba.njit
 def chosen(rule, known, state, start, visits):
     """How often each arm is chosen in each part of the steps after ``start``, (parts, arms)."""
@@ -62,7 +67,8 @@ def chosen(rule, known, state, start, visits):
         known.when[0] = 0  # as after a release
         t = start
         while t < start + STEPS:
-            arm, length = choose(rule, known, known.released.counts, t, state, 0)
+            _, length = choose(rule, known, known.released.counts, t, Stream(state, 0))
+            arm = known.members[0]
             for _ in range(min(length, start + STEPS - t)):
                 counts[(t - start) * PARTS // STEPS, arm] += 1
                 t += 1

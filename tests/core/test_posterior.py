@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numba
 import numpy as np
 import pytest
@@ -17,9 +15,7 @@ from bandit_core.kernels import beta_blocks, lazy_posterior, posterior
 from bandit_core.kernels.posterior import UNSETTLED, ArmState, choose, learn, look_at_all, mass_beyond, point_beyond
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
-from bandit_core.policies import bernoulli_family
 from bandit_core.simulation.prepared import prepared_lines
-from bandit_core.spec.feedback import Feedback
 from bandit_core.studies.one_run import one_run
 
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
@@ -191,7 +187,7 @@ def test_what_is_surely_kept_would_be_kept_by_the_definition(shape):
 def law_of(policy: str, means: list[float], epsilon: float, seed: int, every_draw: bool = False):
     (line,) = prepared_lines(one_line(policy, coins(means), epsilon, 10_000))
     call = line.policy.prepare(looped(line.setup)) if every_draw else line.call
-    assert (call.kernel in (posterior.thompson, lazy_posterior.thompson)) != every_draw
+    assert (call.kernel in (posterior.thompson, lazy_posterior.THOMPSON.at_once)) != every_draw
     return run_kernel(call, streams(seed, 0, 400), np.array([100, 2_000, 10_000]), Signal())
 
 
@@ -227,12 +223,6 @@ def test_a_shorter_horizon_and_other_checkpoints_change_no_byte(policy):
     assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
     alone = run_kernel(line.call, streams(3, 4, 5), np.array([7_777]), Signal())
     assert alone.regret[0, 0] == first.regret[4, 1]
-
-
-def test_the_sampler_is_told():
-    setup = one_line("ts-cf", horizon=1_000).setups[0]
-    assert bernoulli_family.posterior_sampler(setup) == "few-draws"
-    assert bernoulli_family.posterior_sampler(replace(setup, feedback=Feedback(delay=1))) == "step"
 
 
 @pytest.mark.parametrize("policy", ["ts-cf", "lazy-dp-ts"])

@@ -16,7 +16,7 @@ from scipy import stats
 from bandit_core.kernels import streams as kernel_streams
 from bandit_core.kernels.labels import labels
 from bandit_core.kernels.rewards import draw_reward, sigmoid
-from bandit_core.kernels.streams import beta, fill_lanes, gamma, next_uniform, normal_quantile, streams
+from bandit_core.kernels.streams import beta, fill_words, gamma, next_uniform, normal_quantile, streams
 from bandit_core.kernels.users import draw_epsilon
 from bandit_core.spec import budgets, rewards
 
@@ -68,11 +68,11 @@ def test_both_generators_of_a_stream_give_the_published_numbers(at):
 
 def test_lanes_side_by_side_draw_what_each_draws_alone():
     rows = streams(3, 0, 7)
-    words, bits = np.ascontiguousarray(rows[:, :4].T), np.empty(7, np.uint64)
+    lanes, words = np.ascontiguousarray(rows[:, :4].T), np.empty(7, np.uint64)
     together = []
     for _ in range(5):
-        fill_lanes(words, bits, 7)
-        together.append(bits.view(np.float64) - 1.0)
+        fill_words(lanes, words)
+        together.append((words >> np.uint64(12)) * 2.0**-52)
     alone = [[next_uniform(rows, lane, 0) for lane in range(7)] for _ in range(5)]
     np.testing.assert_array_equal(together, alone)
 

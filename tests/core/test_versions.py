@@ -16,7 +16,7 @@ from bandit_core import Experiment, Simulation, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit import decorators, version
 from bandit_core.jit.version import kernel_name, kernel_version
-from bandit_core.kernels import contexts, index, jump, kl, streams
+from bandit_core.kernels import contexts, index, kl, streams
 from bandit_core.policies import registry
 from bandit_core.policies.contextual import zheng
 from bandit_core.simulation import prepared
@@ -190,13 +190,12 @@ def before() -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("module", "constant", "kernels"),
     [
-        (jump, "CAUTION", {jump.jump}),
-        (index, "KL_CLOCK", {index.vectorised, index.tournament, jump.jump}),
+        (index, "KL_CLOCK", {index.vectorised, index.tournament}),
         (kl, "MARGIN", {kl.by_index}),
     ],
 )
 def test_a_constant_changes_exactly_the_kernels_that_reach_it(monkeypatch, module, constant, kernels):
-    everything = {index.vectorised, index.tournament, jump.jump, kl.by_index}
+    everything = {index.vectorised, index.tournament, kl.by_index}
     before = {kernel: fresh_version(kernel) for kernel in everything}
     monkeypatch.setattr(module, constant, getattr(module, constant) + 7)
     assert {kernel for kernel in everything if fresh_version(kernel) != before[kernel]} == kernels

@@ -207,7 +207,7 @@ def made_words(shipped: Shipped) -> str:
     return words.plain(
         f"Computed on {made['date']} in {words.number(made['seconds'])} s, {words.number(made['processor_seconds'])} s "
         f"of processor time{found}; {made['machine']}, {made['cores']} cores; seed {shipped.experiment.seed}, "
-        f"sampler {made['sampler']}, {versions}."
+        f"{versions}."
     )
 
 
@@ -353,5 +353,5 @@ def actions(shipped: Shipped) -> None:
 
     message = "Mean, standard error and quantiles of every policy."
     figures.download(data, "Numbers (CSV)", lambda: to_csv(reproductions.curves(shipped)), f"{name}.csv", message)
-    message = "Settings, seed, versions, sampler, machine, time, curves, and the final regret of every run."
+    message = "Settings, seed, versions, machine, time, curves, and the final regret of every run."
     figures.download(file, "Whole file (JSON)", whole, f"{name}.json", message)

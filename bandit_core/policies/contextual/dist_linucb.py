@@ -43,7 +43,7 @@ from pydantic import Field
 from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.contextual import Arrival, Visitor, clipped, greedy_arm, play_users, shrunk
-from bandit_core.kernels.indices_ahead import arm_ahead
+from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
 from bandit_core.kernels.play import Rule, Stream, uniform
 from bandit_core.kernels.poisson import poisson
 from bandit_core.kernels.released_sums import DIAGONAL, numbers_of
@@ -164,30 +164,25 @@ class State(NamedTuple):
     """The sums of the batch, in levels, what the server has added up, and room to work in."""
 
     estimate: np.ndarray  # (models, dimension)
-    inverses: np.ndarray  # (models, dimension, dimension); of one its lower triangle
+    optimism: Optimism
     batch: np.ndarray  # (models x D,), rounded numbers of the present batch
     total: np.ndarray  # (models x D,), centred sums of all batches
     counted: np.ndarray  # (2,), batches, and users of all of them
-    due: np.ndarray  # (1,), user with whom the batch is complete
     shared: np.ndarray  # (dimension,)
     gram: np.ndarray  # (dimension, dimension)
     moment: np.ndarray  # (dimension,)
     factor: np.ndarray  # (dimension, dimension)
-    bonus: np.ndarray  # (1,), beta
-    indices: np.ndarray  # (users, arms) of a block
-    parts: np.ndarray  # (2, users x arms), room
-    ahead: np.ndarray  # (1,), users of the block before this one have their indices
     signal: np.ndarray
 
 
 def start(numbers: Numbers, users: Users) -> State:
     """No batch."""
     models, d = users.theta.shape
-    size, block = numbers_of(models, d), users.means.shape if numbers.optimistic else (1, 1)
+    size = numbers_of(models, d)
     return State(
-        np.zeros((models, d)), np.zeros((models, d, d)), np.zeros(size), np.zeros(size), np.zeros(2, np.int64),
-        np.full(1, numbers.first), np.empty(d), np.empty((d, d)), np.empty(d), np.empty((d, d)), np.zeros(1),
-        np.empty(block), np.empty((2, block[0] * block[1])), np.zeros(1, np.int64), users.signal,
+        np.zeros((models, d)), optimism(users, np.zeros((models, d, d)), 0.0, numbers.first), np.zeros(size),
+        np.zeros(size), np.zeros(2, np.int64), np.empty(d), np.empty((d, d)), np.empty(d), np.empty((d, d)),
+        users.signal,
     )  # fmt: skip
 
 
@@ -196,7 +191,7 @@ def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
     if known.counted[0] == 0:
         return (now.t - 1) % now.users.order.shape[0]
     if numbers.optimistic:
-        return arm_ahead(known, now)
+        return optimistic_arm(known.optimism, known.estimate, now)
     return greedy_arm(now.users, now.place, known.estimate)
 
 
@@ -213,9 +208,9 @@ def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visit
     for i in range(d):
         known.batch[at] += math.floor(numbers.levels * reward * x[i] / DIAGONAL + uniform(stream))
         at += 1
-    if user.number >= known.due[0]:
+    if user.number >= known.optimism.due[0]:
         _open(numbers, known, user.number, stream)
-        known.due[0] = max(user.number + 1, int(numbers.growth * user.number))
+        known.optimism.due[0] = max(user.number + 1, int(numbers.growth * user.number))
 
 
 @device_function
@@ -224,7 +219,7 @@ def _open(numbers: Numbers, known: State, t: int, stream: Stream) -> None:
     users = t - known.counted[1]
     known.counted[0] += 1
     known.counted[1] = t
-    known.ahead[0] = 0
+    known.optimism.ahead[0] = 0
     most, half = users * (numbers.levels + 1.0), 0.5 * numbers.variance
     for at in range(known.batch.shape[0]):
         noise = poisson(half, stream.words, stream.trial) - poisson(half, stream.words, stream.trial)
@@ -244,7 +239,7 @@ def _open(numbers: Numbers, known: State, t: int, stream: Stream) -> None:
             known.moment[i] = known.total[at] / numbers.levels * DIAGONAL
             at += 1
         jdp_linucb.solve(numbers, known, model, shift)
-    known.bonus[0] = jdp_linucb.bonus(numbers, sd, bound)
+    known.optimism.bonus[0] = jdp_linucb.bonus(numbers, sd, bound)
 
 
 RULE = Rule("by_secure_sums", start, choose, learn, loop=play_users)

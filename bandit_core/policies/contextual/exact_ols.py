@@ -31,8 +31,9 @@ from pydantic import Field
 
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.contextual import Arrival, Visitor, greedy_arm, play_users, predicted
+from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
 from bandit_core.kernels.play import Rule, Stream
-from bandit_core.kernels.ridge import Inverses, add_context, bound_again, inverses_of, optimistic_arm
+from bandit_core.kernels.ridge import Inverses, add_context, inverses_of
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.field_types import Number, Positive
@@ -70,11 +71,13 @@ class State(NamedTuple):
 
     estimate: np.ndarray
     models: Inverses
+    optimism: Optimism
 
 
 def start(numbers: Numbers, users: Users) -> State:
     """Zero estimates."""
-    return State(np.zeros(users.theta.shape), inverses_of(numbers.ridge, users))
+    models = inverses_of(numbers.ridge, users)
+    return State(np.zeros(users.theta.shape), models, optimism(users, models.inverses, numbers.width, 0))
 
 
 def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
@@ -83,7 +86,7 @@ def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
         return (now.t - 1) % now.users.order.shape[0]
     if numbers.width == 0.0:
         return greedy_arm(now.users, now.place, known.estimate)
-    return optimistic_arm(known.models, known.estimate, now.users, now.place, numbers.width)
+    return optimistic_arm(known.optimism, known.estimate, now)
 
 
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
@@ -93,8 +96,6 @@ def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visit
     share = add_context(known.models, model, user.context)
     for i in range(user.context.shape[0]):
         known.estimate[model, i] += known.models.image[i] * miss * share
-    if numbers.width > 0.0:
-        bound_again(known.models)
 
 
 RULE = Rule("by_ridge", start, choose, learn, loop=play_users)

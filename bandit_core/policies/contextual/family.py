@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels.contexts import BLOCK, MAX_TRIES
-from bandit_core.kernels.noisy_sums import WAITING
 from bandit_core.kernels.play import Late, Rule
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
@@ -172,11 +171,6 @@ def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[RunSetup, in
         return users + table + 6 * contexts.models * contexts.dimension + 4 * contexts.arms + squares(contexts)
 
     return numbers
-
-
-def waiting(contexts: Contexts) -> float:
-    """Numbers of the contexts that wait to be added to noisy sums."""
-    return WAITING * contexts.models * contexts.dimension
 
 
 class WarmUpParameters(Parameters):

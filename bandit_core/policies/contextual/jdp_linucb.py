@@ -71,9 +71,9 @@ from pydantic import Field
 from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels.contexts import Users, row_of
 from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, shrunk
-from bandit_core.kernels.indices_ahead import arm_ahead
+from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
-from bandit_core.kernels.noisy_sums import NoisySums, add_shared, add_waiting, next_due, noisy_sums
+from bandit_core.kernels.noisy_sums import NoisySums, add_shared, next_due, noisy_sums
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.kernels.released_sums import Counter, Noise, next_noise, no_noise, numbers_of, with_noise
 from bandit_core.mechanisms.counter import set_bits
@@ -275,31 +275,24 @@ class State(NamedTuple):
     """The curator's sums, what was last released, and room to work in."""
 
     estimate: np.ndarray  # (models, dimension)
-    inverses: np.ndarray  # (models, dimension, dimension); of one its lower triangle
+    optimism: Optimism
     sums: NoisySums
     noise: Noise
     spread: np.ndarray  # (2,), f_(i-1) and F_i of the square root
     counted: np.ndarray  # (1,), releases
-    due: np.ndarray  # (1,), step of the next one
     gram: np.ndarray  # (dimension, dimension)
     moment: np.ndarray  # (dimension,)
     factor: np.ndarray  # (dimension, dimension)
-    bonus: np.ndarray  # (1,), beta
-    indices: np.ndarray  # (users, arms) of a block
-    parts: np.ndarray  # (2, users x arms), room
-    ahead: np.ndarray  # (1,), users of the block before this one have their indices
     signal: np.ndarray
 
 
 def start(numbers: Numbers, users: Users) -> State:
     """Empty sums."""
     models, d = users.theta.shape
-    block = users.means.shape if numbers.optimistic else (1, 1)
     return State(
-        np.zeros((models, d)), np.zeros((models, d, d)), noisy_sums(users, models),
-        no_noise(numbers.counter, numbers_of(models, d)), np.zeros(2), np.zeros(1, np.int64),
-        np.full(1, numbers.first), np.empty((d, d)), np.empty(d), np.empty((d, d)), np.zeros(1), np.empty(block),
-        np.empty((2, block[0] * block[1])), np.zeros(1, np.int64), users.signal,
+        np.zeros((models, d)), optimism(users, np.zeros((models, d, d)), 0.0, numbers.first), noisy_sums(users, models),
+        no_noise(numbers.counter, numbers_of(models, d)), np.zeros(2), np.zeros(1, np.int64), np.empty((d, d)),
+        np.empty(d), np.empty((d, d)), users.signal,
     )  # fmt: skip
 
 
@@ -307,16 +300,16 @@ def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
     """In turns before the first release; then the arm with the largest  x . theta + beta |x|."""
     if known.counted[0] == 0:
         return (now.t - 1) % now.users.order.shape[0]
-    return arm_ahead(known, now)
+    return optimistic_arm(known.optimism, known.estimate, now)
 
 
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """Add  x x^T  and  r x;  release when it is due."""
     model, sums = row_of(arm, known.estimate), known.sums
-    reward = response * shrunk(user.context, 1.0, sums.shared[model, sums.waiting[model]])
+    reward = response * shrunk(user.context, 1.0, sums.shared)
     add_shared(sums, model, clipped(reward, 1.0))
-    if user.number >= known.due[0]:
-        known.due[0] = next_due(user.number, numbers.refresh)
+    if user.number >= known.optimism.due[0]:
+        known.optimism.due[0] = next_due(user.number, numbers.refresh)
         release(numbers, known, user.number, stream)
 
 
@@ -328,7 +321,7 @@ def solve(numbers: Any, known: Any, model: int, shift: float) -> None:
         return
     solve_factored(known.factor, known.moment, known.estimate[model])
     if numbers.optimistic:
-        invert_factored(known.factor, known.inverses[model], d if models > 1 else 1, known.signal)
+        invert_factored(known.factor, known.optimism.inverses[model], d if models > 1 else 1, known.signal)
 
 
 @inlined
@@ -343,17 +336,16 @@ def bonus(numbers: Any, sd: float, bound: float) -> float:
 def release(numbers: Numbers, known: State, t: int, stream: Stream) -> None:
     """Solve with new noise; of a model whose matrix is not positive definite the last solution stands."""
     known.counted[0] += 1
-    known.ahead[0] = 0
+    known.optimism.ahead[0] = 0
     place = known.counted[0]
     next_noise(numbers.counter, known.noise, t if numbers.over_users else place, stream)
     sd = numbers.sd * _spread(numbers, known.spread, place)
     bound = sd * numbers.matrix_bound
     shift = numbers.ridge + (2.0 * bound if numbers.optimistic else bound)
     for model in range(known.estimate.shape[0]):
-        add_waiting(known.sums, model)
         with_noise(known.sums, model, known.noise.now, numbers.sd, numbers.ratio, known.gram, known.moment)
         solve(numbers, known, model, shift)
-    known.bonus[0] = bonus(numbers, sd, bound)
+    known.optimism.bonus[0] = bonus(numbers, sd, bound)
 
 
 @device_function

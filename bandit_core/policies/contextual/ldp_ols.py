@@ -146,8 +146,7 @@ def start(numbers: Numbers, users: Users) -> State:
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """Add  x x^T + W  and  r x + xi;  solve when it is due."""
     model, t, owed = row_of(arm, known.estimate), user.number, known.sums.owed
-    shared = known.sums.shared[model, known.sums.waiting[model]]
-    reward = clipped(response * shrunk(user.context, numbers.bound, shared), numbers.reward_bound)
+    reward = clipped(response * shrunk(user.context, numbers.bound, known.sums.shared), numbers.reward_bound)
     add_shared(known.sums, model, reward)
     if t <= numbers.warm_up:
         owed[model] += 1.0
@@ -226,5 +225,5 @@ POLICY = Policy(
     setting="contexts",
     late=True,
     step_cost=_cost,
-    held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2 + family.waiting(users)),
+    held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2),
 )

@@ -58,12 +58,12 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.jit.decorators import device_function
-from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of
-from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, shrunk
-from bandit_core.kernels.indices_ahead import arm_ahead
+from bandit_core.kernels.contexts import Users, mean_reward, row_of
+from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, predicted, shrunk
+from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
 from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next_due, noisy_sums
-from bandit_core.kernels.normal_blocks import normals_in_turn
+from bandit_core.kernels.normals import fill_in_turn
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
@@ -157,64 +157,60 @@ class State(NamedTuple):
 
     estimate: np.ndarray  # (models, dimension)
     online: np.ndarray  # (models, dimension), GLOC's estimate by gradient steps
-    inverses: np.ndarray  # (models, dimension, dimension), blocks on the inverse's diagonal; of one its lower triangle
+    optimism: Optimism  # blocks on the inverse's diagonal
     sums: NoisySums  # V and u, in dimension D
     solution: np.ndarray  # (D,); room for noise until the next one
     factor: np.ndarray  # (D, D)
     inverse: np.ndarray  # (D, D)
-    bonus: np.ndarray  # (1,), beta_t
-    due: np.ndarray  # (1,), step of the next solution
-    indices: np.ndarray  # (users, arms) of a block
-    parts: np.ndarray  # (2, users x arms), room
-    ahead: np.ndarray  # (1,), users of the block before this one have their indices
     signal: np.ndarray
 
 
 def start(numbers: Numbers, users: Users) -> State:
     """Zero estimates; solve after the first user."""
     models, d = users.theta.shape
-    size, block = models * d, users.means.shape
+    size = models * d
     return State(
-        np.zeros((models, d)), np.zeros((models, d)), np.zeros((models, d, d)), noisy_sums(users, 1), np.empty(size),
-        np.empty((size, size)), np.empty((size, size)), np.zeros(1), np.ones(1, np.int64), np.empty(block),
-        np.empty((2, block[0] * block[1])), np.zeros(1, np.int64), users.signal,
+        np.zeros((models, d)), np.zeros((models, d)), optimism(users, np.zeros((models, d, d)), 0.0, 1),
+        noisy_sums(users, 1), np.empty(size), np.empty((size, size)), np.empty((size, size)), users.signal,
     )  # fmt: skip
 
 
 def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
     """The arm with the largest  <theta, x> + beta_t |x|."""
-    return arm_ahead(known, now)
+    return optimistic_arm(known.optimism, known.estimate, now)
 
 
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:
     """Add  x x^T + B  and  y x + xi  (GLOC: with its own prediction in place of y); solve when it is due."""
     model, sums = row_of(arm, known.estimate), known.sums
     # x stands in ``sums.shared``; `complete` adds the noise B and xi of all users since the last solution.
-    scale = shrunk(user.context, 1.0, sums.shared[model, sums.waiting[model]])
+    scale = shrunk(user.context, 1.0, sums.shared)
     reward = response * scale if numbers.link == IDENTITY else response
     weight = _follow_gradient(numbers, known, model, reward, stream) if numbers.gloc else clipped(reward, 1.0)
     add_shared(sums, model, weight)
     sums.owed[0] += 1.0
-    if user.number >= known.due[0]:
-        known.due[0] = next_due(user.number, numbers.refresh)
+    if user.number >= known.optimism.due[0]:
+        known.optimism.due[0] = next_due(user.number, numbers.refresh)
         _solve(numbers, known, user.number, stream)
 
 
 @device_function
 def _follow_gradient(numbers: Numbers, known: State, model: int, reward: float, stream: Stream) -> float:
     """GLOC's noisy gradient step; returns what it now predicts, in place of the reward."""
-    online, shared, last = known.online, known.sums.shared[model], known.sums.waiting[model]
-    miss = mean_reward(numbers.link, clipped(dot(online, model, shared, last), 5.0)) - reward
-    length = abs(miss) * math.sqrt(dot(shared, last, shared, last))
+    online, shared, square = known.online, known.sums.shared, 0.0
+    for k in range(shared.shape[0]):
+        square += shared[k] * shared[k]
+    miss = mean_reward(numbers.link, clipped(predicted(shared, online, model), 5.0)) - reward
+    length = abs(miss) * math.sqrt(square)
     if length > 1.0:  # the gradient's noise is meant for norms of at most 1
         miss /= length
     drawn = known.solution.reshape(online.shape)
-    normals_in_turn(stream.words, stream.trial, 4, known.solution)
+    fill_in_turn(stream.words, stream.trial, 4, known.solution)
     for i in range(online.shape[0]):
         for k in range(online.shape[1]):
-            slope = miss * shared[last, k] if i == model else 0.0
+            slope = miss * shared[k] if i == model else 0.0
             online[i, k] -= numbers.zeta * (slope + numbers.sd * drawn[i, k])
-    return clipped(dot(online, model, shared, last), 1.0)  # and so is that of (x . theta) x
+    return clipped(predicted(shared, online, model), 1.0)  # and so is that of (x . theta) x
 
 
 @device_function
@@ -226,20 +222,20 @@ def _solve(numbers: Numbers, known: State, t: int, stream: Stream) -> None:
     upsilon = sd * math.sqrt(t) * numbers.level
     if not factorise(known.sums.grams[0], 2.0 * upsilon, known.factor, known.signal):
         return
-    known.ahead[0] = 0
+    known.optimism.ahead[0] = 0
     solve_factored(known.factor, known.sums.moments[0], known.solution)
     invert_factored(known.factor, known.inverse, d if models > 1 else 1, known.signal)
     for i in range(models):
         for k in range(d):
             known.estimate[i, k] = known.solution[i * d + k]
             for j in range(d if models > 1 else k + 1):
-                known.inverses[i, k, j] = known.inverse[i * d + k, i * d + j]
+                known.optimism.inverses[i, k, j] = known.inverse[i * d + k, i * d + j]
     if numbers.gloc:
-        known.bonus[0] = math.sqrt(sd / numbers.slope * math.sqrt(size * t))
+        known.optimism.bonus[0] = math.sqrt(sd / numbers.slope * math.sqrt(size * t))
     else:
         bonus = 2.0 * sd * math.sqrt(size * numbers.horizon_log)
         bonus += (math.sqrt(3.0 * upsilon) + sd * math.sqrt(size * t / upsilon)) * size * numbers.horizon_log
-        known.bonus[0] = bonus
+        known.optimism.bonus[0] = bonus
 
 
 RULE = Rule("by_optimism", start, choose, learn, loop=play_users)
@@ -292,9 +288,7 @@ _COMMON: dict[str, Any] = dict(
     parent="linucb",
     setting="contexts",
     late=True,
-    held=family.numbers_held(
-        lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2 + family.waiting(users)
-    ),
+    held=family.numbers_held(lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2),
 )
 
 POLICIES = (

@@ -16,7 +16,7 @@ actions, stopping time and recommendation are computed from these means and coin
 
 from __future__ import annotations
 
-from bandit_core.kernels.stopping import adap_tt
+from bandit_core.kernels.stopping import top_two
 from bandit_core.policies.stopping.base import StoppingPolicy, central_privacy, noisy_mean
 
 POLICY = StoppingPolicy(
@@ -33,7 +33,7 @@ POLICY = StoppingPolicy(
         "+ (1/n + 1/m) ln^2(1/delta)/epsilon^2 for every other arm; its variance is four times that of proved, so it "
         "often stops later",
     },
-    prepare=lambda setup: (adap_tt, (setup.search(), setup.epsilon)),
+    prepare=lambda setup: (top_two, (setup.search(epsilon=setup.epsilon or 0.0),)),
     guarantee=central_privacy,
     releases=noisy_mean("a phase"),
     parent="top-two",

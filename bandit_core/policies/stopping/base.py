@@ -53,13 +53,14 @@ class StoppingSetup:
         singly = min(float(self.cap), 1 / step if step > 0 else math.inf)
         return singly + (math.log(self.cap / singly) / math.log(self.growth) if self.cap > singly else 0.0)
 
-    def search(self, chances: np.ndarray | None = None, contrast: float = 1.0) -> Search:
+    def search(self, chances: np.ndarray | None = None, contrast: float = 1.0, epsilon: float = 0.0) -> Search:
         """What a kernel of `bandit_core.kernels.stopping` is called with; ``chances`` of the bits, if not the means.
 
-        ``contrast`` is what is left of a difference of two means where the kernel compares them.
+        ``contrast`` is what is left of a difference of two means where the kernel compares them, ``epsilon`` that of
+        the noise in what is released.
         """
         bits = np.ascontiguousarray(self.means if chances is None else chances, float)
-        return Search(bits, self.delta, _CODES[self.rule], self.growth, self.cap, contrast * self.zone)
+        return Search(bits, self.delta, _CODES[self.rule], self.growth, self.cap, contrast * self.zone, epsilon)
 
     @property
     def contrast(self) -> float:

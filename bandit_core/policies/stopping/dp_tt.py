@@ -43,7 +43,7 @@ POLICY = StoppingPolicy(
         "(K-1) (1+c) e^-c = delta",
         "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
     },
-    prepare=lambda setup: (dp_tt, (setup.search(), _budget(setup))),
+    prepare=lambda setup: (dp_tt, (setup.search(epsilon=_budget(setup)),)),
     guarantee=central_privacy,
     releases=noisy_mean("a batch"),
     decisions=False,
