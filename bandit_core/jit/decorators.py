@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 
 import numba
 from numba import types
-from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from bandit_core.jit.machine_code import ON_DISK, forgive_damage, kept_in_folder
-from bandit_core.jit.pieces import AllocatingCompiler, KernelCompiler, OptimisedPieceCompiler, PieceCompiler
+from bandit_core.jit.pieces import PieceCompiler
 from bandit_core.jit.version import kernel_version
 
 Function = TypeVar("Function", bound=Callable[..., Any])  # a compiled one is called as the plain one is
@@ -67,23 +66,22 @@ class _Piece(CPUDispatcher):
         return self._called_from_python(*arguments)
 
 
-def _compiled_piece(function: Function, *, compiler: type[Compiler] = PieceCompiler, **flags: Any) -> Function:
+def _compiled_piece(function: Function, **flags: Any) -> Function:
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **flags}
-    compiled = numba.njit(nogil=True, error_model="numpy", pipeline_class=compiler, **options)(function)
+    compiled = numba.njit(nogil=True, error_model="numpy", pipeline_class=PieceCompiler, **options)(function)
     compiled.__class__ = _Piece
     return compiled
 
 
 def kernel(function: Function) -> Function:
     """Compile an entry point: releases the interpreter lock, keeps IEEE arithmetic, cached on disk where possible."""
-    options: dict[str, Any] = {"pipeline_class": KernelCompiler, "no_cfunc_wrapper": True}
     if ON_DISK:
         with contextlib.suppress(RuntimeError):  # numba finds no folder that it can write to
-            compiled = numba.njit(nogil=True, error_model="numpy", cache=True, **options)(function)
+            compiled = numba.njit(nogil=True, error_model="numpy", cache=True, no_cfunc_wrapper=True)(function)
             if kept_in_folder(compiled._cache):
                 forgive_damage(compiled._cache)
                 return compiled
-    return numba.njit(nogil=True, error_model="numpy", **options)(function)
+    return numba.njit(nogil=True, error_model="numpy")(function)
 
 
 def inlined(function: Function) -> Function:
@@ -94,13 +92,6 @@ def inlined(function: Function) -> Function:
 def device_function(function: Function) -> Function:
     """Compile a larger piece that kernels call; it must not create arrays."""
     return _compiled_piece(function, **_BORROWED)
-
-
-def array_piece(function: Function) -> Function:
-    """Compile a piece that is all loops over arrays. It is optimised by itself first: inside a kernel LLVM knows less
-    of what the arrays have to do with each other, and leaves some loops as they are.
-    """
-    return _compiled_piece(function, compiler=OptimisedPieceCompiler, **_BORROWED)
 
 
 def inline_loop(function: Function) -> Function:
@@ -114,7 +105,7 @@ def inline_loop(function: Function) -> Function:
 
 def allocating(function: Function) -> Function:
     """Compile a part of kernels that creates their arrays; called from kernels only, once."""
-    return _compiled_piece(function, compiler=AllocatingCompiler)
+    return _compiled_piece(function)
 
 
 def rebound(loop: Any, place: Any, name: str, **meanings: Any) -> Any:
