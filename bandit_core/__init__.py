@@ -41,17 +41,15 @@ if TYPE_CHECKING:
     from bandit_core.policies.stopping import stopping_policies
     from bandit_core.simulation.engine import simulate
     from bandit_core.simulation.summaries import summaries
-    from bandit_core.studies.accounts import composed, releases
-    from bandit_core.studies.benchmark_scores import benchmark
-    from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy, stopping
+    from bandit_core.studies.accounts import budget, composed, releases
+    from bandit_core.studies.benchmark import benchmark
+    from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy, decide, stopping
     from bandit_core.studies.best_method import Question, best_methods
     from bandit_core.studies.business_case import typed_arms
-    from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
     from bandit_core.studies.policy_check import check_policy
     from bandit_core.studies.price import price
     from bandit_core.studies.production import build
-    from bandit_core.studies.several_tests import budget
     from bandit_core.studies.study import StudyResult, study
     from bandit_core.studies.sweep import SweepResult, sweep
     from bandit_core.studies.tradeoff import frontier
@@ -74,14 +72,14 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "SweepResult": "studies.sweep",
     "address": "experiments.links",
     "audit": "auditing.auditor",
-    "benchmark": "studies.benchmark_scores",
+    "benchmark": "studies.benchmark",
     "best_methods": "studies.best_method",
     "bounds": "experiments.curves",
-    "budget": "studies.several_tests",
+    "budget": "studies.accounts",
     "build": "studies.production",
     "check_policy": "studies.policy_check",
     "composed": "studies.accounts",
-    "decide": "studies.decisions",
+    "decide": "studies.best_arm",
     "errata": "literature.errata",
     "fewest_users": "studies.goal_search",
     "figures": "literature.papers",

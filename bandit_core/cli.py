@@ -210,8 +210,7 @@ def _budget(options: argparse.Namespace) -> None:
 
 
 def _decide(options: argparse.Namespace) -> None:
-    from bandit_core.studies.best_arm import StoppingStudy
-    from bandit_core.studies.decisions import decision_table, stopping_lines
+    from bandit_core.studies.best_arm import StoppingStudy, decision_table, stopping_lines
 
     document = _document(options.spec)
     lines = stopping_lines(document, options.delta, options.rule, options.trials, options.split_visits)
@@ -277,8 +276,7 @@ def _reproduce(options: argparse.Namespace) -> None:
 
 
 def _benchmark(options: argparse.Namespace) -> None:
-    from bandit_core.studies import benchmark, benchmark_table
-    from bandit_core.studies.benchmark_scores import all_scores
+    from bandit_core.studies import benchmark
 
     names = [*options.names, *options.added]
     wanted = benchmark.named(names) if names or options.play else []
@@ -290,9 +288,9 @@ def _benchmark(options: argparse.Namespace) -> None:
         if options.data is not None:  # after each policy, so that an interrupted play keeps what it has
             benchmark.write(rows, options.data)
     if options.table:
-        print(benchmark_table.document(rows), end="")
+        print(benchmark.document(rows), end="")
     else:
-        frames.write(all_scores(rows, names), options.out)
+        frames.write(benchmark.all_scores(rows, names), options.out)
 
 
 def _text(path: str) -> str:

@@ -26,7 +26,7 @@ from bandit_core.policies import registry
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
 from bandit_core.studies import benchmark
-from bandit_core.studies.benchmark_scores import contests, entrants, scores
+from bandit_core.studies.benchmark import contests, entrants, scores
 from benchmarks.measuring import print_table
 
 if TYPE_CHECKING:

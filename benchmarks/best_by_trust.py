@@ -67,9 +67,9 @@ def worse(means: Sequence[float], horizon: int, methods: Methods, trials: int) -
     pairs = list(_pairs(played(means, horizon, methods, trials)))
     found = []
     for name, better, other in pairs:
-        low, _ = better.difference_interval(other, 1 - 2 * CHANCE / len(pairs))
+        low = better.difference(other, 1 - 2 * CHANCE / len(pairs)).low
         if low > 0:
-            behind, error = better.difference_to(other)
+            behind, error, *_ = better.difference(other)
             found.append(f"{means}: {name}: {behind:.3g} ± {error:.2g} of {other.mean[-1]:.3g}")
     return found
 

@@ -118,7 +118,7 @@ def numbers() -> tuple[str, str]:
     result = simulate(load_preset(PRESET))
     free, curator, nobody = (line for line in result.lines if line is not None)
     losses = [f"{line.mean[-1]:.0f}" for line in (free, curator, nobody)]
-    prices = [f"{line.ratio_to(free)[0]:.1f}" for line in (curator, nobody)]
+    prices = [f"{line.ratio(free).value:.1f}" for line in (curator, nobody)]
     message = (
         "without privacy about {} lost rewards in 10,000 users, with a trusted curator about {}, "
         "where no one is trusted about {}."

@@ -14,12 +14,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Simulation
 from bandit_core.simulation.engine import lower_priority
-from bandit_core.simulation.together import Together
+from bandit_core.simulation.questions import Study
 from bandit_core.spec import own_data
-from bandit_core.studies.best_method import Contest
-from bandit_core.studies.goal_search import BestSearch
-from bandit_core.studies.price import PriceStudy
-from bandit_core.studies.roll_out import RollOutStudy
 
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
@@ -35,7 +31,7 @@ def presence() -> Callable[[], bool]:
     return lambda: runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
-Computation = Simulation | Together[Any] | Contest | BestSearch | RollOutStudy | PriceStudy
+Computation = Simulation | Study[Any]
 
 
 @dataclass(frozen=True)

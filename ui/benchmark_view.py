@@ -16,8 +16,7 @@ from bandit_core.data.spreadsheets import to_csv
 from bandit_core.model import KEPT, Privacy
 from bandit_core.spec.number_text import count, number
 from bandit_core.studies import benchmark
-from bandit_core.studies.benchmark_scores import AXES, Contest, along, contest_of, contests, scores
-from bandit_core.studies.benchmark_table import capped_words
+from bandit_core.studies.benchmark import AXES, Contest, along, capped_words, contest_of, contests, scores
 from ui import charts, figures, page_fields, state, templates, theme, words
 from ui.page_fields import Field
 

@@ -10,8 +10,7 @@ from bandit_core import Experiment
 from bandit_core.model import Release
 from bandit_core.spec import own_data
 from bandit_core.studies import production
-from bandit_core.studies.noise_programs import LIBRARIES, program
-from bandit_core.studies.production import Plan
+from bandit_core.studies.production import LIBRARIES, Plan, program
 from ui import words
 
 _LEFT, _RIGHT, _BELOW = ("device", "server", "public", "not_hidden"), ("questions",), ("noise",)

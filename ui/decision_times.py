@@ -9,8 +9,7 @@ import streamlit as st
 
 from bandit_core import Experiment, InputError
 from bandit_core.spec.number_text import percent
-from bandit_core.studies.best_arm import StoppingResult, StoppingStudy
-from bandit_core.studies.decisions import StoppingLine, searches_of
+from bandit_core.studies.best_arm import StoppingLine, StoppingResult, StoppingStudy, searches_of
 from ui import shared, words
 
 _MOST_SECONDS = 5.0  # of one core, that a visitor waits for it

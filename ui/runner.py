@@ -14,17 +14,15 @@ from typing import Any
 import streamlit as st
 
 from bandit_core import Experiment, InputError, Simulation
-from bandit_core.export.positions import Positions
 from bandit_core.simulation.bundled_results import open_shipped
 from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
+from bandit_core.simulation.questions import Study
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import default_store
 from bandit_core.simulation.summaries import split, with_companions
-from bandit_core.studies.best_method import Contest, Decision
-from bandit_core.studies.goal_search import BestSearch
-from bandit_core.studies.price import PriceStudy
-from bandit_core.studies.roll_out import RollOut, RollOutStudy
-from bandit_core.studies.sweep import Sweep, SweepResult
+from bandit_core.studies.best_method import Decision
+from bandit_core.studies.roll_out import RollOut
+from bandit_core.studies.sweep import Sweep, SweepResult, sweep
 from ui import exports, page_lock, shared, words
 from ui.background import Computation, Request, forget, replace
 from ui.run_panel import bar, compiling, elsewhere, offered
@@ -147,7 +145,7 @@ def _computed(request: Request, experiment: Experiment) -> Any:
 
 
 def study_of(
-    build: Callable[[], Contest | BestSearch | Positions | RollOutStudy | PriceStudy],
+    build: Callable[[], Study[Any]],
     what: Hashable,
     name: str,
 ) -> Any:
@@ -243,6 +241,6 @@ def sweep_preview(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepR
         small = _small(_played(experiment), PREVIEW_SECONDS / len(epsilons))
         if small is not None:
             with page_lock.computing():
-                found = Sweep(small, epsilons).run()
+                found = sweep(small, epsilons)
             return found.without_companions(experiment.with_changes(trials=small.trials, horizon=small.horizon))
     return None

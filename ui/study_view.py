@@ -12,7 +12,7 @@ import streamlit as st
 
 from bandit_core import InputError
 from bandit_core.policies import registry
-from bandit_core.studies.study_table import MAX_BYTES, StudyTable, read_study_table
+from bandit_core.studies.study import MAX_BYTES, StudyTable, read_study_table
 from ui import charts, figures, theme, uploads, words
 
 MAX_LINES = 24

@@ -156,11 +156,11 @@ def verdict(result: SweepResult) -> str:
 def _cost(trace: tradeoff.Trace, epsilon: float) -> str:
     """The regret at a budget beside that without privacy."""
     place, at = trace.epsilons.tolist().index(epsilon), f"at ε = {epsilon:g}"
-    if not math.isfinite(trace.price[place]):
+    if not math.isfinite(trace.price.value[place]):
         return f"{words.number(trace.mean[place], 2)} lost rewards {at}"
-    if trace.price_low[place] <= 1 <= trace.price_high[place]:
+    if trace.price.low[place] <= 1 <= trace.price.high[place]:
         return f"statistically tied with no privacy {at}"
-    return f"**{words.number(trace.price[place], 2)} times**{_WITHOUT} {at}"
+    return f"**{words.number(trace.price.value[place], 2)} times**{_WITHOUT} {at}"
 
 
 def notes(result: SweepResult) -> str:
@@ -246,7 +246,7 @@ def _curve(trace: tradeoff.Trace, experiment: Experiment, colour: str, price: bo
     """What a line loses at every budget, or how many times as much as without privacy."""
     line, y, low, high = experiment.lines[trace.line], trace.mean, trace.q05, trace.q95
     if price:
-        y, low, high = trace.price, trace.price_low, trace.price_high
+        y, _, low, high = trace.price
     free, trust = line.epsilon is None, line.entry.privacy
     more: dict[str, Any] = {"customdata": [[trace.line, place] for place in range(len(trace.epsilons))]}
     more |= {"mode": "lines"} if free else {"marker": {"symbol": theme.MARKERS[trust], "size": 8}}
@@ -266,7 +266,7 @@ def _bounds(result: SweepResult, visible: list[int]) -> list[tuple[Bound, np.nda
 
 def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:
     """Logarithms between which all prices and 1 lie, with some room."""
-    prices = np.concatenate([np.ones(1), *(trace.price for trace in found)])
+    prices = np.concatenate([np.ones(1), *(trace.price.value for trace in found)])
     prices = prices[np.isfinite(prices) & (prices > 0)]
     return float(np.log10(prices.min() / 1.3)), float(np.log10(prices.max() * 1.3))
 
@@ -389,7 +389,7 @@ def _fewest(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None
 def answer_words(answer: Answer) -> str:
     """``ε = 1.54 (1.30 to 1.68)``, or why there is none."""
     if answer.best is None:
-        return f"not reached, even at ε = {answer.points[-1].at:.3g}"
+        return f"not reached, even at ε = {max(answer.points):.3g}"
     low = "less" if answer.low is None else f"{answer.low:.3g}"
     high = "more" if answer.high is None else f"{answer.high:.3g}"
     return f"ε = **{answer.best:.3g}** ({low} to {high})"
@@ -416,7 +416,7 @@ def _rows(result: SweepResult) -> pd.DataFrame:
             "line": defused(trace.label),
             "ε": epsilon,
             "regret": words.with_error(trace.mean[place], trace.stderr[place]),
-            "price": words.with_error(trace.price[place], trace.price_stderr[place]),
+            "price": words.with_error(trace.price.value[place], trace.price.stderr[place]),
             "price against": trace.against.label if trace.against is not None else "–",
         }
         for trace in tradeoff.traces(result)

@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from bandit_core import Experiment
 from bandit_core.studies.sweep import SweepResult, swept_label
-from bandit_core.studies.who_wins import First, Map, left_out, weaker, who_wins
+from bandit_core.studies.tradeoff import First, Map, left_out, weaker, who_wins
 from ui import charts, figures, theme, words
 
 LABELS = 5  # numbers named along an axis
@@ -75,9 +75,9 @@ def _told(first: First | None, experiment: Experiment) -> str:
     if first is None:
         return ""
     name, parts = escape(swept_label(experiment.lines[first.line])), []
-    parts.append(f"<b>{name}</b> loses {words.with_error(first.regret, first.stderr)}")
-    if math.isfinite(first.price):
-        parts.append(f"price of privacy {words.with_error(first.price, first.price_stderr)}")
+    parts.append(f"<b>{name}</b> loses {first.regret}")
+    if math.isfinite(first.price.value):
+        parts.append(f"price of privacy {first.price}")
     if first.second is not None:
         other = escape(swept_label(experiment.lines[first.second]))
         parts.append(f"{'ahead of' if first.clear else 'too close to call:'} {other}")

@@ -25,6 +25,7 @@ import numpy as np
 
 from bandit_core.auditing.subjects import subject
 from bandit_core.mechanisms.base import Mechanism, Sampler
+from bandit_core.simulation.comparisons import share_limits
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import number
 
@@ -240,25 +241,14 @@ def _counts(responses: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.maximum(below[None, :] - below[:, None], 0)
 
 
-def _clopper_pearson(hits: np.ndarray, samples: int, error: float) -> tuple[np.ndarray, np.ndarray]:
-    """Exact lower and upper limits of a chance that was seen ``hits`` times, each wrong at most with ``error``."""
-    from scipy.special import betaincinv  # heavy import, needed only by audits
-
-    some = np.maximum(hits, 1)
-    lower = np.where(hits > 0, betaincinv(some, samples - some + 1, error), 0.0)
-    few = np.minimum(hits, samples - 1)
-    upper = np.where(hits < samples, betaincinv(few + 1, samples - few, 1 - error), 1.0)
-    return lower, upper
-
-
 def _limits(hits: np.ndarray, samples: int, error: float) -> Limits:
-    lower, upper = _clopper_pearson(hits, samples, error)
+    lower, upper = share_limits(hits, samples, error)
     return float(lower), float(hits) / samples, float(upper)
 
 
 def _bound(likely: np.ndarray, unlikely: np.ndarray, samples: int, error: float, delta: float) -> np.ndarray:
     """ln of (lower limit of one chance - delta) / (upper limit of the other), each limit with ``error``."""
-    lower, _ = _clopper_pearson(likely, samples, error)
-    _, upper = _clopper_pearson(unlikely, samples, error)
+    lower, _ = share_limits(likely, samples, error)
+    _, upper = share_limits(unlikely, samples, error)
     with np.errstate(divide="ignore"):
         return np.log(np.maximum(lower - delta, 0.0)) - np.log(upper)

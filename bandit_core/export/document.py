@@ -189,12 +189,12 @@ def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str
         free = first.experiment.lines[trace.line].epsilon is None
         if trace.line not in _visible(first) or (price and free):
             continue
-        low, high = (trace.price_low, trace.price_high) if price else (trace.q05, trace.q95)
+        low, high = trace.price[2:] if price else (trace.q05, trace.q95)
         curves.append(
             {
                 "line": first.lines[trace.line],
                 "label": trace.label,
-                "y": whole(trace.price if price else trace.mean),
+                "y": whole(trace.price.value if price else trace.mean),
                 "low": whole(low),
                 "high": whole(high),
                 "points": not free,

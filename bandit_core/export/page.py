@@ -135,7 +135,8 @@ def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[flo
         As `Positions` and `page` do.
     """
     positions = Positions(experiment, slider, values)
-    return page(positions, positions.run())
+    positions.run()
+    return page(positions, positions.result())
 
 
 def _written(found: dict[str, Any], colours: Colours, around: str) -> str:

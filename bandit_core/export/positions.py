@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.shared_budget import shared_budget
-from bandit_core.simulation.costs import Cost, cost, refuse
+from bandit_core.simulation.costs import refuse
+from bandit_core.simulation.questions import Study, once, taken_by
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split, with_companions
-from bandit_core.simulation.together import Together
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, write_number
 from bandit_core.studies import best_by_trust
@@ -106,7 +106,7 @@ def _over_users(experiment: Experiment, values: Iterable[Any] | None) -> list[Po
     ]
 
 
-class Positions(Together[tuple[Result, ...]]):
+class Positions(Study[tuple[Result, ...]]):
     """All positions of a slider being computed; polled and stopped like a `Simulation`.
 
     Parameters
@@ -142,23 +142,17 @@ class Positions(Together[tuple[Result, ...]]):
         own = [position.experiment for position in self.positions]
         try:
             played = [with_companions(point) for point in own]
-            self._refuse_if_too_large(played)
+            steps = self._affordable(played)
         except InputError:
-            played = own
-            self._refuse_if_too_large(played)
-        self.steps = self._cost(played).steps
-        super().__init__(played, store)
+            played, steps = own, self._affordable(own)
+        super().__init__(once(played), store)  # type: ignore[arg-type]  # of which `result` makes its own
+        self.steps = steps
 
-    def _cost(self, points: Sequence[Experiment]) -> Cost:
-        """What all positions take; a line without privacy is played once for all budgets."""
-        whole = cost(points[0])
-        for point in points[1:]:
-            private = [number for number, line in enumerate(point.lines) if line.epsilon is not None]
-            whole += cost(point, private if self.slider == "epsilon" else None)
-        return whole
-
-    def _refuse_if_too_large(self, points: Sequence[Experiment]) -> None:
-        refuse(self._cost(points), "slider", "horizon x trials x lines x positions", "positions, ")
+    def _affordable(self, points: Sequence[Experiment]) -> int:
+        """Steps of all positions; refuses more than is allowed."""
+        taken = taken_by(points, same_budgets=self.slider == "horizon")
+        refuse(taken, "slider", "horizon x trials x lines x positions", "positions, ")
+        return taken.steps
 
     @property
     def start(self) -> int:

@@ -64,7 +64,7 @@ class ArmState(NamedTuple):
 
 
 @inlined
-def exploration(t: int) -> float:
+def exploration(t: float) -> float:
     """f(t) = ln t + 3 max(0, ln ln t)."""
     level = math.log(t)
     return level + 3.0 * math.log(level) if level > 1.0 else level

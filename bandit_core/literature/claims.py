@@ -25,6 +25,7 @@ from bandit_core.literature.papers import Figure
 from bandit_core.literature.reproductions import Shipped, ShippedLine
 from bandit_core.literature.significance import ALPHA, AS_LITTLE, MARGIN, Order
 from bandit_core.mechanisms.shuffled_bits import noisy_share
+from bandit_core.simulation.comparisons import share_limits
 from bandit_core.simulation.results import linear_fit
 from bandit_core.simulation.summaries import baseline
 from bandit_core.spec import number_text
@@ -406,7 +407,7 @@ def _stuck(found: _Found) -> tuple[float, str]:
     final, experiment = found.line.final, found.shipped.experiment
     limit = _STUCK * experiment.horizon * experiment.largest_gap
     count = int(np.sum(final > np.median(final) + limit))
-    low, high = significance.share_interval(count, len(final))
+    low, high = map(float, share_limits(count, len(final)))
     words = (
         f"stuck ({_STUCK:.0%} of the largest possible regret beyond the median run) are {count} of {len(final):,} "
         f"runs, {percent(low)} to {percent(high)}"

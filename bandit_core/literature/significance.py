@@ -89,18 +89,6 @@ def unpaired(small: np.ndarray, large: np.ndarray) -> Order:
     return Order("Mann-Whitney test", float(below.pvalue), p_against, gap, error, share, share, per_share, trials)
 
 
-def share_interval(count: int, trials: int) -> tuple[float, float]:
-    """Clopper and Pearson's interval of a share, confidence 1 - `ALPHA`.
-
-    >>> tuple(round(end, 5) for end in share_interval(0, 100))
-    (0.0, 0.03622)
-    """
-    from scipy.stats import binomtest
-
-    interval = binomtest(count, trials).proportion_ci(1 - ALPHA)
-    return float(interval.low), float(interval.high)
-
-
 def chance_of_narrow(sample: np.ndarray, runs: int, width: float) -> tuple[float, float, float]:
     """Probability that the largest and the smallest of ``runs`` runs lie less than ``width`` apart.
 

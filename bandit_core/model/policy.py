@@ -93,7 +93,7 @@ class Policy(Described):
     ``late`` says whether ``prepare``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
     refuses others where feedback is not immediate, in the words of ``cannot_wait``.
     ``stops`` says whether it searches until it is sure and then shows what it recommends, so that its runs have a
-    stopping time (see `bandit_core.studies.decisions`).
+    stopping time (see `bandit_core.studies.best_arm`).
     ``privacy`` is the key of its `promise`. Where the budget is concentrated, the epsilon of the spec and the parameter
     ``delta`` say how much: rho is the largest that gives (epsilon, delta)-DP (see `theory.accounting.zcdp_rho`).
     """

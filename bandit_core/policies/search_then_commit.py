@@ -1,7 +1,7 @@
 """Policies that stop, over a given number of users: they search for the best arm, then show it to everyone else.
 
 `top-two`, `ctb-tt` and `adap-tt` of `bandit_core.policies.stopping`, by the same thresholds and from the same streams:
-what a line plays is the search that `bandit_core.studies.decisions` times, followed by its recommendation. With
+what a line plays is the search that `bandit_core.studies.best_arm` times, followed by its recommendation. With
 probability delta the recommendation may be wrong, and is shown for good: so regret grows without end, as that of an A/B
 test does. Elimination needs no entry of its own: `se`, `ldp-se` and `dp-se` search until one arm is left and keep it.
 `dp-tt` is timed only; it has no entry here yet.

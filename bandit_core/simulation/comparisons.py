@@ -13,18 +13,20 @@ little there. (The verdicts on papers use it, and look at the means as well.)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.number_text import with_error
 
 if TYPE_CHECKING:
     from bandit_core.simulation.results import LineResult
 
+K = TypeVar("K")
 CONFIDENCE = 0.95
 LEVEL = 0.05
 
@@ -34,6 +36,32 @@ class Interval(NamedTuple):
 
     low: np.ndarray
     high: np.ndarray
+
+
+class Estimate(NamedTuple):
+    """A number with its standard error and the ends of its interval, of 95% unless it is said otherwise.
+
+    Numbers, or arrays of one shape. NaN is what the runs cannot tell: all but the value after a single run.
+    """
+
+    value: Any
+    stderr: Any = math.nan
+    low: Any = math.nan
+    high: Any = math.nan
+
+    def differs(self, value: float = 0.0) -> bool:
+        """Whether the interval leaves this value out; never where its ends are unknown."""
+        return bool(self.low > value or self.high < value)
+
+    def __mul__(self, factor: Any) -> Estimate:
+        """In another unit, of which ``factor`` make one of this unit."""
+        return Estimate(*(factor * each for each in self))
+
+    def __str__(self) -> str:
+        return with_error(self.value, self.stderr)
+
+
+NOT_KNOWN = Estimate(math.nan)
 
 
 def half_width(trials: int, level: float = CONFIDENCE) -> float:
@@ -97,6 +125,12 @@ def interval(values: np.ndarray, level: float = CONFIDENCE) -> Interval:
     return Interval(low, mean - spread * np.minimum(-reach, untransformed(-reach)))
 
 
+def estimate(values: np.ndarray, level: float = CONFIDENCE) -> Estimate:
+    """The mean of runs, shape (trials,), with its `interval`; a single run has no error."""
+    error = float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+    return Estimate(float(values.mean()), error, *map(float, interval(values, level)))
+
+
 def interval_of_difference(first: np.ndarray, second: np.ndarray, level: float = CONFIDENCE) -> Interval:
     """Confidence interval of the difference of the means of two independent groups of runs, shape (trials,) each.
 
@@ -107,6 +141,22 @@ def interval_of_difference(first: np.ndarray, second: np.ndarray, level: float =
     one, other = np.mean(first), np.mean(second)
     below, above = np.hypot(one - mine.low, theirs.high - other), np.hypot(mine.high - one, other - theirs.low)
     return Interval(one - other - below, one - other + above)
+
+
+def share_limits(count: Any, trials: int, tail: float = (1 - CONFIDENCE) / 2) -> Interval:
+    """Clopper and Pearson's exact limits of a chance that was seen ``count`` times in ``trials``; arrays or numbers.
+
+    Each limit is wrong with probability ``tail`` at most.
+
+    >>> low, high = share_limits(0, 1000)
+    >>> float(low), round(float(high), 4)
+    (0.0, 0.0037)
+    """
+    from scipy.special import betaincinv  # heavy import
+
+    some, few = np.maximum(count, 1), np.minimum(count, trials - 1)
+    low = np.where(np.greater(count, 0), betaincinv(some, trials - some + 1, tail), 0.0)
+    return Interval(low, np.where(np.less(count, trials), betaincinv(few + 1, trials - few, 1 - tail), 1.0))
 
 
 def p_value(values: np.ndarray, mean: float = 0.0) -> float:
@@ -171,15 +221,24 @@ def paired_test(first: LineResult, second: LineResult) -> tuple[int, float, floa
         there are fewer than two pairs.
     """
     apart = first.differences_from(second)
-    pairs, (difference, error) = len(apart), first.difference_to(second)
+    pairs, (difference, error, *ends) = len(apart), first.difference(second)
     if pairs < 2:
         return pairs, difference, math.nan, math.nan, math.nan
     size = max(abs(float(first.mean[-1])), abs(float(second.mean[-1])))
     least = least_p(pairs)
     if error <= 1e-12 * size:  # all pairs alike, but for rounding
         return pairs, difference, math.nan, math.nan, least if abs(difference) > 1e-12 * size else 1.0
-    low, high = interval(apart)
-    return pairs, difference, float(low), float(high), max(p_value(apart), least)
+    return pairs, difference, *ends, max(p_value(apart), least)
+
+
+def not_beaten(groups: Iterable[Collection[K]], means: Mapping[K, float], even: Collection[tuple[K, K]]) -> set[K]:
+    """Of each group of several the one with the least mean, and those that a test of a pair in ``even`` left open."""
+    best = set[K]()
+    for group in groups:
+        if len(group) > 1:
+            first = min(group, key=means.__getitem__)
+            best |= {first, *(each for each in group if (first, each) in even or (each, first) in even)}
+    return best
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:

@@ -16,7 +16,17 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Band, Experiment
-from bandit_core.simulation.comparisons import CONFIDENCE, LEVEL, Interval, differences, interval, least_p
+from bandit_core.simulation.comparisons import (
+    CONFIDENCE,
+    LEVEL,
+    NOT_KNOWN,
+    Estimate,
+    Interval,
+    differences,
+    interval,
+    least_p,
+    not_beaten,
+)
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_origin, with_title
 from bandit_core.spec.number_text import count, with_error
@@ -155,10 +165,9 @@ class LineResult:
         """Confidence interval of the mean at each checkpoint by itself, arrays (checkpoints,); NaN for one trial."""
         return interval(self.regret, level)
 
-    def final_interval(self, level: float = CONFIDENCE) -> tuple[float, float]:
-        """Confidence interval of the final mean regret (NaN for one trial)."""
-        low, high = interval(self.regret[:, -1], level)
-        return float(low), float(high)
+    def final(self, level: float = CONFIDENCE) -> Estimate:
+        """The mean regret at the last checkpoint."""
+        return Estimate(float(self.mean[-1]), float(self.stderr[-1]), *map(float, interval(self.regret[:, -1], level)))
 
     def _pairs(self, other: LineResult) -> tuple[np.ndarray, np.ndarray]:
         """Final regrets of both lines over the trials that both have, shape (pairs,) each."""
@@ -170,47 +179,31 @@ class LineResult:
         ours, theirs = self._pairs(other)
         return ours - theirs
 
-    def difference_interval(self, other: LineResult, level: float = CONFIDENCE) -> tuple[float, float]:
-        """Confidence interval of the difference of final mean regrets over pairs of trials (NaN below two pairs)."""
+    def difference(self, other: LineResult, level: float = CONFIDENCE) -> Estimate:
+        """Final mean regret minus another line's over pairs of trials."""
         apart = self.differences_from(other)
         if len(apart) < 2:
-            return float("nan"), float("nan")
-        low, high = interval(apart, level)
-        return float(low), float(high)
+            return Estimate(float(apart[0])) if len(apart) else NOT_KNOWN
+        ends = map(float, interval(apart, level))
+        return Estimate(float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart))), *ends)
 
-    def difference_to(self, other: LineResult) -> tuple[float, float]:
-        """Final mean regret minus another line's over pairs of trials, and its standard error (NaN for one pair)."""
-        differences = self.differences_from(other)
-        if len(differences) == 0:
-            return float("nan"), float("nan")
-        error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else float("nan")
-        return float(differences.mean()), float(error)
+    def ratio(self, other: LineResult, level: float = CONFIDENCE) -> Estimate:
+        """Final mean regret divided by another line's.
 
-    def ratio_to(self, other: LineResult) -> tuple[float, float]:
-        """Final mean regret divided by another line's, and the standard error of that ratio.
-
-        Trials with the same number share their random stream, so the error is taken over the pairs
-        (delta method); NaN where the other mean is 0, or so small that the ratio is no number, and the error also where
-        fewer than two pairs exist.
+        Trials with the same number share their random stream, so error and interval are over the pairs (delta method);
+        NaN where the other mean is 0, or so small that the ratio is no number.
         """
         ours, base = self._pairs(other)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             ratio = float(ours.mean() / base.mean()) if len(ours) else float("nan")
         if not np.isfinite(ratio):
-            return float("nan"), float("nan")
+            return NOT_KNOWN
         if len(ours) < 2:
-            return ratio, float("nan")
-        residual = ours - ratio * base
-        return ratio, float(residual.std(ddof=1) / np.sqrt(len(ours)) / base.mean())
-
-    def ratio_interval(self, other: LineResult, level: float = CONFIDENCE) -> tuple[float, float]:
-        """Confidence interval of the ratio of final mean regrets (delta method, as `ratio_to`; NaN where that is)."""
-        ratio, error = self.ratio_to(other)
-        if not np.isfinite(error):
-            return float("nan"), float("nan")
-        ours, base = self._pairs(other)
-        low, high = interval(ours - ratio * base, level)
-        return ratio + float(low / base.mean()), ratio + float(high / base.mean())
+            return Estimate(ratio)
+        rest, unit = ours - ratio * base, base.mean()
+        low, high = interval(rest, level)
+        error = float(rest.std(ddof=1) / np.sqrt(len(rest)) / unit)
+        return Estimate(ratio, error, ratio + float(low / unit), ratio + float(high / unit))
 
 
 @dataclass(frozen=True, repr=False)
@@ -344,12 +337,8 @@ class Result(Shown):
             kept = line.entry.guarantee(self.experiment.setups[number])
             users = line.epsilon if kept.epsilon is None else None  # a budget of each user's own
             groups.setdefault((kept.model, kept.epsilon, kept.delta, users), []).append(number)
-        found = set[int]()
-        tests = [(each.first, each.second) for each in differences(self.lines) if each.p_corrected > LEVEL]
-        for group in (each for each in groups.values() if len(each) > 1):
-            first = min(group, key=means.__getitem__)
-            found |= {first, *(n for n in group if (first, n) in tests or (n, first) in tests)}
-        return frozenset(found)
+        even = [(each.first, each.second) for each in differences(self.lines) if each.p_corrected > LEVEL]
+        return frozenset(not_beaten(groups.values(), means, even))
 
     def _final_text(self) -> tuple[list[str], list[list[str]]]:
         summaries = import_module("bandit_core.simulation.summaries").summaries  # which builds on this module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import numpy as np
 import pydantic
@@ -13,6 +14,7 @@ from bandit_core.experiments.experiment import Experiment, Line, Quantity
 from bandit_core.model import Guarantee, Policy
 from bandit_core.model.bound import TRIVIAL, Bound
 from bandit_core.policies import registry
+from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.results import Curve, Drawable, LineResult, Result
 from bandit_core.spec.errors import InputError
 
@@ -42,7 +44,7 @@ def counterpart(policy: Policy) -> Policy | None:
     return None if ancestor is policy else ancestor
 
 
-def _shown_free(experiment: Experiment) -> list[int]:
+def _free(experiment: Experiment) -> list[int]:
     """Lines without privacy that are drawn."""
     lines = enumerate(experiment.lines)
     return [number for number, line in lines if line.entry.privacy == "none" and number not in experiment.view.hidden]
@@ -72,7 +74,7 @@ def companions(experiment: Experiment) -> tuple[Line, ...]:
     """Lines without privacy that the experiment lacks: what must be run for comparison to state every line's price."""
     private = [number for number, line in enumerate(experiment.lines) if line.entry.privacy != "none"]
     if experiment.view.against == "best":
-        return _field(experiment) if private and not _shown_free(experiment) else ()
+        return _field(experiment) if private and not _free(experiment) else ()
     found: dict[str, Line] = {}
     for number in private:
         line = experiment.lines[number]
@@ -82,14 +84,21 @@ def companions(experiment: Experiment) -> tuple[Line, ...]:
     return tuple(found.values())
 
 
+def _rivals(experiment: Experiment, line: int) -> list[tuple[str, str, int, bool]]:
+    """What a private line may be compared with: label, policy, place, and whether that is among the `companions`."""
+    more = [(each.entry.title, each.policy, place, True) for place, each in enumerate(companions(experiment))]
+    if experiment.view.against == "best":
+        drawn = [(experiment.label(each), experiment.lines[each].policy, each, False) for each in _free(experiment)]
+        return drawn or more
+    base, other = baseline(experiment, line), counterpart(experiment.lines[line].entry)
+    if base is not None:
+        return [(experiment.label(base), experiment.lines[base].policy, base, False)]
+    return [each for each in more if other is not None and each[1] == other.name]
+
+
 def has_price(experiment: Experiment, line: int) -> bool:
     """Whether there is something that a private line can be compared with, on the chart or run for comparison."""
-    other = counterpart(experiment.lines[line].entry)
-    if other is None:
-        return False
-    if experiment.view.against == "best":
-        return bool(_shown_free(experiment) or companions(experiment))
-    return baseline(experiment, line) is not None or any(each.policy == other.name for each in companions(experiment))
+    return counterpart(experiment.lines[line].entry) is not None and bool(_rivals(experiment, line))
 
 
 def with_companions(experiment: Experiment) -> Experiment:
@@ -130,58 +139,45 @@ def reference(result: Result, line: int, place: int = -1) -> Reference | None:
     of `FIELDS`; of equal ones the first. The least of several means can only be too small by chance, so the choice
     makes no price look smaller than it is. Its own counterpart where the view asks for that.
     """
-    experiment = result.experiment
-    if experiment.lines[line].entry.privacy == "none":
-        return None
-    if experiment.view.against == "best":
-        return _best_free(result, place)
-    base, other = baseline(experiment, line), counterpart(experiment.lines[line].entry)
-    if base is not None and other is not None:
-        played = result.lines[base]
-        return None if played is None else Reference(experiment.label(base), other.name, played, False, 0)
-    for companion, played in zip(companions(experiment), result.along, strict=False):
-        if other is not None and companion.policy == other.name and played is not None:
-            return Reference(other.title, other.name, played, True, 0)
-    return None
+    private = result.experiment.lines[line].entry.privacy != "none"
+    return _reference(result, line, place) if private else None
 
 
-def _best_free(result: Result, place: int = -1) -> Reference | None:
-    """The line without privacy that has lost least, as `reference` says."""
-    experiment = result.experiment
-    if drawn := _shown_free(experiment):
-        every = [(experiment.label(number), experiment.lines[number], result.lines[number]) for number in drawn]
-    else:
-        every = [(each.entry.title, each, run) for each, run in zip(companions(experiment), result.along, strict=False)]
-    done = [(label, chosen, played) for label, chosen, played in every if played is not None]
+def _reference(result: Result, line: int, place: int = -1) -> Reference | None:
+    done = []
+    for label, policy, number, along in _rivals(result.experiment, line):
+        played = dict(enumerate(result.along if along else result.lines)).get(number)
+        if played is not None:
+            done.append((label, policy, played, along))
     if not done:
         return None
-    label, chosen, played = min(done, key=lambda each: float(each[2].mean[place]))
-    return Reference(label, chosen.policy, played, not drawn, len(done))
+    best = min(done, key=lambda each: float(each[2].mean[place]))
+    return Reference(*best, len(done) if result.experiment.view.against == "best" else 0)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One line at the horizon. Errors are standard errors of the mean, ``extra_low`` and ``extra_high`` the ends of the
-    95% interval of the extra regret over pairs of trials; NaN where they cannot be had.
+    """One line at the horizon: what it has ``lost``, that as a ``ratio`` to what it is compared with, and how much it
+    is ``behind`` that, both over pairs of trials. The single numbers have names, too, such as ``price_stderr``.
     """
 
     line: int
     label: str
     policy: str
     trials: int
-    regret: float
-    stderr: float
-    price: float
-    price_stderr: float
-    extra: float
-    extra_stderr: float
-    extra_low: float
-    extra_high: float
+    lost: Estimate
+    ratio: Estimate
+    behind: Estimate
     against: Reference | None
     best_share: float
     guarantee: Guarantee
     bound_name: str | None
     bound: float
+
+    regret, stderr = property(attrgetter("lost.value")), property(attrgetter("lost.stderr"))
+    price, price_stderr = property(attrgetter("ratio.value")), property(attrgetter("ratio.stderr"))
+    extra, extra_stderr = property(attrgetter("behind.value")), property(attrgetter("behind.stderr"))
+    extra_low, extra_high = property(attrgetter("behind.low")), property(attrgetter("behind.high"))
 
     @property
     def differs(self) -> bool:
@@ -189,7 +185,7 @@ class Summary:
 
         (A ratio's own error says little where the other regret is near 0.) Never where the error is unknown.
         """
-        return self.extra_low > 0 or self.extra_high < 0
+        return self.behind.differs()
 
     @property
     def regret_over_bound(self) -> float:
@@ -235,10 +231,6 @@ def summaries(result: Result) -> list[Summary]:
             continue
         chosen = experiment.lines[number]
         against = reference(result, number)
-        unknown = (float("nan"), float("nan"))
-        price, price_stderr = unknown if against is None else line.ratio_to(against.played)
-        extra, extra_stderr = unknown if against is None else line.difference_to(against.played)
-        extra_low, extra_high = unknown if against is None else line.difference_interval(against.played)
         proved = [
             (float(bound.values(result.times[-1:], experiment.largest_gap)[0]), bound.label)
             for bound in line_bounds(experiment, number)
@@ -255,14 +247,9 @@ def summaries(result: Result) -> list[Summary]:
                 label=experiment.label(number),
                 policy=chosen.policy,
                 trials=line.count,
-                regret=float(line.mean[-1]),
-                stderr=float(line.stderr[-1]),
-                price=price,
-                price_stderr=price_stderr,
-                extra=extra,
-                extra_stderr=extra_stderr,
-                extra_low=extra_low,
-                extra_high=extra_high,
+                lost=line.final(),
+                ratio=NOT_KNOWN if against is None else line.ratio(against.played),
+                behind=NOT_KNOWN if against is None else line.difference(against.played),
                 against=against,
                 best_share=best_share_at_end(line, result.times),
                 guarantee=chosen.entry.guarantee(experiment.setups[number]),
@@ -286,7 +273,7 @@ def scale(result: Drawable, line: int, quantity: Quantity) -> np.ndarray | None:
     other: Curve | None = result.lines[line] if free else None
     if isinstance(result, Result):
         best = free and result.experiment.view.against == "best"
-        against = _best_free(result) if best else reference(result, line)
+        against = (_reference if best else reference)(result, line)
         other = against.played if against is not None else other
     if other is None:
         return None
@@ -338,5 +325,4 @@ def local_wins(result: Result) -> bool:
             best[trust] = played
     if "local" not in best or "central" not in best:
         return False
-    low, _ = best["central"].difference_interval(best["local"])
-    return low > 0
+    return bool(best["central"].difference(best["local"]).low > 0)

@@ -1,17 +1,25 @@
-"""The releases of every line as data, and what they add up to: an account that anyone can make again."""
+"""The releases of every line as data, and what they add up to: an account that anyone can make again.
+
+A person who is in several tests: what each of them may spend of one budget.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+from pydantic import Field
 
+from bandit_core.experiments.arguments import checked
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.mechanisms.gaussian import smallest_epsilon
-from bandit_core.model import Release
+from bandit_core.model import Privacy, Release
 from bandit_core.policies import CLAIMED
+from bandit_core.policies.visits import part_of_one
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.feedback import MAX_VISITS
 from bandit_core.theory import accounting
 
@@ -101,3 +109,58 @@ def releases(experiment: Experiment) -> pd.DataFrame:
             listed = [(None, CLAIMED, *[None] * 7)]
         rows += [(*first, *row, guarantee.epsilon, guarantee.delta) for row in listed]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+BUDGET_COLUMNS = ("trust", "test_epsilon", "answer_epsilon")
+MAX_TESTS = 1000
+MAX_BUDGET = 1000.0
+MAX_ANSWERS = 10_000  # of one person in all
+MAX_DELTA = 1e-3
+LEAST_EPSILON = 0.01
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a person may spend in one test, and in one answer (nats). Both are pure: no delta of their own."""
+
+    privacy: Privacy
+    test: float
+    answer: float
+
+
+@checked
+def parts(
+    epsilon: Annotated[float, Field(ge=LEAST_EPSILON, le=MAX_BUDGET)],
+    tests: Annotated[int, Field(ge=1, le=MAX_TESTS)],
+    visits: Annotated[int, Field(ge=1, le=MAX_VISITS)] = 1,
+    delta: Annotated[float, Field(ge=0, le=MAX_DELTA)] = 0.0,
+) -> tuple[Part, ...]:
+    """The largest equal parts for which all ``tests`` together are proved to be (epsilon, delta)-private for a person.
+
+    A person gives ``visits`` answers in each test. Later tests may depend on what earlier ones found.
+
+    On one's own device each answer is a release. There are tests x visits of them, and tight composition (Kairouz, Oh
+    and Viswanath 2015) says what each may spend. A trusted curator releases what a test found, for all answers of a
+    person at once, so tight composition is over the tests, and an answer gets 1 / visits of its test: of one test
+    nothing better is proved (group privacy).
+
+    >>> parts(2.0, 4)[0]
+    Part(privacy='local', test=0.5, answer=0.5)
+
+    Raises
+    ------
+    InputError
+        With every number that is out of its range.
+    """
+    if tests * visits > MAX_ANSWERS:
+        raise InputError([Issue("visits", visits, f"at most {MAX_ANSWERS:,} answers of one person in all")])
+    answer, test = part_of_one(epsilon, tests * visits, delta), part_of_one(epsilon, tests, delta)
+    return Part("local", visits * answer, answer), Part("central", test, test / visits)
+
+
+def budget(epsilon: float, tests: int, visits: int = 1, delta: float = 0.0) -> pd.DataFrame:
+    """`parts` as a table: one row per level of trust, columns `BUDGET_COLUMNS`."""
+    import pandas as pd
+
+    found = parts(epsilon, tests, visits, delta)
+    return pd.DataFrame([(part.privacy, part.test, part.answer) for part in found], columns=list(BUDGET_COLUMNS))

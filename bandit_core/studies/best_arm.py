@@ -3,23 +3,32 @@
 Trial i plays with the i-th child of ``SeedSequence(seed)``, as everywhere, so no number depends on workers or blocks.
 A decision between two others is played as one draw (`bandit_core.kernels.stopping`), so a run costs about the logarithm
 of its users; nothing is stored.
+
+When does each line of a spec know the best arm? The document is the usual one; its lines name policies that stop.
+
+A line gives the policy and its budget, the document the arms, the seed, the number of runs, and the users after which a
+run gives up (``horizon``). Which policies stop, and by which rules: `bandit_core.policies.stopping`. Those that are
+lines of an experiment, too (`bandit_core.policies.search_then_commit`), play the same searches there: a run that stops
+here after so many users has shown the same arms to them there, and shows everyone else what is recommended here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
+from bandit_core.experiments.experiment import Document, Experiment, Line, clip_problems
 from bandit_core.kernels.stopping import Outcome
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies.stopping import Rule, StoppingPolicy, StoppingSetup, stopping_policies
+from bandit_core.simulation.comparisons import CONFIDENCE, estimate, share_limits
 from bandit_core.simulation.costs import Cost, refuse, worker_count
 from bandit_core.simulation.engine import Run, Task
 from bandit_core.simulation.store import default_store
@@ -29,7 +38,8 @@ from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
-from bandit_core.spec.rewards import Arm, Bernoulli
+from bandit_core.spec.notation import write_epsilon
+from bandit_core.spec.rewards import Arm, Bernoulli, expand, seen
 from bandit_core.theory.best_arm import time_bounds
 
 if TYPE_CHECKING:
@@ -37,7 +47,6 @@ if TYPE_CHECKING:
 
 MAX_USERS = 10**15  # in one run: counts stay exact
 MAX_ARMS = 10_000
-CONFIDENCE = 0.95
 QUANTILES = (0.05, 0.5, 0.95)
 COLUMNS = (
     "policy", "privacy", "epsilon", "rule", "delta", "trials", "not_stopped", "mean", "stderr", "q05", "median", "q95",
@@ -124,19 +133,6 @@ class StoppingSpec(Frozen):
         return 25e-6 + self.decisions * (5e-7 + 7e-8 * sum(arm.count for arm in self.arms))
 
 
-def share_limits(count: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Clopper and Pearson's limits of a chance that was seen ``count`` times in ``trials``.
-
-    >>> tuple(round(limit, 4) for limit in share_limits(0, 1000))
-    (0.0, 0.0037)
-    """
-    from scipy.special import betaincinv  # heavy import
-
-    tail = (1 - confidence) / 2
-    low = float(betaincinv(count, trials - count + 1, tail)) if count else 0.0
-    return low, float(betaincinv(count + 1, trials - count, 1 - tail)) if count < trials else 1.0
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class StoppingResult(Shown):
     """Runs that are done, one entry (row) per trial; ``trials`` are their numbers.
@@ -193,7 +189,8 @@ class StoppingResult(Shown):
 
     def wrong_limits(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
         """Clopper and Pearson's limits of the chance of a wrong recommendation."""
-        return share_limits(int(self.wrong.sum()), self.count, confidence)
+        low, high = share_limits(self.wrong.sum(), self.count, (1 - confidence) / 2)
+        return float(low), float(high)
 
     @property
     def regret(self) -> np.ndarray:
@@ -227,15 +224,11 @@ class StoppingResult(Shown):
     @property
     def row(self) -> dict[str, Any]:
         """The run in numbers, `COLUMNS`."""
-
-        def error(values: np.ndarray) -> float:
-            return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
-
-        spec, (low, high) = self.spec, self.wrong_limits()
+        spec, (low, high), lost = self.spec, self.wrong_limits(), estimate(self.regret)
         values = (
             spec.policy, spec.entry.privacy, math.nan if spec.epsilon is None else spec.epsilon, spec.rule, spec.delta,
-            self.count, self.not_stopped, self.mean_users, error(self.users), *map(self.quantile, QUANTILES),
-            self.wrong_share, low, high, float(self.regret.mean()), error(self.regret), self.at_least,
+            self.count, self.not_stopped, *estimate(self.users)[:2], *map(self.quantile, QUANTILES), self.wrong_share,
+            low, high, *lost[:2], self.at_least,
         )  # fmt: skip
         return dict(zip(COLUMNS, values, strict=True))
 
@@ -389,3 +382,158 @@ def table(results: Sequence[StoppingResult], names: Sequence[str] | None = None)
     if names is not None:
         frame.insert(0, "instance", list(names))
     return frame
+
+
+DECISION_COLUMNS = (
+    "line", "label", "policy", "epsilon", "delta", "rule", "stop_mean", "stop_q05", "stop_median", "stop_q95",
+    "not_stopped", "wrong", "wrong_low", "wrong_high", "lower_bound", "trials",
+)  # fmt: skip
+_AS_DECISION = {"mean": "stop_mean", "q05": "stop_q05", "median": "stop_median", "q95": "stop_q95",
+                "at_least": "lower_bound"}  # fmt: skip
+_OF_A_LINE = ("policy", "epsilon")  # fields of a `StoppingSpec` that a line has
+_PARAMETERS = ("delta", "rule", "growth")  # that a line may have of its own
+_NAMES = {"cap": "horizon"}  # fields that a document calls otherwise
+
+
+@dataclass(frozen=True)
+class StoppingLine:
+    """A line of a document: what the reader calls it, and the question that it asks."""
+
+    label: str
+    spec: StoppingSpec
+
+
+def stopping_lines(
+    document: Experiment | Mapping[str, Any],
+    delta: float = 0.05,
+    rule: Rule = "proved",
+    trials: int | None = None,
+    split_visits: bool = False,
+) -> list[StoppingLine]:
+    """The lines of a document; ``trials`` replaces its own, ``delta`` and ``rule`` are those of lines that have none.
+
+    ``split_visits``: where people come several times, each answer spends its part of the person's budget.
+
+    Raises
+    ------
+    InputError
+        With every problem: wrong fields, and lines whose policy has no stopping rule, at their path.
+    """
+    said = document.spec() if isinstance(document, Experiment) else document
+    asked: Document = validated(Document, said)
+    if asked.contexts is not None:
+        raise InputError([Issue("contexts", "users with features", "policies that stop play plain arms; give arms")])
+    if not asked.feedback.immediate:
+        raise InputError(
+            [Issue("feedback", said["feedback"], "policies that stop count every reward at once; omit it")]
+        )
+    if asked.visits > 1 and not split_visits:
+        message = (
+            f"policies that stop know people who come once; use ε/{asked.visits} for each answer (--split-visits), or "
+            "count each person once and leave it out"
+        )
+        raise InputError([Issue("visits", asked.visits, message)])
+    if issues := clip_problems(asked):
+        raise InputError(issues)
+    shared = {"delta": delta, "rule": rule, "trials": asked.trials if trials is None else trials}
+    lines = []
+    for number, line in enumerate(asked.lines):
+        try:
+            lines.append(StoppingLine(_label(line, asked.lines), _question(line, asked, shared)))
+        except InputError as error:
+            issues += [replace(issue, path=_path(issue.path, number)) for issue in error.issues]
+    if issues:
+        raise InputError([issue for place, issue in enumerate(issues) if issue not in issues[:place]])
+    return lines
+
+
+def _question(line: Line, asked: Document, shared: Mapping[str, Any]) -> StoppingSpec:
+    if line.policy not in stopping_policies():
+        known = ", ".join(stopping_policies())
+        raise InputError(
+            [Issue("policy", line.policy, f"{line.policy} has no stopping rule; those that stop: {known}")]
+        )
+    budget = None if line.epsilon is None else line.epsilon.fixed
+    if line.epsilon is not None and budget is None:
+        raise InputError([Issue("epsilon", line.epsilon.kind, f"{line.policy} needs one fixed epsilon for all users")])
+    if set(line.params) - set(_PARAMETERS):
+        message = f"{', '.join(_PARAMETERS)} are all that {line.policy} takes until it stops"
+        raise InputError([Issue("params", dict(line.params), message)])
+    if budget is not None:
+        budget /= asked.visits
+    numbers = {"seed": asked.seed, "cap": asked.horizon, **shared, **line.params}
+    return StoppingSpec.of(policy=line.policy, epsilon=budget, **numbers, **_seen(asked, line.policy))
+
+
+def _seen(asked: Document, policy: str) -> dict[str, Any]:
+    """The arms as a policy sees them, and the means of the uncut ones where it sees them cut."""
+    if asked.clip is None or stopping_policies()[policy].privacy == "none":
+        return {"arms": asked.arms}
+    arms = expand(asked.arms)
+    return {"arms": seen(arms, asked.clip), "truth": tuple(arm.expected for arm in arms)}
+
+
+def searches_of(experiment: Experiment) -> list[StoppingLine]:
+    """The lines of an experiment that search and stop, as the questions that their runs answer: none where none does.
+
+    Every budget is that of one answer, as people come again.
+    """
+    found = []
+    for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True)):
+        if line.entry.stops and setup.horizon >= len(setup.arms) > 1:
+            epsilon = None if setup.epsilon is None else setup.fixed_epsilon
+            chosen = {name: getattr(setup.parameters, name) for name in _PARAMETERS}
+            numbers = {"trials": experiment.trials, "seed": experiment.seed, "cap": experiment.horizon, **chosen}
+            spec = StoppingSpec.of(policy=line.policy, epsilon=epsilon, **numbers, **_seen(experiment, line.policy))
+            found.append(StoppingLine(experiment.label(number), spec))
+    return found
+
+
+def _path(path: str, number: int) -> str:
+    return f"lines[{number}].{path}" if path in (*_OF_A_LINE, "params") else _NAMES.get(path, path)
+
+
+def _label(line: Line, lines: Sequence[Line]) -> str:
+    if line.label:
+        return line.written_label
+    title = stopping_policies()[line.policy].title if line.policy in stopping_policies() else line.policy
+    alone = line.epsilon is None or sum(other.policy == line.policy for other in lines) == 1
+    return title if alone or line.epsilon is None else f"{title}, ε {write_epsilon(line.epsilon)}"
+
+
+def decision_table(lines: Sequence[StoppingLine], results: Sequence[StoppingResult]) -> pd.DataFrame:
+    """One row per line, columns `DECISION_COLUMNS`: times in users, shares in [0, 1].
+
+    A run that does not stop by the horizon counts with the horizon in ``stop_mean``, which is then too small, and as
+    infinite in the quantiles. ``lower_bound`` holds for the mean time of every policy that keeps the line's promise
+    and errs with probability delta at most; NaN where none is known.
+    """
+
+    frame = table(results).rename(columns=_AS_DECISION)
+    frame.insert(0, "line", range(len(lines)))
+    frame.insert(1, "label", [line.label for line in lines])
+    return frame[list(DECISION_COLUMNS)]
+
+
+def decide(
+    document: Experiment | Mapping[str, Any],
+    delta: float = 0.05,
+    rule: Rule = "proved",
+    trials: int | None = None,
+    jobs: int | None = None,
+    split_visits: bool = False,
+) -> pd.DataFrame:
+    """Users until each line of a document has decided which arm is best; see `stopping_lines` and `decision_table`.
+
+    Raises
+    ------
+    InputError
+        See `stopping_lines`, and where the runs take more than this machine allows.
+
+    >>> arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
+    >>> frame = decide({"arms": arms, "lines": [{"policy": "top-two"}], "trials": 100})
+    >>> bool(frame["lower_bound"][0] < frame["stop_mean"][0]), float(frame["not_stopped"][0])
+    (True, 0.0)
+    """
+    lines = stopping_lines(document, delta, rule, trials, split_visits)
+    return decision_table(lines, stopping([line.spec for line in lines], jobs))

@@ -15,12 +15,15 @@ on ten arms, from 1.5 to 2). Those that are not clearly worse than their leader 
 are few enough (`MAX_PULLS`). Of those that are tied then, the one that fits more settings (`settings_taken`) is
 chosen, and of one method at two budgets the larger budget. What is reported of it comes from trials with another seed,
 which had no part in the choice, so that the choice does not flatter it.
+
+What a contest asks of a policy before it plays: how many settings it fits, and what it reads off the options.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, TypeVar
 
@@ -31,18 +34,16 @@ from bandit_core.experiments.arguments import check_fields
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import PROMISES, Policy, Privacy
 from bandit_core.policies import registry
-from bandit_core.simulation.comparisons import interval_of_difference
+from bandit_core.simulation.comparisons import Estimate, interval_of_difference
 from bandit_core.simulation.costs import most_steps, trial_seconds
-from bandit_core.simulation.engine import Simulation
+from bandit_core.simulation.questions import Round, Rounds, Study, answer, over_draws
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Shown
-from bandit_core.simulation.together import Mixture, Parts
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import write_number
-from bandit_core.spec.rewards import Arm, expand
-from bandit_core.studies.candidates import known_beforehand, settings_taken
+from bandit_core.spec.rewards import Arm, Bernoulli, Beta, Gaussian, expand
 from bandit_core.studies.sweep import EPSILONS
 from bandit_core.theory.threshold import recommended
 
@@ -106,6 +107,15 @@ class Question:
         first = tuple(round(trials * self.effort) for trials in ROUNDS)
         most = MAX_PULLS / max(1, self.horizon)
         return (*first, *(trials for trials in LAST_ROUNDS if first[-1] < trials <= most))
+
+    @property
+    def screening(self) -> tuple[tuple[int, int | None], ...]:
+        """The rounds by which methods are chosen: trials that a candidate has played by its end, and how many are left.
+
+        None is half of those before. In the second round of equal trials smaller budgets join.
+        """
+        first, last = self.rounds[: len(ROUNDS)], self.rounds[len(ROUNDS) - 1 :]
+        return (*((each, None) for each in first[:-1]), (first[-1], FINALISTS), *((e, 2 * FINALISTS) for e in last))
 
     @property
     def gaps(self) -> np.ndarray:
@@ -206,32 +216,34 @@ class Tried:
     """One candidate's loss over all users in reward units, and how far it is behind the chosen one of its trust model.
 
     ``finalist`` says whether the trials are the reported ones, else they are of the screening. ``behind`` is positive
-    where it loses more, and 0 for the chosen one; that of a finalist is over pairs of trials. Errors are standard
-    errors, ``behind_low`` and ``behind_high`` the ends of its interval, of level 95% for a finalist and `DROPPED` for
-    others: the trials that they were dropped for flatter them least. All are NaN for a single trial. ``tied`` says
+    where it loses more, and 0 for the chosen one; that of a finalist is over pairs of trials. Its interval has level
+    95% for a finalist and `DROPPED` for others: the trials that they were dropped for flatter them least. ``tied`` says
     whether the last screening round left it tied with the leader, so that it could have been chosen as well.
-    ``spent`` is the budget of a `Method` that spends less than it may.
     """
 
     privacy: Privacy
-    policy: str
-    title: str
+    method: Method
     trials: int
-    lost: float
-    stderr: float
-    behind: float
-    behind_stderr: float
-    behind_low: float
-    behind_high: float
+    lost: Estimate
+    behind: Estimate
     chosen: bool
     finalist: bool
     tied: bool = False
-    spent: float | None = None
+
+    @property
+    def policy(self) -> str:
+        """The policy of the method."""
+        return self.method.policy
+
+    @property
+    def title(self) -> str:
+        """What a reader calls the method."""
+        return self.method.title
 
     @property
     def apart(self) -> bool:
         """Whether the interval tells it apart from the chosen one."""
-        return not self.chosen and (self.behind_low > 0 or self.behind_high < 0)
+        return not self.chosen and self.behind.differs()
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,8 +269,7 @@ class Decision(Shown):
 
     def chosen(self, privacy: Privacy) -> Method:
         """The chosen method of a trust model."""
-        best = self.of(privacy)[0]
-        return Method(best.policy, best.spent)
+        return self.of(privacy)[0].method
 
     def equals(self, privacy: Privacy) -> tuple[Tried, ...]:
         """Policies that cannot be told apart from the chosen one, without it and its other budgets."""
@@ -288,7 +299,7 @@ def _survivors(field: Sequence[Name], played: Mapping[Name, LineResult], most: i
     leader = played[ranked[0]]
     near = []
     for name in ranked:
-        behind, error = played[name].difference_to(leader)
+        behind, error, *_ = played[name].difference(leader)
         if not behind > CLEARLY * error:
             near.append(name)
     return near[: _half(len(field)) if most is None else most]
@@ -306,8 +317,8 @@ def _tied(ranked: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Nam
     """
     leader, tied = played[ranked[0]], [ranked[0]]
     for name in ranked[1:]:
-        behind, _ = played[name].difference_to(leader)
-        if not played[name].difference_interval(leader)[0] > 0 and behind <= CLOSE * leader.mean[-1]:
+        behind = played[name].difference(leader)
+        if not behind.low > 0 and behind.value <= CLOSE * leader.mean[-1]:
             tied.append(name)
     return tied
 
@@ -318,244 +329,125 @@ def _fits_most(method: Method) -> tuple[int, int, float]:
     return settings_taken(entry), len(entry.promise.implied()), math.inf if method.spent is None else method.spent
 
 
-def _behind(mine: LineResult, chosen: LineResult, paired: bool) -> tuple[float, float, float, float]:
-    """How much more is lost at the horizon, the standard error of that, and the ends of its interval (see `Tried`)."""
-    if paired:
-        return *mine.difference_to(chosen), *mine.difference_interval(chosen)
-    behind, error = float(mine.mean[-1] - chosen.mean[-1]), math.hypot(mine.stderr[-1], chosen.stderr[-1])
-    low, high = interval_of_difference(mine.regret[:, -1], chosen.regret[:, -1], DROPPED)
-    return behind, error, float(low), float(high)
+def _plan(question: Question, sizes: Mapping[Privacy, int]) -> list[tuple[int, dict[Privacy, int]]]:
+    """New trials of each candidate, and how many of each trust model play them at most, round by round."""
+    plan, before = [], 0
+    for trials, most in question.screening:
+        playing = {privacy: size if size > 1 else 0 for privacy, size in sizes.items()}
+        if trials == before:  # smaller budgets join
+            playing = {privacy: size * len(_smaller_budgets(question, privacy)) for privacy, size in sizes.items()}
+            sizes = {privacy: size + playing[privacy] for privacy, size in sizes.items()}
+        plan.append((trials - before or trials, playing))
+        sizes = {privacy: min(size, most or _half(size)) for privacy, size in sizes.items()}
+        before = trials
+    return [*plan, (question.reported, dict(sizes))]
 
 
-class Contest(Parts):
-    """The search for the best method of each trust model; polled and stopped like a `Simulation`.
+def _smaller_budgets(question: Question, privacy: Privacy) -> tuple[float, ...]:
+    """The smaller budgets that methods of a trust model are tried at."""
+    return () if privacy == "none" else question.smaller
 
-    Parameters
-    ----------
-    question
-        What is asked.
-    promises
-        The trust models to search for.
-    store
-        Where trials are kept (default: the process's store on disk). A contest whose trials are all there is finished
-        as soon as it is made.
+
+def _smaller(question: Question, privacy: Privacy, policy: str) -> dict[Method, Experiment]:
+    """A finalist by itself at smaller budgets, as far as it accepts them."""
+    found, who = {}, f"{PROMISES[privacy].who}, spending only {{epsilon}}"
+    for spent in _smaller_budgets(question, privacy):
+        with contextlib.suppress(InputError):
+            asked = replace(question, epsilon=spent)
+            found[Method(policy, spent)] = _candidate(asked, registry()[policy], privacy, who)
+    return found
+
+
+def contest(question: Question, promises: Sequence[Privacy] = COMPARED) -> Rounds[Decision]:
+    """The best method of each of these trust models.
 
     Raises
     ------
     InputError
         When no policy accepts the question, or the whole costs more than ``LAB_MAX_STEPS``.
     """
+    fields: dict[Privacy, dict[Method, Experiment]] = {}
+    for privacy in promises:
+        if entered := candidates(question, privacy):
+            fields[privacy] = {Method(each.lines[0].policy): each for each in entered}
+    pool = {method: each for field in fields.values() for method, each in field.items()}
+    alive = {privacy: list(field) for privacy, field in fields.items()}
+    plan = _plan(question, {privacy: len(field) for privacy, field in fields.items()})
+    most = [len(pool)] * len(ROUNDS) + [(1 + LESS) * len(pool)] * len(plan)  # a policy of several levels plays once
+    pulls = [trials * min(each, sum(sizes.values())) for (trials, sizes), each in zip(plan, most, strict=False)]
+    if (steps := question.horizon * sum(pulls)) > most_steps():
+        allowed = f"at most {most_steps():.3g} steps (users x trials x methods) here; ask for fewer users"
+        raise InputError([Issue("horizon", f"{steps:.3g} steps", allowed)])
+    versions = {""}
+
+    def playing(place: int, trials: int, seed: int, methods: Iterable[Method]) -> Rounds[dict[Method, LineResult]]:
+        asked = {each: pool[each].model_copy(update={"trials": trials, "seed": seed}) for each in methods}
+        drawn = question.draws if place == len(plan) - 1 else ()
+        runs = [over_draws(each, drawn) if drawn else each for each in asked.values()]
+        later = sum(count * _trial_seconds(alive, pool, sizes) for count, sizes in plan[place + 1 :])
+        results = yield Round(runs, place / len(plan), (place + 1) / len(plan), later, steps=steps)
+        versions.update(each.bundled_results for each in results)
+        return {method: each.lines[0] for method, each in zip(asked, results, strict=True)}
+
+    screened: dict[Method, LineResult] = {}
+    for place, (trials, left) in enumerate(question.screening):
+        if place == len(ROUNDS):
+            for privacy, field in alive.items():
+                more = {name: each for policy, _ in field for name, each in _smaller(question, privacy, policy).items()}
+                fields[privacy] |= more
+                pool = pool | more | pool
+                field.extend(more)
+        names = dict.fromkeys(name for field in alive.values() if len(field) > 1 for name in field)
+        new = [name for name in names if name not in screened or screened[name].count < trials]
+        screened |= yield from playing(place, trials, question.screening_seed, new)
+        alive |= {each: _survivors(field, screened, left) for each, field in alive.items() if len(field) > 1}
+    finalists = dict.fromkeys(name for field in alive.values() for name in field)
+    reported = yield from playing(len(plan) - 1, question.reported, question.seed, finalists)
+    tied = {privacy: _tied(field, screened) if field[1:] else field for privacy, field in alive.items()}
+    best = {privacy: max(names, key=_fits_most) for privacy, names in tied.items()}
+    lines = tuple(fields[privacy][name].lines[0] for privacy, name in best.items())
+    experiment = next(iter(pool.values())).with_lines(lines)
+    done, times = tuple(reported[name] for name in best.values()), checkpoints(question.horizon)
+    tried = []
+    for privacy, entries in fields.items():
+        rows = [_tried(privacy, name, best[privacy], tied[privacy], screened, reported) for name in entries]
+        tried += sorted(rows, key=lambda row: (not row.chosen, row.lost.value))
+    return Decision(Result(experiment, times, done, bundled_results=max(versions)), tuple(tried))
+
+
+def _tried(
+    privacy: Privacy,
+    name: Method,
+    best: Method,
+    tied: Collection[Method],
+    screened: Mapping[Method, LineResult],
+    reported: Mapping[Method, LineResult],
+) -> Tried:
+    finalist, chosen = name in reported, reported[best]
+    line = (reported if finalist else screened)[name]
+    if finalist:
+        behind = line.difference(chosen)
+    else:
+        ends = interval_of_difference(line.regret[:, -1], chosen.regret[:, -1], DROPPED)
+        error = math.hypot(line.stderr[-1], chosen.stderr[-1])
+        behind = Estimate(float(line.mean[-1] - chosen.mean[-1]), error, *map(float, ends))
+    return Tried(privacy, name, line.count, line.final(), behind, name == best, finalist, name in tied)
+
+
+def _trial_seconds(
+    alive: Mapping[Privacy, Sequence[Method]], pool: Mapping[Method, Experiment], sizes: Mapping[Privacy, int]
+) -> float:
+    """Rough time of one trial of those that are left, at most so many of each trust model and the slowest first."""
+    seconds = {name: trial_seconds(pool[name], 0) for field in alive.values() for name in field}
+    slowest = {privacy: sorted(map(seconds.__getitem__, field))[::-1] for privacy, field in alive.items()}
+    return min(sum(sum(each[: sizes[privacy]]) for privacy, each in slowest.items()), sum(seconds.values()))
+
+
+class Contest(Study[Decision]):
+    """The search for the best method of each trust model; see `contest`."""
 
     def __init__(self, question: Question, promises: Sequence[Privacy] = COMPARED, store: Store | None = None) -> None:
-        self.question, self.store = question, store
-        fields = {privacy: candidates(question, privacy) for privacy in promises}
-        self._fields: dict[Privacy, dict[Method, Experiment]] = {
-            privacy: {Method(each.lines[0].policy): each for each in field}
-            for privacy, field in fields.items()
-            if field
-        }
-        self._sizes = {privacy: len(field) for privacy, field in self._fields.items()}
-        self._pool = {name: each for field in self._fields.values() for name, each in field.items()}
-        self._alive = {privacy: list(field) for privacy, field in self._fields.items()}
-        self._screened: dict[Method, LineResult] = {}
-        self._reported: dict[Method, LineResult] = {}
-        self._refuse_if_too_large()
-        self._round = 0
-        self._beforehand = ""  # see `Result`
-        self._times = checkpoints(question.horizon)
-        self._now = self._simulations()
-        self._catch_up()
-
-    def _refuse_if_too_large(self) -> None:
-        if self.steps > most_steps():
-            allowed = f"at most {most_steps():.3g} steps (users x trials x methods) here; ask for fewer users"
-            raise InputError([Issue("horizon", f"{self.steps:.3g} steps", allowed)])
-
-    @property
-    def _trials(self) -> tuple[int, ...]:
-        """Trials that a candidate has played at the end of each round; in round `len(ROUNDS)` smaller budgets join."""
-        first, last = self.question.rounds[: len(ROUNDS)], self.question.rounds[len(ROUNDS) :]
-        return (*first, first[-1], *last)
-
-    @property
-    def _rounds(self) -> int:
-        return len(self._trials)
-
-    def _most_survivors(self, round_: int, size: int) -> int:
-        """How many of a field of that size go on from a round."""
-        if round_ < len(ROUNDS) - 1:
-            return _half(size)
-        return FINALISTS if round_ == len(ROUNDS) - 1 else 2 * FINALISTS
-
-    def _smaller(self, privacy: Privacy) -> tuple[float, ...]:
-        """The smaller budgets that methods of a trust model are tried at."""
-        return () if privacy == "none" else self.question.smaller
-
-    def _worth_playing(self) -> bool:
-        """Whether the present round of the screening has anything to decide; smaller budgets join before it does."""
-        if self._round == len(ROUNDS):
-            self._join()
-            return any(name.spent is not None for field in self._alive.values() for name in field)
-        return any(len(field) > 1 for field in self._alive.values())
-
-    def _join(self) -> None:
-        """Each finalist of a trust model is joined by itself at smaller budgets."""
-        for privacy, field in self._alive.items():
-            for policy, _ in tuple(field):
-                for spent in self._smaller(privacy):
-                    method = Method(policy, spent)
-                    who = f"{PROMISES[privacy].who}, spending only {{epsilon}}"
-                    asked = replace(self.question, epsilon=spent)
-                    try:
-                        candidate = _candidate(asked, registry()[policy], privacy, who)
-                    except InputError:  # a policy may refuse so small a budget
-                        continue
-                    self._pool.setdefault(method, candidate)
-                    self._fields[privacy][method] = candidate
-                    field.append(method)
-
-    def _plan(self) -> list[tuple[int, dict[Privacy, int]]]:
-        """New trials of each candidate, and how many candidates at most play them, round by round.
-
-        A policy that is a candidate of several trust models plays once for all of them.
-        """
-        sizes, rounds, plan = dict(self._sizes), self._trials, []
-        for place, (before, now) in enumerate(zip((0, *rounds), rounds, strict=False)):
-            joins = place == len(ROUNDS)
-            if joins:
-                new = {privacy: size * len(self._smaller(privacy)) for privacy, size in sizes.items()}
-                sizes = {privacy: size + new[privacy] for privacy, size in sizes.items()}
-            playing = new if joins else {privacy: size if size > 1 else 0 for privacy, size in sizes.items()}
-            plan.append((now if joins else now - before, playing))
-            sizes = {privacy: min(size, self._most_survivors(place, size)) for privacy, size in sizes.items()}
-        return [*plan, (self.question.reported, sizes)]
-
-    @property
-    def steps(self) -> int:
-        """Pulls that the contest takes at most."""
-        policies = len({name.policy for name in self._pool})
-        playing = [
-            trials * min(policies * (1 if place < len(ROUNDS) else 1 + LESS), sum(sizes.values()))
-            for place, (trials, sizes) in enumerate(self._plan())
-        ]
-        return self.question.horizon * sum(playing)
-
-    def _simulations(self) -> dict[Method, Simulation | Mixture]:
-        """What the present round plays, each policy once; nothing once the contest is over."""
-        while self._round < self._rounds and not self._worth_playing():
-            self._round += 1
-        if self._round > self._rounds:
-            return {}
-        screening = self._round < self._rounds
-        trials = self._trials[self._round] if screening else self.question.reported
-        seed = self.question.screening_seed if screening else self.question.seed
-        playing = dict.fromkeys(
-            name for field in self._alive.values() for name in field if len(field) > 1 or not screening
-        )
-        if self._round == len(ROUNDS):  # most of the others have played these trials
-            played = {name for name, line in self._screened.items() if line.count == trials}
-            playing = {name: None for name in playing if name not in played}
-        asked = {name: self._pool[name].model_copy(update={"trials": trials, "seed": seed}) for name in playing}
-        if self.question.draws and not screening:
-            return {name: Mixture(each, self.question.draws, self.store) for name, each in asked.items()}
-        return {name: Simulation(each, self.store) for name, each in asked.items()}
-
-    def _catch_up(self) -> None:
-        """Close every round whose trials are all there."""
-        while self._now and all(simulation.missing_seconds == 0 for simulation in self._now.values()):
-            results = {key: simulation.result() for key, simulation in self._now.items()}
-            played = {key: result.lines[0] for key, result in results.items()}
-            self._beforehand = max([self._beforehand, *(result.bundled_results for result in results.values())])
-            self._let_go()
-            done = self._screened if self._round < self._rounds else self._reported
-            done.update({name: line for name, line in played.items() if line is not None})
-            if self._round < self._rounds:
-                for privacy, field in self._alive.items():
-                    if len(field) > 1:
-                        most = self._most_survivors(self._round, len(field))
-                        self._alive[privacy] = _survivors(field, self._screened, most)
-            self._round += 1
-            self._now = self._simulations()
-
-    @property
-    def _parts(self) -> list[Simulation | Mixture]:
-        return list(self._now.values())
-
-    @property
-    def finished(self) -> bool:
-        """Whether everything is decided."""
-        return not self._now
-
-    @property
-    def missing_seconds(self) -> float:
-        """Rough time, on one core, of what is at most left; what the store already holds of later rounds is counted."""
-        later = self._plan()[self._round + 1 :]
-        return super().missing_seconds + sum(trials * self._seconds_of(sizes) for trials, sizes in later)
-
-    def _seconds_of(self, sizes: Mapping[Privacy, int]) -> float:
-        """Rough time of one trial of those that are left, at most so many of each trust model and the slowest first."""
-        left = dict.fromkeys(name for field in self._alive.values() for name in field)
-        seconds = {name: trial_seconds(self._pool[name], 0) for name in left}
-        slowest = {privacy: sorted(map(seconds.__getitem__, field))[::-1] for privacy, field in self._alive.items()}
-        apart = sum(sum(each[: sizes[privacy]]) for privacy, each in slowest.items())
-        return min(apart, sum(seconds.values()))
-
-    @property
-    def fraction(self) -> float:
-        """Share of the work that is done: rounds count alike, and the present one as far as it is."""
-        now = [simulation.fraction for simulation in self._now.values()]
-        return min(1.0, (self._round + (sum(now) / len(now) if now else 0.0)) / (self._rounds + 1))
-
-    def run(self, jobs: int | None = None, on_progress: Callable[[Contest], None] | None = None) -> Decision | None:
-        """Compute what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""
-        whole = self.missing_seconds
-        while self._now and not self.stopped:
-            for simulation in self._now.values():
-                simulation.whole_seconds = whole
-                if self.stopped:
-                    return None
-                simulation.run(jobs, None if on_progress is None else lambda _: on_progress(self))
-            if not self.stopped:
-                self._catch_up()
-        return self.result()
-
-    def result(self) -> Decision | None:
-        """The decision, once there is one."""
-        if not self.finished:
-            return None
-        tied = {privacy: _tied(field, self._screened) if field[1:] else field for privacy, field in self._alive.items()}
-        best = {privacy: max(names, key=_fits_most) for privacy, names in tied.items()}
-        lines = [self._fields[privacy][name].lines[0] for privacy, name in best.items()]
-        experiment = next(iter(self._pool.values())).with_lines(tuple(lines))
-        done = tuple(self._reported[name] for name in best.values())
-        tried = [each for privacy in self._fields for each in self._tried(privacy, best[privacy], tied[privacy])]
-        return Decision(Result(experiment, self._times, done, bundled_results=self._beforehand), tuple(tried))
-
-    def _tried(self, privacy: Privacy, best: Method, tied: Sequence[Method]) -> list[Tried]:
-        rows, chosen = [], self._reported[best]
-        for name in self._fields[privacy]:
-            finalist = name in self._reported
-            line = (self._reported if finalist else self._screened)[name]
-            behind, error, low, high = _behind(line, chosen, finalist)
-            rows.append(
-                Tried(
-                    privacy=privacy,
-                    policy=name.policy,
-                    title=name.title,
-                    trials=line.count,
-                    lost=float(line.mean[-1]),
-                    stderr=float(line.stderr[-1]),
-                    behind=behind,
-                    behind_stderr=error,
-                    behind_low=low,
-                    behind_high=high,
-                    chosen=name == best,
-                    finalist=finalist,
-                    tied=name in tied,
-                    spent=name.spent,
-                )
-            )
-        return sorted(rows, key=lambda row: (not row.chosen, row.lost))
+        super().__init__(contest(question, promises), store)
 
 
 def best_methods(
@@ -565,6 +457,30 @@ def best_methods(
     store: Store | None = None,
 ) -> Decision:
     """The best method known of each trust model; see `Contest`."""
-    decision = Contest(question, promises, store).run(jobs)
-    assert decision is not None  # no one could stop it
-    return decision
+    return answer(contest(question, promises), jobs, store)
+
+
+def settings_taken(policy: Policy) -> int:
+    """How many other settings a policy fits, from 0 to 5, as the registry says.
+
+    Rewards that are counted late or in batches, users with budgets of their own, any number of users, rewards in [0, 1]
+    that are no coins, and rewards without limits.
+    """
+    taken = (
+        policy.late,
+        policy.epsilon != "one",
+        policy.anytime,
+        policy.accepts((Beta(a=1.0, b=1.0),)) is None,
+        policy.accepts((Gaussian(mean=0.5, sd=1.0),)) is None,
+    )
+    return sum(taken)
+
+
+def known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:
+    """Parameters that were read off the options, as they are for the largest rewards in [0, 1]."""
+    [setup] = candidate.setups
+    [line] = candidate.lines
+    asked = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
+    largest = (Bernoulli(mean=1.0),) * len(setup.arms)
+    settled = policy.settle(replace(setup, arms=largest, parameters=asked))
+    return {name: value for name, value in settled.model_dump().items() if value != getattr(setup.parameters, name)}

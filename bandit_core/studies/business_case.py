@@ -1,4 +1,12 @@
-"""A practitioner's question: typed rates as arms, and what each trust model loses."""
+"""A practitioner's question: typed rates as arms, and what each trust model loses.
+
+Options whose means are not known exactly: lifts typed as ranges or as unknown, and means within their intervals.
+
+`DRAWS` sets of options stand for what is not known. Simulated runs are spread evenly over them, so a mean over the runs
+is a mean over what is not known, too, and its spread has two sources: chance, and the options.
+
+Amounts of two parts as typed: most users bring nothing, the others an amount with a lognormal distribution.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +16,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from bandit_core.data.observations import MAX_OPTIONS, Option
 from bandit_core.model import PROMISES, Privacy
+from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import reference
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import write_number
-from bandit_core.spec.rewards import Arm, Bernoulli
+from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than
 
 GOALS: tuple[Kind, ...] = ("price", "extra", "regret", "percent")
@@ -140,37 +151,29 @@ class Cost:
     """What one trust model loses over all users, in the unit of the rewards.
 
     ``extra`` is the loss beyond no privacy (over pairs of trials), ``price`` the ratio to it; NaN for no privacy
-    itself and where the loss without privacy is 0. ``stderr`` are standard errors, ``low`` and ``high`` the ends of
-    95% intervals (NaN for a single trial).
+    itself and where the loss without privacy is 0.
     """
 
     line: int
     privacy: Privacy
     label: str
-    lost: float
-    lost_stderr: float
-    lost_low: float
-    lost_high: float
-    extra: float
-    extra_stderr: float
-    extra_low: float
-    extra_high: float
-    price: float
-    price_stderr: float
+    lost: Estimate
+    extra: Estimate
+    price: Estimate
     trials: int
 
     @property
     def price_of_privacy(self) -> Literal["more", "less", "open"]:
         """Whether more or less is lost than without privacy, or the interval of the difference leaves it open."""
-        if self.extra_low > 0:
-            return "more"
-        return "less" if self.extra_high < 0 else "open"  # also where the ends are unknown
+        if not self.extra.differs():
+            return "open"
+        return "more" if self.extra.low > 0 else "less"
 
     def learned(self, blind: float) -> Literal["much", "little", "nothing"]:
         """How much was learned where choosing at random loses ``blind``: nothing if that is not more beyond doubt."""
-        if no_better_than(self.lost, self.lost_high, blind):
+        if no_better_than(self.lost, blind):
             return "nothing"
-        return "little" if self.lost >= LITTLE * blind else "much"
+        return "little" if self.lost.value >= LITTLE * blind else "much"
 
 
 def costs(result: Result, scale: float = 1.0, levels: Sequence[Privacy] = ()) -> list[Cost]:
@@ -183,28 +186,258 @@ def costs(result: Result, scale: float = 1.0, levels: Sequence[Privacy] = ()) ->
         if line is None:
             continue
         chosen = result.experiment.lines[number]
-        extra = extra_stderr = extra_low = extra_high = price = price_stderr = math.nan
-        if (against := reference(result, number)) is not None:
-            extra, extra_stderr = (scale * value for value in line.difference_to(against.played))
-            extra_low, extra_high = (scale * end for end in line.difference_interval(against.played))
-            price, price_stderr = line.ratio_to(against.played)
-        low, high = line.final_interval()
-        rows.append(
-            Cost(
-                line=number,
-                privacy=levels[number] if levels else chosen.entry.privacy,
-                label=PROMISES[levels[number]].who if levels else chosen.written_label or chosen.entry.title,
-                lost=scale * float(line.mean[-1]),
-                lost_stderr=scale * float(line.stderr[-1]),
-                lost_low=scale * low,
-                lost_high=scale * high,
-                extra=extra,
-                extra_stderr=extra_stderr,
-                extra_low=extra_low,
-                extra_high=extra_high,
-                price=price,
-                price_stderr=price_stderr,
-                trials=line.count,
-            )
-        )
+        against, extra, price = reference(result, number), NOT_KNOWN, NOT_KNOWN
+        if against is not None:
+            extra, price = line.difference(against.played) * scale, line.ratio(against.played)
+        privacy = levels[number] if levels else chosen.entry.privacy
+        label = PROMISES[privacy].who if levels else chosen.written_label or chosen.entry.title
+        rows.append(Cost(number, privacy, label, line.final() * scale, extra, price, line.count))
     return rows
+
+
+DRAWS = 20
+REACH = 0.2  # share of the baseline that a lift may lie above or below it, where nothing is known of it
+_COUNTED = 10**6  # weights of amounts become counts that sum to about this
+_STEEPEST = 500.0  # of the exponent in `_tilted`
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options with rewards in [0, 1], ``ranges`` of their means, and ``draws``: both are empty where all is exact."""
+
+    arms: tuple[Arm, ...]
+    ranges: tuple[tuple[float, float], ...] = ()
+    draws: tuple[tuple[Arm, ...], ...] = ()
+
+
+def strata(parts: int) -> np.ndarray:
+    """Chances that fill (0, 1) evenly for each of so many parts, shape (DRAWS, parts): a Latin hypercube.
+
+    >>> sorted(strata(3)[:, 1].round(3).tolist())[:3]
+    [0.025, 0.075, 0.125]
+    """
+    random = np.random.default_rng(0)
+    return np.stack([(random.permutation(DRAWS) + 0.5) / DRAWS for _ in range(parts)], axis=1)
+
+
+def typed_options(
+    baseline: float, lifts: Sequence[Lift], relative: bool, limits: tuple[float, float] = (0.0, 1.0)
+) -> Options:
+    """As `typed_arms`, where a lift may also be a range, in which every value is equally likely, or ``?``.
+
+    ``?`` is anything from `REACH` of the baseline below it to as much above. The arms are those in the middle.
+
+    Raises
+    ------
+    InputError
+        With every option whose mean can lie outside the limits.
+    """
+    if issues := [
+        Issue(f"lifts[{place}]", list(lift), "the smaller end first")
+        for place, lift in enumerate(lifts)
+        if isinstance(lift, tuple) and not lift[0] <= lift[1]
+    ]:
+        raise InputError(issues)
+    reach = REACH if relative else REACH * abs(baseline)
+    ends = [(-reach, reach) if lift == "?" else lift if isinstance(lift, tuple) else (lift, lift) for lift in lifts]
+    sides = [typed_arms(baseline, [pair[side] for pair in ends], relative, limits) for side in (0, 1)]
+    ranges = tuple((min(pair), max(pair)) for pair in zip(*([arm.mean for arm in arms] for arms in sides), strict=True))
+    if all(low == high for low, high in ranges):
+        return Options(sides[0])
+    middle = typed_arms(baseline, [(low + high) / 2 for low, high in ends], relative, limits)
+    draws = [
+        [low + chance * (high - low) for chance, (low, high) in zip(row, ranges, strict=True)]
+        for row in strata(len(ranges)).tolist()
+    ]
+    return Options(middle, ranges, tuple(tuple(Bernoulli(mean=_chance(mean)) for mean in row) for row in draws))
+
+
+def shares(lifts: Sequence[Lift]) -> list[Lift]:
+    """Lifts in percent as shares."""
+    return [
+        lift if lift == "?" else (lift[0] / 100, lift[1] / 100) if isinstance(lift, tuple) else lift / 100
+        for lift in lifts
+    ]
+
+
+def _chance(mean: float) -> float:
+    """A chance that an option takes: 0, or large enough."""
+    return mean if mean == 0 else min(max(mean, SMALLEST), 1.0)
+
+
+def observed_draws(options: Sequence[Option], arms: Sequence[Arm], scale: float) -> tuple[tuple[Arm, ...], ...]:
+    """Observed options with means from what the data allow; none where an option leaves its own error unknown.
+
+    A rate has a uniform prior. The mean of amounts is normal around the observed one; the weights of the amounts then
+    change by an exponential factor, which moves the mean and keeps every amount.
+
+    Parameters
+    ----------
+    options, arms
+        What was observed, and the same as arms.
+    scale
+        What a reward of 1 of an arm is worth.
+    """
+    if any(option.interval is None for option in options):
+        return ()
+    return tuple(
+        tuple(_redrawn(*each, scale) for each in zip(options, arms, row, strict=True))
+        for row in strata(len(options)).tolist()
+    )
+
+
+def _redrawn(option: Option, arm: Arm, chance: float, scale: float) -> Arm:
+    """The arm with the mean below which the true one lies with this chance."""
+    from scipy.special import betaincinv, ndtri  # heavy import
+
+    if option.yes_or_no:
+        won = option.mean * option.count
+        moved = float(betaincinv(1 + won, 1 + option.count - won, chance)) - option.mean
+    else:
+        moved = float(ndtri(chance)) * option.sd / math.sqrt(option.count)
+    return _moved(arm, moved / scale)
+
+
+def _moved(arm: Arm, by: float) -> Arm:
+    """The arm with another mean and the same rewards."""
+    mean = arm.expected + by
+    if isinstance(arm, Bernoulli):
+        return Bernoulli(mean=_chance(mean))
+    if isinstance(arm, TwoPoint):
+        share = (mean - arm.low) / (arm.high - arm.low)
+        return arm.model_copy(update={"p_high": min(max(share, SMALLEST), 1 - SMALLEST)})
+    return _tilted(arm, mean) if isinstance(arm, Empirical) and len(arm.values) > 1 else arm
+
+
+def _tilted(arm: Empirical, mean: float) -> Empirical:
+    """The same values with weights times exp(slope x value), so that the mean becomes this one."""
+    from scipy.optimize import brentq  # heavy import
+
+    values, weights = arm.atoms
+    places = (values - values[0]) / (values[-1] - values[0])
+    wanted = (mean - values[0]) / (values[-1] - values[0])
+
+    def tilted(slope: float) -> np.ndarray:
+        grown = weights * np.exp(slope * (places - (slope > 0)))
+        return grown / grown.sum()
+
+    def off(slope: float) -> float:
+        return float(tilted(slope) @ places) - wanted
+
+    inside = off(-_STEEPEST) < 0 < off(_STEEPEST)
+    slope = brentq(off, -_STEEPEST, _STEEPEST) if inside else math.copysign(_STEEPEST, wanted - 0.5)
+    counts = np.maximum(np.round(tilted(slope) * (_COUNTED - len(values))), 1).astype(int)
+    return Empirical(values=tuple(values.tolist()), counts=tuple(counts.tolist()))
+
+
+def unknown_share(values: np.ndarray, trials: np.ndarray, draws: int) -> float:
+    """Share of the variance over runs that lies between the draws, in [0, 1]; NaN where runs are too few.
+
+    Parameters
+    ----------
+    values, trials
+        A number of each run, and its number, shape (runs,): run i plays draw i modulo ``draws``.
+
+    >>> unknown_share(np.array([1.0, 5.0, 1.0, 5.0]), np.arange(4), 2)
+    1.0
+    """
+    groups = [mine for place in range(draws) if len(mine := values[trials % draws == place])]
+    if len(groups) < 2 or min(map(len, groups)) < 2:
+        return math.nan
+    within = float(np.mean([mine.var(ddof=1) for mine in groups]))
+    means = np.array([mine.mean() for mine in groups])
+    between = max(0.0, float(means.var(ddof=1)) - within / float(np.mean([len(mine) for mine in groups])))
+    return between / (between + within) if between + within > 0 else 0.0
+
+
+def chances_of_being_best(options: Sequence[Option], draws: int = 20_000) -> np.ndarray:
+    """How likely each option has the largest true mean, given its observations; shape (options,).
+
+    Rates have a uniform prior; amounts are taken as normally distributed around the observed mean. Where an option
+    leaves its own error unknown (see `Option.interval`) nothing can be said: all NaN.
+    """
+    random = np.random.default_rng(0)
+    samples = np.empty((len(options), draws))
+    for place, option in enumerate(options):
+        if option.yes_or_no:
+            won = option.mean * option.count
+            samples[place] = random.beta(1 + won, 1 + option.count - won, draws)
+        elif option.interval is None:
+            return np.full(len(options), np.nan)
+        else:
+            samples[place] = random.normal(option.mean, option.sd / math.sqrt(option.count), draws)
+    return np.bincount(samples.argmax(axis=0), minlength=len(options)) / draws
+
+
+PARTS = 50  # of equal weight, that stand for the amounts of those who buy
+LARGEST_AMOUNT = 1e9  # amount
+
+
+def purchases(mean: float, sd: float) -> np.ndarray:
+    """Means of `PARTS` equally large parts of a lognormal distribution, ascending; their mean is its mean.
+
+    >>> amounts = purchases(40.0, 60.0)
+    >>> round(float(amounts.mean()), 9), bool((np.diff(amounts) > 0).all())
+    (40.0, True)
+
+    Raises
+    ------
+    InputError
+        Where the mean or the standard deviation is out of its range.
+    """
+    from scipy.special import ndtr, ndtri  # heavy import
+
+    if issues := [
+        Issue(name, value, f"a number above {low:g}, at most {high:g}")
+        for name, value, low, high in (
+            ("mean purchase", mean, 0, LARGEST_AMOUNT),
+            ("standard deviation", sd, 0, 20 * mean),
+        )
+        if not low < value <= high
+    ]:
+        raise InputError(issues)
+    below = ndtr(ndtri(np.arange(PARTS + 1) / PARTS) - math.sqrt(math.log1p((sd / mean) ** 2)))
+    return mean * PARTS * np.diff(below)
+
+
+@dataclass(frozen=True)
+class Sales:
+    """Options as arms in [0, 1], what 0 and 1 stand for, the limits in these units, and the amounts themselves."""
+
+    options: Options
+    low: float
+    high: float
+    clip: tuple[float, float] | None
+    amounts: tuple[Option, ...]
+
+
+def sales(names: Sequence[str], rates: Options, mean: float, sd: float, limit: float) -> Sales:
+    """Options of which the arms of ``rates`` say how many users buy; what lies above ``limit`` is cut with privacy.
+
+    Raises
+    ------
+    InputError
+        Where an amount is out of its range.
+    """
+    amounts = purchases(mean, sd)
+    if not 0 < limit <= LARGEST_AMOUNT:
+        raise InputError([Issue("largest amount", limit, f"a number above 0, at most {LARGEST_AMOUNT:g}")])
+
+    def made(arms: Sequence[Arm]) -> tuple[Option, ...]:
+        return tuple(_option(name, arm.expected, amounts) for name, arm in zip(names, arms, strict=True))
+
+    middle = made(rates.arms)
+    arms, low, high, clip = observed_arms(middle, (0.0, limit))
+    draws = tuple(observed_arms(made(each), (0.0, limit))[0] for each in rates.draws)
+    ranges = tuple((least * mean / high, most * mean / high) for least, most in rates.ranges)
+    return Sales(Options(arms, ranges, draws), low, high, clip, middle)
+
+
+def _option(name: str, rate: float, amounts: np.ndarray) -> Option:
+    """As if so many users had been observed that the share of those who bought is right to one in a million."""
+    if rate == 0:
+        return Option(name, np.zeros(1), np.ones(1, int))
+    each = max(1, int(0.999 * rate * MAX_OBSERVED / PARTS))
+    nothing = round(each * PARTS * (1 - rate) / rate)
+    counts = np.array([nothing, *[each] * PARTS])
+    return Option(name, np.array([0.0, *amounts])[counts > 0], counts[counts > 0])

@@ -11,10 +11,9 @@ smooth. The stated interval holds every budget at which the 95% interval of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
@@ -22,28 +21,21 @@ from pydantic import Field
 from bandit_core.experiments.arguments import check_fields, checked
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
-from bandit_core.simulation.comparisons import interval
-from bandit_core.simulation.engine import simulate
+from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate, estimate
+from bandit_core.simulation.questions import Round, Rounds, Study, answer, within
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import reference, with_companions
-from bandit_core.simulation.together import Parts
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies.best_method import Contest, Decision, Question
+from bandit_core.studies.best_method import Decision, Question, contest
 from bandit_core.studies.sweep import at_budget
 from bandit_core.studies.tradeoff import blind_regret
 
 PER_DOUBLING = 8
 LOWEST, HIGHEST = -64, 48  # lattice places: 2^-8 to 2^6
+FEWEST = 3 * PER_DOUBLING  # 8 users
+USUAL_POINTS = 14  # values that a search usually tries
 Kind = Literal["regret", "extra", "price", "percent", "missed"]
-
-
-class Measured(NamedTuple):
-    """A quantity and the ends of its 95% interval; NaN where they cannot be had."""
-
-    value: float
-    low: float = math.nan
-    high: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -67,47 +59,34 @@ class Goal:
         """Whether a line without privacy is needed to measure it."""
         return self.kind in ("price", "extra")
 
-    def measure(self, result: Result, line: int) -> Measured:
-        """The quantity at the horizon."""
+    def measure(self, result: Result, line: int) -> Estimate:
+        """The quantity at the horizon; all NaN where it cannot be had."""
         chosen = result.lines[line]
         assert chosen is not None
-        lost = Measured(float(chosen.mean[-1]), *chosen.final_interval())
-        if self.kind == "regret":
-            return lost
-        if self.kind == "percent":
-            whole = result.experiment.horizon * (float(result.experiment.means.max()) + self.offset) / 100
-            return Measured(*(each / whole for each in lost)) if whole > 0 else Measured(math.nan)
         if self.compares:
             against = reference(result, line)
             if against is None:
-                return Measured(math.nan)
-            if self.kind == "price":
-                return Measured(chosen.ratio_to(against.played)[0], *chosen.ratio_interval(against.played))
-            return Measured(chosen.difference_to(against.played)[0], *chosen.difference_interval(against.played))
-        return _missed(chosen, result.times)
+                return NOT_KNOWN
+            return (chosen.ratio if self.kind == "price" else chosen.difference)(against.played)
+        if self.kind == "missed":
+            return _missed(chosen, result.times)
+        lost = chosen.final()
+        if self.kind == "regret":
+            return lost
+        whole = result.experiment.horizon * (float(result.experiment.means.max()) + self.offset) / 100
+        return Estimate(*(each / whole for each in lost)) if whole > 0 else NOT_KNOWN
 
 
-def _missed(line: LineResult, times: np.ndarray) -> Measured:
+def _missed(line: LineResult, times: np.ndarray) -> Estimate:
     """Share of the last tenth of the run that did not go to a best arm."""
     start = min(int(np.searchsorted(times, 0.9 * times[-1])), len(times) - 2) if len(times) > 1 else None
     won = line.best_pulls[:, -1] - (line.best_pulls[:, start] if start is not None else 0.0)
-    share = 1 - won / (times[-1] - (times[start] if start is not None else 0))
-    return Measured(float(share.mean()), *map(float, interval(share)))
-
-
-@dataclass(frozen=True)
-class Point:
-    """One searched budget (or horizon): the measured quantity and the ends of its 95% interval."""
-
-    at: float
-    value: float
-    low: float
-    high: float
+    return estimate(1 - won / (times[-1] - (times[start] if start is not None else 0)))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The smallest value that meets the goal, the interval the data allow, and everything that was searched.
+    """The smallest value that meets the goal, the interval the data allow, and what was measured wherever it was tried.
 
     ``best`` is None where even the largest value searched misses the goal; ``low`` is None where even the
     smallest meets it.
@@ -116,58 +95,56 @@ class Answer:
     best: float | None
     low: float | None
     high: float | None
-    points: tuple[Point, ...]
+    points: Mapping[float, Estimate]
 
     @property
     def measured(self) -> np.ndarray:
         """Value, low and high of every point, shape (3, points)."""
-        return np.array([(point.value, point.low, point.high) for point in self.points]).T
+        return np.array([(point.value, point.low, point.high) for point in self.points.values()]).T
 
 
-def _place(lattice: int) -> float:
-    return 2.0 ** (lattice / PER_DOUBLING)
+def _epsilon(place: int) -> float:
+    """The budget at a place of the lattice."""
+    return 2.0 ** (place / PER_DOUBLING)
 
 
-def _users(lattice: int, most: int) -> int:
-    """Whole users at a lattice place; the last one is the whole horizon, wherever that lies."""
-    return min(most, round(_place(lattice)))
+def _users(most: int) -> tuple[Callable[[int], float], int]:
+    """Whole users at a place of the lattice, and the last place, which is ``most`` wherever that lies."""
+    return (lambda place: float(min(most, round(_epsilon(place))))), math.ceil(math.log2(most) * PER_DOUBLING)
 
 
-def _last_users(most: int) -> int:
-    return math.ceil(math.log2(most) * PER_DOUBLING)
-
-
-def _search(measure: Callable[[int], Measured], limit: float, first: int, last: int) -> Answer:
+def _search(
+    measure: Callable[[float], Rounds[Estimate]], limit: float, at: Callable[[int], float], first: int, last: int
+) -> Rounds[Answer]:
     """Bisect for the first lattice place whose value, and each end of its interval, is within the limit."""
-    seen: dict[int, Measured] = {}
+    seen: dict[float, Estimate] = {}
 
-    def value(place: int, which: str) -> float:
-        if place not in seen:
-            seen[place] = measure(place)
-        found: float = getattr(seen[place], which)
-        if which != "value" and math.isnan(found) and not math.isnan(seen[place].value):
-            return -math.inf if which == "low" else math.inf  # a single trial proves nothing
-        return found
-
-    def first_within(which: str) -> int | None:
-        if not value(last, which) <= limit:  # also where there is no value, as a price without anything to compare
-            return None
-        low, high = first - 1, last  # everything up to low misses, high is within
+    def first_within(which: str) -> Rounds[int | None]:
+        low, high, place = first - 1, last + 1, last  # everything up to low misses, high is within
         while high - low > 1:
-            middle = (low + high) // 2
-            if value(middle, which) <= limit:
-                high = middle
+            if at(place) not in seen:
+                seen[at(place)] = yield from measure(at(place))
+            point = seen[at(place)]
+            end = getattr(point, which)
+            if math.isnan(end) and not math.isnan(point.value):  # a single trial proves nothing
+                end = -math.inf if which == "low" else math.inf
+            if end <= limit:
+                high = place
+            elif place == last:  # also where there is no value, as a price without anything to compare
+                return None
             else:
-                low = middle
+                low = place
+            place = (low + high) // 2
         return high
 
-    best, optimist, pessimist = (first_within(which) for which in ("value", "low", "high"))
-    points = tuple(Point(_place(place), *seen[place]) for place in sorted(seen))
+    best = yield from first_within("value")
+    optimist = yield from first_within("low")
+    pessimist = yield from first_within("high")
     return Answer(
-        best=None if best is None else _place(best),
-        low=None if optimist is None or optimist == first else _place(optimist - 1),
-        high=None if pessimist is None else _place(pessimist),
-        points=points,
+        best=None if best is None else at(best),
+        low=None if optimist is None or optimist == first else at(optimist - 1),
+        high=None if pessimist is None else at(pessimist),
+        points=dict(sorted(seen.items())),
     )
 
 
@@ -184,6 +161,20 @@ def _needed(experiment: Experiment, line: int, goal: Goal) -> tuple[Experiment, 
     lines = [experiment.spec()["lines"][number] for number in (*kept, line)]
     small = experiment.with_changes(lines=lines, view={"against": experiment.view.against, "hidden": hidden})
     return (with_companions(small) if goal.compares else small), len(kept)
+
+
+def _at_points(
+    point: Callable[[float], Experiment], goal: Goal, line: int, on_point: Callable[[float], None] | None
+) -> Callable[[float], Rounds[Estimate]]:
+    """What measures a goal on a line of the experiment at a value."""
+
+    def measure(value: float) -> Rounds[Estimate]:
+        if on_point is not None:
+            on_point(value)
+        [result] = yield Round([point(value)])
+        return goal.measure(result, line)
+
+    return measure
 
 
 def smallest_epsilon(
@@ -204,14 +195,8 @@ def smallest_epsilon(
         Where the experiment has no such line.
     """
     small, place = _needed(experiment, line, goal)
-
-    def measure(lattice: int) -> Measured:
-        if on_point is not None:
-            on_point(_place(lattice))
-        result = simulate(at_budget(small, _place(lattice)), jobs, store=store)
-        return goal.measure(result, place)
-
-    return _search(measure, goal.limit, LOWEST, HIGHEST)
+    measure = _at_points(lambda epsilon: at_budget(small, epsilon), goal, place, on_point)
+    return answer(_search(measure, goal.limit, _epsilon, LOWEST, HIGHEST), jobs, store)
 
 
 def fewest_users(
@@ -237,17 +222,10 @@ def fewest_users(
     if experiment.horizon < 16:
         raise InputError([Issue("horizon", experiment.horizon, "at least 16 users to search in")])
     _check_line(experiment, line)
-    lines = [experiment.spec()["lines"][line]]
-
-    def measure(lattice: int) -> Measured:
-        horizon = _users(lattice, experiment.horizon)
-        if on_point is not None:
-            on_point(float(horizon))
-        result = simulate(experiment.with_changes(lines=lines, horizon=horizon, view={}), jobs, store=store)
-        return goal.measure(result, 0)
-
-    last = _last_users(experiment.horizon)
-    return _whole(_search(measure, goal.limit, PER_DOUBLING * 3, last), experiment.horizon)
+    alone = experiment.with_changes(lines=[experiment.spec()["lines"][line]], view={})
+    measure = _at_points(lambda users: alone.with_changes(horizon=int(users)), goal, 0, on_point)
+    at, last = _users(experiment.horizon)
+    return answer(_search(measure, goal.limit, at, FEWEST, last), jobs, store)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -258,40 +236,79 @@ def fewest_users(
 class Found:
     """The answer for one trust model, and the method and loss (reward units) at it; none where it is not reached.
 
-    ``lost_high`` is the upper end of the loss's 95% interval, ``blind`` what choosing arms at random loses there.
+    ``blind`` is what choosing arms at random loses there.
     """
 
     privacy: Privacy
     answer: Answer
     method: str = ""
-    lost: float = math.nan
-    lost_stderr: float = math.nan
-    lost_high: float = math.nan
+    lost: Estimate = NOT_KNOWN
     blind: float = math.nan
 
     @property
     def at_random(self) -> bool:
         """Whether the answer is met by a method that cannot be told to be better than choosing at random."""
-        return no_better_than(self.lost, self.lost_high, self.blind)
+        return no_better_than(self.lost, self.blind)
 
 
-def no_better_than(lost: float, high: float, blind: float) -> bool:
-    """Whether a loss, up to the end ``high`` of its interval, may reach ``blind`` (less a billionth for rounding).
+def no_better_than(lost: Estimate, blind: float) -> bool:
+    """Whether a loss, up to the high end of its interval, may reach ``blind`` (less a billionth for rounding).
 
-    NaN is an unknown end: then the loss itself counts.
+    Where that end is not known the loss itself counts.
     """
-    return (lost if math.isnan(high) else high) >= blind * (1 - 1e-9)
+    return bool((lost.value if math.isnan(lost.high) else lost.high) >= blind * (1 - 1e-9))
 
 
-class _Missing(Exception):
-    """A contest that the search needs is not finished."""
+def best_search(question: Question, goal: Goal, promises: Sequence[Privacy], users: bool) -> Rounds[list[Found]]:
+    """The smallest value at which the best method of each trust model meets a goal; see `BestSearch`."""
+    if users and goal.kind != "percent":
+        raise InputError([Issue("goal", goal.kind, "the fewest users can be searched for 'percent' only")])
+    if users and question.horizon < 16:
+        raise InputError([Issue("users", question.horizon, "at least 16 users to search in")])
+    usual = USUAL_POINTS * len(promises)
+    steps = USUAL_POINTS * sum(next(contest(question, (each,))).steps for each in promises)
+    at: Callable[[int], float] = _epsilon
+    first, last = LOWEST, HIGHEST
+    if users:
+        (at, last), first = _users(question.horizon), FEWEST
+    decisions: dict[tuple[Privacy, float | None], Decision] = {}
+
+    def decided(privacy: Privacy, value: float | None) -> Rounds[Decision]:
+        asked = question
+        if value is not None:
+            asked = replace(question, horizon=int(value)) if users else replace(question, epsilon=value)
+        if (privacy, value) not in decisions:
+            begin, end = (min(0.99, (len(decisions) + more) / usual) for more in (0, 1))
+            left = max(1, usual - len(decisions))
+            decisions[privacy, value] = yield from within(contest(asked, (privacy,)), begin, end, left, steps)
+        return decisions[privacy, value]
+
+    found = []
+    for privacy in promises:
+
+        def measure(value: float, privacy: Privacy = privacy) -> Rounds[Estimate]:
+            result = (yield from decided(privacy, value)).result
+            if not goal.compares:
+                return goal.measure(result, 0)
+            base = (yield from decided("none", None)).result
+            both = result.experiment.with_lines((*base.experiment.lines, *result.experiment.lines))
+            return goal.measure(Result(both, result.times, (*base.lines, *result.lines)), 1)
+
+        least = yield from _search(measure, goal.limit, at, first, last)
+        if least.best is None:
+            found.append(Found(privacy, least))
+            continue
+        decision = decisions[privacy, least.best]
+        blind, best = blind_regret(decision.result.experiment), decision.of(privacy)[0]
+        found.append(Found(privacy, least, best.title, best.lost, blind))
+    return found
 
 
-class BestSearch(Parts):
+class BestSearch(Study[list[Found]]):
     """The smallest budget, or the fewest users, at which the best method of each trust model meets a goal.
 
-    At every searched value the best method there is looked for anew (`Contest`). Polled and stopped like a
-    `Simulation`; a search whose trials are all in the store is finished as soon as it is made.
+    At every searched value the best method there is looked for anew. Polled and stopped like a `Simulation`; a search
+    whose trials are all in the store is finished as soon as it is made.
 
     Parameters
     ----------
@@ -309,10 +326,8 @@ class BestSearch(Parts):
     Raises
     ------
     InputError
-        For a goal that cannot be searched for, fewer than 16 users, or what a `Contest` refuses.
+        For a goal that cannot be searched for, fewer than 16 users, or what a contest refuses.
     """
-
-    USUAL_POINTS = 14  # values that a search usually tries
 
     @checked
     def __init__(
@@ -323,121 +338,4 @@ class BestSearch(Parts):
         users: bool = False,
         store: Store | None = None,
     ) -> None:
-        if users and goal.kind != "percent":
-            raise InputError([Issue("goal", goal.kind, "the fewest users can be searched for 'percent' only")])
-        if users and question.horizon < 16:
-            raise InputError([Issue("users", question.horizon, "at least 16 users to search in")])
-        self.question, self.goal, self.users, self.store = question, goal, users, store
-        self._promises = tuple(promises)
-        self._done: dict[tuple[Privacy, int | None], Decision] = {}
-        self._now: Contest | None = None
-        self._found: list[Found] | None = None
-        self._advance(None)
-
-    def _asked(self, place: int | None) -> Question:
-        if place is None:
-            return self.question
-        if self.users:
-            return replace(self.question, horizon=_users(place, self.question.horizon))
-        return replace(self.question, epsilon=_place(place))
-
-    def _decided(self, privacy: Privacy, place: int | None, work: Callable[[Contest], None] | None) -> Decision:
-        """The best method there; raises `_Missing` where that is not known and there is no ``work``."""
-        key = privacy, place
-        if key not in self._done:
-            contest = self._now = Contest(self._asked(place), (privacy,), self.store)
-            if work is not None and not contest.finished:
-                work(contest)
-            decision = contest.result()
-            if decision is None:
-                raise _Missing
-            self._let_go()
-            self._done[key] = decision
-        return self._done[key]
-
-    def _measured(self, privacy: Privacy, work: Callable[[Contest], None] | None, place: int) -> Measured:
-        result = self._decided(privacy, place, work).result
-        if not self.goal.compares:
-            return self.goal.measure(result, 0)
-        base = self._decided("none", None, work).result
-        both = result.experiment.with_lines((*base.experiment.lines, *result.experiment.lines))
-        return self.goal.measure(Result(both, result.times, (*base.lines, *result.lines)), 1)
-
-    def _advance(self, work: Callable[[Contest], None] | None) -> None:
-        """Search as far as the finished contests reach, and further where there is ``work``."""
-        first, last = LOWEST, HIGHEST
-        if self.users:
-            first, last = PER_DOUBLING * 3, _last_users(self.question.horizon)
-        found = []
-        try:
-            for privacy in self._promises:
-                answer = _search(partial(self._measured, privacy, work), self.goal.limit, first, last)
-                found.append(self._told(privacy, answer))
-        except _Missing:
-            return
-        self._found = found
-
-    def _told(self, privacy: Privacy, answer: Answer) -> Found:
-        message = _whole(answer, self.question.horizon) if self.users else answer
-        if answer.best is None:
-            return Found(privacy, message)
-        decision = self._decided(privacy, round(math.log2(answer.best) * PER_DOUBLING), None)
-        [line] = decision.result.lines
-        assert line is not None
-        method = decision.chosen(privacy).title
-        blind = blind_regret(decision.result.experiment)
-        _, high = line.final_interval()
-        return Found(privacy, message, method, float(line.mean[-1]), float(line.stderr[-1]), high, blind)
-
-    @property
-    def _parts(self) -> list[Contest]:
-        return [] if self._now is None else [self._now]
-
-    @property
-    def missing_seconds(self) -> float:
-        """Rough time, on one core, of what is left: the points that a search usually tries."""
-        if self._found is not None:
-            return 0.0
-        assert self._now is not None
-        points = max(1, self.USUAL_POINTS * len(self._promises) - len(self._done))
-        return points * self._now.missing_seconds
-
-    @property
-    def steps(self) -> int:
-        """Pulls that the usual number of points takes at most."""
-        return self.USUAL_POINTS * sum(Contest(self.question, (p,), self.store).steps for p in self._promises)
-
-    @property
-    def fraction(self) -> float:
-        """Share of the usual work that is done."""
-        if self._found is not None:
-            return 1.0
-        now = self._now.fraction if self._now is not None and not self._now.finished else 0.0
-        return min(0.99, (len(self._done) + now) / (self.USUAL_POINTS * len(self._promises)))
-
-    def run(
-        self, jobs: int | None = None, on_progress: Callable[[BestSearch], None] | None = None
-    ) -> list[Found] | None:
-        """Compute what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""
-
-        def work(contest: Contest) -> None:
-            if not self.stopped:
-                contest.run(jobs, None if on_progress is None else lambda _: on_progress(self))
-
-        if self._found is None:
-            self._advance(work)
-        return self._found
-
-    def result(self) -> list[Found] | None:
-        """What was found for each trust model, once all of it is."""
-        return self._found
-
-
-def _whole(answer: Answer, most: int) -> Answer:
-    """The same in whole users, at most ``most``."""
-
-    def users(at: float) -> float:
-        return float(min(most, round(at)))
-
-    best, low, high = (None if at is None else users(at) for at in (answer.best, answer.low, answer.high))
-    return Answer(best, low, high, tuple(replace(point, at=users(point.at)) for point in answer.points))
+        super().__init__(best_search(question, goal, promises, users), store)

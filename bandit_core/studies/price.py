@@ -12,26 +12,37 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
 
 from bandit_core.data.observations import Observations, read_observations
 from bandit_core.experiments.arguments import checked
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
+from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
+from bandit_core.simulation.questions import Answer, Round, Rounds, Study, answer
 from bandit_core.simulation.sentences import surest
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Shown
-from bandit_core.simulation.together import Parts
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue, unreadable
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
-from bandit_core.spec.number_text import number, with_error
+from bandit_core.spec.number_text import number
 from bandit_core.spec.rewards import Arm
-from bandit_core.studies.best_method import Contest, Decision, Question
-from bandit_core.studies.business_case import costs, observed_arms
-from bandit_core.studies.draws import Options, observed_draws, shares, typed_options, unknown_share
-from bandit_core.studies.roll_out import TRIALS, RollOut, RollOutQuestion, RollOutStudy
-from bandit_core.studies.sales import sales
+from bandit_core.studies.accounts import LEAST_EPSILON
+from bandit_core.studies.best_method import Decision, Question, contest
+from bandit_core.studies.business_case import (
+    Options,
+    costs,
+    observed_arms,
+    observed_draws,
+    sales,
+    shares,
+    typed_options,
+    unknown_share,
+)
+from bandit_core.studies.roll_out import TRIALS, RollOut, RollOutQuestion, until_decided
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,11 +53,12 @@ COLUMNS = (
 )  # fmt: skip
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MAX_EPSILONS = 8
-LEAST_EPSILON, MAX_EPSILON = 0.01, 10.0
+MAX_EPSILON = 10.0
 MAX_PEOPLE = 10**10
 MAX_WEEKLY = 10**10
 MAX_WEEKS = 104  # a longer test is not practical
 PRIVATE: tuple[Privacy, ...] = ("local", "central")  # least trust first
+Budget = Annotated[float, Field(ge=LEAST_EPSILON, le=MAX_EPSILON)]
 
 Escape = Callable[[str], str]
 
@@ -73,10 +85,11 @@ def read_epsilons(text: str) -> tuple[float, ...]:
         Where one is no number from 0.01 to 10, or where there are too many.
     """
     found = [notation.read_number(part) for part in text.split(",")]
-    if len(found) > MAX_EPSILONS or not all(_is_number(each, LEAST_EPSILON, MAX_EPSILON, False) for each in found):
+    fitting = [each for each in found if not isinstance(each, str) and LEAST_EPSILON <= each <= MAX_EPSILON]
+    if not len(fitting) == len(found) <= MAX_EPSILONS:
         allowed = f"1 to {MAX_EPSILONS} numbers from {LEAST_EPSILON:g} to {MAX_EPSILON:g}, such as 0.5, 1, 2"
         raise InputError([Issue("epsilon", text, allowed)])
-    return tuple(sorted({float(each) for each in found}))
+    return tuple(sorted(map(float, set(fitting))))
 
 
 def sure_words(epsilon: float) -> str:
@@ -176,10 +189,8 @@ class Row:
     lift_users: float
     stop_users: float = math.nan
     method: str = ""
-    loss: float = math.nan
-    loss_stderr: float = math.nan
-    extra: float = math.nan
-    extra_stderr: float = math.nan
+    loss: Estimate = NOT_KNOWN
+    extra: Estimate = NOT_KNOWN
     cases: tuple[int, int] | None = None
     unknown: float = math.nan
 
@@ -210,12 +221,11 @@ def rows_of(
     for (privacy, epsilon), size, lift in zip(asked.trusts, asked.sizes, asked.lift_sizes, strict=True):
         at = question.epsilons[0] if epsilon is None else epsilon
         out = next((each for each in outs.get(at) or () if each.privacy == privacy), None)
-        decision, known = decisions.get(at), {}
+        decision, known = decisions.get(at), dict[str, Any]()
         for cost in () if decision is None else costs(decision.result, question.scale, decision.levels):
             if cost.privacy == privacy:
-                known = {name: getattr(cost, name) for name in ("extra", "extra_stderr")}
-                known |= {"loss": cost.lost, "loss_stderr": cost.lost_stderr}
-                known["method"] = decision.chosen(privacy).title  # type: ignore[union-attr]
+                title = decision.chosen(privacy).title  # type: ignore[union-attr]
+                known = {"loss": cost.lost, "extra": cost.extra, "method": title}
                 if question.draws:
                     line: Any = decision.result.lines[cost.line]  # type: ignore[union-attr]
                     known["unknown"] = unknown_share(line.regret[:, -1], line.trials, len(question.draws))
@@ -288,17 +298,17 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
     budgets = {row.epsilon for row in private}
     at = f" at ε = {private[0].epsilon:g}" if len(budgets) == 1 else ""
     late = f"no private test{at} ends within {weeks(limit * question.weekly)}"
-    if any(math.isnan(row.loss) for row in private):
+    if any(math.isnan(row.loss.value) for row in private):
         return Advice("open", None, f"**{late[0].upper()}{late[1:]}.** What a learner loses was not simulated.")
-    learners = [row for row in private if row.loss + 2 * row.loss_stderr < question.keep]
+    learners = [row for row in private if row.loss.value + 2 * row.loss.stderr < question.keep]
     if learners:
-        best = min(learners, key=lambda row: row.loss)
+        best = min(learners, key=lambda row: row.loss.value)
         unit = escape(question.unit)
         return Advice(
             "learn",
             best,
             f"**Learn while you earn**: {late}. If you {best.who}, {escape(best.method)} loses "
-            f"{with_error(best.loss, best.loss_stderr)} {unit}; keeping {first} loses {number(question.keep, 2)}.",
+            f"{best.loss} {unit}; keeping {first} loses {number(question.keep, 2)}.",
         )
     return Advice("keep", None, f"**Keep {first}**: {late}, and no private learner{at} clearly loses less than that.")
 
@@ -331,8 +341,8 @@ class Price(Shown):
 
         cells = [
             (
-                row.privacy, math.nan if row.epsilon is None else row.epsilon, row.method, row.loss, row.loss_stderr,
-                row.extra, row.extra_stderr, row.test_users, row.test_users / self.question.weekly, row.stop_users,
+                row.privacy, math.nan if row.epsilon is None else row.epsilon, row.method, *row.loss[:2],
+                *row.extra[:2], row.test_users, row.test_users / self.question.weekly, row.stop_users,
                 row.stop_users / self.question.weekly,
             )
             for row in self.rows
@@ -346,8 +356,8 @@ class Price(Shown):
         return self.table
 
 
-def _affordable(study: Any, *args: Any, **options: Any) -> Any:
-    """A study; None where it costs more than is allowed here.
+def _affordable(rounds: Rounds[Answer]) -> Rounds[Answer | None]:
+    """A question; answered by None where it costs more than is allowed here.
 
     Raises
     ------
@@ -355,64 +365,35 @@ def _affordable(study: Any, *args: Any, **options: Any) -> Any:
         Where it is refused for another reason.
     """
     try:
-        return study(*args, **options)
+        return (yield from rounds)
     except InputError as error:
         if any(issue.path not in ("horizon", "trials") for issue in error.issues):
             raise
         return None
 
 
-class PriceStudy(Parts):
-    """The contest and the searches of every budget being played; polled and stopped like a `Simulation`.
-
-    Where so many people cost more than is allowed here, what is simulated stays unknown.
+def priced(question: PriceQuestion) -> Rounds[Price]:
+    """The contest and the searches of every budget; what costs more than is allowed here stays unknown.
 
     Raises
     ------
     InputError
         When no policy accepts the question.
     """
+    searched = () if question.undecided else question.epsilons
+    searches = [_affordable(until_decided(question.roll_out(at))) for at in searched]
+    contests = [_affordable(contest(question.contest(at))) for at in question.epsilons]
+    found = yield Round([*searches, *contests])
+    outs, decisions = found[: len(searched)], found[len(searched) :]
+    known = dict(zip(searched, outs, strict=True)), dict(zip(question.epsilons, decisions, strict=True))
+    return Price(question, rows_of(question, *known))
+
+
+class PriceStudy(Study[Price]):
+    """The contest and the searches of every budget being played; see `priced`."""
 
     def __init__(self, question: PriceQuestion, store: Store | None = None) -> None:
-        self.question = question
-        found = () if question.undecided else question.epsilons
-        self._searches = {at: _affordable(RollOutStudy, question.roll_out(at), store) for at in found}
-        self._contests = {at: _affordable(Contest, question.contest(at), store=store) for at in question.epsilons}
-
-    @property
-    def _parts(self) -> list[Any]:
-        return [part for part in (*self._searches.values(), *self._contests.values()) if part is not None]
-
-    @property
-    def steps(self) -> int:
-        """Users of all runs, at most."""
-        return sum(part.steps for part in self._parts)
-
-    @property
-    def fraction(self) -> float:
-        """Share of the work that is done."""
-        return sum(part.fraction for part in self._parts) / max(1, len(self._parts))
-
-    @property
-    def kept(self) -> bool:
-        """Whether the store took every block; nothing of a search is stored."""
-        return False
-
-    def run(self, jobs: int | None = None, on_progress: Callable[[PriceStudy], None] | None = None) -> Price | None:
-        """Play what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""
-        for part in self._parts:
-            if self.stopped:
-                return None
-            part.run(jobs, None if on_progress is None else lambda _: on_progress(self))
-        return self.result()
-
-    def result(self) -> Price | None:
-        """The answer, once everything is played."""
-        if not all(part.finished for part in self._parts):
-            return None
-        outs = {epsilon: study and study.result() for epsilon, study in self._searches.items()}
-        decisions = {epsilon: contest and contest.result() for epsilon, contest in self._contests.items()}
-        return Price(self.question, rows_of(self.question, outs, decisions))
+        super().__init__(priced(question), store)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -423,21 +404,21 @@ class PriceStudy(Parts):
 def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     file: str | Path | None = None,
     *,
-    baseline: float | None = None,
+    baseline: Annotated[float, Field(ge=0, le=1)] | None = None,
     lifts: Sequence[float | tuple[float, float] | Literal["?"]] = (),
     first: str | None = None,
     purchase: tuple[float, float] | None = None,
     limits: tuple[float, float] | None = None,
-    weekly: int = 5000,
-    weeks: float = 10,
-    epsilon: Sequence[float] = EPSILONS,
-    visits: int = 1,
-    batch: int = 1,
-    delta: float = 0.05,
-    power: float = 0.8,
-    zone: float = 0.0,
+    weekly: Annotated[int, Field(ge=1, le=MAX_WEEKLY)] = 5000,
+    weeks: Annotated[float, Field(ge=1e-6, le=10**4)] = 10,
+    epsilon: Annotated[Sequence[Budget], Field(min_length=1, max_length=MAX_EPSILONS)] = EPSILONS,
+    visits: Annotated[int, Field(ge=1, le=MAX_VISITS)] = 1,
+    batch: Annotated[int, Field(ge=1, le=MAX_WAITING)] = 1,
+    delta: Annotated[float, Field(ge=0.0001, le=0.3)] = 0.05,
+    power: Annotated[float, Field(ge=0.5, le=0.999)] = 0.8,
+    zone: Annotated[float, Field(ge=0, le=1000)] = 0.0,
     unit: str = "",
-    seed: int = 0,
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0,
 ) -> PriceQuestion:
     """A checked `PriceQuestion`; see `price`.
 
@@ -446,28 +427,9 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     InputError
         With every number that is out of its range, or what is wrong with the file.
     """
-    allowed: dict[str, tuple[Any, float, float, bool]] = {
-        "weekly": (weekly, 1, MAX_WEEKLY, True),
-        "weeks": (weeks, 1e-6, 10**4, False),
-        "visits": (visits, 1, MAX_VISITS, True),
-        "batch": (batch, 1, MAX_WAITING, True),
-        "delta": (delta, 0.0001, 0.3, False),
-        "power": (power, 0.5, 0.999, False),
-        "zone": (zone, 0, 1000, False),
-        "seed": (seed, 0, 2**63 - 1, True),
-    }
-    issues = [_issue(name, *row) for name, row in allowed.items() if not _is_number(*row)]
-    issues += [
-        _issue(f"epsilon[{place}]", each, LEAST_EPSILON, MAX_EPSILON, False)
-        for place, each in enumerate(epsilon)
-        if not _is_number(each, LEAST_EPSILON, MAX_EPSILON, False)
-    ]
-    if not 1 <= len(epsilon) <= MAX_EPSILONS:
-        issues.append(Issue("epsilon", len(epsilon), f"between 1 and {MAX_EPSILONS} of them"))
+    issues = []
     if (file is None) == (baseline is None):
         issues.append(Issue("baseline", baseline, "either a file with observations, or a baseline and lifts"))
-    elif file is None and not _is_number(baseline, 0, 1, False):
-        issues.append(Issue("baseline", baseline, "a share from 0 to 1, such as 0.031 for 3.1%"))
     elif purchase is not None and (file is not None or limits is None or limits[0] != 0):
         issues.append(Issue("limits", limits, "0 and the largest amount, where purchases are typed"))
     elif file is None and not lifts:
@@ -498,15 +460,6 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         options.arms, users, weekly, budgets, visits, batch, delta, power, zone=ignored, seed=seed, clip=clip,
         names=names, low=low, scale=scale, unit=unit, ranges=options.ranges, draws=options.draws,
     )  # fmt: skip
-
-
-def _is_number(value: Any, low: float, high: float, whole: bool) -> bool:
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
-    return fits and (not whole or value == int(value))
-
-
-def _issue(name: str, value: Any, low: float, high: float, whole: bool) -> Issue:
-    return Issue(name, value, f"a {'whole ' * whole}number from {low:g} to {high:g}")
 
 
 def _read(file: Path, limits: tuple[float, float] | None) -> Observations:
@@ -567,6 +520,4 @@ def price(
     >>> list(found.table["trust"]), found.table["test_users"].is_monotonic_increasing
     (['none', 'local', 'central'], False)
     """
-    found = PriceStudy(price_question(file, **fields), store).run(jobs)
-    assert found is not None  # no one could stop it
-    return found
+    return answer(priced(price_question(file, **fields)), jobs, store)

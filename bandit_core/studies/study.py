@@ -14,10 +14,13 @@
     params.alpha = [2, 3]              # of every line that has such a parameter
 
 Blocks of trials are stored when they are finished, whoever asks for them: a study that was killed goes on where it was.
+
+The table that a study wrote, read again: what varies, and every line at one place of it.
 """
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 from collections import Counter
@@ -30,13 +33,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 from pydantic import Field
 
 from bandit_core import paths
+from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments.arguments import document_of
 from bandit_core.experiments.experiment import MAX_ARMS, Experiment, Line, read_document
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.policies import registry, unknown_policy
-from bandit_core.simulation.comparisons import LEVEL, holm
+from bandit_core.simulation.comparisons import LEVEL, holm, not_beaten
 from bandit_core.simulation.costs import estimated_seconds
-from bandit_core.simulation.engine import Simulation
+from bandit_core.simulation.questions import Round, Rounds, Study
 from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, Result, versions
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_title
@@ -45,9 +49,8 @@ from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.notation import write_value
 from bandit_core.spec.number_text import with_error
-from bandit_core.studies.study_table import COLUMNS, StudyTable, table_of
 from bandit_core.studies.sweep import at_budget
-from bandit_core.studies.who_wins import first_of, weaker
+from bandit_core.studies.tradeoff import first_of, weaker
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +77,7 @@ class Axes(Frozen):
         return {name: tuple(dict.fromkeys(values)) for name, values in given.items() if values}
 
 
-class Study(Frozen):
+class StudyFile(Frozen):
     """What the file of a study says. ``spec`` is a name, or a whole document."""
 
     spec: Any
@@ -92,7 +95,7 @@ class Point:
     experiment: Experiment
 
 
-def read_study(source: Path | Mapping[str, Any]) -> tuple[Study, Experiment]:
+def read_study(source: Path | Mapping[str, Any]) -> tuple[StudyFile, Experiment]:
     """A study (a file, or what one would say) and the experiment that it varies.
 
     Raises
@@ -100,7 +103,7 @@ def read_study(source: Path | Mapping[str, Any]) -> tuple[Study, Experiment]:
     InputError
         When a file cannot be read, or says what is no study or no spec.
     """
-    study: Study = validated(Study, read_document(source) if isinstance(source, Path) else source)
+    study: StudyFile = validated(StudyFile, read_document(source) if isinstance(source, Path) else source)
     try:
         spec = document_of(study.spec, source.parent if isinstance(source, Path) else Path())
     except InputError as error:
@@ -111,7 +114,7 @@ def read_study(source: Path | Mapping[str, Any]) -> tuple[Study, Experiment]:
     return study, base if study.trials is None else base.with_changes(trials=study.trials)
 
 
-def points(study: Study, base: Experiment) -> list[Point]:
+def points(study: StudyFile, base: Experiment) -> list[Point]:
     """Every combination of the axes, as an experiment that all policies accept.
 
     Raises
@@ -137,7 +140,7 @@ def points(study: Study, base: Experiment) -> list[Point]:
     return found
 
 
-def _lines(study: Study, budget: BudgetDistribution | None) -> list[dict[str, Any]]:
+def _lines(study: StudyFile, budget: BudgetDistribution | None) -> list[dict[str, Any]]:
     """A line for each of the study's policies."""
     known = registry()
     unknown = [(place, name) for place, name in enumerate(study.policies) if name not in known]
@@ -312,64 +315,40 @@ def at_point(frame: pd.DataFrame, at: Mapping[str, Any]) -> pd.DataFrame:
 
 def _best(here: pd.DataFrame, tests: pd.DataFrame) -> set[str]:
     """Labels with the `BOLD` numbers of one point."""
-    even = tests[tests["p_corrected"] > LEVEL]
-    equal = {*zip(even["first_label"], even["second_label"], strict=True)}
-    best = set[str]()
-    for _, group in here.groupby(["trust", "guarantee_epsilon", "guarantee_delta"], dropna=False):
-        if len(group) > 1:
-            first = group.loc[group["mean"].idxmin(), "label"]
-            best |= {first, *(each for each in group["label"] if {(first, each), (each, first)} & equal)}
-    return best
+    open_ = tests[tests["p_corrected"] > LEVEL]
+    groups = here.groupby(["trust", "guarantee_epsilon", "guarantee_delta"], dropna=False)["label"]
+    means = dict(zip(here["label"], here["mean"], strict=True))
+    even = set(zip(open_["first_label"], open_["second_label"], strict=True))
+    return not_beaten([list(labels) for _, labels in groups], means, even)
 
 
-class StudyRun:
+class StudyRun(Study[StudyResult]):
     """A study being computed, point after point; polled and stopped like a `Simulation`.
 
     Only one point is held in memory. What is finished is in the store, so the same study begins there again.
     """
 
-    def __init__(self, study: Study, base: Experiment, store: Store | None = None) -> None:
-        self.study, self.base, self.points, self.store = study, base, points(study, base), store
-        self.stopped, self.kept = False, True
-        self.notices: list[str] = []
-        self._seconds = [estimated_seconds(point.experiment, 1) for point in self.points]
-        self._current: Simulation | None = None
+    looks_ahead = False  # there may be thousands of points, and the rows of each take a moment
+
+    def __init__(self, study: StudyFile, base: Experiment, store: Store | None = None) -> None:
+        self.study, self.base, self.points = study, base, points(study, base)
         self._frames: list[pd.DataFrame] = []
         self._tests: list[pd.DataFrame] = []
         self._kernels: dict[str, str] = {}
         self._won: Counter[tuple[str, str]] = Counter()
+        super().__init__(self._played(), store)
 
-    @property
-    def fraction(self) -> float:
-        """Share of the work that is done, by estimated time."""
-        done = len(self._frames)
-        part = self._seconds[done] * self._current.fraction if self._current and done < len(self.points) else 0.0
-        return min(1.0, (sum(self._seconds[:done]) + part) / sum(self._seconds))
-
-    def stop(self) -> None:
-        """Stop soon; finished blocks are kept."""
-        self.stopped = True
-        if self._current is not None:
-            self._current.stop()
-
-    def run(self, jobs: int | None = None, on_progress: Callable[[StudyRun], None] | None = None) -> StudyResult:
-        """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
-        for point in self.points[len(self._frames) :]:
-            if self.stopped:
-                break
-            self._current = simulation = Simulation(point.experiment, self.store)
-            if simulation.missing_seconds:  # of many short points a cluster may have its part, too
-                simulation.whole_seconds = sum(self._seconds)
-            if self.stopped:  # meanwhile
-                break
-            result = simulation.run(jobs, None if on_progress is None else lambda _: on_progress(self))
-            self.kept = self.kept and simulation.kept
-            self.notices = list(dict.fromkeys([*self.notices, *simulation.notices]))
-            if not simulation.stopped:
-                self._frames.append(_rows(point, result, self.study.record))
-                self._tests.append(_tests(point, result))
-                self._kernels |= result.metadata["kernels"]
-                self._won.update(_winners(result))
+    def _played(self) -> Rounds[StudyResult]:
+        seconds = [estimated_seconds(point.experiment, 1) for point in self.points]
+        before, whole = 0.0, sum(seconds)
+        for point, own in zip(self.points, seconds, strict=True):
+            after = before + own
+            [result] = yield Round([point.experiment], before / whole, after / whole, whole - after)
+            self._frames.append(_rows(point, result, self.study.record))
+            self._tests.append(_tests(point, result))
+            self._kernels |= result.metadata["kernels"]
+            self._won.update(_winners(result))
+            before = after
         return self.result()
 
     def result(self) -> StudyResult:
@@ -461,4 +440,75 @@ def study(
     InputError
         When the file or what it names cannot be read, is no study, or asks for something that a policy refuses.
     """
-    return StudyRun(*read_study(Path(source) if isinstance(source, str) else source)).run(jobs, on_progress)
+    run = StudyRun(*read_study(Path(source) if isinstance(source, str) else source))
+    run.run(jobs, on_progress)
+    return run.result()
+
+
+COLUMNS = (
+    "line", "label", "policy", "trust", "guarantee_epsilon", "guarantee_delta",
+    "t", "mean", "std", "stderr", "q05", "median", "q95", "trials",
+)  # fmt: skip
+MAX_BYTES = 20 * 2**20
+MAX_ROWS = 100_000
+_NUMBERS = ("t", "mean", "stderr", "trials")
+
+
+@dataclass(frozen=True, eq=False)
+class StudyTable:
+    """The ``rows`` of a study at the last checkpoint of each point; ``axes`` are the values of what varies, by name.
+
+    Where an axis means nothing to a line (a budget to one without privacy), its cell is empty there.
+    """
+
+    rows: pd.DataFrame
+    axes: dict[str, list[Any]]
+
+    def along(self, axis: str, at: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+        """The rows of every line along one axis, by its label, with the other axes held ``at`` their values.
+
+        A line that knows nothing of the axis has one row, whose cell is empty.
+        """
+        place = {value: number for number, value in enumerate(self.axes[axis])}
+        lines = at_point(self.rows, at).groupby("label", sort=False)
+        return {str(label): part.sort_values(axis, key=lambda cells: cells.map(place)) for label, part in lines}
+
+
+def read_study_table(content: bytes) -> StudyTable:
+    """What ``study --out FILE.csv`` wrote.
+
+    Raises
+    ------
+    InputError
+        Where it is too large, no CSV, or not the table of a study.
+    """
+    import pandas as pd
+
+    if len(content) > MAX_BYTES:
+        raise InputError([Issue("file", f"{len(content):,} bytes", f"at most {MAX_BYTES:,} bytes")])
+    try:
+        rows = read_csv(io.BytesIO(content))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError([Issue("file", None, f"is no CSV: {' '.join(str(error).split())[:200]}")]) from None
+    lacking = [name for name in COLUMNS if name not in rows.columns]
+    if lacking:
+        words = "a table as the command study writes it (CSV)"
+        raise InputError([Issue("columns", ", ".join(map(str, rows.columns))[:200], f"{words}; missing: {lacking[0]}")])
+    if not 0 < len(rows) <= MAX_ROWS:
+        raise InputError([Issue("rows", len(rows), f"from 1 to {MAX_ROWS:,}")])
+    wrong = [name for name in _NUMBERS if not pd.api.types.is_numeric_dtype(rows[name]) or rows[name].isna().all()]
+    if wrong:
+        raise InputError([Issue(f"columns.{wrong[0]}", None, "numbers in every row")])
+    return table_of(rows.assign(label=rows["label"].astype(str), policy=rows["policy"].astype(str)))
+
+
+def table_of(rows: pd.DataFrame) -> StudyTable:
+    """The rows of a study."""
+    names = [str(name) for name in rows.columns[: list(rows.columns).index("line")]]
+    last = rows.groupby([*names, "line", "label"], dropna=False)["t"].transform("max") if names else rows["t"].max()
+    rows = rows[rows["t"] == last].reset_index(drop=True)
+    return StudyTable(rows, {name: sorted(rows[name].dropna().unique().tolist(), key=_order) for name in names})
+
+
+def _order(value: Any) -> tuple[bool, Any]:
+    return isinstance(value, str), value  # words, such as auto, after all numbers

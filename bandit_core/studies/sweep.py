@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment, Line
-from bandit_core.simulation.costs import cost, refuse
+from bandit_core.simulation.costs import refuse
+from bandit_core.simulation.questions import Study, once, taken_by
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split
 from bandit_core.simulation.tables import Shown
-from bandit_core.simulation.together import Together
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
@@ -198,7 +198,7 @@ class SweepResult(Shown):
         return everything
 
 
-class Sweep(Together[SweepResult]):
+class Sweep(Study[SweepResult]):
     """A sweep being computed; polled and stopped like a `Simulation`.
 
     Parameters
@@ -235,26 +235,12 @@ class Sweep(Together[SweepResult]):
             for epsilon in self.epsilons
             for value in self.seconds
         ]
-        self._refuse_if_too_large(points)
-        super().__init__(points, store)
-
-    def _refuse_if_too_large(self, points: Sequence[Experiment]) -> None:
-        """One sweep is one run: its points together must stay within the limits; without privacy a line is run once."""
-        private = [number for number, line in enumerate(self.experiment.lines) if line.epsilon is not None]
-        whole = cost(points[0])
-        for point in points[1:]:
-            whole += cost(point, private)
-        refuse(whole, "epsilon", "horizon x trials x lines x budgets", "budgets, ")
+        refuse(taken_by(points), "epsilon", "horizon x trials x lines x budgets", "budgets, ")  # one sweep is one run
+        super().__init__(once(points), store)  # type: ignore[arg-type]  # of which `result` makes its own
 
     def result(self) -> SweepResult:
         """Everything that is done so far."""
-        return SweepResult(
-            self.experiment,
-            self.epsilons,
-            tuple(self.seconds),
-            self.results,
-            self.second_name,
-        )
+        return SweepResult(self.experiment, self.epsilons, tuple(self.seconds), self.results, self.second_name)
 
 
 def sweep(
@@ -262,8 +248,10 @@ def sweep(
     epsilons: Iterable[Any],
     second: tuple[str, Sequence[Any]] | None = None,
     jobs: int | None = None,
-    on_progress: Callable[[Together[SweepResult]], None] | None = None,
+    on_progress: Callable[[Sweep], None] | None = None,
     store: Store | None = None,
 ) -> SweepResult:
     """Simulate ``experiment`` at every budget of a grid; see `Sweep`."""
-    return Sweep(experiment, epsilons, second, store).run(jobs, on_progress)
+    found = Sweep(experiment, epsilons, second, store)
+    found.run(jobs, on_progress)
+    return found.result()

@@ -1,22 +1,32 @@
-"""Reading a sweep: which policy is best at which budget, where privacy is free, where the curve is all noise."""
+"""Reading a sweep: which policy is best at which budget, where privacy is free, where the curve is all noise.
+
+Who loses least, for every budget and every number of users at once, read off one sweep over budgets.
+
+A policy that does not ask how many users will come plays its first n users as a run of n users would (the tests hold
+every such policy to it, bit for bit), so each checkpoint of its curve is a run of that length. Policies that are made
+for one number of users have no such curve and are left out, and so are those whose run keeps a weaker promise than the
+budget says: they would win by it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from bandit_core.experiments.curves import line_bounds, may_be_drawn
 from bandit_core.experiments.experiment import Experiment
+from bandit_core.model import Privacy
 from bandit_core.model.bound import Bound
-from bandit_core.simulation.results import LineResult
+from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
+from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import Reference, reference
 from bandit_core.spec.own_data import remembered
 from bandit_core.studies.sweep import SweepResult, at_budget, swept_label
 
 FREE_MARGIN = 0.05  # a price within 5% of 1 counts as free
-_UNKNOWN = (math.nan,) * 4
 NOISE_SHARE = 0.9  # regret above 90% of what choosing blindly costs counts as nothing learned
 
 
@@ -24,7 +34,7 @@ NOISE_SHARE = 0.9  # regret above 90% of what choosing blindly costs counts as n
 class Trace:
     """One line against the budget, at the horizon. Arrays have one entry per budget; NaN where nothing is done.
 
-    ``price_low`` and ``price_high`` are the ends of the 95% interval of the price over pairs of trials.
+    ``price`` is over pairs of trials.
     """
 
     line: int
@@ -35,22 +45,15 @@ class Trace:
     stderr: np.ndarray
     q05: np.ndarray
     q95: np.ndarray
-    price: np.ndarray
-    price_stderr: np.ndarray
-    price_low: np.ndarray
-    price_high: np.ndarray
+    price: Estimate
     against: Reference | None  # what the price is relative to
 
 
 def _at_end(line: LineResult | None) -> tuple[float, float, float, float]:
     if line is None:
-        return _UNKNOWN
+        return (math.nan,) * 4
     low, high = np.quantile(line.regret[:, -1], [0.05, 0.95])
     return float(line.mean[-1]), float(line.stderr[-1]), float(low), float(high)
-
-
-def _price(line: LineResult, other: LineResult) -> tuple[float, float, float, float]:
-    return *line.ratio_to(other), *line.ratio_interval(other)
 
 
 def traces(result: SweepResult) -> list[Trace]:
@@ -63,13 +66,10 @@ def traces(result: SweepResult) -> list[Trace]:
         for point in result.results:
             mine, other = point.lines[number], reference(point, number)
             against = against or other
-            prices.append(_UNKNOWN if mine is None or other is None else _price(mine, other.played))
-        label = swept_label(line)
-        budgets = np.array(result.epsilons)
+            prices.append(NOT_KNOWN if mine is None or other is None else mine.ratio(other.played))
         mean, stderr, q05, q95 = ends.T
-        price, error, low, high = np.array(prices).T
-        priced = (price, error, low, high, against)
-        found.append(Trace(number, label, line.policy, budgets, mean, stderr, q05, q95, *priced))
+        price, budgets = Estimate(*np.array(prices).T), np.array(result.epsilons)
+        found.append(Trace(number, swept_label(line), line.policy, budgets, mean, stderr, q05, q95, price, against))
     return found
 
 
@@ -95,7 +95,7 @@ def frontier(result: SweepResult) -> list[Winner]:
             continue
         best = min(done, key=lambda number: float(done[number].mean[-1]))
         others = [number for number in done if number != best]
-        tied = tuple(number for number in others if not done[number].difference_interval(done[best])[0] > 0)
+        tied = tuple(number for number in others if not done[number].difference(done[best]).low > 0)
         winners.append(Winner(epsilon, best, tied))
     return winners
 
@@ -110,7 +110,7 @@ def free_from(trace: Trace) -> float | None:
 
     None where it never does, and where errors are unknown (a single trial).
     """
-    free = trace.price_high <= 1 + FREE_MARGIN
+    free = trace.price.high <= 1 + FREE_MARGIN
     if not free[-1]:
         return None
     misses = np.flatnonzero(~free)
@@ -119,7 +119,7 @@ def free_from(trace: Trace) -> float | None:
 
 def cheaper_at(trace: Trace) -> np.ndarray:
     """Budgets at which the price's whole interval lies below 1."""
-    return trace.epsilons[trace.price_high < 1]
+    return trace.epsilons[trace.price.high < 1]
 
 
 def noise_until(trace: Trace, experiment: Experiment) -> float | None:
@@ -167,3 +167,92 @@ def bounds_against_epsilon(
             _, values = curves.setdefault(bound.label, (bound, np.full(len(epsilons), np.nan)))
             values[place] = bound.values(horizon, experiment.largest_gap)[0]
     return tuple(curves.values())
+
+
+MAX_ROWS = 24
+
+
+@dataclass(frozen=True)
+class First:
+    """The line with the least mean regret, and the one after it.
+
+    ``clear`` where the 95% interval of their difference over pairs of trials leaves out 0.
+    """
+
+    line: int
+    second: int | None
+    clear: bool
+    regret: Estimate
+    price: Estimate
+
+
+@dataclass(frozen=True)
+class Map:
+    """``first[row][column]`` for ``users[row]`` and ``epsilons[column]``, for one trust model; None where undone."""
+
+    privacy: Privacy
+    epsilons: tuple[float, ...]
+    users: tuple[int, ...]
+    first: tuple[tuple[First | None, ...], ...]
+
+
+def weaker(experiment: Experiment) -> set[int]:
+    """Lines whose run keeps a weaker promise than their budget says: more than this epsilon, or one with a delta."""
+    found = set()
+    for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True)):
+        guarantee = line.entry.guarantee(setup)
+        more = line.epsilon is not None and (guarantee.epsilon or 0.0) > line.epsilon.largest * (1 + 1e-9)
+        if more or guarantee.delta > 0:
+            found.add(number)
+    return found
+
+
+def left_out(experiment: Experiment) -> set[int]:
+    """Lines that take no part in the map: a weaker promise, or made for one number of users."""
+    pairs = zip(experiment.lines, experiment.setups, strict=True)
+    return weaker(experiment) | {
+        number for number, (line, setup) in enumerate(pairs) if line.entry.knows_horizon(setup)
+    }
+
+
+def until(line: LineResult, place: int) -> LineResult:
+    """The same trials up to the checkpoint at ``place``."""
+    return LineResult(line.trials, line.regret[:, : place + 1], line.best_pulls[:, : place + 1], line.pulls)
+
+
+def first_of(result: Result, place: int, contenders: Collection[int]) -> First | None:
+    """Who of these lines has lost least at the checkpoint at ``place``; None where none of them is done."""
+    done = {number: until(line, place) for number in contenders if (line := result.lines[number]) is not None}
+    order = sorted(done, key=lambda number: float(done[number].mean[-1]))
+    if not order:
+        return None
+    best, second = order[0], order[1] if len(order) > 1 else None
+    clear = second is None or done[second].difference(done[best]).low > 0
+    against = reference(result, best, place)
+    price = NOT_KNOWN if against is None else done[best].ratio(until(against.played, place))
+    return First(best, second, clear, done[best].final(), price)
+
+
+def rows_of(times: np.ndarray) -> np.ndarray:
+    """Places of at most `MAX_ROWS` checkpoints, evenly spread in the logarithm, with the last one."""
+    wanted = np.geomspace(times[0], times[-1], MAX_ROWS)
+    return np.unique(np.abs(np.log(times)[None, :] - np.log(wanted)[:, None]).argmin(axis=1))
+
+
+def who_wins(swept: SweepResult, hidden: Collection[int] = ()) -> tuple[Map, ...]:
+    """A `Map` for each trust model that has a line in it, no one trusted first; ``hidden`` lines take no part."""
+    found = []
+    times = swept.results[0].times
+    places = rows_of(times)
+    trusts: tuple[Privacy, ...] = ("local", "central")
+    for privacy in trusts:
+        columns = []
+        for result in swept.results:
+            out = left_out(result.experiment) | set(hidden)
+            lines = enumerate(result.experiment.lines)
+            kept = [number for number, line in lines if line.entry.privacy == privacy and number not in out]
+            columns.append([first_of(result, int(place), kept) for place in places])
+        if any(each is not None for column in columns for each in column):
+            users = tuple(int(time) for time in times[places])
+            found.append(Map(privacy, swept.epsilons, users, tuple(zip(*columns, strict=True))))
+    return tuple(found)

@@ -17,7 +17,8 @@ from itertools import pairwise
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import MEASURES, PROMISES, Guarantee, Measure, Privacy
-from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.comparisons import Estimate
+from bandit_core.simulation.results import Result
 from bandit_core.studies import best_by_trust
 
 CLEARLY = 0.9973  # level of the interval that must leave out 0 (three standard errors of a normal): many are looked at
@@ -35,17 +36,13 @@ class Ladder:
 class Step:
     """Two lines that follow each other on a ladder: what the level with more trust loses less at the horizon (rewards).
 
-    ``saved``, its standard error ``stderr`` and the ends ``low`` and ``high`` of its interval of level `CLEARLY` are
-    over pairs of trials. ``played`` are the lines that the two levels stand on, see `standing`; ``same`` says that
-    these play the same, so that the additional trust is of no use.
+    ``saved`` is over pairs of trials, its interval of level `CLEARLY`. ``played`` are the lines that the two levels
+    stand on, see `standing`; ``same`` says that these play the same, so that the additional trust is of no use.
     """
 
     stronger: int
     weaker: int
-    saved: float
-    stderr: float
-    low: float
-    high: float
+    saved: Estimate
     measure: Measure
     played: tuple[int, int]
     same: bool
@@ -53,7 +50,7 @@ class Step:
     @property
     def clear(self) -> bool:
         """Whether the sign of what is saved is beyond doubt."""
-        return self.low > 0 or self.high < 0
+        return self.saved.differs()
 
 
 def kept(experiment: Experiment, line: int) -> Guarantee:
@@ -106,11 +103,6 @@ def ladders(experiment: Experiment, lines: Sequence[int] | None = None) -> tuple
     return tuple(found)
 
 
-def _both(result: Result, one: int, other: int) -> tuple[LineResult, LineResult] | None:
-    mine, theirs = result.lines[one], result.lines[other]
-    return None if mine is None or theirs is None else (mine, theirs)
-
-
 def _keeps(experiment: Experiment, line: int, level: int) -> bool:
     """Whether a line keeps at least what another one promises, in its measure and at no larger budget."""
     mine, theirs = kept(experiment, line), kept(experiment, level)
@@ -140,7 +132,7 @@ def standing(result: Result) -> dict[int, int]:
             if own is not None
             and number != level
             and _keeps(experiment, number, level)
-            and own.difference_interval(line)[0] > 0
+            and own.difference(line).low > 0
         ]
         found[level] = min(better, key=lambda number: played[number].mean[-1], default=level)
     return found
@@ -167,8 +159,8 @@ def steps(result: Result) -> tuple[Step, ...]:
     for each in ladders(result.experiment, played):
         for stronger, weaker in pairwise(each.lines):
             used = stand[stronger], stand[weaker]
-            if (both := _both(result, *used)) is not None:
-                apart, ends = both[0].difference_to(both[1]), both[0].difference_interval(both[1], CLEARLY)
+            mine, theirs = (result.lines[line] for line in used)
+            if mine is not None and theirs is not None:
                 one, other = (result.experiment.played[line] for line in used)
-                found.append(Step(stronger, weaker, *apart, *ends, each.measure, used, one == other))
+                found.append(Step(stronger, weaker, mine.difference(theirs, CLEARLY), each.measure, used, one == other))
     return tuple(found)

@@ -6,7 +6,7 @@ import pytest
 from screen import address, chart, own, run, visit, words
 
 from bandit_core.studies import benchmark
-from bandit_core.studies.benchmark_scores import along, contests, scores
+from bandit_core.studies.benchmark import along, contests, scores
 
 ROWS = benchmark.load()
 CONTESTS = {contest.key: contest for contest in contests(ROWS)}

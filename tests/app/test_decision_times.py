@@ -6,8 +6,7 @@ import pytest
 import screen as on
 
 from bandit_core import Experiment
-from bandit_core.studies.best_arm import stopping
-from bandit_core.studies.decisions import searches_of
+from bandit_core.studies.best_arm import searches_of, stopping
 from ui import decision_times
 
 

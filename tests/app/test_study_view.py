@@ -9,8 +9,7 @@ import screen as on
 from bandit_core import InputError
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.spec.errors import validated
-from bandit_core.studies.study import Study, StudyRun
-from bandit_core.studies.study_table import read_study_table
+from bandit_core.studies.study import StudyFile, StudyRun, read_study_table
 from ui import study_view
 
 SPEC = {
@@ -25,7 +24,7 @@ SPEC = {
 def table():
     from bandit_core import Experiment
 
-    study = validated(Study, {"spec": SPEC, "axes": {"epsilon": [0.5, 2], "arms": [2, 3]}, "record": "curves"})
+    study = validated(StudyFile, {"spec": SPEC, "axes": {"epsilon": [0.5, 2], "arms": [2, 3]}, "record": "curves"})
     return StudyRun(study, Experiment.model_validate(SPEC)).run(1).rows
 
 

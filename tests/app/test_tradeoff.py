@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.studies.sweep import Sweep, SweepResult, at_budget, sweep
-from bandit_core.studies.who_wins import who_wins
+from bandit_core.studies.tradeoff import who_wins
 from ui import tradeoff_view
 from ui.tradeoff_view import GRID
 

@@ -31,7 +31,7 @@ def test_bars_are_the_steps_of_the_ladder_and_the_table_says_what_each_line_keep
     result = simulate(experiment, jobs=1)
     chart = on.chart(screen, "trust-bars")
     assert [float(on.numbers_in(trace["x"])[0]) for trace in chart.traces] == pytest.approx(
-        [step.saved for step in steps(result)]
+        [step.saved.value for step in steps(result)]
     )
     keys = [experiment.lines[line].entry.privacy for line in ladder(experiment)]
     assert keys == ["local", "central", "none"]
@@ -98,8 +98,10 @@ def test_a_hidden_promise_is_no_step_and_one_alone_is_told() -> None:
     result = simulate(load_preset("trust").with_changes(horizon=300, trials=4, view={"hidden": [1]}), jobs=1)
     (step,) = steps(result)
     figure = view.bars(result, False)
-    assert len(figure.data) == 1 and figure.data[0].x[0] == step.saved
-    assert figure.layout.xaxis.range[0] < min(0, step.saved) and figure.layout.xaxis.range[1] > max(0, step.saved)
+    assert len(figure.data) == 1 and figure.data[0].x[0] == step.saved.value
+    assert figure.layout.xaxis.range[0] < min(0, step.saved.value) and figure.layout.xaxis.range[1] > max(
+        0, step.saved.value
+    )
     alone = simulate(load_preset("trust").with_changes(horizon=300, trials=4, view={"hidden": [0, 1]}), jobs=1)
     assert len(view.bars(alone, False).data) == 0 and "**" not in view.verdict(alone)
 
@@ -108,14 +110,14 @@ def test_a_bar_leaves_out_0_exactly_where_the_sentence_claims_something() -> Non
     result = simulate(load_preset("trust").with_changes(horizon=2_000, trials=20), jobs=1)
     for step, bar in zip(steps(result), view.bars(result, False).data, strict=True):
         ends = bar.x[0] - bar.error_x.arrayminus[0], bar.x[0] + bar.error_x.array[0]
-        assert ends == pytest.approx((step.low, step.high))
+        assert ends == pytest.approx(step.saved[2:])
         assert step.clear == (ends[0] > 0 or ends[1] < 0)
 
 
 def test_what_is_not_clear_is_not_claimed() -> None:
     single = simulate(load_preset("trust").with_changes(horizon=200, trials=1), jobs=1)
     assert "**" not in view.verdict(single)
-    assert np.isnan(steps(single)[0].stderr) and len(view.bars(single, True).data) == 2
+    assert np.isnan(steps(single)[0].saved.stderr) and len(view.bars(single, True).data) == 2
 
 
 def test_with_features_the_ladder_is_that_of_its_lines_and_each_step_is_drawn_and_told() -> None:
@@ -130,7 +132,7 @@ def test_with_features_the_ladder_is_that_of_its_lines_and_each_step_is_drawn_an
         screen = on.unfold(on.visit(page, preset="trust-with-features", T="600", n="4"), fold)
         assert view.verdict(result) in on.words(screen)
         found = [float(on.numbers_in(trace["x"])[0]) for trace in on.chart(screen, "trust-bars").traces]
-        assert found == pytest.approx([step.saved for step in steps(result)])
+        assert found == pytest.approx([step.saved.value for step in steps(result)])
         assert all("features" in hidden for hidden in shown(screen)["hidden"][:-1])
 
 
@@ -139,5 +141,5 @@ def test_where_less_trust_loses_less_the_page_says_so() -> None:
     document["lines"][1]["params"] = {"shift": 100.0, "first": 1500}  # a curator who learns late
     result = simulate(Experiment.model_validate(document).with_changes(horizon=2000, trials=8), jobs=1)
     [step] = [step for step in steps(result) if step.same]
-    assert PROMISES["joint"].who in (told := view.verdict(result)) and step.saved == 0
+    assert PROMISES["joint"].who in (told := view.verdict(result)) and step.saved.value == 0
     assert result.experiment.lines[step.played[1]].entry.title in told

@@ -129,8 +129,8 @@ def test_the_verdict_follows_the_errors(trials: int, shift: float, seed: int) ->
     free = 100 + draws.normal(0, 20, trials)
     private = (100 + draws.normal(0, 20, trials)) * (1 + shift)
     made = result(private, free)
-    ratio, _ = made.lines[1].ratio_to(made.lines[0])
-    low, high = made.lines[1].difference_interval(made.lines[0])
+    ratio, _ = made.lines[1].ratio(made.lines[0])[:2]
+    low, high = made.lines[1].difference(made.lines[0])[2:]
     message = words.verdict(made)
     sure = low > 0 or high < 0
     assert ("more lost" in message) == (sure and ratio > 1)
@@ -168,7 +168,7 @@ def test_a_card_claims_no_price_that_the_errors_do_not_allow() -> None:
 def test_a_large_ratio_to_next_to_nothing_is_not_called_undecided() -> None:
     free = np.array([0.1, 0.1, 3.0])
     made = result(np.array([2900.0, 3100, 3000]), free)
-    ratio, error = made.lines[1].ratio_to(made.lines[0])
+    ratio, error = made.lines[1].ratio(made.lines[0])[:2]
     assert ratio - 1 < 2 * error  # the ratio itself is all but unknown
     assert "**2,800 times**" in words.verdict(made) and "tied" not in words.verdict(made)
 

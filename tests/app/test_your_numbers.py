@@ -26,12 +26,13 @@ from streamlit.testing.v1.element_tree import Toggle
 from bandit_core import InputError, cli
 from bandit_core.model import PROMISES
 from bandit_core.simulation import engine
+from bandit_core.simulation.comparisons import Estimate
 from bandit_core.simulation.store import Store
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import price
 from bandit_core.studies.best_method import COMPARED, Question, best_methods, candidates
 from bandit_core.studies.business_case import Cost, typed_arms
-from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found, Point
+from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found
 from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import RollOut, RollOutQuestion, roll_outs
 from bandit_core.theory import best_arm
@@ -109,7 +110,7 @@ def test_the_verdict_names_the_best_method_and_all_others_are_one_click_away() -
     for row, privacy, cells in zip(answer.rows, COMPARED, _table(screen, "best method"), strict=True):
         assert row.privacy == privacy
         assert f"({answers.words.plain(answer.method(row))})" in message
-        assert cells[1:3] == [answer.method(row), answers.amount(row.lost, row.lost_stderr)]
+        assert cells[1:3] == [answer.method(row), answers.amount(*row.lost[:2])]
     [shown] = [table.value for table in screen.main.dataframe if "method" in table.value]
     every = sum(len(candidates(answer.question, privacy)) for privacy in COMPARED)
     whole = [name for name in shown["method"] if "spending only" not in name]
@@ -148,12 +149,8 @@ def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_can
 
 
 def _cost(privacy: str, lost: float, extra: float, error: float) -> Cost:
-    reach = 2 * error
-    return Cost(
-        line=COMPARED.index(privacy), privacy=privacy, label=privacy, lost=lost, lost_stderr=error,
-        lost_low=lost - reach, lost_high=lost + reach, extra=extra, extra_stderr=error, extra_low=extra - reach,
-        extra_high=extra + reach, price=2.0, price_stderr=0.1, trials=100,
-    )  # fmt: skip
+    both = (Estimate(value, error, value - 2 * error, value + 2 * error) for value in (lost, extra))
+    return Cost(COMPARED.index(privacy), privacy, privacy, *both, Estimate(2.0, 0.1), 100)
 
 
 @pytest.fixture(scope="module")
@@ -193,16 +190,17 @@ def test_a_method_that_learns_nothing_is_said_to_be_that(
     assert found == ([message] if message else [])
 
 
-POINTS = (Point(2.0 ** (LOWEST / PER_DOUBLING), 900.0, 898.0, 902.0), Point(64.0, 50.0, 48.0, 52.0))
+SMALLEST = 2.0 ** (LOWEST / PER_DOUBLING)
+POINTS = {SMALLEST: Estimate(900.0, 1.0, 898.0, 902.0), 64.0: Estimate(50.0, 1.0, 48.0, 52.0)}
 
 
 def test_an_answer_that_chance_gives_too_is_no_epsilon(answer: answers.Reply) -> None:
-    smallest = POINTS[0].at
-    chance = Found("local", Answer(smallest, None, smallest, POINTS), "TS-CF", 999.0, 2.0, 1003.0, 1000.0)
+    lost = Estimate(999.0, 2.0, 995.0, 1003.0)
+    chance = Found("local", Answer(SMALLEST, None, SMALLEST, POINTS), "TS-CF", lost, 1000.0)
     message = answers.found_words(chance, answer)
     assert "ε =" not in message and "1,000" in message
-    real = replace(chance, lost=500.0, lost_high=504.0)
-    assert f"**{smallest:.3g}**" in answers.found_words(real, answer) and "TS" in answers.found_words(real, answer)
+    real = replace(chance, lost=Estimate(500.0, 2.0, 496.0, 504.0))
+    assert f"**{SMALLEST:.3g}**" in answers.found_words(real, answer) and "TS" in answers.found_words(real, answer)
     never = Found("local", Answer(None, 3.0, None, POINTS))
     assert "64" in answers.found_words(never, answer) and "**" not in answers.found_words(never, answer)
     users = replace(real, answer=Answer(1200.0, 1000.0, None, POINTS))
@@ -496,7 +494,7 @@ def test_a_name_from_the_file_is_shown_as_text() -> None:
 
 def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor(answer: answers.Reply) -> None:
     assert summary.plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
-    found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", 5.0, 1.0, 7.0, 30.0)]}
+    found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", Estimate(5.0, 1.0, 3.0, 7.0), 30.0)]}
     made = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
     page = summary.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x.org/?a=1&b=2", made)
     assert "old &lt;b&gt;" in page and "<i>" not in page and "src=" not in page
@@ -507,7 +505,7 @@ def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visi
     meta = answer.result.metadata
     for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
         assert answer.experiment.lines[row.line].entry.title in page and guarantee["words"] in page
-        assert answers.amount(row.lost, row.lost_stderr) in page
+        assert answers.amount(*row.lost[:2]) in page
     for number in (
         answer.question.reported,
         answer.question.screening_seed,

@@ -15,8 +15,9 @@ from bandit_core import simulate
 from bandit_core.cli import main
 from bandit_core.policies import registry
 from bandit_core.studies import benchmark
-from bandit_core.studies.benchmark import TASKS, Cell
-from bandit_core.studies.benchmark_scores import (
+from bandit_core.studies.benchmark import (
+    TASKS,
+    Cell,
     Contest,
     along,
     capped,

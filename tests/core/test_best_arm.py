@@ -15,6 +15,7 @@ from bandit_core.kernels import stopping as kernels
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KEPT, Signal
 from bandit_core.policies.stopping import RULE_WORDS, stopping_policies
+from bandit_core.simulation.comparisons import share_limits
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.accounts import composed
 from bandit_core.studies.best_arm import (
@@ -23,7 +24,6 @@ from bandit_core.studies.best_arm import (
     StoppingSpec,
     StoppingStudy,
     play,
-    share_limits,
     stopping,
     table,
 )
@@ -347,7 +347,7 @@ def test_numbers_of_a_result_by_hand():
     assert result.row["stderr"] == pytest.approx(np.std([10, 20, 100, 40], ddof=1) / 2)
     for count, trials in ((0, 7), (3, 50), (7, 7), (12, 1000)):
         exact = stats.binomtest(count, trials).proportion_ci(0.9)
-        assert share_limits(count, trials, 0.9) == pytest.approx((exact.low, exact.high))
+        assert share_limits(count, trials, 0.05) == pytest.approx((exact.low, exact.high))
 
 
 @pytest.mark.parametrize(
@@ -465,7 +465,7 @@ def test_the_rate_of_a_noisy_sum_is_rarely_large(chance, epsilon):
     odds = math.log(chance / (1 - chance))
     rates = np.array([noisy.rate(each, count, releases, odds, epsilon)[0] for each in sums])
     for x in (1.0, 2.0, 4.0):
-        low, _ = share_limits(int(np.count_nonzero(rates >= x)), many, 1 - 2e-4)
+        low, _ = share_limits(int(np.count_nonzero(rates >= x)), many, 1e-4)
         assert low <= math.exp(-x)
     assert np.mean(rates >= 1.0) > 0.05  # and not idle: 0.079 for a normal variable
 

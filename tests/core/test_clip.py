@@ -18,9 +18,8 @@ from bandit_core.experiments.curves import line_bounds
 from bandit_core.kernels.streams import streams
 from bandit_core.policies import registry
 from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint, cut
-from bandit_core.studies.best_arm import StoppingSpec, stopping
+from bandit_core.studies.best_arm import StoppingSpec, searches_of, stopping, stopping_lines
 from bandit_core.studies.best_method import Question, best_methods, candidates
-from bandit_core.studies.decisions import searches_of, stopping_lines
 from bandit_core.studies.one_run import one_run
 from bandit_core.studies.roll_out import RollOutQuestion, RollOutStudy, two_amounts
 from bandit_core.studies.tradeoff import blind_regret
@@ -182,7 +181,7 @@ def test_a_contest_counts_true_amounts():
     blind = blind_regret(decision.result.experiment)
     assert plain < 0.2 * blind and blind == pytest.approx(3000 * 0.08 / 2)
     learned = next(each for each in decision.of("local") if each.policy == "heldp-ucb-bs")
-    assert learned.lost > 1.3 * blind  # it finds what looks best, and pays for it
+    assert learned.lost.value > 1.3 * blind  # it finds what looks best, and pays for it
     assert min(local, central) > 0.9 * blind  # no method can know better, so the best one hardly learns
     wide = best_methods(replace(question, clip=(0.0, 0.9)), store=memory())
     assert wide.result.lines[2].mean[-1] < 0.5 * blind

@@ -17,7 +17,7 @@ from helpers import HANGS, LINES, experiment_of, memory, numbers
 from bandit_core import Simulation, simulate
 from bandit_core.simulation import cluster, costs, engine, prepared
 from bandit_core.simulation.store import Store
-from bandit_core.studies.study import Study, StudyRun
+from bandit_core.studies.study import StudyFile, StudyRun
 
 distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +102,7 @@ class TestCluster:
 
     def test_a_study_of_short_points_is_computed_there_too(self, started, monkeypatch, everything_is_long):
         base = long_experiment().with_changes(horizon=2_000, trials=20)
-        asked = Study.model_validate({"spec": base.spec(), "axes": {"seed": [0, 1]}})
+        asked = StudyFile.model_validate({"spec": base.spec(), "axes": {"seed": [0, 1]}})
         here = StudyRun(asked, base, memory()).run(2).rows
         monkeypatch.setenv("LAB_DASK_SCHEDULER", started[0])
         monkeypatch.setattr(Simulation, "_play", from_here)

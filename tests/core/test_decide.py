@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from bandit_core import InputError, cli, decide, load_preset, stopping_policies, time_bounds
-from bandit_core.studies.best_arm import StoppingSpec, share_limits, stopping
-from bandit_core.studies.decisions import COLUMNS, stopping_lines
+from bandit_core.simulation.comparisons import share_limits
+from bandit_core.studies.best_arm import DECISION_COLUMNS as COLUMNS
+from bandit_core.studies.best_arm import StoppingSpec, stopping, stopping_lines
 
 ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4, 0.6)]
 TWO = {"kind": "fixed", "value": 2.0}

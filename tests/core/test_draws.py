@@ -12,11 +12,19 @@ from scipy import stats
 
 from bandit_core import InputError, cli, price, simulate
 from bandit_core.data.observations import Option
-from bandit_core.simulation.together import Mixture
+from bandit_core.simulation.questions import Study, over_draws
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.best_method import candidates
-from bandit_core.studies.business_case import observed_arms, read_lifts, typed_arms
-from bandit_core.studies.draws import DRAWS, observed_draws, strata, typed_options, unknown_share
+from bandit_core.studies.business_case import (
+    DRAWS,
+    observed_arms,
+    observed_draws,
+    read_lifts,
+    strata,
+    typed_arms,
+    typed_options,
+    unknown_share,
+)
 from bandit_core.studies.price import PriceStudy, price_question, rows_of, unknown_words
 from bandit_core.studies.roll_out import RollOutQuestion, roll_outs
 from bandit_core.theory.power import assured_size, sample_size
@@ -115,7 +123,7 @@ def test_runs_over_draws_are_those_of_each_draw():
     question = price_question(**{**CASE, "lifts": [20]})
     experiment = replace(question, draws=()).contest(2.0)
     asked = candidates(experiment, "local")[0].with_changes(trials=8, horizon=200)
-    mixture = Mixture(asked, draws, memory())
+    mixture = Study(over_draws(asked, draws), memory())
     mixture.run()
     [line] = mixture.result().lines
     assert line.trials.tolist() == list(range(8)) and mixture.missing_seconds == 0 and mixture.fraction == 1

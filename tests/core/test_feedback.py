@@ -24,7 +24,7 @@ from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
 from bandit_core.studies.accounts import composed
-from bandit_core.studies.decisions import stopping_lines
+from bandit_core.studies.best_arm import stopping_lines
 from bandit_core.theory import accounting
 
 WIDE = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "pareto", "mean": 1.0, "shape": 2.5}]

@@ -20,7 +20,7 @@ from bandit_core.data import lending, observations, tables
 from bandit_core.data.observations import Option, read_budgets, read_observations
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint
-from bandit_core.studies.draws import chances_of_being_best
+from bandit_core.studies.business_case import chances_of_being_best
 
 
 def options(text: str | bytes) -> dict[str, Option]:

@@ -35,7 +35,7 @@ from bandit_core.studies.best_method import Contest, Question
 from bandit_core.studies.business_case import costs
 from bandit_core.studies.goal_search import BestSearch, Goal, smallest_epsilon
 from bandit_core.studies.sweep import sweep
-from bandit_core.studies.who_wins import who_wins
+from bandit_core.studies.tradeoff import who_wins
 
 ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.9)]
 FIXED = {"kind": "fixed", "value": 1.0}
@@ -156,7 +156,6 @@ def test_a_sweep_has_the_same_prices_with_and_without_the_counterpart_on_the_cha
     assert [len(point.lines) for point in alone.results] == [1, 1]
     [mine], theirs = tradeoff.traces(alone), tradeoff.traces(sweep(has, budgets, store=store))[0]
     np.testing.assert_array_equal(mine.price, theirs.price)
-    np.testing.assert_array_equal(mine.price_stderr, theirs.price_stderr)
     assert mine.against.along and not theirs.against.along
 
 
@@ -207,14 +206,13 @@ def test_one_link_has_one_price_wherever_it_is_stated(store, tmp_path):
     ends = [line.regret[:, -1].mean() for line in result.lines]
     assert row.price == pytest.approx(ends[2] / min(ends[:2]))
     [cost] = [each for each in costs(result) if each.privacy == "central"]  # Your numbers
-    assert (cost.price, cost.price_stderr, cost.extra) == (row.price, row.price_stderr, row.extra)
+    assert (cost.price, cost.extra) == (row.ratio, row.behind)
     swept = sweep(experiment, (1.0,), store=store)
     trace = tradeoff.traces(swept)[2]  # Trade-off
-    assert (trace.price[0], trace.price_stderr[0], trace.against.policy) == (row.price, row.price_stderr, "kl-ucb")
+    assert trace.against.policy == "kl-ucb" and [each[0] for each in trace.price] == list(row.ratio)
     [central] = who_wins(swept)
-    assert central.first[-1][0].price == row.price
-    ends = trace.price_low[0], trace.price_high[0]
-    assert Goal("price", 2.0).measure(result, 2) == (row.price, *ends)  # the searches
+    assert central.first[-1][0].price == row.ratio
+    assert Goal("price", 2.0).measure(result, 2) == row.ratio  # the searches
     positions = Positions(experiment, values=[1.0], store=store)
     [message] = document(positions, positions.run())["positions"]  # a lesson as a file
     assert message["rows"][2]["price"] == with_error(row.price, row.price_stderr)

@@ -17,7 +17,7 @@ from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.model import Release
 from bandit_core.policies import registry
 from bandit_core.studies import production
-from bandit_core.studies.noise_programs import LIBRARIES, PROGRAMS, program, release_of, truth_of
+from bandit_core.studies.production import LIBRARIES, PROGRAMS, program, release_of, truth_of
 from bandit_core.theory import accounting
 
 SPREAD = {"kind": "discrete", "values": [0.5, 2.0], "probs": [0.5, 0.5]}

@@ -107,8 +107,8 @@ def test_a_sweep_tells_whether_it_waits_and_whether_all_was_kept() -> None:
     sweep = Sweep(experiment, (0.5, 1.0))
     assert not sweep.waiting and sweep.kept
     # private: this is what is tested
-    sweep._simulations[1].waiting = True
-    sweep._simulations[0].kept = False
+    sweep._runs[1].waiting = True
+    sweep._runs[0].kept = False
     assert sweep.waiting and not sweep.kept
 
 

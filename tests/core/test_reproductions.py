@@ -191,7 +191,7 @@ def test_what_is_written_is_read_again(small, tmp_path):
         pulls = whole.pulls.mean(axis=0)
         assert line.noise == pytest.approx(0.09 * pulls[0] + 0.25 * pulls[1], rel=1e-3)
     assert file.lines[0].price is None
-    wanted = result.lines[1].ratio_to(result.lines[0])
+    wanted = result.lines[1].ratio(result.lines[0])[:2]
     assert (file.lines[1].price[-1], file.lines[1].price_stderr[-1]) == pytest.approx(wanted, rel=1e-2)
     frame = reproductions.curves(file)
     assert len(frame) == 2 * len(file.times) and set(frame["label"]) == {"UCB", "HeLDP-UCB-B"}

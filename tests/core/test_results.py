@@ -59,19 +59,19 @@ def line_of(regret, trials=None):
 
 def test_ratio_takes_its_error_over_pairs_of_trials():
     base = line_of([[1.0], [2.0], [3.0]])
-    ratio, error = line_of([[2.0], [4.0], [6.0]]).ratio_to(base)
+    ratio, error = line_of([[2.0], [4.0], [6.0]]).ratio(base)[:2]
     assert ratio == pytest.approx(2)
     assert error == pytest.approx(0, abs=1e-12)  # every pair has the same ratio: no error at all
-    ratio, error = line_of([[6.0], [4.0], [2.0]]).ratio_to(base)
+    ratio, error = line_of([[6.0], [4.0], [2.0]]).ratio(base)[:2]
     assert ratio == pytest.approx(2)
     assert error == pytest.approx(np.std([4, 0, -4], ddof=1) / np.sqrt(3) / 2)
 
 
 def test_ratio_uses_only_trials_that_both_lines_have():
-    ratio, _ = line_of([[8.0], [100.0]], trials=[1, 7]).ratio_to(line_of([[1.0], [4.0]], trials=[0, 1]))
+    ratio, _ = line_of([[8.0], [100.0]], trials=[1, 7]).ratio(line_of([[1.0], [4.0]], trials=[0, 1]))[:2]
     assert ratio == 2
-    assert math.isnan(line_of([[1.0]], trials=[3]).ratio_to(line_of([[1.0]], trials=[4]))[0])
-    assert math.isnan(line_of([[1.0]]).ratio_to(line_of([[0.0]]))[0])
+    assert math.isnan(line_of([[1.0]], trials=[3]).ratio(line_of([[1.0]], trials=[4]))[0])
+    assert math.isnan(line_of([[1.0]]).ratio(line_of([[0.0]]))[0])
 
 
 EXPERIMENT = Experiment.model_validate(

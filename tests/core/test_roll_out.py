@@ -13,7 +13,7 @@ from bandit_core.spec import own_data
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.rewards import Bernoulli, TwoPoint
 from bandit_core.studies.best_arm import StoppingSpec
-from bandit_core.studies.roll_out import CAP, RollOutQuestion, RollOutStudy, mean_and_error, roll_outs
+from bandit_core.studies.roll_out import CAP, RollOutQuestion, RollOutStudy, roll_outs
 from bandit_core.theory import best_arm
 
 MEANS = (0.2, 0.5, 0.35)
@@ -84,21 +84,6 @@ def test_the_method_s_share_is_that_of_the_same_policy_with_an_infinite_budget(r
     )  # Top-Two on bits is Top-Two at epsilon = infinity
 
 
-def test_runs_without_noise_count_as_progress_and_can_be_stopped():
-    shares = []
-    study = RollOutStudy(question(trials=10), Store(None, 2**24))
-    assert study.run(1, lambda running: shares.append(running.fraction)) is not None
-    assert shares == sorted(shares) and shares[-1] == pytest.approx(1) and 0.85 < shares[-2] < 0.99
-    assert study.finished and study.missing_seconds == 0
-
-    def halt(running):
-        if running.fraction > 0.9 + 1e-9:  # the first of two studies without noise is done
-            running.stop()
-
-    halted = RollOutStudy(question(trials=10), Store(None, 2**24))
-    assert halted.run(1, halt) is None and halted.stopped and not halted.finished
-
-
 @pytest.mark.parametrize("means", [(0.02, 0.03), (0.2, 0.3, 0.5), (0.5, 0.45), (0.9, 0.8)])
 def test_the_quickest_heuristic_is_never_slower_than_the_quickest_proved_rule(means):
     arms = tuple(Bernoulli(mean=mean) for mean in means)
@@ -149,25 +134,17 @@ def test_a_zone_is_the_same_for_a_test_of_cut_rewards():
         assert mine.test_users == theirs.test_users and mine.bound is None
 
 
-def test_progress_rises_and_a_stop_is_heard():
+def test_progress_rises_and_nothing_of_a_search_is_stored():
     study, message = RollOutStudy(question(trials=30), Store(None, 2**24)), []
     assert study.result() is None and study.missing_seconds > 0 and study.steps > 0
     study.run(1, lambda each: message.append(each.fraction))
-    assert message == sorted(message) and study.finished and study.fraction == pytest.approx(1) and not study.waiting
-    assert study.result() is study.result() and study.missing_seconds == 0 and not study.kept
-    stopped = RollOutStudy(question(trials=900), Store(None, 2**24))
-    assert stopped.run(1, lambda each: each.stop()) is None and stopped.stopped
+    assert message == sorted(message) and 0.8 < message[-2] < 1 and study.finished and not study.kept
 
 
 def test_limits_hold(monkeypatch):
     monkeypatch.setenv("LAB_MAX_STEPS", "1000")
     with pytest.raises(InputError, match="steps"):
         RollOutStudy(question())
-
-
-def test_mean_and_error_by_hand():
-    assert mean_and_error(np.array([1.0, 3.0])) == (2.0, pytest.approx(1.0))
-    assert np.isnan(mean_and_error(np.array([1.0]))[1])
 
 
 def test_the_tests_are_an_experiment_that_anybody_can_play():

@@ -12,10 +12,9 @@ from scipy import integrate, stats
 from bandit_core import read_observations
 from bandit_core.data.observations import cut_misleads
 from bandit_core.simulation.store import Store
-from bandit_core.studies.draws import DRAWS, typed_options
+from bandit_core.studies.business_case import DRAWS, PARTS, purchases, sales, typed_options
 from bandit_core.studies.price import price_question, rows_of
 from bandit_core.studies.roll_out import RollOutStudy
-from bandit_core.studies.sales import PARTS, purchases, sales
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(40.0, 60.0), (1.0, 0.1), (5.0, 25.0)])
@@ -49,7 +48,7 @@ def test_a_planned_test_of_purchases_has_its_power_when_it_is_played():
     sigma = np.sqrt(np.log1p(1.5**2))
     for row in rows_of(asked):
         each, means, variances = row.test_users // 2, [], []
-        for rate, mean in zip((0.1, 0.13), asked.roll_out().seen("local"), strict=True):
+        for rate, mean in zip((0.1, 0.13), asked.roll_out().view("local").means, strict=True):
             sums, squares = np.zeros(played), np.zeros(played)
             for place, bought in enumerate(draw.binomial(each, rate, played)):
                 amounts = np.minimum(draw.lognormal(np.log(40) - sigma**2 / 2, sigma, bought), limit) / limit

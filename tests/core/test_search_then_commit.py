@@ -10,8 +10,7 @@ from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies import registry
 from bandit_core.policies.stopping import stopping_policies
-from bandit_core.studies.best_arm import stopping
-from bandit_core.studies.decisions import decision_table, searches_of, stopping_lines
+from bandit_core.studies.best_arm import decision_table, searches_of, stopping, stopping_lines
 
 NAMES = [name for name, policy in registry().items() if policy.stops]
 EVERY = pytest.mark.parametrize("name", NAMES)

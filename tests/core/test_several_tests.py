@@ -9,7 +9,7 @@ import pytest
 from helpers import refused
 
 from bandit_core import cli
-from bandit_core.studies.several_tests import parts
+from bandit_core.studies.accounts import parts
 
 
 def delta_by_hand(epsilon, part, times):

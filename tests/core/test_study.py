@@ -19,9 +19,9 @@ from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import PreparedLine
 from bandit_core.spec.errors import validated
 from bandit_core.studies import study as module
-from bandit_core.studies.study import Study, StudyRun, at_point, points, read_study
+from bandit_core.studies.study import StudyFile, StudyRun, at_point, points, read_study
 from bandit_core.studies.sweep import at_budget, sweep
-from bandit_core.studies.who_wins import left_out, rows_of, who_wins
+from bandit_core.studies.tradeoff import left_out, rows_of, who_wins
 
 BASE = Experiment.model_validate(
     {
@@ -47,8 +47,8 @@ params.alpha = [3.5]
 """
 
 
-def study(**fields) -> Study:
-    return validated(Study, {"spec": BASE.spec(), **fields})
+def study(**fields) -> StudyFile:
+    return validated(StudyFile, {"spec": BASE.spec(), **fields})
 
 
 def written(folder: Path, text: str = FILE) -> Path:
@@ -267,11 +267,12 @@ def test_the_map_is_that_of_runs_of_every_length():
                 best = min(kept, key=lambda number: ends[number].mean())
                 other = kept[1 - kept.index(best)]
                 assert (first.line, first.second) == (best, other)
-                assert first.regret == pytest.approx(ends[best].mean(), rel=1e-12)
+                assert first.regret.value == pytest.approx(ends[best].mean(), rel=1e-12)
                 apart = ends[other] - ends[best]
                 assert first.clear == (interval(apart).low > 0)
                 free = short.lines[0].regret[:, -1].mean()
-                assert first.price == pytest.approx(first.regret / free) if free > 0 else np.isnan(first.price)
+                price = first.price.value
+                assert price == pytest.approx(first.regret.value / free) if free > 0 else np.isnan(price)
 
 
 def test_hidden_lines_and_lines_that_are_not_done_take_no_part():
@@ -288,7 +289,7 @@ def test_equal_lines_are_never_told_apart():
     swept = sweep(BASE.with_changes(lines=twins), [1.0], store=memory())
     (local,) = who_wins(swept)
     assert not any(first.clear for row in local.first for first in row)
-    assert np.isnan([first.price for row in local.first for first in row]).all()
+    assert np.isnan([first.price.value for row in local.first for first in row]).all()
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 40, 10**6])

@@ -60,10 +60,10 @@ def test_steps_are_differences_over_pairs_of_trials_at_the_horizon():
     far = [9, 99, 999]  # lines that no level stands on
     found = steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], far, far]))
     assert [(step.stronger, step.weaker) for step in found] == [(2, 1), (1, 0)]
-    assert [step.saved for step in found] == pytest.approx([41, 6], abs=0.01)
-    assert all(step.clear and step.stderr < 0.01 for step in found)  # the noise that they share is gone
+    assert [step.saved.value for step in found] == pytest.approx([41, 6], abs=0.01)
+    assert all(step.clear and step.saved.stderr < 0.01 for step in found)  # the noise that they share is gone
     (alone,) = steps(result_of([[1, 2, 3], None, [1, 2, 3], far, far]))
-    assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved) < 0.01
+    assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved.value) < 0.01
 
 
 MIXED = [
@@ -100,7 +100,7 @@ def test_the_steps_of_each_ladder_add_up():
     for measure in ("pure", "approximate"):
         mine = [step for step in found if step.measure == measure]
         top, bottom = (result.lines[line].mean[-1] for line in (mine[0].stronger, mine[-1].weaker))
-        assert sum(step.saved for step in mine) == pytest.approx(top - bottom)
+        assert sum(step.saved.value for step in mine) == pytest.approx(top - bottom)
         assert [step.stronger for step in mine[1:]] == [step.weaker for step in mine[:-1]]
 
 
@@ -108,7 +108,7 @@ def test_steps_of_a_real_run_add_up():
     result = simulate(load_preset("trust").with_changes(horizon=500, trials=6), jobs=1)
     found = steps(result)
     top, bottom = (result.lines[line].mean[-1] for line in (found[0].stronger, found[-1].weaker))
-    assert sum(step.saved for step in found) == pytest.approx(top - bottom)
+    assert sum(step.saved.value for step in found) == pytest.approx(top - bottom)
 
 
 def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses_less():
@@ -117,8 +117,8 @@ def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses
     assert standing(result) == {2: 2, 1: 2, 0: 4}
     found = steps(result)
     assert [(step.stronger, step.weaker, step.played) for step in found] == [(2, 1, (2, 2)), (1, 0, (2, 4))]
-    assert found[0].same and found[0].saved == found[0].low == found[0].high == 0 and not found[0].clear
-    assert not found[1].same and found[1].saved == pytest.approx(50, abs=0.01)
+    assert found[0].same and found[0].saved == (0, 0, 0, 0) and not found[0].clear
+    assert not found[1].same and found[1].saved.value == pytest.approx(50, abs=0.01)
     shown = by_level(result)
     assert [line.policy for line in shown.experiment.lines] == ["thompson", "ucb-cf", "ucb-cf", "dp-ucb", "thompson"]
     assert shown.lines[1] is result.lines[2] and "TS-CF" not in shown.experiment.label(1)
@@ -150,7 +150,7 @@ def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
     swept = sweep(experiment, (0.3, 1.0, 10.0), jobs=1)
     taken = 0
     for result in swept.results:
-        assert all(step.low >= 0 or not step.clear for step in steps(result))
+        assert all(step.saved.low >= 0 or not step.clear for step in steps(result))
         taken += sum(step.same for step in steps(result))
     assert taken  # else this test sees nothing
 
@@ -160,6 +160,6 @@ def test_in_home_s_picture_a_curator_is_a_level_also_where_it_needs_no_trust():
     assert [level_of(experiment, line) for line in range(3)] == ["none", "central", "local"]
     assert ladder(experiment) == (2, 1, 0)
     first, _ = steps(simulate(experiment, jobs=1))
-    assert (first.stronger, first.weaker, first.saved, first.same, first.clear) == (2, 1, 0, True, False)
+    assert (first.stronger, first.weaker, first.saved.value, first.same, first.clear) == (2, 1, 0, True, False)
     other = experiment.with_changes(horizon=5000)  # one of one's own: two promises only
     assert [level_of(other, line) for line in range(3)] == ["none", "local", "local"]

@@ -13,6 +13,7 @@ from helpers import refused
 from scipy import stats
 
 from bandit_core import cli, price
+from bandit_core.simulation.comparisons import Estimate
 from bandit_core.simulation.store import Store
 from bandit_core.studies.price import (
     COLUMNS,
@@ -111,8 +112,8 @@ def dressed(rows, question, place):
     found = []
     for row in rows:
         stop = row.test_users * draw.choice([0.3, 0.9, 1.5, math.inf]) if draw.random() < 0.8 else math.nan
-        loss, error = question.keep * draw.choice([0.2, 0.95, 1.4]) + 1e-9, question.keep * 0.03
-        found.append(Row(row.privacy, row.epsilon, row.test_users, row.lift_users, stop, "M", loss, error))
+        loss = Estimate(question.keep * draw.choice([0.2, 0.95, 1.4]) + 1e-9, question.keep * 0.03)
+        found.append(Row(row.privacy, row.epsilon, row.test_users, row.lift_users, stop, "M", loss))
     return tuple(found)
 
 
@@ -135,11 +136,11 @@ def test_the_advice_never_contradicts_its_table():
             assert "not in practice" not in advice.words.partition("**;")[0]
             continue
         assert not in_time
-        best = min(private, key=lambda row: row.loss)
+        best = min(private, key=lambda row: row.loss.value)
         if advice.kind == "learn":
-            assert advice.row == best and best.loss < question.keep and best.who in advice.words
+            assert advice.row == best and best.loss.value < question.keep and best.who in advice.words
         elif advice.kind == "keep":
-            assert all(row.loss + 2 * row.loss_stderr >= question.keep for row in private)
+            assert all(row.loss.value + 2 * row.loss.stderr >= question.keep for row in private)
         else:
             assert advice.kind == "nothing" and all(math.isinf(row.test_users) for row in rows)
     assert kinds == {"test", "stop", "learn", "keep", "nothing"}
@@ -211,7 +212,7 @@ def test_visits_and_batches_restrict_the_learners_and_cost_more(clinic):
     assert often is not None and all(row.method for row in often.rows)
     for privacy in PRIVATE:
         once, thrice = (next(row for row in each.rows if row.privacy == privacy) for each in (clinic, often))
-        assert thrice.loss > once.loss and thrice.test_users == once.test_users
+        assert thrice.loss.value > once.loss.value and thrice.test_users == once.test_users
 
 
 def test_ten_million_users_a_day_are_planned_without_a_learner(monkeypatch):

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from bandit_core.simulation.comparisons import Estimate
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import best_share_at_end
 from bandit_core.spec.number_text import with_error
@@ -81,27 +82,25 @@ def _line(result: Result, number: int) -> LineResult:
     return line
 
 
-def _known(value: float, error: float, ends: tuple[float, float]) -> Number:
+def _known(found: Estimate) -> Number:
     """A single run has no error that could be known, so nothing can be concluded from it."""
-    return Number(value, error, ends) if math.isfinite(error) else Number(value, math.inf)
+    known = math.isfinite(found.stderr)
+    return Number(found.value, found.stderr, (found.low, found.high)) if known else Number(found.value, math.inf)
 
 
 def lost(result: Result, number: int) -> Number:
     """Mean regret of a line at the end."""
-    line = _line(result, number)
-    return _known(float(line.mean[-1]), float(line.stderr[-1]), line.final_interval())
+    return _known(_line(result, number).final())
 
 
 def difference(result: Result, one: int, other: int) -> Number:
     """How much more line ``one`` loses than line ``other``, over pairs of runs."""
-    mine, theirs = _line(result, one), _line(result, other)
-    return _known(*mine.difference_to(theirs), mine.difference_interval(theirs))
+    return _known(_line(result, one).difference(_line(result, other)))
 
 
 def ratio(result: Result, one: int, other: int) -> Number:
     """How many times as much, over pairs of runs."""
-    mine, theirs = _line(result, one), _line(result, other)
-    times = _known(*mine.ratio_to(theirs), mine.ratio_interval(theirs))
+    times = _known(_line(result, one).ratio(_line(result, other)))
     return times if math.isfinite(times.value) else Number(math.nan, math.inf)
 
 

@@ -17,7 +17,7 @@ from streamlit.delta_generator import DeltaGenerator
 from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
 from bandit_core.studies import production
-from bandit_core.studies.noise_programs import release_of
+from bandit_core.studies.production import release_of
 from ui import build_view, charts, epsilon_grid, figures, lab_parts, theme, words
 from ui.page_fields import Field, Fields
 

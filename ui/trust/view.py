@@ -82,9 +82,8 @@ def verdict(result: Result) -> str:
     for line in reversed(private):
         mine = result.lines[stand[line]]
         assert mine is not None
-        low, high = mine.difference_interval(base, CLEARLY)
         ratio = f"{words.number(float(mine.mean[-1] / base.mean[-1]), 2)} times" if base.mean[-1] > 0 else "more"
-        clear = low > 0 or high < 0
+        clear = mine.difference(base, CLEARLY).differs()
         message.append(f"{rung(line)} {f'**{ratio}**' if clear else '(too close to call)'}")
     for step in steps(result):
         pair = " → ".join(rung(line) for line in (step.stronger, step.weaker))
@@ -119,19 +118,19 @@ def bars(result: Result, dark: bool) -> go.Figure:
         for step in climbed:
             signs = [PROMISES[level_of(experiment, line)].sign for line in (step.stronger, step.weaker)]
             name = f"{' → '.join(signs)} {_in_two_rows(escape(_rung(experiment, step.weaker)))}"
-            whisker = charts.error_bars([step.saved], [step.low], [step.high], color=theme.ink(dark), thickness=1.5)
+            whisker = charts.error_bars(*([step.saved[end]] for end in (0, 2, 3)), color=theme.ink(dark), thickness=1.5)
             look: dict[str, Any] = {
                 "marker": {"color": theme.LOOKS[level_of(experiment, step.weaker)].colour},
                 "error_x": whisker,
             }
             look |= {"orientation": "h", "hovertemplate": "%{x:,.4~g}", "showlegend": False}
-            drawn.append(go.Bar(x=[step.saved], y=[len(rows)], name=name, **look))
-            number = words.with_error(step.saved, step.stderr).replace("-", "−")
-            end = max(0.0, step.saved, float(np.nan_to_num(step.high)))
+            drawn.append(go.Bar(x=[step.saved.value], y=[len(rows)], name=name, **look))
+            number = str(step.saved).replace("-", "−")
+            end = max(0.0, step.saved.value, float(np.nan_to_num(step.saved.high)))
             note = {"x": end, "y": len(rows), "text": number, "xanchor": "left", "xshift": 4, "showarrow": False}
             notes.append(note)
             rows.append(name)
-    ends = [end for step in found for end in (step.saved, step.low, step.high) if math.isfinite(end)]
+    ends = [end for step in found for end in (step.saved.value, *step.saved[2:]) if math.isfinite(end)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     wide = (high - low) or 1.0
     across = {"title": "lost rewards saved", "range": [low - 0.05 * wide, high + 1.2 * wide]}
@@ -156,7 +155,7 @@ def table(result: Result) -> pd.DataFrame:
         played = result.lines[stand[line]]
         has, promise = kept(experiment, line), PROMISES[level_of(experiment, line)]
         saved = [
-            f"{words.with_error(step.saved, step.stderr)} after {PROMISES[level_of(experiment, step.stronger)].sign}"
+            f"{step.saved} after {PROMISES[level_of(experiment, step.stronger)].sign}"
             for step in climbed
             if step.weaker == line
         ]

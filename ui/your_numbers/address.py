@@ -11,10 +11,10 @@ from bandit_core.policies.stopping import Rule
 from bandit_core.spec import own_data
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
+from bandit_core.studies.accounts import MAX_DELTA, MAX_TESTS
 from bandit_core.studies.business_case import GOALS
+from bandit_core.studies.business_case import LARGEST_AMOUNT as SALES
 from bandit_core.studies.price import LEAST_EPSILON, MAX_EPSILON, MAX_WEEKLY, read_epsilons
-from bandit_core.studies.sales import LARGEST as SALES
-from bandit_core.studies.several_tests import MAX_DELTA, MAX_TESTS
 from ui import epsilon_grid, page_fields, state
 from ui.page_fields import Field, Fields
 

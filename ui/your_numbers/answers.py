@@ -81,7 +81,7 @@ def verdict(answer: Reply) -> str:
     if answer.blind == 0:
         return "All options are equally good, so there is nothing to find out and nothing to lose."
     sentences = [
-        f"Without privacy, finding the best option costs about **{number(base.lost, 2)} {unit}** "
+        f"Without privacy, finding the best option costs about **{number(base.lost.value, 2)} {unit}** "
         f"among {users} ({words.plain(answer.method(base))}).",
         *_warnings(base, answer),
     ]
@@ -103,19 +103,19 @@ def _price(row: Cost, answer: Reply) -> str:
     """What one trust model costs beyond no privacy."""
     who, method, unit = f"If you {row.label}", words.plain(answer.method(row)), answer.amounts
     if row.price_of_privacy == "open":
-        extra = amount(row.extra, row.extra_stderr)
+        extra = amount(*row.extra[:2])
         return (
             f"{who}, {row.trials} simulated runs do not show whether privacy at {answer.chosen.budget} costs anything: "
             f"the difference is {extra} {unit} ({method})."
         )
     if row.price_of_privacy == "less":
-        less = f"{method} at {answer.chosen.budget} loses about **{number(-row.extra, 2)} {unit} less**"
+        less = f"{method} at {answer.chosen.budget} loses about **{number(-row.extra.value, 2)} {unit} less**"
         return (
             f"{who}, {less} than the best method known here without privacy; without privacy it could be used as well, "
             "so privacy costs nothing."
         )
-    times = f": {number(row.price, 2)} times as much" if math.isfinite(row.price) else ""
-    more = f"about **{number(row.extra, 2)} {unit} more**{times}"
+    times = f": {number(row.price.value, 2)} times as much" if math.isfinite(row.price.value) else ""
+    more = f"about **{number(row.extra.value, 2)} {unit} more**{times}"
     return f"{who}, privacy at {answer.chosen.budget} costs {more} ({method})."
 
 
@@ -127,7 +127,7 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
         message.append("Within its error that is no better than choosing at random: nothing useful is learned.")
     elif learned == "little":
         message.append("That is hardly better than choosing at random: next to nothing is learned.")
-    low = row.lost_low if math.isfinite(row.lost_low) else row.lost
+    low = row.lost.low if math.isfinite(row.lost.low) else row.lost.value
     if 0 < answer.first < low:
         name = words.plain(answer.asked.names[0])
         message.append(
@@ -148,7 +148,7 @@ def describe(answer: Reply) -> str:
     parts = [f"{answer.chosen.unit} lost against the number of users, up to {words.count(answer.chosen.users)}."]
     for row in answer.rows:
         title = answer.decision.chosen(row.privacy).title
-        parts.append(f"{row.label} ({title}): {amount(row.lost, row.lost_stderr)} at the end.")
+        parts.append(f"{row.label} ({title}): {amount(*row.lost[:2])} at the end.")
     parts.append(f"Choosing at random: {words.number(answer.blind)}.")
     if answer.first > 0:
         parts.append(f"Keeping {answer.asked.names[0]} for everyone: {words.number(answer.first)}.")
@@ -173,7 +173,7 @@ def found_words(found: Found, answer: Reply, users: bool = False) -> str:
     """The searched answer of one trust model, safe inside markdown."""
     least, unit = found.answer, answer.amounts
     if least.best is None:
-        last = least.points[-1].at
+        last = max(least.points)
         reached = f"with {words.count(int(last))} users" if users else f"at ε = {last:.3g}"
         return f"not reached by any method tried, even {reached}"
     scale = answer.asked.scale
@@ -183,7 +183,7 @@ def found_words(found: Found, answer: Reply, users: bool = False) -> str:
             f"{words.number(scale * found.blind)} {unit}"
         )
     low, high = (_at(at, users) if at is not None else more for at, more in ((least.low, "less"), (least.high, "more")))
-    lost = amount(scale * found.lost, scale * found.lost_stderr)
+    lost = amount(*(found.lost * scale)[:2])
     value = f"**{_at(least.best, True)} users**" if users else f"ε = **{_at(least.best, False)}**"
     return f"{value} ({low} to {high}) with {words.plain(found.method)}, which loses {lost} {unit}"
 

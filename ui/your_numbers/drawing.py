@@ -52,9 +52,9 @@ def _methods(answer: Reply) -> None:
         {
             "who is trusted": row.label,
             "best method": answer.method(row),
-            f"{answer.chosen.unit} lost": amount(row.lost, row.lost_stderr),
-            "more than without privacy": amount(row.extra, row.extra_stderr) if math.isfinite(row.extra) else "–",
-            "times": amount(row.price, row.price_stderr) if math.isfinite(row.price) else "–",
+            f"{answer.chosen.unit} lost": amount(*row.lost[:2]),
+            "more than without privacy": amount(*row.extra[:2]) if math.isfinite(row.extra.value) else "–",
+            "times": amount(*row.price[:2]) if math.isfinite(row.price.value) else "–",
             "as good within the errors": rivals(answer, row.privacy) or "–",
         }
         for row in answer.rows
@@ -87,11 +87,11 @@ def _rows_of_methods(answer: Reply) -> pa.Table:
 
 def _method(each: Tried, answer: Reply) -> dict[str, str]:
     scale = answer.asked.scale
-    behind = amount(scale * each.behind, scale * each.behind_stderr)
+    behind = amount(*(each.behind * scale)[:2])
     return {
         "who is trusted": PROMISES[each.privacy].who,
         "method": each.title,
-        f"{answer.chosen.unit} lost": amount(scale * each.lost, scale * each.stderr),
+        f"{answer.chosen.unit} lost": amount(*(each.lost * scale)[:2]),
         "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: within the error",
         "runs": f"{each.trials}, reported" if each.finalist else f"{each.trials}, to choose",
     }
@@ -189,7 +189,7 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     scale = answer.asked.scale if kind in ("regret", "extra") else 1.0
     axis, name = ("users", "users tried") if users else ("ε", "ε tried")
     for each in rows:
-        x, measured, trust = [point.at for point in each.answer.points], each.answer.measured, each.privacy
+        x, measured, trust = list(each.answer.points), each.answer.measured, each.privacy
         look = {"mode": "lines+markers", "marker": {"symbol": theme.MARKERS[trust]}}
         look |= {"error_y": charts.error_bars(*scale * measured)}
         title, hover = f"{theme.TRUST_SIGNS[trust]} {PROMISES[trust].who}", f"{axis} = %{{x:,.3~g}}: %{{y:,.4~g}}"

@@ -28,17 +28,19 @@ from bandit_core.spec import own_data
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.feedback import MAX_WAITING
 from bandit_core.studies.best_method import Question
-from bandit_core.studies.business_case import UNKNOWN, observed_arms, read_lifts
-from bandit_core.studies.draws import (
+from bandit_core.studies.business_case import (
+    UNKNOWN,
     Options,
     chances_of_being_best,
+    observed_arms,
     observed_draws,
+    read_lifts,
+    sales,
     shares,
     typed_options,
 )
 from bandit_core.studies.price import PriceQuestion, read_epsilons
 from bandit_core.studies.roll_out import TRIALS
-from bandit_core.studies.sales import sales
 from ui import lab_parts, page_fields, real_world_budgets, state, uploads, words
 from ui.your_numbers import limits as reward_limits
 from ui.your_numbers.address import FIELDS, ask, said, write_address

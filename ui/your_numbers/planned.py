@@ -15,8 +15,8 @@ import streamlit as st
 from bandit_core import InputError
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.spec.field_types import SMALLEST
+from bandit_core.studies.accounts import parts
 from bandit_core.studies.price import MAX_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
-from bandit_core.studies.several_tests import parts
 from bandit_core.theory.power import critical_value, smallest_effect
 from ui import charts, figures, lab_parts, theme, uploads, words
 from ui.your_numbers.address import ask, write_address
@@ -151,13 +151,13 @@ def smallest_lift(
     """The smallest lift over the first option that a test of so many weeks finds, in percent; NaN: none."""
     rewards, found = question.roll_out(), []
     for view in rewards.views(privacy):
-        means, variances = rewards.seen(view), rewards.variances(view)
+        means, variances = rewards.view(view).means, rewards.view(view).variances if rewards.amounts else None
         base = min(max(means[0], SMALLEST), 1 - SMALLEST)
         effect = smallest_effect(
             weeks * question.weekly / len(means), base, question.delta, question.power, privacy, epsilon, len(means),
             None if variances is None else 2 * float(variances[0]),
         )  # fmt: skip
-        found.append(effect * rewards.width(view))
+        found.append(effect * rewards.view(view).width)
     least = min(filter(math.isfinite, found), default=math.nan)
     return 100 * least * asked.scale / abs(asked.means[0]) if asked.means[0] else math.nan
 
@@ -202,8 +202,8 @@ def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
             "planned test": weeks(row.test_users) + _cases(row, question.weekly),
             "beats the first": weeks(row.lift_users),
             "stops by itself": weeks(row.stop_users),
-            f"{question.unit} lost": _loss(row.loss, row.loss_stderr),
-            "more than without privacy": _loss(row.extra, row.extra_stderr),
+            f"{question.unit} lost": _loss(*row.loss[:2]),
+            "more than without privacy": _loss(*row.extra[:2]),
         }
         if not several:
             del cells["beats the first"]

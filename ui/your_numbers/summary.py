@@ -60,8 +60,8 @@ def _bars(answer: Reply) -> str:
         (
             f"{theme.TRUST_SIGNS[row.privacy]} {row.label}",
             answer.decision.chosen(row.privacy).title,
-            (row.lost, row.lost_low, row.lost_high),
-            amount(row.lost, row.lost_stderr),
+            (row.lost.value, *row.lost[2:]),
+            amount(*row.lost[:2]),
             f"line{row.line}",
         )
         for row in answer.rows

@@ -15,8 +15,9 @@ import streamlit as st
 
 from bandit_core import InputError
 from bandit_core.model import PROMISES
+from bandit_core.simulation.comparisons import estimate
 from bandit_core.studies.price import weeks_words
-from bandit_core.studies.roll_out import CAP, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
+from bandit_core.studies.roll_out import CAP, RollOut, RollOutQuestion, RollOutStudy
 from ui import charts, figures, lab_parts, runner, shared, theme, uploads, words
 from ui.your_numbers.answers import Reply, amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
@@ -198,12 +199,12 @@ def loss_rows(until: Until, answer: Reply) -> list[dict[str, str]]:
     rows = []
     for row in until.rows:
         bandit = bandits.get(row.privacy)
-        test, search = (amount(*mean_and_error(worth * lost)) for lost in (row.lost_by_test, row.lost_by_search))
+        test, search = (amount(*estimate(worth * lost)[:2]) for lost in (row.lost_by_test, row.lost_by_search))
         unfinished = " (test not over)" if row.test_users > until.question.users else ""
         learner = "–"
         if bandit is not None:
             title = answer.decision.chosen(bandit.privacy).title
-            learner = f"{amount(bandit.lost, bandit.lost_stderr)} ({title})"
+            learner = f"{amount(*bandit.lost[:2])} ({title})"
         rows.append(
             {
                 "who is trusted": who(row),
