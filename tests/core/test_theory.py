@@ -517,6 +517,7 @@ def test_every_bound_of_every_policy_is_finite_capped_and_explained(arms):
                 assert bound.source
                 assert bound.formula
                 assert bound.assumptions
+                assert bound.asymptotic or bound.status != "asymptotic"
                 assert "$" not in bound.formula
                 assert bound.not_applicable is None or len(bound.not_applicable) > 10
 
