@@ -148,7 +148,7 @@ def cards() -> None:
     """Six experiments: a small picture made by the same code, and a link."""
     st.subheader("Ready-made experiments")
     for start in range(0, len(CARDS), 3):
-        for column, name in zip(st.columns(3), CARDS[start : start + 3], strict=True):
+        for column, name in zip(st.columns(3), CARDS[start : start + 3], strict=False):
             with column.container(border=True, height="stretch"):
                 experiment = load_preset(name)
                 picture = _thumbnail(name, theme.is_dark())

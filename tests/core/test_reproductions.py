@@ -286,7 +286,7 @@ def test_verdicts_that_changed_since_an_older_table_are_told(tmp_path, capsys, p
         (["ren-1z"], "did you mean ren-1"),
         (["shy-users"], "is a preset, but no figure of a paper"),
         (["basu-bounds"], "allowed: ren-1a"),
-        (["ren-1a", "--trials", "1"], "a whole number of at least 2"),
+        (["ren-1a", "--trials", "1"], "a whole number from 2 to 1000000000"),
         (["ren-1a", "--jobs", "none"], "a whole number from 1 to 1024"),
     ],
 )
