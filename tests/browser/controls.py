@@ -40,7 +40,8 @@ FIND = """widgets => {
 # What the page says and draws beside what stands in its controls.
 SHOWN = """() => {
   const main = document.querySelector('[data-testid=stMain]');
-  const own = '[data-testid=stWidgetLabel], [data-testid=stSlider], [data-testid=stButtonGroup], button, summary';
+  const own = 'stWidgetLabel stSlider stButtonGroup stTooltipContent'.split(' ')
+    .map(id => `[data-testid=${id}]`).join() + ', button, summary';
   const said = 'stMarkdownContainer stHtml stCode stMetric stDataFrame stImage stAlert'.split(' ')
     .map(id => `[data-testid=${id}]`).join();
   const seen = node => node.getBoundingClientRect().width > 0 && !node.closest(own);
@@ -57,9 +58,11 @@ SHOWN = """() => {
 
 FOCUS = "document.activeElement.closest('[data-tried]')?.dataset.tried"
 NEVER = 120_000  # milliseconds after which a list or an answer does not come any more
-# They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
-# or (a figure of Papers) have a name in the address from then on.
-NOT_MOVED = ("Start from", "Add a policy", "Change the experiment", "Edit as a table", "Title of the page", "Figure")
+# They begin something else, or bring other controls, so there is no way back; or are seen in a file only, or (a
+# student's name on Teach) say nothing without a code, or (a figure of Papers) have a name in the address from then on.
+NOT_MOVED = (
+    "Start from", "Add a policy", "Change the experiment", "Edit as a table", "Title of the page", "Name", "Figure"
+)  # fmt: skip
 
 
 def unfold(visitor: Visitor) -> None:
