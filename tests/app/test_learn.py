@@ -220,7 +220,9 @@ def test_the_slider_stands_in_the_address_and_moves_the_sentence(step: Step) -> 
     assert "at" not in on.address(screen)
 
 
-@pytest.mark.parametrize("fields", [{"step": "11"}, {"step": "x"}, {"step": "2", "at": "0.37"}])
+@pytest.mark.parametrize(
+    "fields", [{"step": "11"}, {"step": "x"}, {"step": "2", "at": "0.37"}, {"step": "5", "eps": "zzz"}]
+)
 def test_a_step_or_a_position_that_is_none_is_told(fields: dict[str, str]) -> None:
     screen = on.visit("learn", **fields)
     assert [name for name in fields if name in screen.main.warning[0].value]

@@ -98,6 +98,8 @@ def test_the_projector_goes_on_and_back_and_leaves() -> None:
 def test_a_step_or_a_position_that_is_none_is_told() -> None:
     assert "step" in on.visit("teach", step="99", controls="off").warning[0].value
     assert "at" in reveal(projected(STEPS[1], at="0.37")).warning[0].value
+    for fields in ({"step": "5", "controls": "off"}, {}):
+        assert "eps\\: 'zzz'\\: no slider" in on.visit("teach", eps="zzz", **fields).warning[0].value
 
 
 def test_curves_have_their_names_beside_them_where_there_are_curves_alone() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from bandit_core.spec.errors import Issue
 from ui import charts, figures, page_fields, page_lock, runner, state, theme
 from ui.learn import pictures
 from ui.learn.course import named
@@ -15,6 +16,7 @@ from ui.learn.measured import Number
 from ui.learn.step import Choice, Slider, Step
 
 OTHER = "eps"  # field of the address: where the second slider of a lesson stands
+SECOND = "second"  # and where the slider of a second part does
 
 
 def button(label: str, key: str, help: str, act: Callable[..., None], *args: object, **look: Any) -> None:
@@ -32,6 +34,17 @@ def position(step: Step, field: str = "at") -> float:
 def _position(slider: Slider, field: str) -> float:
     stops = {f"{stop:g}": stop for stop in slider.stops}
     return stops[page_fields.choice(field, f"{slider.start:g}", stops)]
+
+
+def check(step: Step | None = None) -> None:
+    """Say which positions in the address this lesson, or a screen without any, cannot use: also of hidden sliders."""
+    parts = [] if step is None else [step.slider, step.other, step.second.slider if step.second else None]
+    sliders = dict(zip(("at", OTHER, SECOND), parts or [None] * 3, strict=True))
+    for field, found in sliders.items():
+        if found is not None:
+            _position(found, field)
+        elif (text := state.page_values().get(field)) is not None:
+            page_fields.refuse(Issue(field, text, "no slider of this screen; leave it out"))
 
 
 def slider(step: Step, at: float, field: str = "at") -> float:

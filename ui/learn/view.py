@@ -16,7 +16,6 @@ HEIGHT = 320  # of the picture; its legend comes on top of it
 _GUESSES, _UP, _LAST = "learn-guesses", "learn-up", "learn-last"
 END, QUIZ = "end", "quiz"  # what the field ``step`` says of the screens after the last step
 WAY = (*(str(number) for number in range(1, len(STEPS) + 1)), END)  # of Back and Next
-SECOND = "second"  # field of the address: where the slider of a second part stands
 KEPT = "Guesses are kept in this visit only."
 
 
@@ -36,7 +35,9 @@ def _guesses() -> dict[str, Guess]:
 
 def go(place: str) -> None:
     """Callback: another step, with its slider at the beginning."""
-    state.keep_page_fields({"step": None if place == "1" else place, "at": None, answers.OTHER: None, SECOND: None})
+    state.keep_page_fields(
+        {"step": None if place == "1" else place, "at": None, answers.OTHER: None, answers.SECOND: None}
+    )
     st.session_state[_UP] = place
 
 
@@ -51,6 +52,7 @@ def _back_up() -> None:
 def draw() -> None:
     """The whole page."""
     place = page_fields.choice("step", "1", (*ADDRESSES, END, QUIZ, player.NAME))
+    answers.check(ADDRESSES.get(place))
     _progress(place)
     if place == END:
         ending.draw(go)
@@ -159,14 +161,14 @@ def _say(step: Step, at: float, found: object, key: str) -> None:
 
 def _second(part: Step) -> None:
     """The second part of a step, folded: a question of its own, and its answer."""
-    at, shown = answers.position(part, SECOND), part.name in _guesses()
+    at, shown = answers.position(part, answers.SECOND), part.name in _guesses()
     opened = shown or at != part.slider.start
     with st.expander(f"A second look: {part.title}", icon=":material/visibility:", expanded=opened):
         st.markdown(part.idea)
         if not shown:
             _ask(part, at)
         else:
-            at = answers.slider(part, at, SECOND)
+            at = answers.slider(part, at, answers.SECOND)
             _reveal(part, at, "-second")
         _link(part, at)
         if shown:

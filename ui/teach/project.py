@@ -49,6 +49,7 @@ def draw() -> None:
     room = board.room()
     field = page_fields.choice("step", "1", course.ADDRESSES)
     step = course.ADDRESSES[field] if room is None else course.named(room.now.step)
+    answers.check(step)
     shown = room.now.revealed if room is not None else step.name in _shown()
     st.html(stylesheet.PROJECT)
     with st.container(key="project"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import page_links, state, theme
+from ui import page_fields, page_links, state, theme
 from ui.learn import answers, classroom, course, player, quiz
 from ui.learn.step import Step
 from ui.teach import board, paper, project
@@ -27,6 +27,8 @@ def draw() -> None:
     if state.lesson():
         project.draw()
         return
+    page_fields.choice("step", "1", course.ADDRESSES)
+    answers.check()
     st.title("Teach what privacy costs")
     st.markdown("Fifteen minutes are enough for three lessons. The class guesses first, then looks.")
     board.room()
