@@ -39,7 +39,7 @@ contest = inputs.contest_of(asked, chosen)
 
 planned.section(asked, chosen)
 decision_times = until.until_when(asked, chosen)
-st.subheader("3. Learning while earning")
+st.header("3. Learning while earning")
 decision = drawing.decided(contest)
 price = drawing.known(asked, chosen, decision_times, decision)
 drawing.advise(advice, price, decision_times, decision)

@@ -67,7 +67,7 @@ def listing(chosen: str, found: dict[str, Outcome]) -> None:
     for title, entries in groups.items():
         if not entries:
             continue
-        st.subheader(title)
+        st.header(title)
         if entries[0].kind != "error":
             st.caption(f"{KINDS[entries[0].kind].capitalize()}.")
         for erratum in entries:

@@ -176,6 +176,7 @@ def test_a_quiz_ends_with_a_code_that_only_its_name_opens() -> None:
     screen.text_input(key="quiz-name").set_value("Ada  L.")
     for number, question in enumerate(quiz.QUESTIONS, 1):
         assert not re.search(r"`\w\w-\w{4}`", on.words(screen))
+        assert "*" not in screen.radio(key=f"quiz-{number}").label  # a screen reader says each
         screen.radio(key=f"quiz-{number}").set_value(question.right if number > 1 else 2)
         on.run(screen)
     [code] = re.findall(r"`(\w\w-\w{4})`", on.words(screen))

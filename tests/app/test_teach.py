@@ -42,6 +42,7 @@ def test_every_lesson_has_four_ways_and_a_picture() -> None:
     assert {"class-open", "file-course", "sheet-False-HTML", "sheet-True-Markdown"} <= keys
     assert len(screen.get("image")) == len(LESSONS)
     assert re.search("slow network", on.words(screen))
+    assert not screen.subheader and not re.search("^###", on.words(screen), re.MULTILINE)  # none below the title alone
     assert [page.name for page in menu.pages()][:4] == ["home", "learn", "teach", "your-numbers"]
 
 

@@ -190,9 +190,9 @@ def test_a_link_opens_one_paper_and_one_erratum() -> None:
     screen = on.visit("errata", paper="ren", erratum="ren-curator-3")
     opened = [box.label for box in screen.expander if box.proto.expanded]
     assert len(opened) == 1 and "check_circle" in opened[0] and "Curator 3" in opened[0]
-    assert len(screen.subheader) == 3 and "Ren, " in screen.subheader[0].value
+    assert len(screen.header) == 3 and "Ren, " in screen.header[0].value
     apart = [errata_view.APART[kind] for kind in ("misprint", "withdrawn")]
-    assert [title.value for title in screen.subheader[1:]] == apart
+    assert [title.value for title in screen.header[1:]] == apart
     screen.selectbox(key="errata-paper").set_value("tao")
     on.run(screen)
     assert on.address(screen)["paper"] == "tao"

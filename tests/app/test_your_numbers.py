@@ -81,6 +81,7 @@ def upload(screen: AppTest, data: bytes, key: str = "own-file") -> AppTest:
 
 def test_typed_rates_are_answered_in_their_unit_and_kept_in_the_address() -> None:
     screen = on.visit("your-numbers", **QUICK, base="10", lifts="20,-50", unit="clicks")
+    assert not screen.subheader and "\n## 1. A planned" in on.words(screen)
     message = on.words(screen)
     assert all(part in message for part in ("** 10%", "** 12%", "** 5%"))
     assert re.search(r"\*\*[\d,.]+ clicks\*\* [a-z]+ 400 ", message)

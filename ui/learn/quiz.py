@@ -64,7 +64,7 @@ def draw() -> None:
     name = st.text_input("Your name, for the code", max_chars=MAX_LETTERS, key="quiz-name",
                          help="It goes into the checksum of your code and is not kept.")  # fmt: skip
     given: list[int | None] = [
-        st.radio(f"**{number}. {question.text}**", range(3), index=None, format_func=question.options.__getitem__,
+        st.radio(f"{number}. {question.text}", range(3), index=None, format_func=question.options.__getitem__,
                  key=f"quiz-{number}")
         for number, question in enumerate(QUESTIONS, 1)
     ]  # fmt: skip

@@ -36,9 +36,9 @@ def draw() -> None:
     actions: tuple[Callable[[Step], None], ...] = (_project_first, _guess, paper.sheets, paper.course_file)
     for column, (title, message), act in zip(st.columns(4), WAYS, actions, strict=True):
         with column.container(border=True, height="stretch"):
-            st.markdown(f"#### {title}\n{message}")
+            st.markdown(f"## {title}\n{message}")
             act(course.LESSONS[0])
-    st.subheader("The lessons")
+    st.header("The lessons")
     for start in range(0, len(course.LESSONS), COLUMNS):
         row = course.LESSONS[start : start + COLUMNS]
         for column, step in zip(st.columns(COLUMNS), row, strict=False):

@@ -221,7 +221,7 @@ def advise(place: DeltaGenerator, price: Price, until: Until | None, decision: D
 
 def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
     """The answer at every budget that is compared: what is known of them, or all of it once it is simulated."""
-    st.subheader("ε side by side")
+    st.header("ε side by side")
     budgets = tuple(sorted({*chosen.budgets, chosen.tested}))
     question = question_of(asked, chosen, *budgets)
     known = {(row.privacy, row.epsilon): row for row in now.rows}
@@ -243,7 +243,7 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
 
 def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until: Until | None) -> None:
     """The page for a meeting, the sheet for engineers, and the links where the numbers were typed."""
-    st.subheader("Take it to a meeting")
+    st.header("Take it to a meeting")
     limit = f"at most {address.said('limit'):.12g} {goals(answer.chosen.unit)[address.said('goal')]}"
     link = None if own_data.store() else address.link()
     left, first, second = st.columns([2, 1, 1], vertical_alignment="bottom")

@@ -30,7 +30,7 @@ WEEKS = np.geomspace(1, MAX_WEEKS, 40)
 def section(asked: Asked, chosen: Setting) -> None:
     """The answer, its picture, and what a test can find."""
     question = question_of(asked, chosen)
-    st.markdown(f"### 1. A planned A/B test\n\n{sentence(question, rows_of(question))}")
+    st.markdown(f"## 1. A planned A/B test\n\n{sentence(question, rows_of(question))}")
     make, what = partial(picture, question, chosen.budgets), "Weeks of a planned A/B test against ε"
     figures.draw("planned-chart", question, make, what, chosen.budgets)
     lab_parts.fold(

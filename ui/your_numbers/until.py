@@ -54,7 +54,7 @@ class Until:
 
 def until_when(asked: Asked, chosen: Setting) -> Until | None:
     """The answer; None as long as there is none (why is told)."""
-    st.subheader("2. A test that stops by itself")
+    st.header("2. A test that stops by itself")
     question = question_of(asked, chosen).roll_out(chosen.tested)
     if nothing := undecided(question):
         st.info(nothing)
