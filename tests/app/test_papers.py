@@ -108,10 +108,13 @@ def test_a_panel_has_an_address_of_its_own() -> None:
 def test_a_chosen_figure_opens_and_the_address_follows() -> None:
     screen = on.visit("papers", paper="all", held="confirmed")
     [box] = [each for each in screen.main.selectbox if each.label == "Figure"]
+    first = box.value
     box.set_value("tossou-2b")
     on.run(screen)
     assert on.address(screen) == {"paper": "all", "held": "confirmed", "figure": "tossou-2b"}
     assert "Figure 2b" in chosen(screen) and on.chart(screen, "paper-figure").names
+    next(each for each in screen.main.selectbox if each.label == "Figure").set_value(first)
+    assert on.address(on.run(screen)) == {"paper": "all", "held": "confirmed"}
 
 
 def test_another_paper_leaves_the_figure_behind() -> None:

@@ -58,11 +58,9 @@ SHOWN = """() => {
 
 FOCUS = "document.activeElement.closest('[data-tried]')?.dataset.tried"
 NEVER = 120_000  # milliseconds after which a list or an answer does not come any more
-# They begin something else, or bring other controls, so there is no way back; or are seen in a file only, or (a
-# student's name on Teach) say nothing without a code, or (a figure of Papers) have a name in the address from then on.
-NOT_MOVED = (
-    "Start from", "Add a policy", "Change the experiment", "Edit as a table", "Title of the page", "Name", "Figure"
-)  # fmt: skip
+# They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
+# or (a student's name on Teach) say nothing without a code.
+NOT_MOVED = ("Start from", "Add a policy", "Change the experiment", "Edit as a table", "Title of the page", "Name")
 
 
 def unfold(visitor: Visitor) -> None:

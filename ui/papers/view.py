@@ -116,7 +116,7 @@ def opened(shown: list[Figure], place: DeltaGenerator) -> tuple[Figure, str]:
         key=key,
         format_func=lambda name: _summary(names[name], many),
         on_change=_open,
-        args=(key,),
+        args=(key, first.name),
         help="Behind each title: how many of its statements are confirmed, and so on.",
     )
     return current, asked if asked in current.presets else (current.presets or ("",))[0]
@@ -129,9 +129,10 @@ def _summary(figure: Figure, with_paper: bool) -> str:
     return f"{f'{chip(papers.paper_of(figure.name))} · ' * with_paper}{figure.title} ({held})"
 
 
-def _open(key: str) -> None:
-    """Callback of a control that chooses a figure, or a panel of one: the address follows it."""
-    st.query_params["figure"] = st.session_state[key]
+def _open(key: str, first: str = "") -> None:
+    """Callback of a control that chooses a figure, or a panel of one: the address follows it, without the first."""
+    state.refused_fields().pop("figure", None)
+    state.keep_page_field("figure", st.session_state[key], first)
 
 
 # ---------------------------------------------------------------------------------------------------------------
