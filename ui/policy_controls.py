@@ -222,7 +222,7 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool, und
     own_now = state.current(f"own-{row}", own)
     title = "" if stale else called
     title = title or policy.title + (f" · ε {own_now}" if own_now else "")
-    with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(title)}", key=state.key(f"line-{row}")):
+    with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(title)}", key=f"line-{row}"):
         st.caption(f"{policy.summary} {policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.")
         if policy.epsilon != "none" and with_own:
             st.text_input(

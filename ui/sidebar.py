@@ -114,7 +114,7 @@ def _redraw() -> None:
 
 def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
     """The arms as documents; appends what cannot be read to ``issues``."""
-    with st.expander(f"Arms · {_arms_words(base)}", key=state.key("arms-section")):
+    with st.expander(f"Arms · {_arms_words(base)}", key="arms-section"):
         found: list[Issue] = []
         as_table = bool(st.session_state.get("arms-as-table"))
         try:
@@ -148,7 +148,7 @@ def _arms_text(base: Experiment) -> str:
 def _contexts_section(base: Experiment, issues: problems.Problems) -> Any:
     """Users with features, as text. A data set is too long for a text field and cannot be edited."""
     assert base.contexts is not None
-    with st.expander(f"Users with features · {words.arms_summary(state.experiment())}", key=state.key("arms-section")):
+    with st.expander(f"Users with features · {words.arms_summary(state.experiment())}", key="arms-section"):
         if isinstance(base.contexts.law, Table):
             st.caption(
                 f"{len(base.contexts.law.rows):,} rows of a data set. Load another settings file to change them."
@@ -262,7 +262,7 @@ def _coming_section(base: Experiment, asked: frozenset[str], issues: problems.Pr
     own = asked & set(said) if base.feedback.immediate and base.visits == 1 else set(said)
     if own:
         now = {name: state.current(name, said[name]) for name in said}
-        with st.expander(f"Arrivals and feedback · {words.coming(**now)}", key=state.key("coming-section")):
+        with st.expander(f"Arrivals and feedback · {words.coming(**now)}", key="coming-section"):
             for row in _COMING:
                 if row.name in own if row.name != "visits_delta" else "visits" in own and said["visits"] > 1:
                     said[row.name] = _draw(row, said[row.name])
@@ -283,7 +283,7 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
     trials = f"{words.count(runs)} {'trial' if runs == 1 else 'trials'}"
     parts = {"T": f"{words.count(users)} users", "n": trials, "seed": f"seed {seed}"}
     headline = ", ".join(parts[row.name] for row in shown)
-    with st.expander(f"Size · {headline}", key=state.key("size-section")):
+    with st.expander(f"Size · {headline}", key="size-section"):
         return size | {row.place: _draw(row, size[row.place]) for row in shown}
 
 
@@ -311,7 +311,7 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) ->
     said, shown = base.view.model_dump(), [row for row in _VIEW if row.name in asked]
     if not shown and "hide" not in asked:
         return base.view
-    with st.expander("View", key=state.key("view-section")):
+    with st.expander("View", key="view-section"):
         said |= {row.place: _draw(row, said[row.place]) for row in shown}
         if "hide" in asked:
             said["hidden"] = _hidden_lines(labels)

@@ -106,6 +106,7 @@ def test_an_error_leaves_every_control_alive_and_one_of_the_page_mends_it(visits
     assert len(visitor.alerts()) == 2 and not visitor.switched_off()  # under the field, and on the page
     visitor.press_on_slider("Exponent v", "ArrowRight")
     assert not visitor.alerts() and visitor.address["lines"]
+    assert field.is_visible()  # its fold stays open
 
 
 @pytest.mark.parametrize("window", [{"width": 1280}, PHONE], ids=["1280", "390"])
