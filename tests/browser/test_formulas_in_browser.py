@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import base64
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -22,6 +23,7 @@ from bandit_core.theory.best_arm import time_bounds
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ("bandit_core/theory", "bandit_core/policies", "bandit_core/mechanisms", "bandit_core/model")
 FIELD = "\0"  # where an f-string takes something in
+FILLED = re.compile(r"\$\{?[A-Za-z_]\w*\}?")  # and where a table does
 COMMAND = re.compile(r"\\[A-Za-z]{2,}")
 BETWEEN_DOLLARS = re.compile(r"(?<![\\$])\$([^$\0\n]+)\$(?!\$)")
 COINS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.8}]
@@ -45,7 +47,11 @@ SET = """async ([source, formulas]) => {
 
 @cache
 def texts(path: Path) -> list[str]:
-    """Every text that stands in a file of Python, as the program has it: parts in a row are one."""
+    """Every text of a file, as the program has it: parts in a row are one, and in tables line breaks are blanks."""
+    if path.suffix == ".md":
+        return [path.read_text(encoding="utf-8")]
+    if path.suffix == ".toml":
+        return [" ".join(text.split()) for text in strings(tomllib.loads(path.read_text(encoding="utf-8")))]
     tree = ast.parse(path.read_text(encoding="utf-8"))
     within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     found = []
@@ -57,10 +63,24 @@ def texts(path: Path) -> list[str]:
     return found
 
 
+def strings(value: Any) -> Iterator[str]:
+    """All texts within a table."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from strings(each)
+
+
+def files_of(*folders: str) -> list[Path]:
+    kinds = (".py", ".toml", ".md")
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*")) if path.suffix in kinds]
+
+
 @cache
 def program() -> list[Path]:
     """The files of the app and of the library that hold formulas."""
-    files = [path for folder in ("bandit_core", "ui", "pages") for path in sorted((ROOT / folder).rglob("*.py"))]
+    files = files_of("bandit_core", "ui", "pages")
     return [path for path in files if COMMAND.search(path.read_text(encoding="utf-8"))]
 
 
@@ -68,7 +88,7 @@ def latex_calls() -> Iterator[str]:
     """Formulas that stand in a call of `st.latex`."""
     for path in program():
         source = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(source)) if "st.latex" in source else ():
+        for node in ast.walk(ast.parse(source)) if path.suffix == ".py" and "st.latex" in source else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "st.latex":
                 yield from (each.value for each in node.args if isinstance(each, ast.Constant))
 
@@ -104,13 +124,7 @@ def test_every_formula_can_be_set(chromium: Any) -> None:
 
 def test_no_formula_of_the_source_is_forgotten() -> None:
     known = "\n".join(formulas())
-    parts = {
-        part
-        for folder in SHOWN
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for text in texts(path)
-        if COMMAND.search(text) and "$" not in text
-        for part in text.split(FIELD)
-    }
+    shown = [(path, FILLED.sub(FIELD, text)) for path in files_of(*SHOWN) for text in texts(path)]
+    parts = {part for path, text in shown if COMMAND.search(text) and "$" not in text for part in text.split(FIELD)}
     assert len(parts) > 100
     assert [part for part in sorted(parts) if part not in known] == []
