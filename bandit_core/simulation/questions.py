@@ -133,7 +133,7 @@ class Study(Generic[Answer]):
         asked, runs, weights = self._present
         if self.finished:
             return 1.0
-        done = sum(weight * run.fraction for weight, run in zip(weights, runs, strict=True)) / sum(weights)
+        done = sum(weight * run.fraction for weight, run in zip(weights, runs, strict=True)) / (sum(weights) or 1.0)
         return min(1.0, asked.begin + (asked.end - asked.begin) * done)
 
     @property

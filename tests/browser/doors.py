@@ -6,6 +6,7 @@ import itertools
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ SMALL = {"T": "1000", "n": "2"}  # what is computed at once
 WITH_PICTURE = re.compile(
     r"/($|\?|explore|tradeoff|trust|threshold|heavy|contextual|mechanisms|papers|theory|benchmark)"
 )
+LATE = 20_000  # milliseconds after which such a picture does not come any more
 CLAIM = "Violates its claim"  # what an audit finds, no fault of the page
 # Before the first and after the last; the only method; a slider that no method follows.
 AT_AN_END = re.compile(r"(learn|project)-(back|next)|remove-|epsilon-\d|mechanisms-(round|audit-draw)")
@@ -209,8 +211,11 @@ def change(visitor: Visitor) -> bool:
 
 
 def look(visitor: Visitor, path: str = "") -> Seen:
-    """What stands there now."""
+    """What stands there now; a page that draws in parts may stand still before its picture comes."""
     wait(visitor)
+    if WITH_PICTURE.match(path):
+        with suppress(TimeoutError):
+            visitor.tab.wait_for_function(f"(seen => seen.pictures || seen.run)(({LOOK})())", timeout=LATE)
     said, visitor.console[:] = list(visitor.console), []
     return Seen(path, visitor.tab.url.removeprefix(visitor.server.url), visitor.tab.evaluate(LOOK), said)
 
