@@ -17,7 +17,6 @@ from bandit_core.theory import classic, divergences
 from bandit_core.theory.classic import BEST_IS_PERFECT, logarithmic, two_point_argument
 from bandit_core.theory.stated import stated
 
-BASU = "Basu, Dimitrakakis and Tossou 2019"
 _ONE_BUDGET = "stated for one epsilon; the LDP minimax bound covers users with different ones"
 _TWO_ARMS = "with one arm there is nothing to learn"
 

@@ -17,10 +17,7 @@ from bandit_core.theory.central_minimax import CURATOR, minimax
 from bandit_core.theory.classic import BEST_IS_PERFECT, for_unit_rewards, logarithmic, sum_over_gaps
 from bandit_core.theory.stated import stated
 
-TOSSOU = "Tossou and Dimitrakakis 2016"
-D_EPS_PAPER = "Azize, Wu, Honda, Orabona, Ito and Basu 2025 (arXiv 2505.05613)"
 NO_ROOT = "its proof needs the term sqrt(2 ln t / n), which the index as printed lacks"
-REPORT = "the full proof is in a technical report that we could not obtain"
 
 
 def d_eps(x: np.ndarray | float, y: np.ndarray | float, epsilon: np.ndarray | float) -> np.ndarray:

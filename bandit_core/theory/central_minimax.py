@@ -10,7 +10,6 @@ from bandit_core.model import Bound, RunSetup
 from bandit_core.theory import classic
 from bandit_core.theory.stated import stated
 
-AZIZE_BASU = "Azize and Basu 2022 (arXiv 2209.02570)"
 CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"
 _ONE_ARM = "with one arm there is nothing to learn"
 

@@ -15,7 +15,6 @@ from bandit_core.spec import rewards as distributions
 from bandit_core.theory import divergences
 from bandit_core.theory.stated import nothing, stated
 
-LONG_RUN = "the policy's regret grows more slowly than every power of t on every such instance; long horizons"
 BEST_IS_PERFECT = (
     "the best arm always pays the largest possible reward: no distribution could be better, and the argument, "
     "which compares "

@@ -56,7 +56,6 @@ from bandit_core.theory.stated import stated
 
 MAX_DISTRIBUTIONS = 64  # of the worse arms, those with the smallest gaps; leaving others out can only lower a bound
 SHARE = 0.9  # of the pulls, for the best arms in (ii)
-_SOURCE = "re-derived; change of measure as in Garivier, Menard and Stoltz 2019"
 _LONGEST = 10**9
 _RAISES = np.append(np.geomspace(3e-4, 0.3, 40), np.linspace(0.35, 0.98, 10))  # eta in (iii), of the room above mu_*
 _NOTHING_TO_LEARN = "all arms are equally good, so nothing can be lost"

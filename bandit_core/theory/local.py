@@ -20,13 +20,7 @@ from bandit_core.theory import basu, classic, divergences, finite_time_bounds
 from bandit_core.theory.classic import BEST_IS_PERFECT, logarithmic, two_point_argument
 from bandit_core.theory.stated import stated
 
-REN = "Ren, Zhou, Liu and Shroff 2020"
-GAJANE = "Gajane, Urvoy and Kaufmann 2018"
 ANY_CHANNEL = "every reward passes through some epsilon-locally private channel, which may depend on past responses"
-OUR_EXTENSION = (
-    " For users with different epsilons the information is averaged over them; this extension is ours and assumes "
-    "that the arm is chosen before the user's epsilon is known."
-)
 
 
 def budget(setup: RunSetup) -> BudgetDistribution:
