@@ -104,7 +104,7 @@ def inline_loop(function: Function) -> Function:
 
 
 def allocating(function: Function) -> Function:
-    """Compile a part of kernels that creates their arrays; called from kernels only, once."""
+    """Compile a part of kernels that creates their arrays; called from kernels only, at most once a trial."""
     return _compiled_piece(function)
 
 

@@ -179,7 +179,7 @@ class BatchRule:
     start: Callable[..., Any]
     choose: Callable[..., tuple[int, int]]
     learn: Callable[..., None]
-    believe: Callable[..., Belief]
+    believe: Callable[..., Belief] = believe
     decides: Decision = "largest"
     parts: Mapping[str, Any] = field(default_factory=dict)
     prompt: bool = False

@@ -32,7 +32,7 @@ from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels import lazy_updates
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.beta_blocks import seed_draws
-from bandit_core.kernels.lazy_updates import Schedule, believe, nothing, release
+from bandit_core.kernels.lazy_updates import Schedule, nothing, release
 from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.kernels.posterior import (
     MOST,
@@ -190,4 +190,4 @@ def start(rule: Schedule, arms: int) -> State:
     return State(np.arange(arms), nothing(rule, arms), room(arms), np.zeros(3, np.int64))
 
 
-THOMPSON = BatchRule("thompson", start, choose, learn, believe, total=fresh_total)
+THOMPSON = BatchRule("thompson", start, choose, learn, total=fresh_total)

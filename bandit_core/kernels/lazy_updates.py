@@ -16,7 +16,7 @@ import numpy as np
 from bandit_core.jit.decorators import allocating, device_function, inlined
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.batches import fresh_sum, noise
-from bandit_core.kernels.play import NOTHING, Belief, Stream
+from bandit_core.kernels.play import Stream
 from bandit_core.kernels.records import Batches
 
 DOUBLING, EVERY = range(2)  # when statistics are released: batches of 1, 2, 4, ... fresh rewards; every f pulls
@@ -150,9 +150,4 @@ def start(rule: Schedule, arms: int) -> State:
 nothing = allocating(start)
 
 
-def believe(rule: Schedule, known: State, arm: int, t: int) -> Belief:
-    """Nothing: who watches sees the rule of `policies.lazy_family`."""
-    return NOTHING
-
-
-BY_INDEX = BatchRule("by_index", start, choose, learn, believe, total=fresh_total)
+BY_INDEX = BatchRule("by_index", start, choose, learn, total=fresh_total)

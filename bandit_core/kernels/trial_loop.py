@@ -16,16 +16,9 @@ STOPPED = -1  # in place of the next checkpoint
 
 
 @inlined
-def write_checkpoint(
-    record: Record,
-    trial: int,
-    place: int,
-    pulled: np.ndarray,
-    gaps: np.ndarray,
-    lost: float = 0.0,
-    good: float = 0.0,
-) -> None:
-    """Note what so many pulls of each arm have lost and how many were of best arms, on top of ``lost`` and ``good``."""
+def write_checkpoint(record: Record, trial: int, place: int, pulled: np.ndarray, gaps: np.ndarray) -> None:
+    """Note what so many pulls of each arm have lost, and how many were of best arms."""
+    lost, good = 0.0, 0.0
     for arm in range(gaps.shape[0]):
         lost += pulled[arm] * gaps[arm]
         if gaps[arm] == 0.0:

@@ -25,7 +25,7 @@ from bandit_core.theory import central
 
 def _prepare(setup: RunSetup) -> KernelCall:
     schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, setup.fixed_epsilon, 0.0, 3.0, 3.0)
-    return batch_family.prepare(lazy_family.RULE, setup, schedule, lazy_updates.BY_INDEX)
+    return lazy_family.RULE.call(setup, schedule, lambda: lazy_updates.BY_INDEX.call(setup, schedule))
 
 
 POLICY = batch_family.pure_policy(

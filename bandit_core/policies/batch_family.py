@@ -11,8 +11,8 @@ from pydantic import Field
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.batch_rule import BatchRule
-from bandit_core.kernels.play import NOTHING, Belief, Rule, Stream, piece_of
-from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
+from bandit_core.kernels.play import NOTHING, Belief, Stream, piece_of
+from bandit_core.model import Bound, Parameters, Policy, RunSetup
 from bandit_core.policies import index_family
 from bandit_core.policies.central_family import noisy_sums, pure, unit_rewards
 from bandit_core.spec import rewards as distributions
@@ -136,21 +136,6 @@ def index_rule(name: str, index: Callable[..., float], learn: Callable[..., None
     """The rule of an `index` that is never above ``most``, and of what `learn` makes of a batch."""
     parts = {"index": piece_of(index), "MOST": most}
     return BatchRule(name, start, choose, learn, believe, parts=parts, prompt=True)
-
-
-def prepare(
-    rule: BatchRule | Rule, setup: RunSetup, numbers: NamedTuple, fast: BatchRule | None = None,
-    at_once: bool = True,
-) -> KernelCall:  # fmt: skip
-    """The call of a rule, or, where rewards are counted at once, of batches that play it ``fast``.
-
-    ``at_once`` = False draws every reward by itself instead of the sum of a batch: other draws, the same distribution.
-    """
-    if isinstance(rule, BatchRule):
-        return rule.call(setup, numbers, at_once)
-    if fast is None:
-        return rule.call(setup, numbers)
-    return rule.call(setup, numbers, lambda: fast.call(setup, numbers, at_once))
 
 
 def two_valued(setup: RunSetup) -> bool:

@@ -47,7 +47,7 @@ def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float)
 
 
 @inlined
-def mean_behind(numbers: Numbers, response: float) -> float:
+def mean_behind(numbers: Any, response: float) -> float:
     """The mean reward behind the mean of the responses."""
     return 0.5 + (response - 0.5) / numbers.contrast
 

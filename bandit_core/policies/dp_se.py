@@ -72,7 +72,7 @@ RULE = BatchRule("dp_se", start, choose, learn, believe, "turns", {"epoch": piec
 
 def _prepare(setup: RunSetup) -> KernelCall:
     if setup.parameters.growth == "auto":
-        return batch_family.prepare(RULE, setup, Numbers(setup.fixed_epsilon, ladder.chance_of_error(setup)))
+        return RULE.call(setup, Numbers(setup.fixed_epsilon, ladder.chance_of_error(setup)))
     return elimination_by_trust.prepare(setup, kernels.LAPLACE, ladder.laplace(setup))
 
 

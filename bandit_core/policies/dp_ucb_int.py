@@ -106,7 +106,7 @@ def _releases(setup: RunSetup) -> list[Release]:
 def _prepare(setup: RunSetup) -> KernelCall:
     every = min(interval(setup), setup.horizon)
     schedule = lazy_updates.Schedule(lazy_updates.EVERY, every, setup.fixed_epsilon, setup.parameters.v, 2.0, 0.0)
-    return batch_family.prepare(lazy_family.RULE, setup, schedule, lazy_updates.BY_INDEX)
+    return lazy_family.RULE.call(setup, schedule, lambda: lazy_updates.BY_INDEX.call(setup, schedule))
 
 
 def _cost(setup: RunSetup) -> float:

@@ -114,18 +114,17 @@ SEEN, BITS = _rule("ladder"), _rule("ladder_of_bits", respond=bit)
 SHARED = _rule("ladder_of_shared_noise", take=take, takes=EXACTLY, hides=True)
 
 
-def prepare(setup: RunSetup, learns: int, steps: Steps, at_once: bool = True, shared: bool = False) -> KernelCall:
+def prepare(setup: RunSetup, learns: int, steps: Steps, shared: bool = False) -> KernelCall:
     """The call that plays a line; ``learns`` is one of the codes of `bandit_core.kernels.ladder`.
 
-    ``at_once`` = False draws every reward by itself instead of the sum of a batch: other draws, the same distribution.
-    Where rewards are counted late they are drawn so in any case, and a batch takes all that are counted by its end
-    but where users have ``shared`` its noise.
+    Where rewards are counted late each is drawn by itself, and a batch takes all that are counted by its end but where
+    users have ``shared`` its noise.
     """
     numbers = Ladder(learns, steps.lengths, 2 * steps.radii, steps.contrast, steps.levels, steps.spread, steps.slack)
     by_user = SHARED if shared else BITS if learns == kernels.BITS else SEEN
     if not setup.feedback.immediate:
         return by_user.call(setup, numbers)
-    return replace(SEEN.call(setup, numbers, at_once), rule=by_user)
+    return replace(SEEN.call(setup, numbers), rule=by_user)
 
 
 def cost(learns: int, setup: RunSetup) -> float:

@@ -41,12 +41,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
+from bandit_core.kernels.batches import noise
 from bandit_core.kernels.explore_commit import Plan, explore_then_commit
-from bandit_core.kernels.play import Belief, Now, Rule, Stream, User
+from bandit_core.kernels.play import Belief, Means, Now, Rule, Stream, User
 from bandit_core.kernels.records import Rewards, rewards_of
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup
 from bandit_core.policies import bernoulli_family, index_family
 from bandit_core.policies.batch_family import two_valued
@@ -112,31 +112,21 @@ class Numbers(NamedTuple):
     contrast: float
 
 
-class State(NamedTuple):
-    """Of every arm (arms,): sum and number of the responses of the test, and their mean, infinite during the test."""
+def choose(numbers: Numbers, known: Means, now: Now, stream: Stream) -> int:
+    """In turns until every user of the test is counted; then the arm with the largest mean, with noise in its sum.
 
-    sums: np.ndarray
-    counts: np.ndarray
-    means: np.ndarray
-
-
-def start(numbers: Numbers, arms: int) -> State:
-    """Nothing."""
-    return State(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf))
-
-
-def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
-    """In turns until every user of the test is counted; then the arm with the largest mean, with noise in its sum."""
+    Means are infinite during the test.
+    """
     plan, means = numbers.plan, known.means
     if now.counted < plan.users:
         return (now.t - 1) % means.shape[0]
     best = 0
     for arm in range(means.shape[0]):
         if means[arm] == np.inf:
-            noise = 0.0
+            added = 0.0
             if plan.scale > 0.0 and known.counts[arm] > 0.0:
-                noise = laplace_noise(next_uniform(stream.words, stream.trial, 0), plan.scale)
-            means[arm] = (known.sums[arm] + noise) / known.counts[arm] if known.counts[arm] > 0.0 else -np.inf
+                added = noise(stream.words, stream.trial, plan.scale)
+            means[arm] = (known.sums[arm] + added) / known.counts[arm] if known.counts[arm] > 0.0 else -np.inf
         if means[arm] > means[best]:
             best = arm
     return best
@@ -153,26 +143,25 @@ def answer(numbers: Numbers, rewards: Rewards, arm: int, t: int, stream: Stream)
     return reward, response if t <= plan.users else math.nan, math.nan
 
 
-def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
+def learn(numbers: Numbers, known: Means, arm: int, response: float, user: User, stream: Stream) -> None:
     """Count a user of the test."""
     if user.number <= numbers.plan.users:
         known.sums[arm] += response
         known.counts[arm] += 1.0
 
 
-def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
+def belief(numbers: Numbers, known: Means, arm: int, t: int) -> Belief:
     """Nothing before the decision; then the mean."""
     if not math.isfinite(known.means[arm]):
         value = known.means[arm] if known.means[arm] < 0.0 else math.nan
         return math.nan, math.nan, math.nan, value
-    mean = 0.5 + (known.means[arm] - 0.5) / numbers.contrast
+    mean = bernoulli_family.mean_behind(numbers, known.means[arm])
     return mean, math.nan, math.nan, mean
 
 
 RULE = Rule(
-    "test_in_turns", start, choose, learn, belief, answer=answer,
-    likelihood=bernoulli_family.likelihood,
-)  # fmt: skip
+    "test_in_turns", choose=choose, learn=learn, belief=belief, answer=answer, likelihood=bernoulli_family.likelihood
+)
 
 
 def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCall:
@@ -182,7 +171,7 @@ def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCa
     """
     means, scale = None, 0.0
     if privacy == "local":
-        means = 0.5 + divergences.contrast(setup.fixed_epsilon) * (setup.means - 0.5)
+        means = divergences.response_mean(setup.means, setup.fixed_epsilon)
     elif privacy == "central":
         scale = 1 / setup.fixed_epsilon
     plan = Plan(users_of(setup, privacy), privacy == "local", scale, at_once)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import index
-from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around, piece_of
+from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import next_uniform
@@ -137,7 +137,8 @@ def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     if known.counts[arm] == 0.0:
         return UNTRIED
     margin = index.clock(t, numbers.form.clock) * known.widths[arm]
-    return around(known.means[arm], margin, largest(numbers, known, arm, t))
+    value = np.inf if _forced(numbers.form, known, arm, t) else known.means[arm] + margin
+    return around(known.means[arm], margin, value)
 
 
 def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float) -> float:
@@ -147,10 +148,7 @@ def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float)
     return one if response == 1.0 else 1.0 - one
 
 
-RULE = Rule(
-    "largest_index", start, learn=learn, belief=belief, answer=answer, likelihood=likelihood, index=largest,
-    parts={"largest": piece_of(largest)},
-)  # fmt: skip
+RULE = Rule("largest_index", start, learn=learn, belief=belief, answer=answer, likelihood=likelihood, index=largest)
 
 
 def numbers(

@@ -20,7 +20,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import kl
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, first
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, first
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import bernoulli_family
@@ -64,13 +64,6 @@ def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     return best
 
 
-def learn(numbers: Numbers, known: State, arm: int, response: float, user: User, stream: Stream) -> None:
-    """Add the response."""
-    known.sums[arm] += response
-    known.counts[arm] += 1.0
-    known.means[arm] = known.sums[arm] / known.counts[arm]
-
-
 @inlined
 def _quantile(mean: float, budget: float) -> float:
     return kl.upper_quantile(mean, budget) if mean < 1.0 else 1.0
@@ -86,7 +79,7 @@ def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
 
 
 SMALLEST = 1e-300  # a mean whose logarithm is finite
-RULE = Rule("largest_quantile", start, choose, learn, belief)
+RULE = Rule("largest_quantile", start, choose, belief=belief)
 
 
 def prepare(setup: RunSetup, rule: Rule = RULE) -> KernelCall:

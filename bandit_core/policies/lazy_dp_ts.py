@@ -58,7 +58,7 @@ RULE = Rule("lazy_draws", lazy_family.start, choose, lazy_family.learn, belief, 
 
 def _prepare(setup: RunSetup) -> KernelCall:
     schedule = lazy_updates.Schedule(lazy_updates.DOUBLING, 1, setup.fixed_epsilon, 0.0, 0.0, 0.0)
-    return batch_family.prepare(RULE, setup, schedule, lazy_posterior.THOMPSON)
+    return RULE.call(setup, schedule, lambda: lazy_posterior.THOMPSON.call(setup, schedule))
 
 
 def _cost(setup: RunSetup) -> float:

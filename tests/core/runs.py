@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+import pytest
 from scipy import stats
 
 from bandit_core import Experiment
+from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.streams import streams
 from bandit_core.model import RunSetup, Signal, run_kernel
 from bandit_core.policies import registry
@@ -36,6 +38,12 @@ LAWS = [
     {"kind": "bernoulli", "mean": 0.5},
 ]
 LATENESS = [(1, 0), (1, 7), (10, 0), (10, 3), (25, 60), (1000, 1000)]
+
+
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw every reward by itself, also where one draw for a batch would do."""
+    call = BatchRule.call
+    monkeypatch.setattr(BatchRule, "call", lambda rule, setup, numbers, at_once=True: call(rule, setup, numbers, False))
 
 
 def experiment_of(*given, arms=COINS, horizon=400, batch=1, delay=0, **fields) -> Experiment:

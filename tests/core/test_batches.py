@@ -1,21 +1,19 @@
 """Batch policies: the arms of a plain reference, the shortcut's law, who is in which release, and long horizons."""
 
 import math
-from functools import partial
 
 import batch_reference
 import numpy as np
 import pytest
 from helpers import fixed
-from runs import LAWS, MANY, ONE, SURE, TIES, TWO, assert_pulls, final_pulls, instance_of, looped, same_law
+from runs import LAWS, MANY, ONE, SURE, TIES, TWO, assert_pulls, final_pulls, instance_of, looped, one_by_one, same_law
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels import divergence, lazy_updates
-from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
-from bandit_core.policies import batch_family, dp_ucb_int, elimination_by_trust, registry
+from bandit_core.policies import dp_ucb_int, registry
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import number as written
 from bandit_core.theory import accounting, central
@@ -27,14 +25,6 @@ ALL = (*PURE, *NORMAL, "dp-ucb-int")
 LADDER = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
 FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375, 0.25)]
 SURELY = {"delta": 0.999, "v": 1.5}  # makes the interval of dp-ucb-int short: 4 pulls at epsilon = 2
-
-
-def one_by_one(monkeypatch) -> None:
-    """Draw every reward by itself, also where a binomial sum would do."""
-    for family in (batch_family, elimination_by_trust):
-        monkeypatch.setattr(family, "prepare", partial(family.prepare, at_once=False))
-    call = BatchRule.call
-    monkeypatch.setattr(BatchRule, "call", lambda rule, setup, numbers, at_once=True: call(rule, setup, numbers, False))
 
 
 def run_of(policy, instance, words) -> batch_reference.Late:

@@ -1,7 +1,6 @@
 """Elimination in growing batches, by steps of trust: a plain reference, the laws of the shortcuts, privacy, radii."""
 
 import math
-from functools import partial
 
 import ladder_reference
 import numpy as np
@@ -9,7 +8,21 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from helpers import chi_square_p, fixed, refused
 from reference import by_labels
-from runs import LATENESS, LAWS, MANY, ONE, SURE, TIES, TWO, arms_pulled, assert_pulls, final_pulls, instance_of, looped
+from runs import (
+    LATENESS,
+    LAWS,
+    MANY,
+    ONE,
+    SURE,
+    TIES,
+    TWO,
+    arms_pulled,
+    assert_pulls,
+    final_pulls,
+    instance_of,
+    looped,
+    one_by_one,
+)
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -40,11 +53,6 @@ def account(policy, setup) -> dict:
     elif policy == "dist-rdp-se":
         found |= {"scale": chosen.scale, "rate": ladder.rate(setup)}
     return found
-
-
-def one_by_one(monkeypatch):
-    """Draw every reward by itself, also where one draw for a batch would do."""
-    monkeypatch.setattr(elimination_by_trust, "prepare", partial(elimination_by_trust.prepare, at_once=False))
 
 
 # --- the kernel ----------------------------------------------------------------------------------------------------

@@ -42,8 +42,8 @@ from pydantic import Field
 
 from bandit_core.jit.decorators import device_function
 from bandit_core.kernels.contexts import Users, row_of
-from bandit_core.kernels.contextual import Arrival, Visitor, clipped, greedy_arm, play_users, shrunk
-from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
+from bandit_core.kernels.contextual import Visitor, clipped, play_users, shrunk
+from bandit_core.kernels.indices_ahead import Optimism, optimism
 from bandit_core.kernels.play import Rule, Stream, uniform
 from bandit_core.kernels.poisson import poisson
 from bandit_core.kernels.released_sums import DIAGONAL, numbers_of
@@ -52,6 +52,7 @@ from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release
 from bandit_core.policies.contextual import family, jdp_linucb
 from bandit_core.policies.contextual.exact_ols import Ridge
 from bandit_core.policies.contextual.jdp_greedy import Shift
+from bandit_core.policies.contextual.jdp_linucb import choose
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import contextual
 from bandit_core.theory.accounting import WHOLE_ORDERS, renyi_epsilon, skellam_renyi
@@ -184,15 +185,6 @@ def start(numbers: Numbers, users: Users) -> State:
         np.zeros(size), np.zeros(2, np.int64), np.empty(d), np.empty((d, d)), np.empty(d), np.empty((d, d)),
         users.signal,
     )  # fmt: skip
-
-
-def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
-    """In turns in the first batch; then the arm with the largest  x . theta + beta |x|  (greedy: x . theta)."""
-    if known.counted[0] == 0:
-        return (now.t - 1) % now.users.order.shape[0]
-    if numbers.optimistic:
-        return optimistic_arm(known.optimism, known.estimate, now)
-    return greedy_arm(now.users, now.place, known.estimate)
 
 
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:

@@ -26,11 +26,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bandit_core.kernels.contextual import Arrival, greedy_arm, play_users
-from bandit_core.kernels.play import Rule, Stream
 from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.policies.contextual import family, jdp_linucb
-from bandit_core.policies.contextual.jdp_linucb import Numbers, State, learn, start
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import contextual
 
@@ -46,19 +43,9 @@ class GreedyParameters(jdp_linucb.ReleaseParameters):
     shift: Shift = 2.0
 
 
-def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
-    """In turns before the first release; then the arm with the largest  x . theta."""
-    if known.counted[0] == 0:
-        return (now.t - 1) % now.users.order.shape[0]
-    return greedy_arm(now.users, now.place, known.estimate)
-
-
-RULE = Rule("by_private_least_squares", start, choose, learn, loop=play_users)
-
-
 def _prepare(setup: RunSetup) -> KernelCall:
     shift = 2 * setup.parameters.shift * math.sqrt(family.contexts_of(setup).dimension)
-    return family.call(RULE, setup, jdp_linucb.numbers_for(setup, shift))
+    return family.call(jdp_linucb.RULE, setup, jdp_linucb.numbers_for(setup, shift))
 
 
 def _cost(setup: RunSetup) -> float:

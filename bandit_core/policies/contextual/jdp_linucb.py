@@ -70,7 +70,7 @@ from pydantic import Field
 
 from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels.contexts import Users, row_of
-from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, shrunk
+from bandit_core.kernels.contextual import Arrival, Visitor, clipped, greedy_arm, play_users, shrunk
 from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
 from bandit_core.kernels.noisy_sums import NoisySums, add_shared, next_due, noisy_sums
@@ -297,10 +297,12 @@ def start(numbers: Numbers, users: Users) -> State:
 
 
 def choose(numbers: Numbers, known: State, now: Arrival, stream: Stream) -> int:
-    """In turns before the first release; then the arm with the largest  x . theta + beta |x|."""
+    """In turns before the first release; then the arm with the largest  x . theta + beta |x|  (greedy: x . theta)."""
     if known.counted[0] == 0:
         return (now.t - 1) % now.users.order.shape[0]
-    return optimistic_arm(known.optimism, known.estimate, now)
+    if numbers.optimistic:
+        return optimistic_arm(known.optimism, known.estimate, now)
+    return greedy_arm(now.users, now.place, known.estimate)
 
 
 def learn(numbers: Numbers, known: State, arm: int, response: float, user: Visitor, stream: Stream) -> None:

@@ -71,8 +71,8 @@ class StoppingSetup:
     @property
     def randomised(self) -> np.ndarray:
         """Chances that the users' randomised bits are 1, shape (arms,)."""
-        chances: np.ndarray = 0.5 + self.contrast * (self.means - 0.5)
-        return chances
+        assert self.epsilon is not None
+        return divergences.response_mean(self.means, self.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
