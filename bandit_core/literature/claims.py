@@ -25,7 +25,7 @@ from bandit_core.literature.papers import Figure
 from bandit_core.literature.reproductions import Shipped, ShippedLine
 from bandit_core.literature.significance import ALPHA, AS_LITTLE, MARGIN, Order
 from bandit_core.mechanisms.shuffled_bits import noisy_share
-from bandit_core.simulation.comparisons import share_limits
+from bandit_core.simulation.comparisons import estimate, share_limits
 from bandit_core.simulation.results import linear_fit
 from bandit_core.simulation.summaries import baseline
 from bandit_core.spec import number_text
@@ -161,10 +161,6 @@ class _Files:
 _number, with_error = partial(number, whole=True), partial(number_text.with_error, whole=True)
 
 
-def _mean_and_error(sample: np.ndarray) -> tuple[float, float]:
-    return float(sample.mean()), float(sample.std(ddof=1) / math.sqrt(len(sample))) if len(sample) > 1 else math.nan
-
-
 def _chance(estimate: float, low: float, high: float) -> str:
     """``0.33 (0.041 to 0.61)``, to two digits."""
     words = ["0" if chance < 1e-4 else f"{chance:.2g}" for chance in (estimate, low, high)]
@@ -221,7 +217,7 @@ def _times(small: np.ndarray, large: np.ndarray, together: bool) -> tuple[float,
 def _pair_words(small: _Found, large: _Found, at: int | None, order: Order, factor: float = 1.0) -> str:
     apart = small.shipped is not large.shipped
     names = [f"{found.shipped.name}: {found.label}" if apart else found.label for found in (small, large)]
-    values = [with_error(*_mean_and_error(found.values(at))) for found in (small, large)]
+    values = [with_error(*estimate(found.values(at))[:2]) for found in (small, large)]
     note = ", though the mean says the contrary" if order.p_for <= ALPHA and order.contrary else ""
     smaller = "smaller" if factor == 1 else f"less than {factor:g} times it"
     return f"{names[0]} {values[0]}, {names[1]} {values[1]}: {smaller} in {percent(order.share)} of pairs{note}"
@@ -425,7 +421,7 @@ def _gap(claim: papers.Gap, files: _Files) -> Verdict:
         held = "inconclusive"
     many = _Files(files.figure, files.folder, claim.many) if claim.many else files
     share, stuck = _stuck(many.find(claim.line))
-    medians, means = [float(np.median(gap)) for gap in (early, late)], [_mean_and_error(gap) for gap in (early, late)]
+    medians, means = [float(np.median(gap)) for gap in (early, late)], [estimate(gap)[:2] for gap in (early, late)]
     detail = (
         f"the first release comes at t = {number(first)}; from t = {number(after)} to {number(one.shipped.times[-1])} "
         f"the median gap went from {_number(medians[0])} to {_number(medians[1])}, the mean gap from "
@@ -433,7 +429,7 @@ def _gap(claim: papers.Gap, files: _Files) -> Verdict:
     )
     grown = late - early
     measured = (
-        f"median {float(np.median(grown)):+.3g}, mean {with_error(*_mean_and_error(grown))}; "
+        f"median {float(np.median(grown)):+.3g}, mean {with_error(*estimate(grown)[:2])}; "
         f"{percent(share)} of runs are stuck"
     )
     p = order.p_against if held == "not confirmed" else order.p_for
@@ -448,7 +444,7 @@ def _fading(claim: papers.Fading, files: _Files) -> Verdict:
     )
     order = significance.paired(late, early)
     held, test = _together([order])
-    ends = [with_error(*_mean_and_error(gap)) for gap in (early, late)]
+    ends = [with_error(*estimate(gap)[:2]) for gap in (early, late)]
     measured = f"per user {ends[0]} at t = {number(claim.after)}, {ends[1]} at {number(one.shipped.times[-1])}"
     detail = f"{one.label} less {other.label}; smaller in {percent(order.share)} of runs"
     return Verdict(claim.says, held, measured, detail=detail, test=test)
@@ -480,7 +476,7 @@ def _growth(claim: papers.Growth, files: _Files) -> Verdict:
     """A statement about the limit can be supported by a finite run, but not refuted."""
     found = files.find(claim.line)
     start = found.shipped.experiment.horizon // 10
-    early, late = _mean_and_error(found.values(start)), _mean_and_error(found.line.final)
+    early, late = estimate(found.values(start))[:2], estimate(found.line.final)[:2]
     span = math.log(found.shipped.experiment.horizon / start)
     exponent = math.log(late[0] / early[0]) / span
     error = math.hypot(early[1] / early[0], late[1] / late[0]) / span

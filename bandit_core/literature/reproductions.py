@@ -281,8 +281,8 @@ def reproduce(
     trials: int | None = None,
     jobs: int | None = None,
     fresh: bool = False,
-    run: Callable[[Simulation, int | None], Result | None] = Simulation.run,
-) -> Path | None:
+    run: Callable[[Simulation, int | None], Result] = Simulation.run,
+) -> Path:
     """Play a preset that a paper's figure draws (or a study of it) at the paper's scale, and write it to ``folder``.
 
     Parameters
@@ -298,7 +298,7 @@ def reproduce(
     fresh
         Uses nothing that was computed before, for honest times.
     run
-        Runs the simulation; None from it means that it was interrupted, and nothing is written.
+        Runs the simulation; where it raises, nothing is written.
 
     Raises
     ------
@@ -315,8 +315,6 @@ def reproduce(
     simulation = Simulation(part, Store(None, 0) if fresh else None)
     found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
     result = run(simulation, jobs)
-    if result is None:
-        return None
     cost = Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
     return write(document(result, wanted, cost), folder)
 

@@ -1,4 +1,4 @@
-"""Tests behind the verdicts on what papers say: orders over trials, extremes of n runs, shares, printed numbers.
+"""Tests behind the verdicts on what papers say: orders over trials, extremes of n runs, printed numbers.
 
 Every test has size `ALPHA`. An order is tested in both directions, each one-sided: a small ``p_for`` supports "the
 first is smaller", a small ``p_against`` the contrary. `MARGIN` and `AS_LITTLE` were fixed before any verdict was

@@ -89,7 +89,7 @@ class Run(Generic[Found]):
 
     def __init__(self, seconds: list[float], steps: int, claims: Claims) -> None:
         self.stopped = False
-        self.whole_seconds = 0.0  # set by a sweep, whose points are short one by one
+        self.whole_seconds = 0.0  # set by a question, whose runs are short one by one
         self.waiting = False  # for its turn, see `most_runs`
         self.kept = True  # whether the store took every block of this run
         self.notices: list[str] = []  # what its owner should be told
@@ -268,6 +268,7 @@ class Simulation(Run[Result]):
         super().__init__(seconds, experiment.horizon, self.store.claims)
         self._watched = [with_stop_checks(self.times, each) for each in seconds]
         self._lines = prepared_lines(experiment)
+        self._words = np.empty((0, 8), np.uint64)
         self._keys = [line.key(self.times, experiment.seed) for line in self._lines]
         size = (experiment.trials, len(self.times), experiment.arm_count, experiment.contexts is not None)
         self._trials = [shared_trials(self.store, key, *size) for key in self._keys]
@@ -307,7 +308,7 @@ class Simulation(Run[Result]):
 
     def _streams(self, task: Task) -> np.ndarray:
         """Fresh streams of its trials, shape (trials, 8); lines share them, and what is played takes copies."""
-        return _fresh_streams(self.experiment.seed, 0, self.experiment.trials)[task.first : task.last]
+        return self._words[task.first : task.last]
 
     def _play(self, task: Task, admitted: _Admitted | None) -> bool:
         with self._trials[task.line].missing(task.first, task.last, lambda: self.stopped) as missing:
@@ -328,6 +329,8 @@ class Simulation(Run[Result]):
         self._trials[task.line].fill(task.first, block)
 
     def _run(self, workers: int, admitted: _Admitted | None, on_progress: Callable[[Any], None] | None) -> Result:
+        if self.missing_seconds:  # once, before workers ask for them at the same time
+            self._words = _fresh_streams(self.experiment.seed, 0, self.experiment.trials)
         if admitted is not None and admitted.queue is not scheduler.SHORT and cluster.scheduler():
             self._run_on_cluster(self._plan(workers), on_progress)
         return super()._run(workers, admitted, on_progress)

@@ -125,7 +125,8 @@ class Study(Generic[Answer]):
         """Rough time, on one core, of what is at most left (what several have in common is counted in each)."""
         asked, runs, _ = self._present
         now = sum(run.missing_seconds for run in runs)
-        return float(now if self.finished else asked.times * (asked.later + now))
+        # Another run may have played the last block before this question was handed it: then no answer is there yet.
+        return float(now if self.finished else max(asked.times * (asked.later + now), 1e-9))
 
     @property
     def fraction(self) -> float:

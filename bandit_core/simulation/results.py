@@ -23,6 +23,7 @@ from bandit_core.simulation.comparisons import (
     Estimate,
     Interval,
     differences,
+    estimate,
     interval,
     least_p,
     not_beaten,
@@ -182,10 +183,7 @@ class LineResult:
     def difference(self, other: LineResult, level: float = CONFIDENCE) -> Estimate:
         """Final mean regret minus another line's over pairs of trials."""
         apart = self.differences_from(other)
-        if len(apart) < 2:
-            return Estimate(float(apart[0])) if len(apart) else NOT_KNOWN
-        ends = map(float, interval(apart, level))
-        return Estimate(float(apart.mean()), float(apart.std(ddof=1) / np.sqrt(len(apart))), *ends)
+        return estimate(apart, level) if len(apart) else NOT_KNOWN
 
     def ratio(self, other: LineResult, level: float = CONFIDENCE) -> Estimate:
         """Final mean regret divided by another line's.

@@ -93,7 +93,8 @@ class _Folder:
         found = []
         for file in self._path.glob("??/*"):
             with contextlib.suppress(FileNotFoundError):  # another process has removed it
-                found.append((file.stat().st_mtime, file.name, file.stat().st_size))
+                about = file.stat()
+                found.append((about.st_mtime, file.name, about.st_size))
         return [(name, size) for _, name, size in sorted(found)]
 
 
@@ -155,11 +156,13 @@ class Store:
 
     def put(self, key: str, first: int, block: Block) -> bool:
         """Keep a block, and tell whether it was kept; the least recently used ones go when the store is too large."""
+        if not self.limit_bytes:
+            return False
         name, data = f"{key}.{first}.{block.trials}", pack(block)
         data = zlib.crc32(data, zlib.crc32(name.encode())).to_bytes(4, "big") + data
-        if _room(len(data)) > self.limit_bytes:
-            return False
         with self._lock:
+            if _room(len(data)) > self.limit_bytes:
+                return False
             try:
                 self._make_room(_room(len(data)))
                 self._blocks.write(name, data)

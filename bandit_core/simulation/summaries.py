@@ -86,13 +86,14 @@ def companions(experiment: Experiment) -> tuple[Line, ...]:
 
 def _rivals(experiment: Experiment, line: int) -> list[tuple[str, str, int, bool]]:
     """What a private line may be compared with: label, policy, place, and whether that is among the `companions`."""
-    more = [(each.entry.title, each.policy, place, True) for place, each in enumerate(companions(experiment))]
-    if experiment.view.against == "best":
-        drawn = [(experiment.label(each), experiment.lines[each].policy, each, False) for each in _free(experiment)]
-        return drawn or more
+    best = experiment.view.against == "best"
     base, other = baseline(experiment, line), counterpart(experiment.lines[line].entry)
-    if base is not None:
-        return [(experiment.label(base), experiment.lines[base].policy, base, False)]
+    drawn = _free(experiment) if best else [] if base is None else [base]
+    if drawn:
+        return [(experiment.label(each), experiment.lines[each].policy, each, False) for each in drawn]
+    more = [(each.entry.title, each.policy, place, True) for place, each in enumerate(companions(experiment))]
+    if best:
+        return more
     return [each for each in more if other is not None and each[1] == other.name]
 
 

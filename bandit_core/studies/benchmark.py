@@ -60,7 +60,7 @@ from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import KEPT, PROMISES, Policy, Privacy
 from bandit_core.policies import registry, unknown_policy
-from bandit_core.simulation.comparisons import interval
+from bandit_core.simulation.comparisons import CONFIDENCE, interval
 from bandit_core.simulation.costs import trial_seconds
 from bandit_core.simulation.questions import Round, Rounds, Study
 from bandit_core.simulation.results import LineResult, Result
@@ -408,7 +408,6 @@ def replaced(rows: pd.DataFrame, by: pd.DataFrame) -> pd.DataFrame:
 
 
 RESAMPLES, AT_ONCE = 2_000, 100
-CONFIDENCE = 0.95
 LEARNED = 0.9  # of the loss of blind play: where the best policy clearly loses less, something can be learned
 AXES = ("users", "epsilon", "task")
 _CELL = ["task", "epsilon", "users"]

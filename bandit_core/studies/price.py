@@ -133,7 +133,7 @@ class PriceQuestion:
         """Weeks until everyone has come."""
         return self.users / self.weekly
 
-    @property
+    @cached_property
     def keep(self) -> float:
         """What giving everyone the first option loses, in the unit; the mean over all draws."""
         lost = [max(each.means) - each.means[0] for each in self.roll_out().each]

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import math
 import textwrap
-import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from bandit_core.experiments.experiment import Experiment, Line
@@ -25,10 +24,11 @@ from bandit_core.mechanisms.l2_ball import BallAlong
 from bandit_core.mechanisms.randomised_response import RandomisedResponse
 from bandit_core.mechanisms.sigmoid import SigmoidFirst
 from bandit_core.model import Guarantee, Policy, Release, RunSetup, any_rewards
+from bandit_core.spec.entries import entries
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import write_number
 
-_TEXT: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TEXT: Mapping[str, Any] = entries(__file__)
 NOTICE, PUBLIC, BATCHES = _TEXT["notice"], _TEXT["public"], _TEXT["batches"]
 LEFT_OUT = {"doubles": PUBLIC["doubles"], **_TEXT["left_out"]}
 SEARCH = _TEXT["questions"]["search"]

@@ -49,6 +49,7 @@ from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.notation import write_value
 from bandit_core.spec.number_text import with_error
+from bandit_core.studies.best_method import COMPARED
 from bandit_core.studies.sweep import at_budget
 from bandit_core.studies.tradeoff import first_of, weaker
 
@@ -325,7 +326,7 @@ def _best(here: pd.DataFrame, tests: pd.DataFrame) -> set[str]:
 class StudyRun(Study[StudyResult]):
     """A study being computed, point after point; polled and stopped like a `Simulation`.
 
-    Only one point is held in memory. What is finished is in the store, so the same study begins there again.
+    Two points at most are held in memory. What is finished is in the store, so the same study begins there again.
     """
 
     looks_ahead = False  # there may be thousands of points, and the rows of each take a moment
@@ -338,7 +339,7 @@ class StudyRun(Study[StudyResult]):
         self._won: Counter[tuple[str, str]] = Counter()
         super().__init__(self._played(), store)
 
-    def _played(self) -> Rounds[StudyResult]:
+    def _played(self) -> Rounds[Any]:
         seconds = [estimated_seconds(point.experiment, 1) for point in self.points]
         before, whole = 0.0, sum(seconds)
         for point, own in zip(self.points, seconds, strict=True):
@@ -349,7 +350,7 @@ class StudyRun(Study[StudyResult]):
             self._kernels |= result.metadata["kernels"]
             self._won.update(_winners(result))
             before = after
-        return self.result()
+            del result
 
     def result(self) -> StudyResult:
         """Everything of the points that are done."""
@@ -410,7 +411,7 @@ def _tests(point: Point, result: Result) -> pd.DataFrame:
 def _winners(result: Result) -> Iterator[tuple[str, str]]:
     """Trust model and line of who has lost least at the horizon, at one promise; no line where trials leave it open."""
     experiment, last = result.experiment, len(result.times) - 1
-    for privacy in ("none", "local", "central"):
+    for privacy in COMPARED:
         numbers = [number for number, line in enumerate(experiment.lines) if line.entry.privacy == privacy]
         numbers = [number for number in numbers if number not in weaker(experiment)]
         alike = len({experiment.lines[number].epsilon for number in numbers}) == 1
@@ -420,7 +421,7 @@ def _winners(result: Result) -> Iterator[tuple[str, str]]:
 
 def _told(won: Counter[tuple[str, str]], done: int) -> Iterator[str]:
     yield f"{done:,} points"
-    for privacy in ("none", "local", "central"):
+    for privacy in COMPARED:
         mine = {label: count for (trust, label), count in won.items() if trust == privacy}
         if mine:
             parts = [f"{label} {count:,}" for label, count in sorted(mine.items(), key=lambda each: -each[1]) if label]
@@ -441,8 +442,7 @@ def study(
         When the file or what it names cannot be read, is no study, or asks for something that a policy refuses.
     """
     run = StudyRun(*read_study(Path(source) if isinstance(source, str) else source))
-    run.run(jobs, on_progress)
-    return run.result()
+    return run.run(jobs, on_progress)  # type: ignore[return-value]  # no one could stop it
 
 
 COLUMNS = (
