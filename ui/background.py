@@ -43,7 +43,6 @@ class Request:
     build: Callable[[], Any]  # the computation, nothing computed yet
     cost: int  # pulls
     command: Callable[[], str] = str  # for a machine without this server's limits
-    own: Any = field(default_factory=own_data.store)  # whose data it is about, see there: Run is pressed elsewhere
 
     @property
     def slot(self) -> str:
@@ -107,8 +106,7 @@ class Run:
 def start(request: Request) -> None:
     """Callback of the Run button; a second click changes nothing."""
     if request.run is None or not request.run.alive:
-        with own_data.held(request.own):
-            replace(request, request.build())
+        replace(request, request.build())
 
 
 def replace(request: Request, simulation: Computation) -> None:

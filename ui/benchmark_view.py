@@ -220,23 +220,27 @@ def table(contest: Contest) -> None:
     figures.download(second, "Every case (CSV)", data, "benchmark.csv", message, key="benchmark-data")
 
 
+@cache
+def _rules() -> str:
+    return templates.filled(
+        "benchmark.md",
+        version=benchmark.VERSION,
+        arms=_ARMS,
+        features=len(benchmark.TASKS) - _ARMS,
+        tasks="\n".join(f"- {words.sentence(task.words)}." for task in benchmark.TASKS),
+        users=", ".join(map(count, benchmark.USERS)),
+        budgets=", ".join(f"{budget:g}" for budget in benchmark.BUDGETS),
+        least=benchmark.LEAST,
+        precision=f"{100 * benchmark.PRECISION:g}",
+        most=count(benchmark.MOST),
+        capped=capped_words(_rows()),
+    )
+
+
 def rules() -> None:
     """What was played."""
     with st.expander("The rules", icon=":material/gavel:"):
-        rules = templates.filled(
-            "benchmark.md",
-            version=benchmark.VERSION,
-            arms=_ARMS,
-            features=len(benchmark.TASKS) - _ARMS,
-            tasks="\n".join(f"- {words.sentence(task.words)}." for task in benchmark.TASKS),
-            users=", ".join(map(count, benchmark.USERS)),
-            budgets=", ".join(f"{budget:g}" for budget in benchmark.BUDGETS),
-            least=benchmark.LEAST,
-            precision=f"{100 * benchmark.PRECISION:g}",
-            most=count(benchmark.MOST),
-            capped=capped_words(_rows()),
-        )
-        st.markdown(rules)
+        st.markdown(_rules())
 
 
 def own_policy() -> None:

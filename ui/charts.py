@@ -158,7 +158,7 @@ class Curve:
 
 def line_curve(experiment: Experiment, number: int, x: Any, y: Any, colour: str, **fields: Any) -> Curve:
     """What an experiment's line does, with its name and the marker of its trust model."""
-    level = experiment.lines[number].entry.privacy
+    level = level_of(experiment, number)
     name = f"{theme.TRUST_SIGNS[level]} {escape(experiment.label(number))}"
     return Curve(x, y, colour=colour, **{"name": name, "level": level, "group": f"line-{number}", **fields})
 
@@ -223,20 +223,22 @@ def _line_curves(result: Drawable, number: int, colour: str, **legend: Any) -> l
     line, divisor = result.lines[number], scale(result, number, view.quantity)
     if line is None or divisor is None:
         return []
-    log, level, group = view.y == "log", level_of(experiment, number), f"line-{number}"
+    log = view.y == "log"
     edges: tuple[Any, ...] = (None, None)
     if line.count > 1:
         cut = (edge / divisor for edge in band(line, view.band))  # without gaps, which spoil a filled area
         edges = tuple(_shown(np.maximum(edge, 1e-9) if log else edge, log) for edge in cut)
     sampled = line.regret[:SAMPLE_RUNS] if view.runs and isinstance(line, LineResult) else ()
-    thin: dict[str, Any] = {"hover": "", "width": 0.7, "group": group, "listed": False, **legend}
+    thin: dict[str, Any] = {"hover": "", "width": 0.7, "group": f"line-{number}", "listed": False, **legend}
     faint = theme.transparent(colour, 0.45)
     runs = [Curve(result.times, _shown(run / divisor, log), colour=faint, **thin) for run in sampled]
-    name, mean = f"{theme.TRUST_SIGNS[level]} {escape(experiment.label(number))}", _shown(line.mean / divisor, log)
-    if legend:  # a long name in a narrow window's legend would leave the curves no room
-        name = "<br>".join(map(escape, _rows(unescape(name))))
     low, high = edges
-    return [*runs, Curve(result.times, mean, name, colour, level=level, low=low, high=high, group=group, **legend)]
+    mean = line_curve(
+        experiment, number, result.times, _shown(line.mean / divisor, log), colour, low=low, high=high, **legend
+    )
+    if legend:  # a long name in a narrow window's legend would leave the curves no room
+        mean = replace(mean, name="<br>".join(map(escape, _rows(unescape(mean.name)))))
+    return [*runs, mean]
 
 
 def bound_curves(
@@ -404,7 +406,7 @@ def regret_chart(
         bounds, kinds = bound_curves(experiment, result.times, shown, visible, colours)
         curves += bounds
     if not direct:
-        curves = legends.collect_lines(curves, experiment, visible, legends.MOST - kinds)
+        curves = legends.collect_lines(curves, experiment, list(means), legends.MOST - kinds)
     rows = kinds if direct else sum(bool(each.name and each.listed) for each in curves)
     edges = [each.high for each in means.values() if each.high is not None and np.isfinite(each.high).any()]
     highest = max((float(np.nanmax(edge)) for edge in edges), default=0.0)
@@ -520,7 +522,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     for number, line in enumerate(result.lines):
         if line is None or number in experiment.view.hidden:
             continue
-        mean, privacy, colour = line.pulls.mean(axis=0), experiment.lines[number].entry.privacy, colours[number]
+        mean, privacy, colour = line.pulls.mean(axis=0), level_of(experiment, number), colours[number]
         heights = [float(mean[members].mean()) for members in groups.values()]
         pulled += heights
         marker = {"symbol": theme.MARKERS[privacy].replace("-ns", "-ew"), "size": 12, "color": colour}

@@ -12,7 +12,7 @@ from bandit_core.model.promises import Party
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 
-# Of `who_sees_what` and `noises`, in pixels: two, or one, fit on a phone; ui/stylesheet.py keeps their room.
+# Of `who_sees_what` and `noises`, in pixels: two, or one, fit on a phone; ui/assets/app.css keeps their room.
 WIDTH, HEIGHT, NOISE_WIDTH, NOISE_HEIGHT = 156, 262, 352, 164
 # The privacy levels, least trust first: where users have no features, and where they do.
 LEVELS: tuple[Privacy, ...] = (*(key for key in KEPT[1:] if key != "joint"), KEPT[0])

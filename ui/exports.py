@@ -148,7 +148,6 @@ def downloads(result: Result) -> None:
     """The download buttons; each file is built only when it is asked for."""
     name = file_name(result.experiment)
     spec, page = result.experiment.spec, for_file(result, height=640, direct_labels=True)
-    comment = own_data.store() is None  # asked now: when the file is made, it is unknown whose session it is
     first: tuple[tuple[str, Callable[[], str], str, str], ...] = (
         ("Data (CSV)", lambda: to_csv(result.curves), ".csv", DATA_HELP),
         ("Settings file (JSON)", lambda: json.dumps(spec(), indent=2), ".json", SPEC_HELP),
@@ -157,8 +156,8 @@ def downloads(result: Result) -> None:
     )
     tables: tuple[tuple[str, Callable[[], str], str, str], ...] = (
         ("Final table (CSV)", lambda: to_csv(result.final), "-final.csv", FINAL_HELP),
-        ("Final table (LaTeX)", lambda: result.to_latex(comment), "-final.tex", FINAL_HELP),
-        ("Final table (Markdown)", lambda: result.to_markdown(comment), "-final.md", FINAL_HELP),
+        ("Final table (LaTeX)", lambda: result.to_latex(own_data.store() is None), "-final.tex", FINAL_HELP),
+        ("Final table (Markdown)", lambda: result.to_markdown(own_data.store() is None), "-final.md", FINAL_HELP),
     )
     for row in (first, tables):
         for column, (label, data, ending, message) in zip(st.columns(len(row)), row, strict=True):

@@ -24,7 +24,7 @@ def show(
 ) -> Any:
     """Draw it in the room that it takes from the first moment, so that nothing below moves when it has come.
 
-    A ``tall`` one, the first of a page, takes about half of the window's height (ui/stylesheet.py).
+    A ``tall`` one, the first of a page, takes about half of the window's height (ui/assets/app.css).
     """
     if "height" not in options:
         options["height"] = "stretch" if tall else int(picture.to_dict()["layout"]["height"])

@@ -15,6 +15,7 @@ from bandit_core import Experiment, Simulation
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.warm_up import is_warm
+from bandit_core.spec import own_data
 from ui import background, exports, figures, words
 from ui.background import Computation, Request, Run
 
@@ -97,7 +98,7 @@ def offered(request: Request, simulation: Computation) -> Any:
             "Run",
             type="primary",
             key=f"start-{request.name}",
-            on_click=background.start,
+            on_click=own_data.bound(background.start),
             args=(request,),
             help="Start. You can cancel at any time.",
             width="stretch",

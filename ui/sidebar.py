@@ -24,6 +24,7 @@ from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
 from ui import (
     budget_section,
+    figures,
     menu,
     page_fields,
     page_requirements,
@@ -323,15 +324,8 @@ def _foot(page: menu.Page) -> DeltaGenerator:
     now = state.experiment()
     place = st.container()
     left, right = st.columns(2)
-    left.download_button(
-        "Settings file",
-        data=lambda: json.dumps(now.spec(), indent=2),
-        file_name="experiment.json",
-        mime="application/json",
-        on_click="ignore",
-        help="The whole experiment as JSON.",
-        width="stretch",
-    )
+    message = "The whole experiment as JSON."
+    figures.download(left, "Settings file", lambda: json.dumps(now.spec(), indent=2), "experiment.json", message)
     what = "the page's example as it was" if state.example_of() else "the opening picture"
     right.button("Reset", on_click=page_requirements.reset, args=(page,), help=f"Back to {what}.", width="stretch")
     upload = st.file_uploader(
@@ -390,7 +384,9 @@ def draw(page: menu.Page) -> DeltaGenerator:
     the others would say stays as it is in the experiment.
     """
     base, issues = state.base(), problems.Problems()
-    asked = page.controls(lambda switch: st.session_state.get(switch, state.page_field(switch, "0") == "1"))
+    asked = page.controls(
+        lambda switch: st.session_state.get(state.own_key(switch), state.page_field(switch, "0") == "1")
+    )
     setting = "arms" if base.contexts is None else "contexts"
     above = page.epsilon_above and policy_controls.followers(base)[1] > 0
     with st.sidebar:

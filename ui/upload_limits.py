@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Delete = Callable[[], Awaitable[None]]
 
 TAB_BYTES, ALL_BYTES = 40 * 2**20, 200 * 2**20  # one file has at most 20 MB (`server.maxUploadSize`)
-CLOSED_SECONDS = 20.0  # a tab that lost its connection may come back for so long, as for a long run (ui/runner.py)
+CLOSED_SECONDS = 20.0  # a tab that lost its connection may come back for so long, as for a long run (ui/background.py)
 LOOK_SECONDS = 5.0
 _ADDRESS = re.compile(r"/_stcore/upload_file/([^/]+)/([^/]+)$")  # session, file
 _SENDER = (b"host", b"cookie", b"x-xsrftoken")  # headers that Streamlit asks for when a file is deleted

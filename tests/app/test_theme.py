@@ -104,6 +104,16 @@ def test_policies_of_one_trust_model_that_share_a_picture_are_told_apart_at_a_gl
     assert near == {}
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_lines_of_different_policies_differ_in_every_preset(dark: bool) -> None:
+    for preset in presets():
+        colours = theme.line_colours(preset.experiment, dark)
+        for one, other in combinations(range(len(colours)), 2):
+            lines = preset.experiment.lines
+            if lines[one].policy != lines[other].policy:
+                assert distance(colours[one], colours[other], "normal") > 4 * JUST_NOTICEABLE, (preset.name, one, other)
+
+
 def test_markers_tell_the_trust_models_apart_without_any_colour() -> None:
     assert len(set(theme.MARKERS.values())) == len(set(theme.TRUST_SIGNS.values())) == len(theme.TRUST_WORDS)
     for privacy, marker in theme.MARKERS.items():

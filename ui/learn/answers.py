@@ -13,7 +13,7 @@ from ui import charts, figures, page_fields, page_lock, runner, state, theme
 from ui.learn import pictures
 from ui.learn.course import named
 from ui.learn.measured import Number
-from ui.learn.step import Choice, Slider, Step
+from ui.learn.step import Slider, Step
 
 OTHER = "eps"  # field of the address: where the second slider of a lesson stands
 SECOND = "second"  # and where the slider of a second part does
@@ -71,12 +71,12 @@ def other(step: Step) -> Step:
 def ask(step: Step, take: Callable[[Step, float], None], label: str, kept: str, mine: float | None = None) -> None:
     """The controls for a guess, which ``take`` gets; ``mine`` is the one that stands."""
     key = f"learn-{step.name}-guess"
-    if isinstance(step.guess, Choice):
-        for place, (words, _, _) in enumerate(step.guess.options):
+    scale = step.scale
+    if scale is None:
+        for place, words in enumerate(step.options):
             kind = "primary" if mine == place else "secondary"
             button(words, f"{key}-{place}", f"Your guess. {kept}", take, step, float(place), type=kind, width="stretch")
         return
-    scale = step.guess
     value = st.slider(f"Your guess ({scale.unit})", scale.low, scale.high, scale.start, key=key, help="Guess.")
     button(label, f"{key}-show", f"Your guess. {kept}", take, step, float(value), type="primary", width="stretch")
 

@@ -7,11 +7,11 @@ from html import escape
 from urllib.parse import quote
 
 from bandit_core import simulate
-from bandit_core.export.page import style_of
+from bandit_core.export.page import source, style_of
 from ui import templates
 from ui.learn import answers, classroom, course, toss
 from ui.learn.measured import Number
-from ui.learn.step import Choice, Step
+from ui.learn.step import Step
 from ui.words import as_html
 
 AGAIN = 4  # seconds between loads of the page where there are no scripts
@@ -76,13 +76,13 @@ def _closed(code: str) -> str:
 
 
 def _question(step: Step, code: str, phone: str, mine: float | None) -> str:
-    if isinstance(step.guess, Choice):
+    scale = step.scale
+    if scale is None:
         controls = "".join(
             f'<button name="value" value="{place}"{" aria-pressed=true" * (mine == place)}>{as_html(label)}</button>'
-            for place, (label, _, _) in enumerate(step.guess.options)
+            for place, label in enumerate(step.options)
         )
     else:
-        scale = step.guess
         controls = (
             f"<label>Your guess ({escape(scale.unit)}) "
             f'<input type="number" name="value" min="{scale.low}" max="{scale.high}" step="1" required '
@@ -144,7 +144,7 @@ def _files() -> dict[str, str]:
     style = style_of(()) + templates.text("phone.css")
     script = toss.SCRIPT + templates.text("phone.js")
     return {
-        "style": style, "styles": templates.source(style), "script": script, "scripts": templates.source(script)
+        "style": style, "styles": source(style), "script": script, "scripts": source(script)
     }  # fmt: skip
 
 

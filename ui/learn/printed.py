@@ -8,7 +8,7 @@ from html import escape
 from bandit_core import simulate
 from ui import printing, templates
 from ui.learn.course import STEPS, title
-from ui.learn.step import Choice, Step
+from ui.learn.step import Step
 from ui.words import as_html
 
 HEADS = {False: "What does privacy cost?", True: "What does privacy cost? Answers and notes"}
@@ -17,11 +17,11 @@ SIZE = printing.Size(12.0, 7.0, 10)  # of a picture on the teacher's sheet
 
 def _task(step: Step) -> list[str]:
     """The paragraphs of a lesson for students."""
-    guess = [f"- ☐ {message}" for message, _, _ in step.guess.options] if isinstance(step.guess, Choice) else []
+    guess = [f"- ☐ {message}" for message in step.options]
     return [
         step.idea,
         f"**Guess first.** {step.asks()}",
-        "\n".join(guess) or f"My guess: ______ {step.guess.unit}",  # type: ignore[union-attr]
+        "\n".join(guess) or f"My guess: ______ {step.unit}",
         *(["\n".join(f"- {hint}" for hint in step.more)] if step.more else []),
         f"**Exercise.** {step.exercise}",
     ]

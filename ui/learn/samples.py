@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,11 +90,15 @@ def _times(one: Number, other: Number, power: int = 1) -> tuple[Number, Number]:
 
 def _crowd(step: Step, at: float, seed: int) -> Table:
     """Typical errors of an estimated share, in points of a hundred; they fall with the root of the users."""
-    rng = np.random.default_rng([seed, 3])
-    stops, found = step.slider.stops, Table()
+    return _crowds(step.slider.stops, step.epsilon, seed)
+
+
+@lru_cache(maxsize=64)
+def _crowds(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
+    rng, found = np.random.default_rng([seed, 3]), Table()
     users = np.array(stops, int)[:, None]
-    ones = rng.binomial(users, float(CTB.mean(SHARE, step.epsilon)), (len(stops), REPEATS))
-    behind = 100 * np.asarray(CTB.estimate(ones / users, step.epsilon))
+    ones = rng.binomial(users, float(CTB.mean(SHARE, epsilon)), (len(stops), REPEATS))
+    behind = 100 * np.asarray(CTB.estimate(ones / users, epsilon))
     openly = 100 * rng.binomial(users, SHARE, (len(stops), REPEATS)) / users
     for stop, *rows in zip(stops, behind, openly, strict=True):
         hidden, told = (spread(row, 100 * SHARE) for row in rows)
@@ -104,14 +109,19 @@ def _crowd(step: Step, at: float, seed: int) -> Table:
 
 def _noises(step: Step, at: float, seed: int) -> Table:
     """Typical errors of a counted number. They are drawn at ε = 1, as Laplace noise grows with 1/ε."""
+    return _counts(step.slider.stops, step.epsilon, seed)
+
+
+@lru_cache(maxsize=64)
+def _counts(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
     rng, found = np.random.default_rng([seed, 11]), Table()
-    for people in step.slider.stops:
+    for people in stops:
         yes = rng.integers(0, 2, int(people)).astype(float)
         noisy = CTL.release(np.tile(yes, (REPEATS, 1)), 1.0, rng).sum(axis=1)
         noise = CTL.release(np.zeros(REPEATS), 1.0, rng)  # what a curator adds to a sum that one answer moves by 1
         errors = spread(noisy, float(yes.sum())), spread(yes.sum() + noise, float(yes.sum()))
         times, more = _times(*errors)
-        many, one = (Number(each.value / step.epsilon, each.error / step.epsilon) for each in errors)
+        many, one = (Number(each.value / epsilon, each.error / epsilon) for each in errors)
         found[people] = {"many": many, "one": one, "times": times, "more": more}
     return found
 

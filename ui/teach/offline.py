@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from html import escape
 
 from bandit_core import simulate
-from bandit_core.export.page import style_of
+from bandit_core.export.page import source, style_of
 from ui import printing, templates
 from ui.learn.course import title
-from ui.learn.step import Choice, Step
+from ui.learn.step import Step
 from ui.words import as_html
 
 MAX_BYTES = 4 * 2**20
@@ -43,15 +43,15 @@ def _document(title: str, body: str) -> str:
     # Which radio button shows what.
     chosen = "".join(f".at{place}:checked~.shows{place}{{display:block}}" for place in range(MAX_STOPS))
     style = style_of(()) + templates.text("offline.css") + chosen
-    allowed = templates.source(style)
+    allowed = source(style)
     return templates.filled("offline.html", title=escape(title), body=body, style=style, allowed=allowed)
 
 
 def _part(step: Step) -> str:
     """A lesson: the idea, a guess, and the answers."""
     options = ""
-    if isinstance(step.guess, Choice):
-        options = "<ul>" + "".join(f"<li>{as_html(message)}</li>" for message, _, _ in step.guess.options) + "</ul>"
+    if step.options:
+        options = "<ul>" + "".join(f"<li>{as_html(message)}</li>" for message in step.options) + "</ul>"
     return (
         f"<p>{as_html(step.idea)}</p><p><b>Guess first.</b> "
         f"{as_html(step.asks())}</p>{options}"

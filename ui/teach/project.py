@@ -9,7 +9,7 @@ import streamlit as st
 from ui import figures, lesson, page_fields, state, stylesheet, templates, theme
 from ui.learn import answers, course
 from ui.learn.measured import Number
-from ui.learn.step import Choice, Step, with_unit
+from ui.learn.step import Step, with_unit
 from ui.teach import board
 from ui.teach.board import Room
 
@@ -85,8 +85,8 @@ def _question(step: Step, room: Room | None) -> None:
             board.share_now(room.code, step)
         else:
             st.subheader(step.asks())
-            if isinstance(step.guess, Choice):
-                st.markdown("\n".join(f"- {label}" for label, _, _ in step.guess.options))
+            if step.options:
+                st.markdown("\n".join(f"- {label}" for label in step.options))
     with right:
         if room is not None:
             board.join(room)
@@ -140,9 +140,8 @@ def _measured(step: Step) -> Number | None:
 def _asked(step: Step, measured: Number | None) -> None:
     """The question with its choices, those that fit ticked, and the answer in large digits."""
     question, answer = st.columns([3, 1], gap="medium", vertical_alignment="center")
-    choices = step.guess.options if isinstance(step.guess, Choice) else ()
-    fits = [measured is not None and step.guess.fits(place, measured) for place in range(len(choices))]
-    shown = [f"**✓ {label}**" if fit else label for (label, _, _), fit in zip(choices, fits, strict=True)]
+    fits = [measured is not None and step.guess.fits(place, measured) for place in range(len(step.options))]
+    shown = [f"**✓ {label}**" if fit else label for label, fit in zip(step.options, fits, strict=True)]
     question.markdown(f"**{step.asks()}**\n\n{' · '.join(shown)}")
     if measured is not None:
         value, _, error = str(measured).partition(" ± ")

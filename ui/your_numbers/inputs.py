@@ -27,6 +27,7 @@ from bandit_core.data.tables import MAX_BYTES, MAX_ROWS, Trouble, read_sheet
 from bandit_core.spec import own_data
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.feedback import MAX_WAITING
+from bandit_core.spec.number_text import percent
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import (
     UNKNOWN,
@@ -44,7 +45,6 @@ from bandit_core.studies.roll_out import TRIALS
 from ui import lab_parts, page_fields, real_world_budgets, state, uploads, words
 from ui.your_numbers import limits as reward_limits
 from ui.your_numbers.address import FIELDS, ask, said, write_address
-from ui.your_numbers.limits import percent
 from ui.your_numbers.question import Asked, Setting
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not

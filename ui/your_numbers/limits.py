@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.data.observations import Observations, Option, best_of, cut_misleads, harmless_limits
+from bandit_core.spec.number_text import percent
 from ui import charts, figures, theme, uploads, words
 
 BINS = 60  # of the picture
@@ -17,11 +18,6 @@ SHOWN = 8  # options in the picture
 OWN_LIMITS = "others, known beforehand"
 NEAR = "without those far from all others"
 SHARES = {1.0: "all rewards", 0.99: "99% of each option's", 0.95: "95% of each option's"}
-
-
-def percent(share: float) -> str:
-    """``77.5%``, three digits."""
-    return f"{100 * share:.3g}%"
 
 
 def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[int, int]:
@@ -51,7 +47,7 @@ def fold(options: Sequence[Option], limits: tuple[float, float], own: bool) -> N
     if cut := cut_words(options, limits, not own):
         st.caption(words.plain(cut))
     with st.expander("Picture of the amounts and their limits"):
-        how = tuple((option.name, option.mean, option.count) for option in options), limits
+        how = tuple((option.name, option.values.tobytes(), option.counts.tobytes()) for option in options), limits
         alt = f"How often each amount occurs. {cut or 'The limits cut nothing.'}"
         figures.draw("amounts-chart", how, partial(picture, options, limits), lambda: alt)
         st.caption("Dashed: the limits. With privacy, what lies in the shaded part is cut to them.")

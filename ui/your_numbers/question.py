@@ -9,10 +9,10 @@ import numpy as np
 from bandit_core.data.observations import Option
 from bandit_core.policies.stopping import Rule
 from bandit_core.spec.budgets import Epsilon
+from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.price import EPSILONS
 from ui import words
-from ui.your_numbers.limits import percent
 
 
 @dataclass(frozen=True)
