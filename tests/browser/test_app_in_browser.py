@@ -67,7 +67,7 @@ def test_quick_moves_end_where_the_slider_stands(visits: Visits) -> None:
     visitor.tab.wait_for_timeout(1500)  # nothing comes back afterwards
     visitor.settle()
     shown = knob.get_attribute("aria-valuetext")
-    assert shown is not None and float(shown) < 1
+    assert shown in ("0.1", "0.2", "0.3")
     assert visitor.address["lines"] == f"ucb,heldp-ucb-b({shown})"
     visitor.sees(f"At ε = {shown},")
 

@@ -12,7 +12,7 @@ from bandit_core.experiments import catalogue
 from bandit_core.experiments.catalogue import entries, entry_of
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.model.bound import Theorem
+from bandit_core.model.bound import TRIVIAL, Theorem
 from bandit_core.policies import registry
 from bandit_core.spec.entries import entries as texts
 from bandit_core.theory import basu, stated
@@ -392,6 +392,56 @@ NON_PRIVATE = {
 def test_with_an_endless_budget_privacy_costs_nothing(key):
     found = known("pair", 1000.0)
     assert at(found[key], T) == pytest.approx(at(found[NON_PRIVATE[key]], T), rel=1e-9)
+
+
+def users_power(key, bound):
+    """Power of t; 0 stands for logarithms."""
+    if bound.name == TRIVIAL or bound.model == "environment":
+        return 1.0
+    if bound.rewards == "features":
+        return 0.25 if "3-3" in key or "4-1" in key else 0.75 if "zheng" in key else 0.5
+    if bound.kind == "problem-dependent":
+        return 0.0
+    if bound.rewards == "heavy tails":
+        slow = bound.model != "local" or "theorem-9" in key or "as-printed" in key
+        return 2 / 3 if slow else 5 / 6
+    return 0.5
+
+
+@pytest.mark.parametrize("key", [key for key in SHOWN if key != "dp-se-epochs-until-dropped"])
+def test_how_a_bound_grows_with_the_users(key):
+    entry = known(HOME[key], 0.5)[key]
+    found = math.log(at(entry, 1e14) / at(entry, 1e12)) / math.log(100)
+    assert found == pytest.approx(users_power(key, entry.bound), abs=0.16 if "theorem-2" in key else 0.08)
+
+
+STEEP = ("local-heavy-tailed-ldp-bound-heavy-tails", "ldp-robust-se-theorem-7-corrected")
+
+
+@pytest.mark.parametrize("key", [key for key in SHOWN if HOME[key] in ("pair", "normal") and key != "none-trivial-cap"])
+def test_how_a_bound_grows_as_the_gap_shrinks(key):
+    bound = known(HOME[key], 0.5)[key].bound
+    if bound.kind != "problem-dependent":
+        expected = 0.0
+    elif bound.rewards == "heavy tails":  # (2+v)/v under local privacy, else 1/v, at v = 1/2
+        expected = 5.0 if key in STEEP else 2.0
+    else:
+        expected = 1.0
+    kind = {"kind": "bernoulli"} if HOME[key] == "pair" else {"kind": "gaussian", "sd": 1}
+
+    def value(gap, t=1e6):
+        arms = [{**kind, "mean": 0.5}, {**kind, "mean": 0.5 - gap}]
+        found = entries(experiment_of({"arms": arms}, 10**9), 0.5)
+        return at(entry_of(found, key), t)
+
+    if key.startswith("dp-se-epochs"):  # epochs double, and an arm that is never dropped costs less, the nearer it is
+        assert math.log10(value(0.01, 1e9) / value(0.1, 1e9)) == pytest.approx(expected, abs=0.3)
+        return
+    power = math.log10(value(1e-4) / value(1e-3))
+    if key.startswith("private-ucb"):  # its noise costs the same whatever the gap is
+        assert 0 < power < expected
+    else:
+        assert power == pytest.approx(expected, abs=0.08)
 
 
 @pytest.mark.parametrize(

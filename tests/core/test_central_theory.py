@@ -312,3 +312,15 @@ def test_private_ucb_of_2015_pays_for_every_arm_again():
 def test_bounds_for_rewards_in_the_unit_interval_are_hidden_elsewhere(make):
     outside = instance(arms=(Gaussian(mean=0.0, sd=1.0), Gaussian(mean=1.0, sd=1.0)))
     assert all(bound.not_applicable for bound in make(outside))
+
+
+@pytest.mark.parametrize("make", UPPER.values(), ids=UPPER)
+def test_upper_bounds_fall_with_the_budget_and_what_is_proved_lies_above_what_nobody_can_beat(make):
+    tight, loose = make(instance(FIVE, 0.05)), make(instance(FIVE, 0.9))
+    for small, large in zip(tight, loose, strict=True):
+        assert value(small, 1e6) >= value(large, 1e6)
+    for problem in (instance(FIVE, 0.05), instance(FIVE, 0.9)):
+        floor = value(named(central.lower_bounds(problem), "Central d_eps bound"), 1e7)
+        for bound in make(problem):
+            if bound.status == "proved":
+                assert value(bound, 1e7) > floor

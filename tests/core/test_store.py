@@ -84,7 +84,7 @@ def test_files_stay_near_the_limit_whichever_process_writes_them(path, trials):
         stores[number // 300 % 2].put(f"key {number}", 0, block_of(trials, number, times=20))
         if number % 50 == 0:
             used = max(used, stores[0].bytes_used())
-    assert 0.8 * limit < used < limit + limit // 8
+    assert 0.8 * limit < used <= limit + limit // 16 + 4096
 
 
 def test_a_block_above_the_limit_is_not_kept_and_pushes_nothing_out(path):

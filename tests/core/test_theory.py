@@ -407,6 +407,22 @@ def test_nobody_above_the_threshold():
     assert all(bound.not_applicable for bound in local_upper.through_sigmoid(instance(PAIR, 1.0, 2.0), "heldp-ucb-l"))
 
 
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1, 10, 100])
+def test_upper_bounds_lie_above_lower_bounds(epsilon):
+    here = instance(REN_MEANS, epsilon)
+    lower = [bound for bound in local.lower_bounds(here) if not bound.not_applicable and not bound.worst_case]
+    upper = [
+        *local_upper.heldp_ucb_l(here),
+        *local_upper.heldp_ucb_b(here),
+        *local_upper.corrupted_feedback(here, "kl-ucb-cf"),
+    ]
+    upper = [bound for bound in upper if not bound.not_applicable and not bound.worst_case]
+    assert len(lower) == 8
+    assert len(upper) == 4
+    t = np.array([1e7])
+    assert min(bound.curve(t)[0] for bound in upper) >= max(bound.curve(t)[0] for bound in lower) * (1 - 1e-9)
+
+
 # --- sigmoid and corrupted feedback ----------------------------------------------------------------------------------
 
 
