@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, TimeoutError
-from visitor import Visitor
+from visitor import HANGS, Visitor
 
 from bandit_core.policies import registry
 from ui import menu, page_requirements
@@ -68,7 +68,6 @@ SMALL = {"T": "1000", "n": "2"}  # what is computed at once
 WITH_PICTURE = re.compile(
     r"/($|\?|explore|tradeoff|trust|threshold|heavy|contextual|mechanisms|papers|theory|benchmark)"
 )
-LATE = 20_000  # milliseconds after which such a picture does not come any more
 CLAIM = "Violates its claim"  # what an audit finds, no fault of the page
 # Before the first and after the last; the only method; a slider that no method follows.
 AT_AN_END = re.compile(r"(learn|project)-(back|next)|remove-|epsilon-\d|mechanisms-(round|audit-draw)")
@@ -215,7 +214,7 @@ def look(visitor: Visitor, path: str = "") -> Seen:
     wait(visitor)
     if WITH_PICTURE.match(path):
         with suppress(TimeoutError):
-            visitor.tab.wait_for_function(f"(seen => seen.pictures || seen.run)(({LOOK})())", timeout=LATE)
+            visitor.tab.wait_for_function(f"(seen => seen.pictures || seen.run)(({LOOK})())", timeout=HANGS)
     said, visitor.console[:] = list(visitor.console), []
     return Seen(path, visitor.tab.url.removeprefix(visitor.server.url), visitor.tab.evaluate(LOOK), said)
 

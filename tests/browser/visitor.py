@@ -128,6 +128,7 @@ class Profiles:
 
     def give_back(self, profile: Profile) -> None:
         """The visit is over."""
+        assert profile not in self._free, "two visitors would share a tab"
         profile.forget()
         self._free.append(profile)
 
@@ -218,9 +219,12 @@ class Visitor:
         self.tab.go_back()
 
     def leave(self) -> None:
-        """Close the tab; a new profile is thrown away with it."""
+        """Close the tab, once; a new profile is thrown away with it."""
+        if not self._heard:
+            return
         for event, hear in self._heard.items():
             self._source(event).remove_listener(event, hear)
+        self._heard.clear()
         if self._new:
             self.context.close()
         else:
