@@ -87,14 +87,14 @@ def milliseconds(name: str) -> float:
 
 
 def moved(name: str) -> float:
-    """The run after the sidebar's budget has moved to where no one has been, median of `BUDGETS`; NaN without it."""
+    """The run after the budget of page or sidebar has moved to where no one has been, median of `BUDGETS`; NaN without it."""
     screen = AppTest.from_file(str(APP), default_timeout=300)
     for field, value in SMALL.items():
         screen.query_params[field] = value
     screen.switch_page(f"pages/{name}.py").run()
     found = []
     for budget in BUDGETS:
-        slider = next((each for each in screen.sidebar.select_slider if each.key.startswith("epsilon")), None)
+        slider = next((each for each in screen.select_slider if each.key.startswith("epsilon")), None)
         if slider is None:
             return math.nan
         slider.set_value(budget)

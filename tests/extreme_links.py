@@ -19,7 +19,7 @@ AT_THE_ENDS = [
     1.1, 1.5, 2, 5, 100, 700, 710, 1000, 1e4, 1e6, 1e9, 1e12, -1, -1e-6, -1e12,
 ]  # fmt: skip
 BEYOND = [1e-320, 1e-200, 1e-135, 1e-12, 1e-7, 1e13, 1e200, 1e308, -1e-200, -1e308]
-OF_THE_ISSUE = [
+FOUND_WRONG = [
     {"lines": "ts-cf(1e-200)"},
     {"lines": "robust-ucb(v=0.001)", "T": "1000"},
     {"lines": "dp-ucb-int(8e-5,delta=0.15)"},

@@ -174,7 +174,7 @@ def test_limits_are_refused_where_they_cannot_cut():
 
 
 def test_a_contest_counts_true_amounts():
-    """The issue's case: learners that see 0 to 3 learn the wrong page, and what that costs is counted whole."""
+    """Learners that see 0 to 3 learn the wrong page, and what that costs is counted whole."""
     question = Question((OFTEN, RARELY), 3000, 8.0, clip=CLIP, trials=60)
     decision = best_methods(question, store=memory())
     plain, local, central = (line.mean[-1] for line in decision.result.lines)

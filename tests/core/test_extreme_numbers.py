@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from extreme_links import AT_THE_ENDS, BEYOND, OF_THE_ISSUE, allowed_lines, extreme_links
+from extreme_links import AT_THE_ENDS, BEYOND, FOUND_WRONG, allowed_lines, extreme_links
 from helpers import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,7 +62,7 @@ def play(experiment: Experiment) -> None:
     assert len(summaries(result)) == len(experiment.lines)
 
 
-@pytest.mark.parametrize("link", OF_THE_ISSUE, ids=lambda link: link["lines"])
+@pytest.mark.parametrize("link", FOUND_WRONG, ids=lambda link: link["lines"])
 def test_links_that_once_ended_in_an_error_page(link):
     experiment = read(link)
     judge(experiment or links.read(link)[0])
