@@ -95,9 +95,7 @@ def search(budget: BudgetDistribution) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return grid, shares(budget, grid), _values(budget, grid, "v_l"), _values(budget, grid, "v_b")
 
 
-def _distribution(epsilon: BudgetDistribution | Any) -> BudgetDistribution:
-    if isinstance(epsilon, BudgetDistribution):
-        return epsilon
+def _distribution(epsilon: Any) -> BudgetDistribution:
     if isinstance(epsilon, str):
         epsilon = read_epsilon(epsilon)
     try:

@@ -154,6 +154,7 @@ def test_nobody_above_the_threshold_costs_infinitely_much():
     assert np.isfinite(table["v_l"][0])
     assert math.isinf(table["v_l"][1])
     assert math.isinf(table["v_b"][1])
+    assert thresholds("uniform(0,1)", [0.5, 2.0]).equals(table)
     assert table.attrs["recommended"] == {
         "v_l": threshold.recommended(UniformEpsilon(low=0, high=1), "v_l"),
         "v_b": threshold.recommended(UniformEpsilon(low=0, high=1), "v_b"),
