@@ -10,6 +10,7 @@ import argparse
 import importlib
 import json
 import os
+import re
 import runpy
 import sys
 from collections.abc import Callable, Sequence
@@ -170,11 +171,11 @@ def _thresholds(options: argparse.Namespace) -> None:
 def _power(options: argparse.Namespace) -> None:
     from bandit_core.theory.power import power_table
 
-    numbers: dict[str, Any] = {
-        name: command_options.share(name, getattr(options, name)) for name in command_options.POWER_NUMBERS
-    }
+    numbers = command_options.read(options, command_options.POWER_NUMBERS)
     if options.lift is not None:
-        numbers["effect"] = numbers["baseline"] * command_options.share("lift", options.lift)
+        numbers["effect"] = numbers["baseline"] * command_options.share(options, "lift")
+    if numbers["baseline"] in (0, 1):
+        raise InputError([Issue("baseline", options.baseline, "nothing to find; a rate between 0% and 100%")])
     frames.write(power_table(**numbers), options.out)
 
 
@@ -183,9 +184,9 @@ def _price(options: argparse.Namespace) -> None:
     from bandit_core.studies.price import PriceStudy, price_question, read_epsilons
 
     numbers = command_options.read(options, command_options.PRICE_NUMBERS)
-    numbers["epsilon"] = read_epsilons(options.epsilon)
+    numbers["epsilon"], numbers["zone"] = read_epsilons(options.epsilon), round(100 * numbers["zone"], 10)
     if options.baseline is not None:
-        numbers["baseline"] = command_options.share("baseline", options.baseline)
+        numbers["baseline"] = command_options.share(options, "baseline")
         numbers["lifts"] = read_lifts(options.lifts) if options.lifts else []
     for name in ("limits", "purchase"):
         if (pair := getattr(options, name)) is not None:
@@ -213,7 +214,8 @@ def _decide(options: argparse.Namespace) -> None:
     from bandit_core.studies.best_arm import StoppingStudy, decision_table, stopping_lines
 
     document = _document(options.spec)
-    lines = stopping_lines(document, options.delta, options.rule, options.trials, options.split_visits)
+    delta = command_options.share(options, "delta")
+    lines = stopping_lines(document, delta, options.rule, options.trials, options.split_visits)
     results = finished(StoppingStudy([line.spec for line in lines]), options.jobs)
     frames.write(decision_table(lines, results), options.out)
 
@@ -405,10 +407,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _joined(words: Sequence[str]) -> list[str]:
+    """The words of a command, a negative number joined to the option before it: argparse takes it for an option."""
+    joined: list[str] = []
+    for word in words:
+        negative = re.match(r"-[\d.]", word) and joined and re.fullmatch(r"--[a-z-]+", joined[-1])
+        joined[len(joined) - bool(negative) :] = [f"{joined[-1]}={word}" if negative else word]
+    return joined
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    options = argparse.Namespace()
     try:
-        options = _parser().parse_args(argv)
+        _parser().parse_args(_joined(sys.argv[1:] if argv is None else argv), options)
         options.added = command_options.load_files(options)
         if options.endings is not None:
             frames.check(options.out, () if getattr(options, "compare", False) else options.endings)
@@ -418,7 +430,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code or DONE
     except InputError as error:
-        print(error, file=sys.stderr)
+        print(command_options.as_typed(options, error), file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED

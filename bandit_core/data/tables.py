@@ -54,7 +54,7 @@ PERCENT_READ = "Percentages were read as parts of one: 10% is 0.1."
 _UNIT = r"%|[$€£¥₹]|[A-Z]{3}"
 _GAPS = " '’\u00a0\u202f"  # between thousands, besides points and commas
 _CELL = re.compile(
-    rf"([-+−]?)\s*({_UNIT})?\s*([-+−]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?\s*({_UNIT})?", re.ASCII
+    rf"([-+−–]?)\s*({_UNIT})?\s*([-+−–]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?\s*({_UNIT})?", re.ASCII
 )
 _LINES = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
 _ONE_MARK = re.compile(r"(\d*)([.,]?)(\d*)", re.ASCII)
@@ -88,7 +88,7 @@ def read_number(cell: str) -> Written | None:
     if found is None or (found[1] and found[3]):
         return None
     digits, power, unit = found[4].strip(), found[5] or "", (found[2] or "") + (found[6] or "")
-    scale = (-1 if (found[1] or found[3]) in ("-", "−") and (found[1] or found[3]) else 1) / (100 if unit == "%" else 1)
+    scale = (-1 if (found[1] or found[3] or "+") in "-−–" else 1) / (100 if unit == "%" else 1)
     grouped, one = _GROUPED.fullmatch(digits), _ONE_MARK.fullmatch(digits)
     if one:
         value = float(f"{one[1] or 0}.{one[3] or 0}{power}")

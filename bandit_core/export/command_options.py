@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bandit_core.export import frames
 from bandit_core.policies import load_policy
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError
+from bandit_core.spec.number_text import read_shares
 
 AUDIT_NUMBERS = {
     "epsilon": ("1", "E", "the claimed epsilon"),
@@ -21,8 +22,8 @@ AUDIT_NUMBERS = {
     "confidence": ("0.999", "C", "chance that the bound is right"),
 }
 POWER_NUMBERS = {
-    "baseline": ("0.5", "P", "mean of the usual option, such as 0.04 or 4%%"),
-    "effect": ("0.1", "D", "smallest difference of means worth finding"),
+    "baseline": ("50%%", "P", "mean of the usual option, such as 4%%"),
+    "effect": ("10%%", "D", "smallest difference of means worth finding, such as 1%% for 4%% and 5%%"),
     "epsilon": ("1", "E", "budget of each user"),
     "alpha": ("0.05", "A", "chance of a false alarm, two-sided"),
     "power": ("0.8", "B", "chance of finding the effect"),
@@ -43,7 +44,7 @@ PRICE_NUMBERS = {
     "batch": ("1", "N", "visits after which a learner learns"),
     "delta": ("0.05", "D", "chance of error"),
     "power": ("0.8", "B", "chance that a planned test finds the difference"),
-    "zone": ("0", "PERCENT", "options that are worse than the best by this at most count as equally good in tests"),
+    "zone": ("0", "Z", "options worse than the best by this share of the first at most count as equally good in tests"),
     "seed": ("0", "S", "of the streams"),
 }
 BUDGET_NUMBERS = {
@@ -52,6 +53,7 @@ BUDGET_NUMBERS = {
     "visits": ("1", "M", "answers of a person in each test"),
     "delta": ("0", "D", "delta of the whole; above 0, tight composition gives each test more"),
 }
+SHARES = ("baseline", "effect", "alpha", "delta", "power", "zone")  # numbers that a percent sign may follow
 
 
 @dataclass(frozen=True)
@@ -102,11 +104,14 @@ def _number(name: str, help: str, metavar: str = "N", read: Any = notation.read_
     return _option(f"--{name}", help, metavar, type=read, **words)
 
 
-def _numbers(rows: Mapping[str, tuple[str, str, str]], read: Any = notation.read_number) -> list[Any]:
+def _numbers(rows: Mapping[str, tuple[str, str, str]]) -> list[Any]:
     return [
-        _number(name, f"{words} (default {default})", metavar, read, default=default)
+        _number(
+            name, f"{words} (default {default})", metavar, str if name in SHARES else notation.read_number,
+            default=default.replace("%%", "%"),
+        )
         for name, (default, metavar, words) in rows.items()
-    ]
+    ]  # fmt: skip
 
 
 SPEC_HELP = "a preset name, a .json or .toml file, a link of the app, or - for JSON on standard input"
@@ -146,10 +151,10 @@ COMMANDS = (
         _number("eps-min", "thresholds to evaluate", "A,B,C", _several, required=True),
     ), spec=False, out=()),
     Command("price", _DECIDE, "what privacy costs with your numbers: losses, users and weeks",
-            "--baseline 3.1% --lifts 8,15 --weekly 40000 --weeks 26 --epsilon 1,2", (
+            "--baseline 3.1% --lifts 8%,15% --weekly 40000 --weeks 26 --epsilon 1,2", (
         _option("file", "observations (CSV), instead of a baseline and lifts", "FILE", nargs="?"),
-        _option("--baseline", "rate of the present option: 0.031 or 3.1%%", "P"),
-        _option("--lifts", "percent that each new option adds: 5, a range 8-15, or ?", "A,B"),
+        _option("--baseline", "rate of the present option, such as 3.1%%", "P"),
+        _option("--lifts", "what each new option adds: 5%%, a range 8-15%%, or ?", "A,B"),
         _option("--first", "option of the file that the others are compared with", "NAME"),
         _number("purchase", "mean and spread of a purchase; the baseline is who buys", "M,SD", _several),
         _number("limits", "smallest and largest reward, where there are amounts", "A,B", _several),
@@ -158,8 +163,8 @@ COMMANDS = (
     ), spec=False, out=(".html",)),
     Command("power", _DECIDE, "users that an A/B test needs, with and without privacy",
             "--baseline 4% --lift 10% --epsilon 1", (
-        _option("--lift", "instead of the effect: a share of the baseline, such as 15%%", "L"),
-        *_numbers(POWER_NUMBERS, str),
+        _option("--lift", "instead of the effect: what the new option adds to the baseline, such as 15%%", "L"),
+        *_numbers(POWER_NUMBERS),
     ), spec=False, out=()),
     Command("decide", _DECIDE, "users until each line of a spec has decided which arm is best",
             "question.toml --delta 0.05", (
@@ -229,12 +234,19 @@ COMMANDS = (
 
 def read(options: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     """Some options of a command, by name."""
-    return {name: getattr(options, name) for name in names}
+    return {name: share(options, name) if name in SHARES else getattr(options, name) for name in names}
 
 
-def share(name: str, text: str) -> int | float:
-    """A number, or a percentage such as 4%."""
-    number = notation.read_number(text.removesuffix("%"))
-    if isinstance(number, str):
-        raise InputError([Issue(name, text, "a number, or a percentage such as 4%")])
-    return number / 100 if text.endswith("%") else number
+def share(options: argparse.Namespace, name: str) -> float:
+    """What an option says as a share: 8%, 8 and 0.08 are the same; see `read_shares`."""
+    return read_shares(name, getattr(options, name), asks=name not in ("alpha", "delta", "power"))[0]
+
+
+def as_typed(options: argparse.Namespace, error: InputError) -> InputError:
+    """The same problems, with what was typed in place of what became of it."""
+    typed = {name: said for name, said in vars(options).items() if isinstance(said, str)}
+    issues = []
+    for issue in error.issues:
+        name = "lift" if issue.path == "effect" and "lift" in typed else issue.path
+        issues.append(replace(issue, path=name, value=typed.get(name, issue.value)))
+    return InputError(issues)

@@ -1,6 +1,6 @@
 """Compact text for arms, budgets and lines, as the sidebar and links use it. Reading and writing are exact inverses.
 
-    0.9, 0.8 x5, beta(4,1) x5            arms; a bare number is a Bernoulli mean, xN repeats
+    0.9, 80% x5, beta(4,1) x5            arms; a bare number is a Bernoulli mean, xN repeats
     2                                    one budget for every user
     discrete(0:0.2, 1:0.8)               budgets with their shares; clamped-gaussian(1,1,0,100) and so on
     ucb, heldp-ucb-l(2, eps_min=1, label="strict")   lines; the one positional argument is the budget
@@ -24,10 +24,10 @@ from bandit_core.spec import contexts as features
 from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen
-from bandit_core.spec.number_text import EXACT, write_number
+from bandit_core.spec.number_text import EXACT, read_shares, write_number
 
 _TOKEN = re.compile(
-    r"""(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
+    r"""(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?%?)
       | (?P<word>[^\W\d][\w-]*)
       | (?P<text>"(?:[^"\\]|\\.)*")
       | (?P<mark>[(),:=;\n×*])
@@ -159,10 +159,10 @@ class _Reader:
     def value(self, depth: int = 0) -> Any:
         token = self.take()
         if token.kind == "number":
-            number = read_number(token.text)
+            number = read_number(token.text.removesuffix("%"))
             if isinstance(number, str):
                 raise _Unreadable("it has a number with too many digits")
-            return number
+            return read_shares("", token.text)[0] if token.text.endswith("%") else number
         if token.kind == "text":
             try:
                 return json.loads(token.text, strict=False)
@@ -320,7 +320,11 @@ def read_arms(text: str) -> list[dict[str, Any]]:
     """
 
     def arm(reader: _Reader, number: int) -> dict[str, Any]:
-        document = _distribution_fields(reader.value(), reward_laws.DISTRIBUTIONS, "bernoulli")
+        value = reader.value()
+        if isinstance(value, int | float) and 1 < value <= 100:
+            said = f"at most 1; for a percentage write {value:g}% or {value / 100:g}"
+            raise InputError([Issue(f"arms[{number}].mean", value, said)])
+        document = _distribution_fields(value, reward_laws.DISTRIBUTIONS, "bernoulli")
         count = reader.count()
         if count != 1:
             document["count"] = count

@@ -3,10 +3,66 @@
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from functools import lru_cache
 
+from bandit_core.spec.errors import InputError, Issue
+
 EXACT = 1e15  # whole numbers below are exact in a double
+LEAST_EITHER = Decimal("0.1")  # from here to 1, a number without a sign may be a share or in percent
+_GAPS = " '’\u00a0\u202f"  # between thousands
+_TYPED = re.compile(rf"([+-]?(?:\d{{1,3}}(?:[{_GAPS}]\d{{3}})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d{{1,2}})?)\s?(%?)")
+
+
+def typed_number(text: str) -> tuple[Decimal, bool] | None:
+    """A number as people type it, and whether a percent sign follows; None where it is none.
+
+    A space groups thousands only before three digits.
+
+    >>> typed_number("−8 %"), typed_number("40 000"), typed_number("8 15")
+    ((Decimal('-8'), True), (Decimal('40000'), False), None)
+    """
+    found = _TYPED.fullmatch(re.sub("[−–]", "-", text.strip()))
+    if found is None or not re.search(r"\d", found[1].lower().partition("e")[0]):
+        return None
+    return Decimal(re.sub(f"[{_GAPS}]", "", found[1])), bool(found[2])
+
+
+def read_shares(name: str, *texts: str, asks: bool = True) -> list[float]:
+    """A number, or the two ends of a range, as shares: 8%, 8 and 0.08 are the same.
+
+    Without a sign, a number above 1 is in percent, and one below 0.1 is a share. From 0.1 to 1 it may be either: where
+    the other end does not say which, only the author knows.
+
+    Parameters
+    ----------
+    name
+        Of what the texts say, for a message.
+    asks
+        Whether it may be either at all: a chance up to 1 is a share.
+
+    Raises
+    ------
+    InputError
+        Where a text is no number, or may be either.
+
+    >>> read_shares("lift", "8"), read_shares("lift", "8%"), read_shares("lift", "0.08", "0.15")
+    ([0.08], [0.08], [0.08, 0.15])
+    """
+    found = [typed_number(text) for text in texts]
+    whole = "-".join(texts)
+    if None in found:
+        raise InputError([Issue(name, whole, "a number, or a percentage such as 8%")])
+    numbers = [each for each in found if each is not None]
+    signed = any(percent for _, percent in numbers)  # of a range the last sign is enough
+    sizes = [abs(value) for value, _ in numbers]
+    kinds = {size > 1 for size in sizes if size > 1 or 0 < size < LEAST_EITHER}
+    if not signed and asks and (len(kinds) == 2 or (not kinds and any(sizes))):
+        said = ["-".join(f"{value.scaleb(by):f}%" for value, _ in numbers) for by in (2, 0)]
+        raise InputError([Issue(name, whole, f"may be {said[0]} or {said[1]}; write it with the sign")])
+    percent = signed or (True in kinds)
+    return [float(value.scaleb(-2) if percent else value) for value, _ in numbers]
 
 
 def write_number(value: float) -> str:

@@ -33,12 +33,12 @@ from bandit_core.simulation.costs import Cost, refuse, worker_count
 from bandit_core.simulation.engine import Run, Task
 from bandit_core.simulation.store import default_store
 from bandit_core.simulation.tables import Shown
-from bandit_core.spec import notation
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.notation import write_epsilon
+from bandit_core.spec.number_text import read_shares
 from bandit_core.spec.rewards import Arm, Bernoulli, expand, seen
 from bandit_core.theory.best_arm import time_bounds
 
@@ -367,7 +367,7 @@ def asked(means: str | None, names: str | None, **fields: Any) -> tuple[list[str
     usual = {"cap": 10**9, "epsilon": 1e-3} if means is None else {"cap": 10**8, "epsilon": 1.0}
     chosen = fields | {name: value for name, value in usual.items() if fields.get(name, "auto") == "auto"}
     if means is not None:
-        rows = [{"mean": notation.read_number(text)} for text in means.split(",")]
+        rows = [{"mean": read_shares("means", text, asks=False)[0]} for text in means.split(",")]
         return None, every_spec(validated(tuple[Bernoulli, ...], rows, ("means",)), names=wanted, **chosen)
     instances = {name: [Bernoulli(mean=mean) for mean in means] for name, means in HARD.items()}
     every = {name: every_spec(arms, names=wanted, **chosen) for name, arms in instances.items()}

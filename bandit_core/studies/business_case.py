@@ -25,14 +25,14 @@ from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import reference
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
-from bandit_core.spec.number_text import write_number
+from bandit_core.spec.number_text import read_shares, typed_number, write_number
 from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than
 
 GOALS: tuple[Kind, ...] = ("price", "extra", "regret", "percent")
 UNKNOWN: Literal["?"] = "?"  # a lift of which nothing is known
 Lift = float | tuple[float, float] | Literal["?"]  # exact, anything between two ends, or not known
-_RANGE = re.compile(r"(-?[\d.]+)(?:-|to|\.\.)(-?[\d.]+)")
+_RANGE = re.compile(r"([+-]?[\d.]+(?: ?%)?)(?:-| - | ?to ?|\.\.)([+-]?[\d.]+(?: ?%)?)")
 LITTLE = 0.9  # a loss above this share of what choosing at random loses: next to nothing is learned
 
 
@@ -42,23 +42,25 @@ def goal(kind: Kind, limit: float, low: float, high: float) -> Goal:
     return Goal(kind, limit / scale if kind in ("extra", "regret") else limit, low / scale)
 
 
-def read_lifts(text: str) -> list[Lift]:
-    """Expected lifts from text: ``5, 8-15 %, ?``; with semicolons or line breaks between them, commas are decimal.
+def read_lifts(text: str, relative: bool = True) -> list[Lift]:
+    """Expected lifts in percent from text: ``5%, 8-15 %, ?``; with semicolons or line breaks, commas are decimal.
+
+    ``5``, ``5%`` and ``0.05`` are the same; see `read_shares`. Lifts that are not ``relative`` are points or plain
+    amounts, which no sign may follow.
 
     Raises
     ------
     InputError
-        With every part that is neither a number, nor a range, nor ``?``.
+        With every part that is neither a number, nor a range, nor ``?``, or that may be two of them.
     """
     parts = re.split(r"[;\n]", text.replace(",", ".")) if re.search(r"[;\n]", text) else text.split(",")
     lifts: list[Lift] = []
-    issues = []
+    issues: list[Issue] = []
     for place, part in enumerate(filter(None, (part.strip() for part in parts))):
-        lift = _read_lift(part)
-        if lift is None:
-            issues.append(Issue(f"lifts[{place}]", part, "numbers, ranges or ?, with commas between: 5, 8-15, ?"))
-        else:
-            lifts.append(lift)
+        try:
+            lifts.append(_read_lift(f"lifts[{place}]", part, relative))
+        except InputError as error:
+            issues += error.issues
     if not issues and not 1 <= len(lifts) < MAX_OPTIONS:
         issues.append(Issue("lifts", len(lifts), f"between 1 and {MAX_OPTIONS - 1} of them"))
     if issues:
@@ -66,19 +68,24 @@ def read_lifts(text: str) -> list[Lift]:
     return lifts
 
 
-def _read_lift(text: str) -> Lift | None:
-    """A number, two in ascending order, or ``?``; None where it is none of them."""
-    text = re.sub(r"\s|%", "", re.sub("[−–]", "-", text)).removeprefix("+")
+def _read_lift(path: str, text: str, relative: bool) -> Lift:
+    """A number, two in ascending order, or ``?``."""
     if text == UNKNOWN:
         return UNKNOWN
-    found = _RANGE.fullmatch(text)
-    try:
-        ends = [float(end) for end in (found.groups() if found else (text,))]
-    except ValueError:
-        return None
-    if not all(map(math.isfinite, ends)) or ends[0] > ends[-1]:
-        return None
-    return (ends[0], ends[1]) if len(ends) == 2 else ends[0]
+    found = _RANGE.fullmatch(re.sub("[−–]", "-", text))
+    ends = found.groups() if found else (text,)
+    numbers = [typed_number(end) for end in ends]
+    if None in numbers:
+        raise InputError([Issue(path, text, "numbers, ranges or ?, with commas between: 5%, 8-15%, ?")])
+    if relative:
+        read = [round(100 * share, 10) for share in read_shares(path, *ends)]
+    elif any(percent for _, percent in filter(None, numbers)):
+        raise InputError([Issue(path, text, "points or amounts without a sign, or lifts in % of the baseline")])
+    else:
+        read = [float(value) for value, _ in filter(None, numbers)]
+    if read[0] > read[-1]:
+        raise InputError([Issue(path, text, "the smaller end first")])
+    return (read[0], read[1]) if len(read) == 2 else read[0]
 
 
 def typed_arms(
@@ -107,17 +114,21 @@ def typed_arms(
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError([Issue("limits", [low, high], "the smallest reward must be below the largest one")])
     means = [baseline, *(baseline * (1 + lift) if relative else baseline + lift for lift in lifts)]
+    if any(lifts) and ((relative and baseline == 0) or (baseline == high and min(lifts) >= 0)):
+        raise InputError([Issue("baseline", f"{baseline:.6g}", "nothing to find: no lift can move such a mean")])
+    paths = ["baseline", *(f"lifts[{place}]" for place in range(len(lifts)))]
+    typed = [f"{baseline:.6g}", *(f"{100 * lift:.6g}%" if relative else f"{lift:.6g}" for lift in lifts)]
     issues = [
-        Issue(f"option {number}", f"{mean:.6g}", f"a mean between {low:g} and {high:g}")
-        for number, mean in enumerate(means)
+        Issue(path, said, f"what leaves a mean between {low:g} and {high:g}; this leaves {mean:.6g}")
+        for path, said, mean in zip(paths, typed, means, strict=True)
         if not low <= mean <= high
     ]
     if issues:
         raise InputError(issues)
     chances = [min(1.0, max(0.0, (mean - low) / (high - low))) for mean in means]
     issues = [
-        Issue(f"option {number}", f"{mean:.6g}", f"{low:g}, or more by at least {write_number(SMALLEST)} of the range")
-        for number, (mean, chance) in enumerate(zip(means, chances, strict=True))
+        Issue(path, said, f"a mean of {low:g}, or more by at least {write_number(SMALLEST)} of the range")
+        for path, said, chance in zip(paths, typed, chances, strict=True)
         if 0 < chance < SMALLEST
     ]
     if issues:

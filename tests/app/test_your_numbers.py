@@ -210,7 +210,7 @@ def test_an_answer_that_chance_gives_too_is_no_epsilon(answer: answers.Reply) ->
 
 def test_means_that_are_none_are_told_and_nothing_is_drawn() -> None:
     screen = on.visit("your-numbers", **QUICK, base="60", lifts="100")
-    assert "option 1" in screen.error[0].value and " 100" in screen.error[0].value
+    assert "100%" in screen.error[0].value and "between 0 and 100" in screen.error[0].value
     assert not screen.get("plotly_chart")
 
 

@@ -20,7 +20,7 @@ from bandit_core.studies.tradeoff import blind_regret
 
 @pytest.mark.parametrize(
     ("text", "lifts"),
-    [("5", [5]), ("20, 50", [20, 50]), ("5%, -3 %", [5, -3]), ("1,5; 2,5", [1.5, 2.5]), ("−2", [-2]), ("1\n2", [1, 2])],
+    [("5", [5]), ("20, 50", [20, 50]), ("5%, -3 %", [5, -3]), ("1,5; 2,5", [1.5, 2.5]), ("−2", [-2]), ("3\n2", [3, 2])],
 )
 def test_lifts_as_people_type_them(text, lifts):
     assert read_lifts(text) == lifts
@@ -35,9 +35,9 @@ def test_what_is_no_lift_is_told(text):
 def test_percent_of_the_baseline_and_plain_amounts():
     assert [arm.mean for arm in typed_arms(10, [0.2, -0.5], True, (0, 100))] == pytest.approx([0.1, 0.12, 0.05])
     assert [arm.mean for arm in typed_arms(10, [20, -5], False, (0, 100))] == pytest.approx([0.1, 0.3, 0.05])
-    with refused("option 1", value="120") as issues:
+    with refused("lifts[0]", value="100%") as issues:
         typed_arms(60, [1.0], True, (0, 100))
-    assert "0" in issues[0].allowed and "100" in issues[0].allowed
+    assert "between 0 and 100" in issues[0].allowed and "120" in issues[0].allowed
     with refused("limits", value=[5, 5]):
         typed_arms(1, [0.1], True, (5, 5))
 

@@ -259,7 +259,7 @@ def test_link(say, spec):
         (["power", "--baseline", "1"], "baseline"),
         (["power", "--effect", "x"], "effect"),
         (["power", "--options", "2.5"], "options"),
-        (["stopping", "--means", "0.5,2"], "means[1].mean"),
+        (["stopping", "--means", "0.5,200%"], "means[1].mean"),
         (["stopping", "--means", "0.5"], "arms"),
         (["stopping", "--policy", "ucb"], "policy"),
         (["stopping", "--cap", "many"], "cap"),

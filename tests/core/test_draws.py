@@ -60,7 +60,7 @@ def test_draws_fill_a_range_evenly_and_exact_lifts_need_none():
         np.testing.assert_allclose(np.sort(means[:, place]), low + (high - low) * (np.arange(DRAWS) + 0.5) / DRAWS)
         assert found.arms[place].mean == pytest.approx((low + high) / 2)
     assert typed_options(10, ["?"], False, (0, 100)).ranges[1] == pytest.approx((0.08, 0.12))
-    with refused("option 1"):
+    with refused("lifts[0]"):
         typed_options(60, [(0.1, 1.0)], True, (0, 100))
     with refused("lifts[0]"):
         typed_options(10, [(0.5, 0.1)], True, (0, 100))

@@ -256,10 +256,10 @@ def test_a_file_of_a_shop_is_answered_in_its_unit_in_two_dialects(tmp_path):
 @pytest.mark.parametrize(
     ("options", "field"),
     [
-        ([], "baseline"), (["--baseline", "x"], "baseline"), (["--baseline", "0.1", "--lifts", "a"], "lifts"),
-        (["no-file.csv"], "file"), (["--baseline", ".1", "--lifts", "5", "--epsilon", "0"], "epsilon"),
-        (["--baseline", ".1", "--lifts", "5", "--limits", "1"], "limits"),
-        (["--baseline", ".1", "--lifts", "5", "--out", "x.exe"], "out"),
+        ([], "baseline"), (["--baseline", "x"], "baseline"), (["--baseline", "10%", "--lifts", "a"], "lifts"),
+        (["no-file.csv"], "file"), (["--baseline", "10%", "--lifts", "5", "--epsilon", "0"], "epsilon"),
+        (["--baseline", "10%", "--lifts", "5", "--limits", "1"], "limits"),
+        (["--baseline", "10%", "--lifts", "5", "--out", "x.exe"], "out"),
     ],
 )  # fmt: skip
 def test_a_command_that_cannot_be_used_is_refused_in_words(options, field, capsys):

@@ -27,7 +27,8 @@ FIELDS = Fields(
           "buttons", {"share": "success rate", "amount": "amount", "sales": "sales"}),
     Field("base", "Baseline", 10.0, "Of the present option.", "number", ANY),
     Field("lifts", "Expected lifts, one per new option", "20, 50", "With commas between them: 20, 50 stands for two "
-          "new options, -5 for a loss. You may type a range, 8-15, or ? if you do not know.", "text", key="new-lifts"),
+          "new options, -5 for a loss. 8, 8% and 0.08 are the same; write 0.5% or 50%. You may type a range, 8-15%, or "
+          "? if you do not know.", "text", key="new-lifts"),
     Field("by", "Lifts are in", "percent", "A lift of 20 on a baseline of 10 gives 12 in % of the baseline, and 30 in "
           "points or plain amounts.", "box", ("percent", "plain")),
     Field("least", "Smallest amount of one user", 0.0, "Privacy noise must be able to hide the difference between the "

@@ -104,7 +104,7 @@ def _typed(right: DeltaGenerator) -> Asked | None:
         most = {"label": "Largest amount counted", "help": message}
         sale = ask("sale", first), ask("sd", second), ask("most", third, **most)
     try:
-        lifts = read_lifts(text)
+        lifts = read_lifts(text, relative)
         typed = typed_options(base, shares(lifts) if relative else lifts, relative, (low, high))
     except InputError as error:
         uploads.refuse(error)

@@ -82,13 +82,14 @@ def _settings(price: Price) -> str:
     (first, _), *others = question.ranges or [(mean, mean) for mean in _means(price)]
     if question.scale != 1 or not first or question.clip is not None or (question.draws and not question.ranges):
         return ""
-    ends = [dict.fromkeys(f"{100 * (mean / first - 1):.6g}" for mean in pair) for pair in others]
+    ends = [dict.fromkeys(f"{100 * (mean / first - 1):.6g}%" for mean in pair) for pair in others]
     lifts = ",".join("..".join(pair) for pair in ends)
     budgets = ",".join(f"{epsilon:g}" for epsilon in question.epsilons)
-    command = f"bandit-lab price --baseline {first:.10g} --lifts={lifts} --epsilon {budgets}"
+    command = f"bandit-lab price --baseline {100 * first:.10g}% --lifts={lifts} --epsilon {budgets}"
     usual = {"visits": 1, "batch": 1, "delta": 0.05, "power": 0.8}
     said = {name: getattr(question, name) for name in usual}
-    numbers = {"weekly": question.weekly, "weeks": question.weeks, "zone": 100 * question.zone / first}
+    numbers = {"weekly": question.weekly, "weeks": question.weeks}
     numbers |= {name: value for name, value in said.items() if value != usual[name]}
-    command += "".join(f" --{name} {value:.10g}" for name, value in numbers.items() if value)
+    command += "".join(f" --{name} {value:.10g}" for name, value in numbers.items())
+    command += f" --zone {100 * question.zone / first:.10g}%" if question.zone else ""
     return f"The same numbers again: <code>{escape(command)}</code>."

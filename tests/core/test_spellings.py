@@ -1,0 +1,143 @@
+"""One meaning for a number: 8, 8% and 0.08 are the same in every command, on the page and in files."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from helpers import refused
+
+from bandit_core import InputError, cli
+from bandit_core.data import tables
+from bandit_core.spec import notation
+from bandit_core.studies import price
+from bandit_core.studies.business_case import read_lifts
+
+ASKED, NONE = "may be", "numbers, ranges or ?"
+SPELLINGS = {
+    "8": 0.08, "8%": 0.08, "0.08": 0.08, ".08": 0.08, "8 %": 0.08, "8.0": 0.08, "+8%": 0.08, "+8": 0.08, "0.080": 0.08,
+    "8e0": 0.08, " 8 ": 0.08, "8\u00a0%": 0.08, "-8": -0.08, "-8%": -0.08, "−8%": -0.08, "–8 %": -0.08, "-0.08": -0.08,
+    "150": 1.5, "150%": 1.5, "1.5": 0.015, "1.5%": 0.015, "0.05%": 0.0005, "0.099": 0.099, "0": 0.0, "0%": 0.0,
+    "1 500%": 15.0, "1 500": 15.0, "8-15": (0.08, 0.15), "8%-15%": (0.08, 0.15), "8 - 15 %": (0.08, 0.15),
+    "0.08-0.15": (0.08, 0.15), "8–15%": (0.08, 0.15), "0.5-5": (0.005, 0.05), "-5 to 2.5": (-0.05, 0.025),
+    "0.5": ASKED, "1": ASKED, "0.1": ASKED, "-0.5": ASKED, "0.05-5": ASKED, "0.2 - 0.5": ASKED,
+    "8 15": NONE, "8 -15": NONE, "8 15%": NONE, "12 34": NONE, "8%%": NONE, "%": NONE, "0.1 5": NONE, "eight": NONE,
+}  # fmt: skip
+
+
+class _Asked(Exception):
+    """The question that a command would have answered."""
+
+
+def _shell(monkeypatch, *words: str) -> price.PriceQuestion:
+    def stop(question, *_):
+        raise _Asked(question)
+
+    monkeypatch.setattr(price, "PriceStudy", stop)
+    with pytest.raises(_Asked) as found:
+        cli.main(["price", "--weekly", "40", *words])
+    return found.value.args[0]
+
+
+@pytest.mark.parametrize(("text", "meant"), SPELLINGS.items())
+def test_a_lift_is_the_same_in_every_command_and_on_the_page(text, meant, monkeypatch, capsys):
+    if isinstance(meant, str):
+        with refused("lifts[0]", value=text.replace(" - ", "-")) as issues:
+            read_lifts(text)
+        assert meant in issues[0].allowed
+        assert cli.main(["price", "--baseline", "2%", "--lifts", text]) == cli.BAD_INPUT
+        assert text.replace(" - ", "-") in capsys.readouterr().err
+        return
+    ends = meant if isinstance(meant, tuple) else (meant, meant)
+    [lift] = read_lifts(text)
+    assert (lift if isinstance(lift, tuple) else (lift, lift)) == tuple(round(100 * end, 10) for end in ends)
+    question = _shell(monkeypatch, "--baseline", "2%", "--lifts", text)
+    shown = question.ranges[1] if question.ranges else (question.arms[1].mean,) * 2
+    assert shown == pytest.approx([0.02 * (1 + end) for end in ends], rel=1e-12)
+    if not isinstance(meant, tuple) and meant > 0:
+        tables_of = []
+        for said in (text, f"{100 * meant:.6g}%"):
+            assert cli.main(["power", "--baseline", "2%", "--lift", said]) == cli.DONE
+            tables_of.append(capsys.readouterr().out)
+        assert tables_of[0] == tables_of[1]
+
+
+SINGLE = [(text, meant) for text, meant in SPELLINGS.items() if not re.search(r"\d( %)?( |%)?([-–]|to)", text)]
+
+
+@pytest.mark.parametrize(("text", "meant"), SINGLE)
+def test_a_cell_of_a_file_means_the_same_as_far_as_its_sign_goes(text, meant):
+    """In a file rewards may be amounts: what has no sign is the amount itself, never a percentage."""
+    read = tables.read_number(text)
+    if meant == NONE:
+        assert read is None
+    elif "%" in text:
+        assert read.value == meant and read.unit == "%"
+    else:
+        assert read.value == float(text.replace("−", "-").replace(" ", "")) and read.unit == ""
+
+
+@pytest.mark.parametrize("text", ["8%", "0.08", ".08", "+8%"])
+def test_an_arm_of_a_spec_or_a_link_may_be_a_percentage(text):
+    assert notation.read_arms(f"{text}, beta(4,1)")[0] == {"kind": "bernoulli", "mean": 0.08}
+    with refused("arms[0].mean", value=8) as issues:
+        notation.read_arms("8")
+    assert "8% or 0.08" in issues[0].allowed
+
+
+@pytest.mark.parametrize("rate", ["8", "8%", "0.08"])
+def test_rates_and_chances_of_every_command(rate, monkeypatch, capsys):
+    question = _shell(monkeypatch, "--baseline", rate, "--lifts", "8", "--delta", rate, "--power", "80", "--zone", rate)
+    assert (question.arms[0].mean, question.delta, question.power) == (0.08, 0.08, 0.8)
+    assert question.zone == pytest.approx(0.08 * 0.08)
+    printed = []
+    for said in (rate, "8%"):
+        words = ["power", "--baseline", said, "--effect", said, "--alpha", said, "--power", "0.9"]
+        assert cli.main(words) == cli.DONE
+        printed.append(capsys.readouterr().out)
+        words = ["stopping", "--means", f"90%,{said}", "--delta", said, "--trials", "5", "--policy", "ctb-tt"]
+        assert cli.main(words) == cli.DONE
+        printed.append(capsys.readouterr().out)
+    assert printed[:2] == printed[2:]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("power --baseline 100% --lift 8%", "baseline: '100%': nothing to find"),
+        ("power --baseline 0 --lift 8%", "baseline: '0': nothing to find"),
+        ("power --baseline 1 --lift 8%", "baseline: '1': may be 100% or 1%"),
+        ("power --baseline 60% --lift 80%", "lift: '80%'"),
+        ("power --baseline 5% --lift 0%", "lift: '0%'"),
+        ("power --baseline 5% --lift -8%", "lift: '-8%'"),
+        ("power --baseline 5% --effect 0.5", "effect: '0.5': may be 50% or 0.5%"),
+        ("power --baseline 5% --effect 96", "effect: '96'"),
+        ("power --alpha 500%", "alpha: '500%'"),
+        ("price --baseline 100% --lifts 8%", "baseline: '100%': nothing to find"),
+        ("price --baseline 0% --lifts 8%", "baseline: '0%': nothing to find"),
+        ("price --baseline 60% --lifts 5,80", "lifts[1]: '80%'"),
+        ("price --baseline 60% --lifts 5 --delta 40%", "delta: '40%'"),
+        ("price --baseline 60% --lifts 5 --power 20", "power: '20'"),
+        ("stopping --means 900%,5%", "means[0].mean"),
+    ],
+)
+def test_an_error_names_what_was_typed(words, said, capsys):
+    assert cli.main(words.split()) == cli.BAD_INPUT
+    err = capsys.readouterr().err
+    assert said in err and "effect: 0" not in err
+
+
+def test_a_negative_number_after_an_option_is_read(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "sales.csv"
+    file.write_text("control,new\n" + "\n".join(f"{-7 * place % 40 - 20},{place % 7}.5" for place in range(40)))
+    question = _shell(monkeypatch, str(file), "--limits", "-200,100")
+    assert (question.low, question.scale) == (-200, 300)
+    assert _shell(monkeypatch, "--baseline", "50%", "--lifts", "-5,8").arms[1].mean == pytest.approx(0.475)
+    assert cli.main(["price", "--baseline", "50%", "--lifts", "5", "--weeks", "-.5"]) == cli.BAD_INPUT
+    assert "weeks: -0.5" in capsys.readouterr().err
+
+
+def test_points_and_plain_amounts_take_no_percent_sign():
+    assert read_lifts("0.5, 8, -1-2", relative=False) == [0.5, 8, (-1, 2)]
+    with pytest.raises(InputError, match="8%"):
+        read_lifts("5, 8%", relative=False)
