@@ -381,15 +381,16 @@ def chances_of_being_best(options: Sequence[Option], draws: int = 20_000) -> np.
 
 
 PARTS = 50  # of equal weight, that stand for the amounts of those who buy
+TAIL = 4  # times that the largest part is halved: it has much of the variance
 LARGEST_AMOUNT = 1e9  # amount
 
 
-def purchases(mean: float, sd: float) -> np.ndarray:
-    """Means of `PARTS` equally large parts of a lognormal distribution, ascending; their mean is its mean.
+def purchases(mean: float, sd: float) -> tuple[np.ndarray, np.ndarray]:
+    """Means of parts of a lognormal distribution, ascending, and their weights in whole numbers, shape (parts,).
 
-    >>> amounts = purchases(40.0, 60.0)
-    >>> round(float(amounts.mean()), 9), bool((np.diff(amounts) > 0).all())
-    (40.0, True)
+    >>> amounts, weights = purchases(40.0, 60.0)
+    >>> round(float(np.average(amounts, weights=weights)), 9), weights[-6:].tolist()
+    (40.0, [16, 8, 4, 2, 1, 1])
 
     Raises
     ------
@@ -407,8 +408,10 @@ def purchases(mean: float, sd: float) -> np.ndarray:
         if not low < value <= high
     ]:
         raise InputError(issues)
-    below = ndtr(ndtri(np.arange(PARTS + 1) / PARTS) - math.sqrt(math.log1p((sd / mean) ** 2)))
-    return mean * PARTS * np.diff(below)
+    weights = 2 ** np.array([*[TAIL] * (PARTS - 1), *range(TAIL - 1, -1, -1), 0])
+    ends = np.array([0, *np.cumsum(weights)]) / weights.sum()
+    below = ndtr(ndtri(ends) - math.sqrt(math.log1p((sd / mean) ** 2)))
+    return mean * np.diff(below) / np.diff(ends), weights
 
 
 @dataclass(frozen=True)
@@ -430,12 +433,12 @@ def sales(names: Sequence[str], rates: Options, mean: float, sd: float, limit: f
     InputError
         Where an amount is out of its range.
     """
-    amounts = purchases(mean, sd)
+    bought = purchases(mean, sd)
     if not 0 < limit <= LARGEST_AMOUNT:
         raise InputError([Issue("largest amount", limit, f"a number above 0, at most {LARGEST_AMOUNT:g}")])
 
     def made(arms: Sequence[Arm]) -> tuple[Option, ...]:
-        return tuple(_option(name, arm.expected, amounts) for name, arm in zip(names, arms, strict=True))
+        return tuple(_option(name, arm.expected, *bought) for name, arm in zip(names, arms, strict=True))
 
     middle = made(rates.arms)
     arms, low, high, clip = observed_arms(middle, (0.0, limit))
@@ -444,11 +447,10 @@ def sales(names: Sequence[str], rates: Options, mean: float, sd: float, limit: f
     return Sales(Options(arms, ranges, draws), low, high, clip, middle)
 
 
-def _option(name: str, rate: float, amounts: np.ndarray) -> Option:
+def _option(name: str, rate: float, amounts: np.ndarray, weights: np.ndarray) -> Option:
     """As if so many users had been observed that the share of those who bought is right to one in a million."""
     if rate == 0:
         return Option(name, np.zeros(1), np.ones(1, int))
-    each = max(1, int(0.999 * rate * MAX_OBSERVED / PARTS))
-    nothing = round(each * PARTS * (1 - rate) / rate)
-    counts = np.array([nothing, *[each] * PARTS])
+    counts = max(1, int(0.999 * rate * MAX_OBSERVED / weights.sum())) * weights
+    counts = np.array([round(counts.sum() * (1 - rate) / rate), *counts])
     return Option(name, np.array([0.0, *amounts])[counts > 0], counts[counts > 0])

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from bandit_core.data.observations import Observations, read_observations
@@ -263,9 +264,14 @@ def unknown_words(question: PriceQuestion, rows: Sequence[Row]) -> str:
 class Advice:
     """What to do: the row that it speaks of (None: keep the first option), and the sentence."""
 
-    kind: Literal["test", "stop", "learn", "keep", "open", "nothing"]
+    kind: Literal["test", "stop", "learn", "keep", "open", "nothing", "limits"]
     row: Row | None
     words: str
+
+
+def _less(row: Row, keep: float) -> bool:
+    """Whether the learner of a row clearly loses less than ``keep``."""
+    return row.loss.value + 2 * row.loss.stderr < keep
 
 
 def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -> Advice:
@@ -278,6 +284,11 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
     limit = min(question.weeks, MAX_WEEKS)
     if not any(math.isfinite(row.test_users) for row in rows):
         return Advice("nothing", None, "**Nothing to find**: several options are equally good.")
+    view = question.roll_out().view("central")
+    if view.misleads:
+        looks, is_best = (escape(question.names[int(np.argmax(means))]) for means in (view.means, view.truth))
+        message = f"once rewards are cut to these, {looks} looks best, but {is_best} is the best option"
+        return Advice("limits", None, f"**Choose wider limits**: {message}. With privacy no method would find it.")
     private.sort(key=lambda row: (PRIVATE.index(row.privacy), row.epsilon))
 
     def weeks(users: float) -> str:
@@ -288,7 +299,10 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
             name = {"test": "a planned A/B test", "stop": "a test that stops by itself"}[row.way]
             half = " in half of all runs" if row.way == "stop" else ""
             message = f"**If you {row.who}, {name} takes {weeks(row.quickest)}{half}**; "
-            other = f"without privacy the quickest test takes {weeks(plain.quickest)}."
+            other = f"without privacy the quickest test takes {weeks(plain.quickest)}"
+            if question.clip is not None and plain.quickest > row.quickest:
+                other += " (uncut; cut at the same limits it would be quicker, too)"
+            other += "."
             less = [each for each in private if PRIVATE.index(each.privacy) < PRIVATE.index(row.privacy)]
             if less:
                 best = min(less, key=lambda each: each.quickest)
@@ -298,9 +312,12 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
     budgets = {row.epsilon for row in private}
     at = f" at ε = {private[0].epsilon:g}" if len(budgets) == 1 else ""
     late = f"no private test{at} ends within {weeks(limit * question.weekly)}"
+    if plain.quickest / question.weekly > limit:  # then traffic is to blame, not privacy
+        late = f"too few people come for any test to end within {weeks(limit * question.weekly)}. Even without privacy "
+        late += f"the quickest test takes {weeks(plain.quickest)}"
     if any(math.isnan(row.loss.value) for row in private):
         return Advice("open", None, f"**{late[0].upper()}{late[1:]}.** What a learner loses was not simulated.")
-    learners = [row for row in private if row.loss.value + 2 * row.loss.stderr < question.keep]
+    learners = [row for row in private if _less(row, question.keep)]
     if learners:
         best = min(learners, key=lambda row: row.loss.value)
         unit = escape(question.unit)
@@ -310,7 +327,8 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
             f"**Learn while you earn**: {late}. If you {best.who}, {escape(best.method)} loses "
             f"{best.loss} {unit}; keeping {first} loses {number(question.keep, 2)}.",
         )
-    return Advice("keep", None, f"**Keep {first}**: {late}, and no private learner{at} clearly loses less than that.")
+    which = "learner, even without privacy," if not _less(plain, question.keep) else f"private learner{at}"
+    return Advice("keep", None, f"**Keep {first}**: {late}, and no {which} clearly loses less than keeping it.")
 
 
 # ---------------------------------------------------------------------------------------------------------------

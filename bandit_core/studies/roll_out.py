@@ -3,16 +3,16 @@ stops, in every trust model, on the same options.
 
 The test is planned with the variance of the amounts, and for the difference of the two best options, which one would
 have to guess. To the policy rewards in [0, 1] count as bits that are 1 with this chance: the most varied case, which
-takes longest. With privacy both see cut rewards; without it they may cut them, too, where that is quicker and the best
-option stays the best. Both then give their winner to everyone else; who has not decided by the last user rolls out
-nothing.
+takes longest. With privacy both see cut rewards; without it they see uncut ones, in units of the range in which these
+lie. Where another option looks best once rewards are cut, no private test finds the best one. Both then give their
+winner to everyone else; who has not decided by the last user rolls out nothing.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import attrgetter
@@ -46,7 +46,7 @@ _NEVER = 1e-15  # a variance of 0
 
 @dataclass(frozen=True)
 class View:
-    """The options as a tester sees their rewards: as they are, or cut to limits and in units of their ``width``.
+    """The options as a tester sees their rewards: cut to limits, or between those that occur, in units of ``width``.
 
     In these units the options differ by more than ``zone`` where they differ, and their uncut means are ``truth``.
     """
@@ -71,10 +71,18 @@ class View:
         """Variance of a reward of each option, shape (options,)."""
         return np.array([arm.expect(np.square) - arm.expected**2 for arm in self.arms])
 
+    @cached_property
+    def misleads(self) -> bool:
+        """Whether an option looks best that is worse than the best one by more than the zone."""
+        worst = min(true for true, mean in zip(self.truth, self.means, strict=True) if mean == max(self.means))
+        return max(self.truth) - worst > self.zone + 1e-12
+
     @property
     def effect(self) -> float:
         """Best mean minus the next one outside the zone: 0 where no test decides."""
         *others, best = sorted(self.means)
+        if self.misleads:
+            return 0.0
         if self.zone == 0:
             return best - others[-1]
         return min((best - mean for mean in others if best - mean > self.zone * (1 + 1e-9)), default=0.0)
@@ -82,7 +90,8 @@ class View:
     @property
     def lift(self) -> float:
         """Best mean minus that of the first option: 0 where that is within the zone."""
-        return lift if (lift := max(self.means) - self.means[0]) > self.zone * (1 + 1e-9) else 0.0
+        lift = 0.0 if self.misleads else max(self.means) - self.means[0]
+        return lift if lift > self.zone * (1 + 1e-9) else 0.0
 
 
 @dataclass(frozen=True)
@@ -120,35 +129,37 @@ class RollOutQuestion:
 
     @cached_property
     def _views(self) -> tuple[View, View]:
-        arms, (low, high) = expand(self.arms), self.clip or (0.0, 1.0)
-        truth = tuple(float(arm.expected) for arm in arms)
-        width = high - low
-        cut = tuple((mean - low) / width for mean in truth)
-        return View(arms, 1.0, self.zone, truth), View(seen(arms, self.clip), width, self.zone / width, cut)
+        arms, limits = expand(self.arms), self.clip or (0.0, 1.0)
+        ends = [arm.support for arm in arms]
+        whole = min(low for low, _ in ends), max(high for _, high in ends)
+
+        def view(low: float, high: float) -> View:
+            truth = tuple((mean - low) / (high - low) for mean in self.means)
+            return View(seen(arms, (low, high)), high - low, self.zone / (high - low), truth)
+
+        return view(*(whole if whole[0] < whole[1] else limits)), view(*limits)
 
     def view(self, privacy: Privacy) -> View:
         """The options as a trust model sees them: with privacy cut."""
         return self._views[privacy != "none"]
 
-    @property
+    @cached_property
     def means(self) -> tuple[float, ...]:
         """Mean reward of each option, before any cut."""
-        return self.view("none").means
+        return tuple(float(arm.expected) for arm in expand(self.arms))
 
     @property
     def amounts(self) -> bool:
         """Whether a reward may be another than 0 and 1."""
         return not all(isinstance(arm, Bernoulli) for arm in (self.draws or (self.arms,))[0])
 
-    def views(self, privacy: Privacy) -> tuple[Privacy, ...]:
-        """The trust models as which a tester may see the rewards: itself, and without privacy also cut ones."""
-        cut = self.view("central").means
-        kept = max(self.means) - self.means[cut.index(max(cut))] <= self.zone + 1e-12
-        return ("none", "central") if privacy == "none" and self.clip is not None and kept else (privacy,)
+    def _gaps(self, privacy: Privacy, gap: Callable[[View], float]) -> list[float]:
+        """A difference in each draw; 0 in all where cut rewards mislead."""
+        return [0.0 if self.view(privacy).misleads else gap(each.view(privacy)) for each in self.each]
 
     def effect(self, privacy: Privacy) -> float:
         """The largest `View.effect` of all draws."""
-        return max(each.view(privacy).effect for each in self.each)
+        return max(self._gaps(privacy, attrgetter("effect")))
 
     @property
     def trusts(self) -> tuple[tuple[Privacy, float | None], ...]:
@@ -156,34 +167,24 @@ class RollOutQuestion:
         return (("none", None), *self.epsilons)
 
     @cached_property
-    def planned(self) -> tuple[tuple[TestSize, Privacy], ...]:
-        """The test that names the best option with the least users, by trust model, and as which it sees rewards."""
-        return tuple(tests[0] for tests in self._tests(attrgetter("effect"), True))
-
-    @property
     def sizes(self) -> tuple[TestSize, ...]:
         """Users of a test that names the best option, by trust model."""
-        return tuple(size for size, _ in self.planned)
+        return tuple(self._size(*trust, self._gaps(trust[0], attrgetter("effect"))) for trust in self.trusts)
 
     @property
     def lift_sizes(self) -> tuple[TestSize | None, ...]:
         """Users of a test that shows that the best option beats the first; None where it is no better."""
-        return tuple(tests[0][0] if tests else None for tests in self._tests(attrgetter("lift"), False))
+        lifts = [self._gaps(privacy, attrgetter("lift")) for privacy, _ in self.trusts]
+        return tuple(
+            self._size(*trust, gaps) if any(gaps) else None for trust, gaps in zip(self.trusts, lifts, strict=True)
+        )
 
-    def _tests(self, gap: Callable[[View], float], always: bool) -> Iterator[list[tuple[TestSize, Privacy]]]:
-        """Tests that show a difference, by trust model, the one with the least users first; one ``always``, or none."""
-        for privacy, epsilon in self.trusts:
-            gaps = {view: [gap(each.view(view)) for each in self.each] for view in self.views(privacy)}
-            usable = [view for view in gaps if any(gaps[view])] or [privacy] * always
-            tests = [(self._size(privacy, epsilon, view, gaps[view]), view) for view in usable]
-            yield sorted(tests, key=lambda test: test[0].users_per_option)
-
-    def _size(self, privacy: Privacy, epsilon: float | None, view: Privacy, gaps: Sequence[float]) -> TestSize:
+    def _size(self, privacy: Privacy, epsilon: float | None, gaps: Sequence[float]) -> TestSize:
         """Users of a test for these differences of the draws; those without one are left out, unless all are."""
         cases, amounts = [], []
         for each, gap in zip(self.each, gaps, strict=True):
             if gap or not any(gaps):
-                means, variances = np.array(each.view(view).means), each.view(view).variances
+                means, variances = np.array(each.view(privacy).means), each.view(privacy).variances
                 low = max(_LEAST, float(means.max()) - gap)
                 cases.append((low, min(max(gap, _LEAST), 1 - low)))
                 best, rival = means.argmax(), np.abs(means.max() - gap - means).argmin()
@@ -208,18 +209,18 @@ class RollOutQuestion:
                 policy=policy.name,
                 rule=rule,
                 epsilon=epsilon,
-                arms=each.view(view).bits,
-                truth=each.view(view).truth,
-                zone=self.view(view).zone,
+                arms=each.view(privacy).bits,
+                truth=each.view(privacy).truth,
+                zone=self.view(privacy).zone,
                 **shared,
             )
-            for _, view, policy, epsilon in self._played
+            for privacy, policy, epsilon in self._played
             for rule in ([self.rule] if self.rule in policy.rules else ["proved"])
         ]
 
     @property
-    def _played(self) -> list[tuple[Privacy, Privacy, StoppingPolicy, float | None]]:
-        """Every trust model, as which it sees the rewards, each policy that it may use, and its budget.
+    def _played(self) -> list[tuple[Privacy, StoppingPolicy, float | None]]:
+        """Every trust model, each policy that it may use, and its budget.
 
         Without privacy that is also DP-TT without noise: with many users its rule is quicker than that of Top-Two.
         """
@@ -229,12 +230,7 @@ class RollOutQuestion:
             for privacy, epsilon in self.trusts
         }
         usable["none"].append((known["dp-tt"], LARGEST))
-        return [
-            (privacy, view, policy, epsilon)
-            for privacy, _ in self.trusts
-            for view in self.views(privacy)
-            for policy, epsilon in usable[privacy]
-        ]
+        return [(privacy, *policy) for privacy, _ in self.trusts for policy in usable[privacy]]
 
     @property
     def levels(self) -> list[Privacy]:
@@ -247,13 +243,13 @@ class RollOutQuestion:
 
         Rewards are as the test sees them: two amounts with their mean and variance.
         """
-        return tuple(each._test(*planned) for each in self.each for planned in self.planned)
+        return tuple(each._test(size) for each in self.each for size in self.sizes)
 
-    def _test(self, size: TestSize, view: Privacy) -> Experiment:
+    def _test(self, size: TestSize) -> Experiment:
         budget = {} if size.epsilon is None else {"epsilon": {"kind": "fixed", "value": size.epsilon}}
         line = {"policy": TESTS[size.privacy], "params": {"users": size.total(len(self.means))}, **budget}
         numbers = {"horizon": self.users, "trials": self.trials, "seed": self.seed}
-        shown = self.view(view)
+        shown = self.view(size.privacy)
         arms = tuple(map(two_amounts, shown.means, shown.variances.tolist())) if self.amounts else shown.bits
         return Experiment.model_validate({"arms": arms, "lines": [line], **numbers})
 
@@ -348,7 +344,7 @@ def until_decided(question: RollOutQuestion) -> Rounds[tuple[RollOut, ...]]:
     for number, ((privacy, epsilon), place) in enumerate(zip(question.trusts, quickest, strict=True)):
         bounds = time_bounds(question.arms, question.delta, privacy, epsilon) if exact else []
         played = [test.lines[0] for test in tests[number :: len(question.trusts)]]
-        end, width = max(question.users, len(question.means)), question.view(question._played[place][1]).width
+        end, width = max(question.users, len(question.means)), question.view(privacy).width
         at_once = noiseless[(number - 1) * len(specs) : number * len(specs)] if number else ()  # no privacy comes first
         rows.append(
             RollOut(

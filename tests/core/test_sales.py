@@ -11,34 +11,40 @@ from scipy import integrate, stats
 
 from bandit_core import read_observations
 from bandit_core.data.observations import cut_misleads
-from bandit_core.simulation.store import Store
 from bandit_core.studies.business_case import DRAWS, PARTS, purchases, sales, typed_options
 from bandit_core.studies.price import price_question, rows_of
-from bandit_core.studies.roll_out import RollOutStudy
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(40.0, 60.0), (1.0, 0.1), (5.0, 25.0)])
-def test_the_amounts_are_means_of_equal_parts_of_a_lognormal_distribution(mean, sd):
+def test_the_amounts_are_means_of_parts_of_a_lognormal_distribution(mean, sd):
     sigma = np.sqrt(np.log1p((sd / mean) ** 2))
     law = stats.lognorm(sigma, scale=mean * np.exp(-(sigma**2) / 2))
     assert (law.mean(), law.std()) == pytest.approx((mean, sd))
     ends = law.ppf(np.arange(PARTS + 1) / PARTS)
     for place in (0, PARTS // 2, PARTS - 2):
         part = integrate.quad(lambda amount: amount * law.pdf(amount), ends[place], ends[place + 1])[0] * PARTS
-        assert purchases(mean, sd)[place] == pytest.approx(part, rel=1e-4)
-    assert purchases(mean, sd).mean() == pytest.approx(mean)
+        assert purchases(mean, sd)[0][place] == pytest.approx(part, rel=1e-4)
+    amounts, weights = purchases(mean, sd)
+    average = np.average(amounts, weights=weights)
+    assert average == pytest.approx(mean) and np.average((amounts - mean) ** 2, weights=weights) > 0.85 * (
+        min(sd, 1.5 * mean) ** 2
+    )
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
-@pytest.mark.parametrize(("sd", "limit"), [(60.0, 1000.0), (60.0, 100.0), (400.0, 100.0), (400.0, 60.0)])
-def test_whoever_is_trusted_more_needs_no_longer_test_wherever_the_limit_is(sd, limit, epsilon):
-    asked = price_question(baseline=0.03, lifts=[20], purchase=(40, sd), limits=(0, limit), epsilon=[epsilon])
-    plain, local, central = rows_of(asked)
-    assert plain.test_users < central.test_users < local.test_users
-    assert plain.lift_users == plain.test_users
-    stops = RollOutStudy(replace(asked, trials=40).roll_out(epsilon), Store(None, 2**26)).run()
-    times = [row.times.quantile(0.5) for row in stops]
-    assert times[0] < 1.1 * times[2] < times[1]  # the rule of DP-TT may be a little quicker than that of Top-Two
+@pytest.mark.parametrize("sd", [60.0, 400.0])
+def test_limits_of_privacy_never_change_an_answer_without_it(sd, epsilon):
+    found, stops = [], []
+    for limit in (60.0, 100.0, 1000.0, 10_000.0):
+        asked = price_question(baseline=0.03, lifts=[20], purchase=(40, sd), limits=(0, limit), epsilon=[epsilon])
+        plain, local, central = rows_of(asked)
+        assert central.test_users < local.test_users and plain.lift_users == plain.test_users
+        found.append(plain.test_users)
+        stops.append(replace(asked, trials=40).roll_out().specs(10**10)[0].arms)
+    assert len(set(found)) == 1
+    assert stops[0] == stops[1] and all(
+        mine.mean == pytest.approx(first.mean) for each in stops for mine, first in zip(each, stops[0], strict=True)
+    )
 
 
 def test_a_planned_test_of_purchases_has_its_power_when_it_is_played():
@@ -51,7 +57,8 @@ def test_a_planned_test_of_purchases_has_its_power_when_it_is_played():
         for rate, mean in zip((0.1, 0.13), asked.roll_out().view("local").means, strict=True):
             sums, squares = np.zeros(played), np.zeros(played)
             for place, bought in enumerate(draw.binomial(each, rate, played)):
-                amounts = np.minimum(draw.lognormal(np.log(40) - sigma**2 / 2, sigma, bought), limit) / limit
+                amounts = draw.lognormal(np.log(40) - sigma**2 / 2, sigma, bought) / limit
+                amounts = amounts if row.privacy == "none" else np.minimum(amounts, 1)
                 sums[place], squares[place] = amounts.sum(), (amounts**2).sum()
             if row.privacy == "local":
                 keep = 1 / np.tanh(epsilon / 2)
@@ -68,13 +75,14 @@ def test_a_planned_test_of_purchases_has_its_power_when_it_is_played():
 
 
 def test_options_bring_their_rate_times_the_mean_and_limits_cut_the_large_amounts():
+    amounts, weights = purchases(40, 60)
     rates = typed_options(3, [0.08, (0.1, 0.2)], True, (0, 100))
     found = sales("abc", rates, 40.0, 60.0, 100.0)
     scale = found.high - found.low
     for arm, option, rate in zip(found.options.arms, found.amounts, rates.arms, strict=True):
         assert found.low + scale * arm.expected == pytest.approx(40 * rate.mean, rel=1e-5) == option.mean
         assert option.outside(0, 100) / option.count == pytest.approx(
-            rate.mean * np.mean(purchases(40, 60) > 100), rel=1e-3
+            rate.mean * np.average(amounts > 100, weights=weights), rel=1e-3
         )
     for (least, most), wanted in zip(found.options.ranges, rates.ranges, strict=True):
         assert (found.high * least, found.high * most) == pytest.approx((40 * wanted[0], 40 * wanted[1]))

@@ -136,6 +136,8 @@ def test_the_advice_never_contradicts_its_table():
             assert "not in practice" not in advice.words.partition("**;")[0]
             continue
         assert not in_time
+        traffic = advice.kind != "nothing" and rows[0].quickest / weekly > limit
+        assert ("too few people come" in advice.words) == traffic
         best = min(private, key=lambda row: row.loss.value)
         if advice.kind == "learn":
             assert advice.row == best and best.loss.value < question.keep and best.who in advice.words

@@ -214,8 +214,8 @@ def known(asked: Asked, chosen: Setting, until: Until | None, decision: Decision
 def advise(place: DeltaGenerator, price: Price, until: Until | None, decision: Decision | None) -> None:
     """What to do, once all that it follows from is known."""
     advice = advise_on(price.question, price.rows, words.plain)
-    tested = until is not None or advice.kind == "nothing"
-    if tested and (decision is not None or advice.kind in ("test", "stop", "nothing")):
+    settled = advice.kind in ("nothing", "limits")
+    if settled or (until is not None and (decision is not None or advice.kind in ("test", "stop"))):
         place.success(advice.words, icon=":material/tips_and_updates:")
 
 

@@ -109,8 +109,6 @@ def assumed(question: PriceQuestion) -> str:
         "Every option gets the same number of users, and each person counts once. The number of users is fixed "
         "beforehand, for the difference that you expect. The test misses a difference of that size in "
         f"{words.number(100 * (1 - question.power))}% of cases."
-        + " Without privacy amounts may be cut at the same limits, where that is quicker."
-        * (question.clip is not None)
     )
 
 
@@ -149,17 +147,15 @@ def smallest_lift(
     asked: Asked, question: PriceQuestion, privacy: Privacy, epsilon: float | None, weeks: float
 ) -> float:
     """The smallest lift over the first option that a test of so many weeks finds, in percent; NaN: none."""
-    rewards, found = question.roll_out(), []
-    for view in rewards.views(privacy):
-        means, variances = rewards.view(view).means, rewards.view(view).variances if rewards.amounts else None
-        base = min(max(means[0], SMALLEST), 1 - SMALLEST)
-        effect = smallest_effect(
-            weeks * question.weekly / len(means), base, question.delta, question.power, privacy, epsilon, len(means),
-            None if variances is None else 2 * float(variances[0]),
-        )  # fmt: skip
-        found.append(effect * rewards.view(view).width)
-    least = min(filter(math.isfinite, found), default=math.nan)
-    return 100 * least * asked.scale / abs(asked.means[0]) if asked.means[0] else math.nan
+    rewards = question.roll_out()
+    view = rewards.view(privacy)
+    if view.misleads or not asked.means[0]:
+        return math.nan
+    effect = smallest_effect(
+        weeks * question.weekly / len(view.means), min(max(view.means[0], SMALLEST), 1 - SMALLEST), question.delta,
+        question.power, privacy, epsilon, len(view.means), 2 * float(view.variances[0]) if rewards.amounts else None,
+    )  # fmt: skip
+    return 100 * effect * view.width * asked.scale / abs(asked.means[0])
 
 
 def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:

@@ -30,6 +30,10 @@ SAME = 1e-12  # a difference of two means of cut rewards that rounding may make
 CUT_TO_THE_SAME = (
     "Once rewards are cut, several options look equally good and best, so with privacy no best one is found."
 )
+MISLED = (
+    "Once rewards are cut to these limits, another option looks best. So with privacy no test finds the best one. "
+    "Choose wider limits."
+)
 NOTHING_TO_FIND = "Several options are equally good and best, so there is no single best one to find."
 
 
@@ -63,7 +67,7 @@ def until_when(asked: Asked, chosen: Setting) -> Until | None:
     if rows is None:
         return None
     until = Until(asked, chosen, question, rows)
-    key = question, asked.misled, chosen.weekly
+    key = question, chosen.weekly
     st.markdown(shared.once("until-words", key, None, lambda: sentence(until)))
     figures.draw("until-chart", key, partial(picture, until), lambda: describe(until))
     lab_parts.fold("Numbers of this test", "own-until-numbers", partial(_numbers, until))
@@ -86,6 +90,8 @@ def undecided(question: RollOutQuestion) -> str:
     """Why no number of users decides, in words; empty where it does at every level of trust."""
     if question.effect("none") == 0:
         return NOTHING_TO_FIND
+    if question.view("central").misleads:
+        return MISLED
     return CUT_TO_THE_SAME if any(question.effect(privacy) < SAME for privacy, _ in question.epsilons) else ""
 
 
@@ -129,10 +135,6 @@ def sentence(until: Until) -> str:
     central = next(row for row in private if row.privacy == "central")
     if central.times.spec.entry.privacy == "local":
         message += " A curator would use the method that needs no trust: none that is known here is quicker."
-    if until.asked.misled:
-        message += (
-            f" **With privacy that answer is wrong**: {until.asked.misled}. The chance of error speaks of cut rewards."
-        )
     return message
 
 
