@@ -28,6 +28,7 @@ CONFIDENCE = 0.95
 DRAWN_AGAIN = "Each option's rewards are drawn again, which is right if users were given their options at random."
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?![\d.])")
+_BASELINES = {name: place for place, name in enumerate(WORDS["baseline"])}
 NO_LOG_OF_A_LEARNER = (
     "no column of propensities: such a file is a learner's log, whose means mislead, and evaluating logs is not what "
     "this tool does. If these are no chances of being shown an option, give the column another name"
@@ -425,6 +426,9 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
     notes: set[str] = set()
     pair = (columns[0], columns[1]) if long else None if columns else _is_long(table)
     samples, layout, troubles = _long(table, *pair, notes) if pair else _wide(table, columns, notes)
+    samples, alike = _merged(table, samples, pair[0] if pair else "")
+    samples.sort(key=lambda sample: _BASELINES.get(_plain(sample[0]), len(_BASELINES)))
+    troubles += alike
     options = tuple(Option.of(name, rewards) for name, rewards, _ in samples)
     if len(options) < 2:
         message = f"{options[0].name} is the only option" if options else "no option has a number"
@@ -443,6 +447,21 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
 
 
 _Sample = tuple[str, np.ndarray, np.ndarray]  # an option, its rewards, and the places of their rows
+
+
+def _merged(table: Sheet, samples: Sequence[_Sample], column: str) -> tuple[list[_Sample], list[Trouble]]:
+    """Options whose names differ in capitals or spaces only are counted as one, which someone must agree to."""
+    merged: dict[str, _Sample] = {}
+    troubles = []
+    for name, rewards, places in samples:
+        first = merged.setdefault(_plain(name), (name, rewards[:0], places[:0]))
+        if first[0] != name:
+            what, repair = f"may be the same option as {first[0]!r}", f"count {name!r} as {first[0]!r}"
+            row = table.row(int(places[0]))
+            troubles.append(Trouble(row, column or name, name, len(rewards), what, repair, kept=True))
+        whole = np.concatenate([first[1], rewards]), np.concatenate([first[2], places])
+        merged[_plain(name)] = (first[0], *whole)
+    return list(merged.values()), troubles
 
 
 def _far(

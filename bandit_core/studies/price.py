@@ -508,7 +508,8 @@ def price(
         be a range such as ``(8, 15)``, in which every value is equally likely, or ``"?"``: anything from -20 to 20.
         The means of a file are drawn from what its data allow.
     first
-        Name of the option in a file that the others are compared with (default: the first one).
+        Name of the option in a file that the others are compared with (default: control, baseline or A, in this order;
+        else the first one).
     purchase
         Instead of a rate of success: the baseline is the share of people who buy, and a purchase has this mean and
         standard deviation (lognormal). Lifts raise the share.

@@ -751,3 +751,15 @@ def test_the_command_on_the_page_makes_the_same_question_again(capsys: pytest.Ca
     command = html.unescape(re.search(r"<code>bandit-lab (.*?)</code>", page)[1])  # type: ignore[index]
     assert cli.main(shlex.split(command)) == 0
     assert capsys.readouterr().out.count("\n") == 1 + len(found.rows)
+
+
+@pytest.mark.parametrize("epsilon", [0.7, 1.0, 3.0, 9.0])
+def test_the_chosen_budget_is_in_every_picture_of_the_planned_test(epsilon: float) -> None:
+    asked = Asked((Bernoulli(mean=0.1), Bernoulli(mean=0.12)), ("now", "new"), 0.0, 1.0, None, "Typed.", "%")
+    question = price.price_question(baseline=0.1, lifts=[20], epsilon=[epsilon])
+    for budgets in ((0.5, 1.0, 2.0, 4.0), (1.0,), (0.5, 4.0)):
+        drawn = planned.lift_picture(asked, question, budgets, False)
+        names = " ".join(str(trace.name) for trace in drawn.data)
+        assert names.count(f"ε = {epsilon:g}") == 2 and len(drawn.data) <= 7
+        weeks = [trace for trace in planned.picture(question, budgets, False).data if trace.marker.size is not None]
+        assert all(dict(zip(trace.x, trace.marker.size, strict=True))[epsilon] == 10 for trace in weeks) and weeks

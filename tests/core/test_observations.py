@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandit_core import InputError
+from bandit_core import InputError, cli
 from bandit_core.data import lending, observations, tables
 from bandit_core.data.observations import Option, read_budgets, read_observations
 from bandit_core.spec.errors import Issue
@@ -373,3 +373,34 @@ def test_a_learners_log_is_refused_in_words(name, chosen):
     with refused("columns") as issues:
         read_observations(f"arm,reward,{name}\na,1,0.5\nb,0,0.5\n".encode(), **chosen)
     assert issues[0].value == name and "learner's log" in issues[0].allowed
+
+
+@pytest.mark.parametrize("first", ["Control", "baseline", "A", "control_group", "variant A"])
+def test_the_baseline_of_a_file_is_the_option_that_is_called_so(first):
+    long = "option,reward\n" + "\n".join(f"{name},{place % 2}" for place in range(8) for name in ("new", first))
+    wide = f"new,{first}\n" + "1,0\n0,1\n1,1\n0,0\n"
+    for text in (long, wide):
+        assert [option.name for option in read_observations(text.encode()).options] == [first, "new"]
+    unnamed = "option,reward\n" + "\n".join(f"{name},{place % 2}" for place in range(8) for name in ("red", "blue"))
+    assert [option.name for option in read_observations(unnamed.encode()).options] == ["red", "blue"]
+    three = "A,new,control\n1,0,1\n0,1,0\n1,1,0\n"
+    assert [option.name for option in read_observations(three.encode()).options] == ["control", "A", "new"]
+
+
+@pytest.mark.parametrize("twin", ["control", "CONTROL", "Control "])
+def test_names_that_differ_in_capitals_only_are_asked_about(twin, tmp_path, capsys):
+    rows = [f"{name},{place % 2}" for place in range(6) for name in ("Control", "New", twin)]
+    seen = read_observations(("option,reward\n" + "\n".join(rows)).encode())
+    assert [(option.name, option.count) for option in seen.options] == [("Control", 12), ("New", 6)]
+    if twin == "Control ":  # a space at its end is no other name
+        assert not seen.troubles
+        return
+    [trouble] = seen.troubles
+    assert str(trouble).startswith(f"row 4, column option: {twin!r} may be the same option as 'Control'")
+    assert trouble.repair == f"count {twin!r} as 'Control'" and trouble.count == 6
+    file = tmp_path / "twins.csv"
+    file.write_text("option,reward\n" + "\n".join(rows))
+    assert cli.main(["price", str(file)]) == cli.BAD_INPUT
+    assert f"{twin!r} may be the same option as 'Control'" in capsys.readouterr().err
+    wide = read_observations(f"Control,New,{twin}\n1,0,1\n0,1,0\n1,1,0\n".encode())
+    assert [option.count for option in wide.options] == [6, 3] and len(wide.troubles) == 1

@@ -159,9 +159,13 @@ def smallest_lift(
 
 
 def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:
-    """The smallest lift against weeks: a curve for no privacy, and up to three budgets for each level of trust."""
+    """The smallest lift against weeks: a curve for no privacy, and up to three budgets for each level of trust.
+
+    One of these is the chosen one.
+    """
+    budgets = sorted({*budgets, *question.epsilons})
     if len(budgets) > 3:
-        budgets = (budgets[0], budgets[len(budgets) // 2], budgets[-1])
+        budgets = sorted({budgets[0], *question.epsilons, budgets[-1]})
     dashes, curves = dict(zip([None, *budgets[::-1]], (None, None, "dash", "dot"), strict=False)), []
     tests: list[tuple[Privacy, float | None]] = [("none", None)]
     tests += [(privacy, epsilon) for privacy in PRIVATE for epsilon in budgets]
