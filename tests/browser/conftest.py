@@ -81,8 +81,8 @@ def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor
     visitors: list[Visitor] = []
     message = len(server.output)
 
-    def visit(path: str = "", *, at: Server = server, **options: Any) -> Visitor:
-        visitors.append(Visitor(profiles, at, **options))
+    def visit(path: str = "", **options: Any) -> Visitor:
+        visitors.append(Visitor(profiles, server, **options))
         if path:
             visitors[-1].open(path)
         return visitors[-1]
@@ -91,8 +91,7 @@ def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor
     yield visit
     for visitor in visitors:
         visitor.leave()
-    for at in {server, *(visitor.server for visitor in visitors)}:
-        written = at.output[message if at is server else 0 :]
-        assert not TROUBLE.search(LEFT.sub("", written)), written
+    written = server.output[message:]
+    assert not TROUBLE.search(LEFT.sub("", written)), written
     assert [error for visitor in visitors for error in visitor.errors] == []
     assert [address for visitor in visitors for address in visitor.foreign] == []

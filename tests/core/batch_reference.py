@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
+import reference
 from reference import Stream, divergence, first_largest, laplace, reward_of
 
 from bandit_core.policies import adac, dp_ucb_int
@@ -98,7 +99,7 @@ def largest_mean(measure, mean: float, budget: float) -> float:
     return low if low <= 1 - 1e-9 else 1.0
 
 
-class Late:
+class Batches:
     """One trial: what is counted of every arm and not released yet (``fresh``), and what is released."""
 
     def __init__(self, name, setup, words) -> None:
@@ -110,7 +111,7 @@ class Late:
         self.n, self.sums, self.mean, self.released = [0] * k, [0.0] * k, [0.0] * k, [0] * k
         self.releases: list[tuple[int, list[int]]] = []
         self.epsilon, self.parameters = setup.epsilon and setup.epsilon.value, setup.parameters
-        self.first = getattr(self.parameters, "first_batch", 1)
+        self.first, self.chosen = getattr(self.parameters, "first_batch", 1), None
         if name == "dp-ucb-int":
             self.first = min(dp_ucb_int.interval(setup), setup.horizon)
 
@@ -169,41 +170,54 @@ class Late:
         growth = getattr(self.parameters, "growth", 2.0)
         return max(1, int(growth * self.released[a]) - self.released[a])
 
+    def answer(self, a: int) -> float:
+        """What a user of an arm sends."""
+        return reward_of(self.arms[a], self.stream.uniform(), self.stream)
+
+    def take(self, a: int, counted: int) -> None:
+        """Release what is due now that an answer was counted."""
+        if counted == len(self.arms) * self.first:
+            for b in range(len(self.arms)):
+                self.release(b)
+        elif counted > len(self.arms) * self.first and self.name in LAZY and self.due(a):
+            self.release(a)
+
+    def choose(self, t: int, counted: int) -> int:
+        """The arm of user t."""
+        if counted < len(self.arms) * self.first:
+            return (t - 1) % len(self.arms)
+        if self.name in LAZY:
+            return self.leader(t)
+        while self.chosen is None or len(self.fresh[self.chosen]) >= self.wanted(self.chosen):
+            if self.chosen is not None:
+                self.release(self.chosen)
+            self.chosen = self.leader(t)
+        return self.chosen
+
     def play(self) -> list[int]:
         """The arm of every user, as the spec numbers arms."""
-        k, counted, chosen, wanted, shown = len(self.arms), 0, None, 0, []
-        sent: list[tuple[int, float]] = []
+        counted, arrived, shown, late = 0, [], [], reference.Late(self.setup)
         for t in range(1, self.setup.horizon + 1):
-            while counted < t - 1 and self.setup.feedback.counted_at(counted + 1) <= t - 1:
-                a, reward = sent[counted]
+            for a, answer in arrived:
                 counted += 1
-                self.fresh[a].append((counted, reward))
-                if counted == k * self.first:
-                    for b in range(k):
-                        self.release(b)
-                elif counted > k * self.first and self.name in LAZY and self.due(a):
-                    self.release(a)
-            a = (t - 1) % k
-            if counted >= k * self.first and self.name in LAZY:
-                a = self.leader(t)
-            elif counted >= k * self.first:
-                while chosen is None or len(self.fresh[chosen]) >= wanted:
-                    if chosen is not None:
-                        self.release(chosen)
-                    chosen = self.leader(t)
-                    wanted = self.wanted(chosen)
-                a = chosen
-            sent.append((a, reward_of(self.arms[a], self.stream.uniform(), self.stream)))
+                self.fresh[a].append((counted, answer))
+                self.take(a, counted)
+            a = self.choose(t, counted)
+            arrived = list(late.counted(a, self.answer(a)))
             shown.append(self.order[a])
         return shown
 
 
-class Epochs(Late):
+class Epochs(Batches):
     """The same for elimination: ``growth`` a number, or the epochs of DP-SE."""
 
-    def step(self, number: int, left: int) -> tuple[int, float]:
+    def __init__(self, name, setup, words) -> None:
+        super().__init__(name, setup, words)
+        self.left, self.number, self.turn = list(range(len(self.arms))), 1, 0
+
+    def step(self) -> tuple[int, float]:
         """Rewards of each arm, and how far below the best is out."""
-        growth, eps, k = self.parameters.growth, self.epsilon, left
+        growth, eps, k, number = self.parameters.growth, self.epsilon, len(self.left), self.number
         beta = 1 / self.setup.horizon if self.parameters.beta == "auto" else self.parameters.beta
         if growth == "auto":
             size = max(32 * math.log(8 * k * number**2 / beta) * 4**number, 0.0)
@@ -234,22 +248,15 @@ class Epochs(Late):
         mean = total / len(rewards)
         return 0.5 + (mean - 0.5) / math.tanh(self.epsilon / 2) if self.name == "ldp-se" else mean
 
-    def play(self) -> list[int]:
-        """The arm of every user, as the spec numbers arms."""
-        left, number, turn, counted, shown = list(range(len(self.arms))), 1, 0, 0, []
-        sent: list[tuple[int, float]] = []
-        for t in range(1, self.setup.horizon + 1):
-            while counted < t - 1 and self.setup.feedback.counted_at(counted + 1) <= t - 1:
-                a, reward = sent[counted]
-                counted += 1
-                self.fresh[a].append((counted, reward))
-            while len(left) > 1 and min(len(self.fresh[a]) for a in left) >= self.step(number, len(left))[0]:
-                margin = self.step(number, len(left))[1]
-                means = {a: self.mean_of(a) for a in left}
-                left = [a for a in left if max(means.values()) - means[a] <= margin]
-                number, turn = number + 1, 0
-            a = left[turn % len(left)]
-            turn += 1
-            sent.append((a, self.answer(a)))
-            shown.append(self.order[a])
-        return shown
+    def take(self, a: int, counted: int) -> None:
+        """Nothing: an epoch ends before the next user is answered."""
+
+    def choose(self, t: int, counted: int) -> int:
+        """The arm of user t: those that are left take turns."""
+        while len(self.left) > 1 and min(len(self.fresh[a]) for a in self.left) >= self.step()[0]:
+            margin = self.step()[1]
+            means = {a: self.mean_of(a) for a in self.left}
+            self.left = [a for a in self.left if max(means.values()) - means[a] <= margin]
+            self.number, self.turn = self.number + 1, 0
+        self.turn += 1
+        return self.left[(self.turn - 1) % len(self.left)]

@@ -31,13 +31,6 @@ STAGE_1 = {
     "kl-ucb-cf",
     "ts-cf",
 }
-LATER = {
-    *("robust-ucb", "ldp-robust-se", "private-ucb", "dp-ucb-bound", "dp-ucb", "dp-ucb-int", "dp-se", "adap-ucb"),
-    *("adap-klucb", "lazy-dp-ts", "anytime-lazy-ucb", "dp-klucb", "dp-imed", "dp-robust-ucb", "dp-robust-se"),
-    *("ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc", "linucb", "greedy-ols"),
-    *("jdp-linucb", "jdp-greedy", "dist-linucb"),
-    *("se", "ldp-se", "shuffle-se", "dist-dp-se", "dist-rdp-se"),
-}
 BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.65, 0.1)]
 SPREAD = {"kind": "discrete", "values": [0.0, 0.5, 3.0], "probs": [0.2, 0.4, 0.4]}
 # An A/B test for its own number of users, then one arm: these play no two phases that depend on the answers.

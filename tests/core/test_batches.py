@@ -27,8 +27,8 @@ FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375
 SURELY = {"delta": 0.999, "v": 1.5}  # makes the interval of dp-ucb-int short: 4 pulls at epsilon = 2
 
 
-def run_of(policy, instance, words) -> batch_reference.Late:
-    return (batch_reference.Epochs if policy == "dp-se" else batch_reference.Late)(policy, instance, words)
+def run_of(policy, instance, words) -> batch_reference.Batches:
+    return (batch_reference.Epochs if policy == "dp-se" else batch_reference.Batches)(policy, instance, words)
 
 
 CASES = [

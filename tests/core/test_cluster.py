@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers import HANGS, LINES, experiment_of, memory, numbers
+from helpers import HANGS, experiment_of, memory, numbers
 
 from bandit_core import Simulation, simulate
 from bandit_core.simulation import cluster, costs, engine, prepared
@@ -64,7 +64,7 @@ def running(folder: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen]]]:
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    """One cluster for all tests; those that break it come last, the worker before the scheduler."""
+    """One cluster for all tests that leave it whole."""
     with running(tmp_path_factory.mktemp("cluster")) as found:
         yield found
 
@@ -129,42 +129,38 @@ class TestCluster:
         assert len(simulation.notices) == 1 and "version" in simulation.notices[0]
         cluster.forget()
 
-    def test_a_worker_that_dies_in_mid_run_changes_no_number(self, started, monkeypatch, everything_is_long, reference):
-        address, processes = started
-        monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
-        monkeypatch.setattr(Simulation, "_play", from_here)
-        simulation = Simulation(long_experiment(), memory())
+    def test_what_dies_in_mid_run_changes_no_number(self, tmp_path, monkeypatch, everything_is_long, reference):
+        """In a cluster of its own: first a worker, then the scheduler, where threads go on and it is told."""
+        with running(tmp_path) as (address, processes):
+            monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
+            with monkeypatch.context() as only_there:
+                only_there.setattr(Simulation, "_play", from_here)
+                simulation = Simulation(long_experiment(), memory())
 
-        def kill_at_once(run):
-            if processes["one"].poll() is None:
-                processes["one"].send_signal(signal.SIGKILL)
-                processes["one"].wait()
-                assert run.fraction < 0.5
+                def kill_at_once(run):
+                    if processes["one"].poll() is None:
+                        processes["one"].send_signal(signal.SIGKILL)
+                        processes["one"].wait()
+                        assert run.fraction < 0.5
 
-        assert numbers(simulation.run(2, kill_at_once)) == reference
-        assert processes["one"].returncode == -signal.SIGKILL
-        assert simulation.notices == []
+                assert numbers(simulation.run(2, kill_at_once)) == reference
+            assert processes["one"].returncode == -signal.SIGKILL
+            assert simulation.notices == []
+            processes["two"].send_signal(signal.SIGSTOP)  # the last worker: the cluster has all blocks for ever
+            simulation = Simulation(long_experiment(), memory())
 
-    def test_without_the_scheduler_threads_go_on_and_it_is_told(self, started, monkeypatch, everything_is_long):
-        address, processes = started
-        experiment = experiment_of(lines=LINES[:1], horizon=20_000, trials=60)
-        alone = numbers(simulate(experiment, store=memory()))
-        monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
-        processes["two"].send_signal(signal.SIGSTOP)  # the last worker: the cluster has all blocks in hand, for ever
-        simulation = Simulation(experiment, memory())
+            def kill(seconds):
+                processes["scheduler"].send_signal(signal.SIGKILL)
+                processes["scheduler"].wait()
 
-        def kill(seconds):
-            processes["scheduler"].send_signal(signal.SIGKILL)
-            processes["scheduler"].wait()
-
-        monkeypatch.setattr(cluster, "time", SimpleNamespace(sleep=kill, monotonic=time.monotonic))
-        assert numbers(simulation.run(2)) == alone
-        assert processes["scheduler"].returncode == -signal.SIGKILL
-        assert len(simulation.notices) == 1 and address in simulation.notices[0]
-        monkeypatch.setattr(cluster, "_arriving", from_here)  # private: whether a connection is tried at all
-        again = Simulation(long_experiment(lines=LINES[:1]), memory())
-        again.run(2)
-        assert again.notices == simulation.notices  # told again, but not tried again so soon
+            monkeypatch.setattr(cluster, "time", SimpleNamespace(sleep=kill, monotonic=time.monotonic))
+            assert numbers(simulation.run(2)) == reference
+            assert processes["scheduler"].returncode == -signal.SIGKILL
+            assert len(simulation.notices) == 1 and address in simulation.notices[0]
+            monkeypatch.setattr(cluster, "_arriving", from_here)  # private: whether a connection is tried at all
+            again = Simulation(long_experiment(), memory())
+            again.run(2)
+            assert again.notices == simulation.notices  # told again, but not tried again so soon
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no address at all", "tcp://[", "http://x"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from batch_reference import Epochs, Late
+from batch_reference import Batches, Epochs
 from heavy_reference import PLAIN, SHORT
 from runs import COINS, LATENESS, UNIT, arms_pulled, looped, one_line, same_law
 
@@ -33,7 +33,7 @@ def test_the_arms_of_the_reference(name, batch, delay, arms):
     call, rows = registry()[name].prepare(setup), streams(3, 0, 2)
     pulled = arms_pulled(call, rows, setup.horizon)
     for trial in range(2):
-        np.testing.assert_array_equal(pulled[trial], Late(name, setup, rows[trial]).play())
+        np.testing.assert_array_equal(pulled[trial], Batches(name, setup, rows[trial]).play())
 
 
 ELIMINATIONS = [
@@ -81,7 +81,7 @@ def test_without_lateness_elimination_has_the_law_of_the_plain_kernel(name, arms
 def test_every_reward_is_in_one_release_at_most_and_counted_by_then(name):
     """Of the sums that are published; DP-UCB-INT publishes means of all of them, whose account is its own."""
     setup = late(name, 20, 30, horizon=800)
-    run = Late(name, setup, streams(2, 0, 1)[0])
+    run = Batches(name, setup, streams(2, 0, 1)[0])
     run.play()
     users = [user for _, part in run.releases for user in part]
     assert len(users) == len(set(users)) > 0 and len(run.releases) > 3
