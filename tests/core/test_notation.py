@@ -117,21 +117,15 @@ def test_numbers_round_trip(number):
 
 
 @modest
-@given(specs.any_arms, st.booleans())
-def test_arms_round_trip(documents, spaces):
-    laws = specs.arm_laws(documents)
-    text = notation.write_arms(laws, spaces)
-    assert specs.arm_laws(notation.read_arms(text)) == laws
-    assert spaces or " " not in text
-
-
-@modest
-@given(specs.any_budget, st.booleans())
-def test_budgets_round_trip(document, spaces):
-    law = specs.budget_law(document)
-    text = notation.write_epsilon(law, spaces)
-    assert specs.budget_law(notation.read_epsilon(text)) == law
-    assert spaces or " " not in text
+@given(specs.any_arms, specs.any_budget, st.booleans())
+def test_arms_and_budgets_round_trip(arms, budget, spaces):
+    for write, read, made, document in (
+        (notation.write_arms, notation.read_arms, specs.arm_laws, arms),
+        (notation.write_epsilon, notation.read_epsilon, specs.budget_law, budget),
+    ):
+        text = write(made(document), spaces)
+        assert made(read(text)) == made(document)
+        assert spaces or " " not in text
 
 
 @modest
@@ -142,68 +136,70 @@ def test_lines_round_trip(documents, spaces):
     assert [line(document) for document in notation.read_lines(notation.write_lines(lines, spaces))] == lines
 
 
-@pytest.mark.parametrize(
-    ("text", "path", "words"),
-    [
-        ("", "arms", "nothing is there"),
-        (" \n,;", "arms", "nothing is there"),
-        ("0.9, 1.2", "arms[1].mean", "at most 1"),
-        ("0.9, foo(2)", "arms[1]", "allowed: a number, bernoulli"),
-        ("beta(4)", "arms[0]", "write beta(a, b)"),
-        ("beta(a=1,a=2)", "arms[0]", "twice"),
-        ("beta(1=2,1)", "arms[0]", "only a word may stand before ="),
-        ("beta(4,1", "arms[0]", "never closed"),
-        ("beta(4 1)", "arms[0]", "a comma or a closing parenthesis"),
-        ("beta(beta(1,1),2)", "arms[0]", "numbers only"),
-        ("uniform(2,1)", "arms[0]", "low must be below high"),
-        ("empirical()", "arms[0].values", "at least 1 item"),
-        ("0.9 x0", "arms[0].count", "at least 1"),
-        ("0.9 x", "arms[0]", "ends too early"),
-        ("0.9 y5", "arms[0]", "repetition"),
-        ("0.9 x5 x5", "arms[0]", "behind its end"),
-        ("0.5, €", "arms[1]", "a number or a word"),
-        ('beta("a",1)', "arms[0].a", "must be a number"),
-        ("beta(true,1)", "arms[0].a", "must be a number"),
-        ("1e999", "arms[0].mean", "finite"),
-        ("9" * 5000, "arms[0]", "too many digits"),
-        ("f(" * 50, "arms[0]", "nested too deeply"),
-    ],
-)
-def test_what_cannot_be_read_is_told_with_its_place(text, path, words):
-    with pytest.raises(InputError) as refusal:
-        notation.read_arms(text)
-    problem = refusal.value.issues[0]
-    assert problem.path == path
-    assert words in problem.allowed
+WRONG_ARMS = [
+    ("", "arms", "nothing is there"),
+    (" \n,;", "arms", "nothing is there"),
+    ("0.9, 1.2", "arms[1].mean", "at most 1"),
+    ("0.9, foo(2)", "arms[1]", "allowed: a number, bernoulli"),
+    ("beta(4)", "arms[0]", "write beta(a, b)"),
+    ("beta(a=1,a=2)", "arms[0]", "twice"),
+    ("beta(1=2,1)", "arms[0]", "only a word may stand before ="),
+    ("beta(4,1", "arms[0]", "never closed"),
+    ("beta(4 1)", "arms[0]", "a comma or a closing parenthesis"),
+    ("beta(beta(1,1),2)", "arms[0]", "numbers only"),
+    ("uniform(2,1)", "arms[0]", "low must be below high"),
+    ("empirical()", "arms[0].values", "at least 1 item"),
+    ("0.9 x0", "arms[0].count", "at least 1"),
+    ("0.9 x", "arms[0]", "ends too early"),
+    ("0.9 y5", "arms[0]", "repetition"),
+    ("0.9 x5 x5", "arms[0]", "behind its end"),
+    ("0.5, €", "arms[1]", "a number or a word"),
+    ('beta("a",1)', "arms[0].a", "must be a number"),
+    ("beta(true,1)", "arms[0].a", "must be a number"),
+    ("1e999", "arms[0].mean", "finite"),
+    ("9" * 5000, "arms[0]", "too many digits"),
+    ("f(" * 50, "arms[0]", "nested too deeply"),
+    ("empirical(values=1)", "arms[0]", "without names"),
+    ("beta(a(1),2)", "arms[0]", "numbers only"),
+    ("empirical(1:2,3)", "arms[0]", "behind every value"),
+]
+WRONG_LINES = [
+    ("heldp-ucb-b(0)", "lines[0].epsilon.value", "greater than 0"),
+    ("ucb, heldp-ucb-b(1, 2)", "lines[1]", "only the privacy budget"),
+    ("heldp-ucb-b(1, epsilon=2)", "lines[0]", "only the privacy budget"),
+    ("heldp-ucb-b(normal(1))", "lines[0]", "not a distribution"),
+    ("ucb(alpha=beta(1,1))", "lines[0]", "alpha must be a number or a word"),
+    ("ucb(label=3)", "lines[0]", "label"),
+    ("0.9", "lines[0]", "no policy"),
+    ("ucb x5", "lines[0]", "behind its end"),
+    ('ucb(label="\\q")', "lines[0]", "escapes"),
+]
+WRONG_BUDGETS = [
+    ("", "epsilon", "ends too early"),
+    ("0", "epsilon.value", "greater than 0"),
+    ("-1", "epsilon.value", "greater than 0"),
+    ("discrete(0)", "epsilon", "above 0"),
+    ("discrete(0:0.5,1)", "epsilon", "behind every value"),
+    ("discrete(1:0.5)", "epsilon", "sum to 1"),
+    ("2 3", "epsilon", "behind its end"),
+    ("ε", "epsilon", "not a distribution"),
+]
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "words"),
+    ("read", "text", "path", "words"),
     [
-        ("heldp-ucb-b(0)", "lines[0].epsilon.value", "greater than 0"),
-        ("ucb, heldp-ucb-b(1, 2)", "lines[1]", "only the privacy budget"),
-        ("heldp-ucb-b(1, epsilon=2)", "lines[0]", "only the privacy budget"),
-        ("heldp-ucb-b(normal(1))", "lines[0]", "not a distribution"),
-        ("ucb(alpha=beta(1,1))", "lines[0]", "alpha must be a number or a word"),
-        ("ucb(label=3)", "lines[0]", "label"),
-        ("0.9", "lines[0]", "no policy"),
-        ("ucb x5", "lines[0]", "behind its end"),
-        ('ucb(label="\\q")', "lines[0]", "escapes"),
+        *((notation.read_arms, *row) for row in WRONG_ARMS),
+        *((notation.read_lines, *row) for row in WRONG_LINES),
+        *((notation.read_epsilon, *row) for row in WRONG_BUDGETS),
     ],
 )
-def test_lines_that_cannot_be_read_are_told_with_their_place(text, path, words):
+def test_what_cannot_be_read_is_told_with_its_place(read, text, path, words):
     with pytest.raises(InputError) as refusal:
-        notation.read_lines(text)
+        read(text)
     problem = refusal.value.issues[0]
     assert problem.path == path
     assert words in problem.allowed
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1", "discrete(0)", "discrete(0:0.5,1)", "discrete(1:0.5)", "2 3", "ε"])
-def test_budgets_that_cannot_be_read(text):
-    with pytest.raises(InputError) as refusal:
-        notation.read_epsilon(text)
-    assert all(problem.path.startswith("epsilon") for problem in refusal.value.issues)
 
 
 def test_every_bad_item_is_told_at_once():

@@ -135,12 +135,6 @@ def test_contexts_that_cannot_be_read_are_refused(text):
     assert all(problem.path.startswith("contexts") for problem in refusal.value.issues)
 
 
-def test_laws_of_values_take_no_names_and_no_calls():
-    for text in ("empirical(values=1)", "beta(a(1),2)", "empirical(1:2,3)"):
-        with pytest.raises(InputError):
-            notation.read_arms(text)
-
-
 def test_a_table_with_too_little_to_fit_is_refused():
     table = lending.Table(("x", "one"), np.ones((3, 2)), np.array([0.0, 0, 1]), np.array([0.0, 1, 0]), ("a", "b"))
     with refused("action b", value=1):
