@@ -19,16 +19,16 @@ if __name__ != "__main__":
     app = st.App(__file__, middleware=around, lifespan=serving.around)
 else:
     st.set_page_config(page_icon=str(ICON), layout="wide")
-    alone = st.query_params.get("controls") == "off"
+    lesson_mode = st.query_params.get("controls") == "off"
     sections: dict[str, list[st.Page]] = {}
     for each in menu.pages():
         sections.setdefault(each.section, []).append(copy(page_links.to(each.name)))  # which may run is noted in each
     # Before anything heavy: until here the browser shows a menu of raw file names.
-    page = st.navigation(sections, position="hidden" if alone else "top", expanded=True)
+    page = st.navigation(sections, position="hidden" if lesson_mode else "top", expanded=True)
     st.set_page_config(page_title=f"{page.title} · Private Bandit Lab")
 
     new = "lab" not in st.session_state
-    if new and menu.at(page.url_path).sidebar and not alone:
+    if new and menu.at(page.url_path).sidebar and not lesson_mode:
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
     opening = st.empty()
     if new:

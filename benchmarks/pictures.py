@@ -33,7 +33,7 @@ def lessons() -> None:
     """Draw every lesson where its slider begins, for light and dark ground."""
     PICTURES.mkdir(exist_ok=True)
     for step in course.LESSONS:
-        found = step.found(step.slider.start, simulate)
+        found = step.content(step.slider.start, simulate)
         for dark in (False, True):
             drawn = svg(step.draw(found, step.slider.start, dark, 320))
             (PICTURES / f"{step.name}-{'dark' if dark else 'light'}.svg").write_text(drawn + "\n", "utf-8")

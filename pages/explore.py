@@ -39,21 +39,21 @@ from ui.menu import Page
 PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust", epsilon_above=True)
 page_frame.enter()
 
-head, alone = st.container(key="heading"), state.lesson()
-experiment = lesson.slider(menu.named("explore")) if alone else state.experiment()
+head, lesson_mode = st.container(key="heading"), state.lesson()
+experiment = lesson.slider(menu.named("explore")) if lesson_mode else state.experiment()
 _, note = words.heading(experiment)
 best = best_by_trust.position(experiment)  # where it is Start's picture, each level has its best method
-lab_parts.heading(head, experiment, alone)
-if not alone:
+lab_parts.heading(head, experiment, lesson_mode)
+if not lesson_mode:
     budget_section.epsilon_above()
 
-covered = lesson.covered("explore")
-direct = not (theme.is_phone() or alone)
+hidden = lesson.hides_private_lines("explore")
+direct = not (theme.is_phone() or lesson_mode)
 
 
 def chart(result: Result, before: Result | None, frame: tuple[float, float] | None, dark: bool) -> go.Figure:
     """The page's picture of a result; in a lesson with that of the slider's last position, in a frame that stays."""
-    if alone:
+    if lesson_mode:
         return lesson.chart(result, before, frame, dark)
     if best is not None and experiment.view.y == "log":
         vertical = gallery.home_range(experiment)
@@ -61,31 +61,31 @@ def chart(result: Result, before: Result | None, frame: tuple[float, float] | No
     return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct)
 
 
-whole = runner.result_of(state.experiment(), along=True)
-found = whole or runner.preview_of(experiment)
-if found is None:
+complete = runner.result_of(state.experiment(), with_companions=True)
+shown = complete or runner.preview_of(experiment)
+if shown is None:
     page_frame.leave()
-result = lesson.without_private(found) if covered else found
-if whole is None:
+result = lesson.without_private(shown) if hidden else shown
+if complete is None:
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
-drawn = charts.without_bounds(result) if alone else result
-before = gallery.ghosts(drawn, "lesson") if alone and not covered else None
-vertical = lesson.frame(drawn) if alone else None
-if not alone:
+drawn = charts.without_bounds(result) if lesson_mode else result
+before = gallery.ghosts(drawn, "lesson") if lesson_mode and not hidden else None
+vertical = lesson.frame(drawn) if lesson_mode else None
+if not lesson_mode:
     lab_parts.axes()
-make, name = partial(chart, drawn, before, vertical), "lesson" if alone else "regret"
+make, name = partial(chart, drawn, before, vertical), "lesson" if lesson_mode else "regret"
 how = direct, vertical, before and before.content
-figures.draw("regret-chart", drawn, make, partial(charts.describe, drawn), *how, name=name, tall=not alone)
+figures.draw("regret-chart", drawn, make, partial(charts.describe, drawn), *how, name=name, tall=not lesson_mode)
 page_lock.shown()
-verdict = "" if covered else shared.once("verdict", result, None, lambda: words.verdict(result))
+verdict = "" if hidden else shared.once("verdict", result, None, lambda: words.verdict(result))
 if verdict:
     st.markdown(verdict)
-if alone:
+if lesson_mode:
     message = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
     st.caption(gallery.methods(best) if best is not None and not note else message)
     lesson.foot(menu.named("explore"), experiment)
-if alone or covered:
+if lesson_mode or hidden:
     page_frame.leave()
 legend = shared.once("legend", result, None, lambda: words.legend(result))
 behind = "" if best is None else gallery.methods(best)  # each label
@@ -109,7 +109,7 @@ elif view == "Table":
     panels.comparisons(result)
 elif view == "Download":
     exports.downloads(result)
-    if whole is not None and whole.complete:
+    if complete is not None and complete.complete:
         st.markdown("**Offline lesson**")
         export_panel.draw(experiment, "explore")
 elif view == "For builders":

@@ -1,4 +1,4 @@
-"""Start: the whole idea in one gesture, and the ways in."""
+"""Start: the complete idea in one gesture, and the ways in."""
 
 import ui.preload  # noqa: F401 - before all other imports, see there
 
@@ -19,28 +19,28 @@ SENTENCE = (
     "more rewards: the **regret**."
 )
 
-alone, phone = state.lesson(), theme.is_phone()
+lesson_mode, phone = state.lesson(), theme.is_phone()
 st.title("What does privacy cost?")
-if not alone:
+if not lesson_mode:
     st.markdown(SENTENCE)
 epsilon = ask(gallery.HOME)
 experiment = gallery.home_experiment(epsilon)
-covered = lesson.covered("home")
-found = runner.result_of(experiment, "home", along=True)
-if found is not None:
-    whole = found
-    result = lesson.without_private(whole) if covered else whole
-    direct = not (phone or alone)
-    before = None if covered else gallery.ghosts(result)
-    make = partial(gallery.home_chart, result, before, direct_labels=direct, alone=alone)
-    figures.draw("home", result, make, partial(charts.describe, result), direct, alone, before and before.content)
+hidden = lesson.hides_private_lines("home")
+answer = runner.result_of(experiment, "home", with_companions=True)
+if answer is not None:
+    complete = answer
+    result = lesson.without_private(complete) if hidden else complete
+    direct = not (phone or lesson_mode)
+    before = None if hidden else gallery.ghosts(result)
+    make = partial(gallery.home_chart, result, before, direct_labels=direct, lesson_mode=lesson_mode)
+    figures.draw("home", result, make, partial(charts.describe, result), direct, lesson_mode, before and before.content)
     page_lock.shown()
-    if not covered:
-        verdict = shared.once("home-verdict", whole, None, lambda: gallery.verdict(whole, epsilon))
-        st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks(found, before)}")
-    if not alone:
+    if not hidden:
+        verdict = shared.once("home-verdict", complete, None, lambda: gallery.verdict(complete, epsilon))
+        st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks(answer, before)}")
+    if not lesson_mode:
         st.caption(words.odds(epsilon))
-if alone:
+if lesson_mode:
     lesson.foot(menu.named("home"))
     page_frame.leave()
 gallery.link_to_explore("Open this picture in Explore", experiment)

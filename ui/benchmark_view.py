@@ -108,7 +108,7 @@ def _met(contest: Contest) -> set[Privacy]:
 
 def scored(contest: Contest) -> None:
     """The scores as a picture, as a table, or in parts along a property of the cases: one of them."""
-    axes = [axis for axis in AXES if len(_along(contest, axis)) > 1]
+    axes = [axis for axis in AXES if len(_losses_along(contest, axis)) > 1]
     options = [*(["all"] if len(_scores(contest)) > 1 else []), "table", *axes]
     field = Field(
         "along", "Show", options[0], "By users, ε or task: each part has its own comparison, so the best policy may "
@@ -125,7 +125,7 @@ def scored(contest: Contest) -> None:
         signs = (f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in _met(contest))
         st.caption(f"{'; '.join(signs)}. Error bars: 95% intervals over runs of these tasks. Other tasks may differ.")
     else:
-        cells, described = partial(_cells, contest, chosen, phone), partial(_told, contest, chosen, phone)
+        cells, described = partial(_cells, contest, chosen, phone), partial(_cells_in_words, contest, chosen, phone)
         figures.draw("benchmark-parts-chart", contest, cells, described, chosen, phone)
         st.caption("Scores that are close may differ by chance. The table has intervals.")
 
@@ -146,7 +146,7 @@ def _dots(contest: Contest, phone: bool, dark: bool) -> go.Figure:
 
 
 @cache
-def _along(contest: Contest, axis: str) -> dict[float | str, dict[str, float]]:
+def _losses_along(contest: Contest, axis: str) -> dict[float | str, dict[str, float]]:
     return along(_rows(), contest, axis)
 
 
@@ -179,7 +179,7 @@ def _cells(contest: Contest, axis: str, phone: bool, dark: bool) -> go.Figure:
 
 def _parts(contest: Contest, axis: str) -> tuple[list[str], list[list[float]]]:
     """The parts along a property of the cases, and the scores of every policy there, the best first; NaN: none."""
-    found = _along(contest, axis)
+    found = _losses_along(contest, axis)
     heads = [f"{value:,g}" if isinstance(value, int | float) else value for value in found]
     rows = [[values.get(policy, math.nan) for values in found.values()] for policy in _scores(contest)["policy"]]
     return heads, rows
@@ -189,7 +189,7 @@ def _score(value: float) -> str:
     return "" if math.isnan(value) else number(value)
 
 
-def _told(contest: Contest, axis: str, phone: bool) -> str:
+def _cells_in_words(contest: Contest, axis: str, phone: bool) -> str:
     """The cells in words, for screen readers."""
     heads, rows = _parts(contest, axis)
     named = zip(_names(contest, phone), rows, strict=True)

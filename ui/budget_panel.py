@@ -106,7 +106,7 @@ def draw(result: Result) -> None:
     # Whatever was played: the trials do not matter here.
     alike = experiment.model_copy(update={"seed": 0, "trials": 1})
     what = f"Epsilon spent on one {_unit(experiment)} against the number of users"
-    figures.draw("budget", replace(result, experiment=alike, lines=(), along=()), partial(chart, result), what)
+    figures.draw("budget", replace(result, experiment=alike, lines=(), companions=()), partial(chart, result), what)
     st.caption(
         f"The largest ε that the releases so far spend on a single {_unit(experiment)}. It is flat where a reward "
         "enters only one release, and grows where a reward is released repeatedly"

@@ -99,7 +99,7 @@ def made(result: Result) -> dict[str, Any]:
             "ratio": row.price,
             "stderr": row.price_stderr if math.isfinite(row.price_stderr) else None,
             "against": row.against.policy,
-            "played_along": row.against.along,
+            "played_along": row.against.is_companion,
         }
         for row in summaries(result)
         if row.against is not None and math.isfinite(row.price)

@@ -96,15 +96,15 @@ def download(
     )
 
 
-def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print") -> None:
+def for_print(draw: Callable[[], go.Figure], file_name: str) -> None:
     """The curves of ``draw`` for papers and slides, at a size and with letters of the visitor's choice."""
     first, second, third = st.columns(3)
-    place = first.selectbox("Size", list(printing.SIZES), key=f"{key}-size", help="How large the picture is printed.")
+    place = first.selectbox("Size", list(printing.SIZES), key="print-size", help="How large the picture is printed.")
     size = printing.SIZES[place]
     font = second.selectbox(
         "Letters",
         list(printing.FONTS),
-        key=f"{key}-font",
+        key="print-font",
         help="The PDF carries them with it. Latin and Greek; signs of other scripts become boxes.",
     )
     points = third.number_input(
@@ -112,7 +112,7 @@ def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print")
         5,
         48,
         size.points,
-        key=f"{key}-points-{place}",
+        key=f"print-points-{place}",
         help="In the printed picture; lines and markers grow with them.",
     )
 
@@ -122,7 +122,7 @@ def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print")
     for column, kind in zip(st.columns(3), printing.KINDS, strict=True):
         data = partial(printed, kind)
         message = "Pixels." if kind == "png" else "Lines and letters: sharp at every size."
-        download(column, f"Picture ({kind.upper()})", data, f"{file_name}.{kind}", message, key=f"{key}-{kind}")
+        download(column, f"Picture ({kind.upper()})", data, f"{file_name}.{kind}", message, key=f"print-{kind}")
     pixels = " × ".join(str(round(side / 2.54 * printing.DPI)) for side in (size.width, size.height))
     st.caption(
         f"{size.width:g} × {size.height:g} cm with {font} letters of {points} pt; the PNG has {pixels} pixels. "
@@ -130,9 +130,9 @@ def for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print")
     )
 
 
-def fold_for_print(draw: Callable[[], go.Figure], file_name: str, key: str = "print") -> None:
+def fold_for_print(draw: Callable[[], go.Figure], file_name: str) -> None:
     """The same behind a headline, made when it is opened."""
-    fold = st.expander("Picture for a paper or a slide", key=f"{key}-fold", on_change="rerun")
+    fold = st.expander("Picture for a paper or a slide", key="print-fold", on_change="rerun")
     if fold.open:
         with fold:
-            for_print(draw, file_name, key)
+            for_print(draw, file_name)

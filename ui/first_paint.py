@@ -28,9 +28,9 @@ def start_page(path: str) -> str | None:
 def styled(page: bytes, path: str, query: str) -> bytes:
     """The page of that address with the style at its end, where it wins over what Streamlit adds to the head."""
     stated = {each.address: each for each in menu.pages()}.get(path.rstrip("/").rpartition("/")[2])
-    alone = parse_qs(query).get("controls") == ["off"]
+    lesson_mode = parse_qs(query).get("controls") == ["off"]
     css = f"<style>{stylesheet.STYLE}</style>"
-    if stated is not None and stated.sidebar and not alone:
+    if stated is not None and stated.sidebar and not lesson_mode:
         css += f'<style id="room">{stylesheet.ROOM_FOR_SIDEBAR}</style>'
     return page.replace(b"</body>", f"{css}</body>".encode(), 1)
 

@@ -95,14 +95,14 @@ def _alike(one: Experiment, other: Experiment) -> bool:
 
 
 def home_chart(
-    result: Result, before: Result | None, dark: bool, direct_labels: bool, alone: bool = False
+    result: Result, before: Result | None, dark: bool, direct_labels: bool, lesson_mode: bool = False
 ) -> go.Figure:
-    """Start's picture, with the curves of the slider's last position behind it; ``alone`` as a lesson."""
-    height = lesson.HEIGHT if alone else 360 if direct_labels else 320  # a phone has no room for labels, either
+    """Start's picture, with the curves of the slider's last position behind it; ``lesson_mode`` as a lesson."""
+    height = lesson.HEIGHT if lesson_mode else 360 if direct_labels else 320  # a phone has no room for labels, either
     figure = charts.regret_chart(result, dark, height, direct_labels, home_range(result.experiment), SINCE)
     if before is not None:
         charts.add_ghosts(figure, before, result, dark)
-    return lesson.large(figure) if alone else figure
+    return lesson.large(figure) if lesson_mode else figure
 
 
 def link_to_explore(label: str, experiment: Experiment) -> None:

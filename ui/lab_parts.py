@@ -36,14 +36,14 @@ def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: s
             draw()
 
 
-def heading(place: DeltaGenerator, experiment: Experiment, alone: bool) -> None:
+def heading(place: DeltaGenerator, experiment: Experiment, lesson_mode: bool) -> None:
     """Title and note. The first change takes them away, so as much room is kept as either state needs."""
     title, note = words.heading(experiment)
     with place.container():
         st.title(words.plain(title))
-        if note and not alone:
+        if note and not lesson_mode:
             st.caption(words.plain(note))
-    for each in () if alone else (state.base(), experiment.model_copy(update={"title": "", "note": ""})):
+    for each in () if lesson_mode else (state.base(), experiment.model_copy(update={"title": "", "note": ""})):
         room = "".join(f"<p>{escape(text)}</p>" for text in words.heading(each) if text)
         place.html(f'<div class="room" aria-hidden="true">{room}</div>')
 

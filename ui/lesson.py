@@ -45,7 +45,7 @@ def slider(page: menu.Page) -> Experiment:
 # A guess before the answer
 
 
-def covered(where: str) -> bool:
+def hides_private_lines(where: str) -> bool:
     """Whether the private lines are hidden still; draws the button that shows them."""
     shown = state.key(f"shown-{where}")
     if state.reveal() != "off" or st.session_state.get(shown):
@@ -73,7 +73,7 @@ def without_private(result: Result) -> Result:
         line if stated.entry.privacy == "none" else None
         for line, stated in zip(result.lines, result.experiment.lines, strict=True)
     )
-    return replace(result, lines=kept, along=())
+    return replace(result, lines=kept, companions=())
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -152,16 +152,14 @@ def phone(page: menu.Page, experiment: Experiment | None = None) -> None:
         scan(where)
 
 
-def scan(
-    where: str, message: str = "**Scan, and move the slider yourself.** Nothing to install, no name asked."
-) -> None:
+def scan(where: str) -> None:
     """An address as a code to scan, and in letters."""
     drawn = code(where)
     if drawn is None:
         st.caption("This link is too long for a code. Shorten labels, or copy the link.")
     else:
         st.image(drawn, width=260, alt=f"QR code of the address {where}")
-        st.markdown(message)
+        st.markdown("**Scan, and move the slider yourself.** Nothing to install, no name asked.")
     st.code(where, language=None, wrap_lines=True)
     if urlsplit(where).hostname in (None, "localhost", "127.0.0.1"):
         st.caption("This address means “this computer”. Open the lab by a name that phones can reach first.")

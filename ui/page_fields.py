@@ -44,7 +44,7 @@ class Field:
     ends: tuple[float, ...] = ()
 
     @property
-    def whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether its numbers are whole."""
         return all(isinstance(each, int) for each in self.allowed)
 
@@ -63,9 +63,9 @@ class Field:
         if self.kind in ("stops", "number"):
             number, ends = notation.read_number(text), self.ends or self.allowed
             low, high = min(ends), max(ends)
-            if not isinstance(number, str) and low <= number <= high and (number == int(number) or not self.whole):
-                return int(number) if self.whole else float(number)
-            raise InputError([Issue(self.name, text, f"a {'whole ' * self.whole}number from {low:g} to {high:g}")])
+            if not isinstance(number, str) and low <= number <= high and (number == int(number) or not self.is_whole):
+                return int(number) if self.is_whole else float(number)
+            raise InputError([Issue(self.name, text, f"a {'whole ' * self.is_whole}number from {low:g} to {high:g}")])
         values = (
             {"0": False, "1": True} if self.kind == "switch" else dict(zip(self.allowed, self.allowed, strict=True))
         )
@@ -121,7 +121,7 @@ def draw(field: Field, now: Any, key: str, place: Any = None, **more: Any) -> An
     options = list(field.allowed)
     spoken = field.allowed.__getitem__ if isinstance(field.allowed, Mapping) else field.write or str
     if field.kind == "number":
-        form = None if field.whole else "%g"
+        form = None if field.is_whole else "%g"
         return where.number_input(field.label, *options, now, step=field.step, format=form, **common)
     if field.kind == "stops":
         return where.select_slider(
@@ -151,10 +151,10 @@ def change(field: Field, now: Any, changed: Callable[..., Experiment], place: An
             state.adopt(changed(**{field.place: said}) if field.place else changed(said), state.issues())
         except InputError as error:
             state.adopt(state.experiment(), state.issues())
-            state.mine()["refused"] = field.name, error.issues
+            state.memory()["refused"] = field.name, error.issues
 
     draw(field, now, key, place, on_change=own_data.bound(moved), **more)
-    refused, issues = state.mine().get("refused", ("", []))
+    refused, issues = state.memory().get("refused", ("", []))
     if refused == field.name:
         message = words.issues(list(map(problems.on_screen, issues)))
         st.error(f"This cannot be used; the control is back at its last valid value.\n{message}")
@@ -208,7 +208,7 @@ def refuse(issue: Issue) -> None:
 
 def open_place() -> None:
     """Here, above the page, stands what of the address cannot be used."""
-    state.mine()["refused-place"] = st.empty()
+    state.memory()["refused-place"] = st.empty()
     if state.issues() or state.refused_fields():
         tell()
 
@@ -216,7 +216,7 @@ def open_place() -> None:
 def tell(more: Collection[Issue] = ()) -> None:
     """Say what of a link could not be used, and ``more`` of the same kind; nothing where there is nothing."""
     issues = [*state.issues(), *state.refused_fields().values(), *more]
-    place = state.mine()["refused-place"]
+    place = state.memory()["refused-place"]
     if not issues:
         place.empty()
         return
@@ -228,7 +228,7 @@ def tell(more: Collection[Issue] = ()) -> None:
 
 def move_budget() -> None:
     """Move the budget that the private lines share to the ``eps`` of a link, which then stands in their own field."""
-    text = state.mine().pop("asked-epsilon", None)
+    text = state.memory().pop("asked-epsilon", None)
     if text is None:
         return
     shown, found = state.experiment(), []

@@ -54,7 +54,7 @@ def leave() -> NoReturn:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
-    with page_lock.drawing(new="page" not in state.mine()):
+    with page_lock.drawing(new="page" not in state.memory()):
         with state.drawing():
             _open(page)
         page_lock.settle(page.url_path)
@@ -62,12 +62,12 @@ def open_page(page: Any) -> None:
 
 
 def _open(page: Any) -> None:
-    stated, alone = menu.at(page.url_path), state.lesson()
+    stated, lesson_mode = menu.at(page.url_path), state.lesson()
     own_table = bool(stated.instead) and st.session_state.get(stated.instead, "none") != "none"
     with_sidebar = bool(stated.sidebar) and not own_table
-    if with_sidebar and not alone:
+    if with_sidebar and not lesson_mode:
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
-    if alone:
+    if lesson_mode:
         st.html(lesson.STYLE)
     for name, asked, allowed in (
         ("controls", state.controls(), "off hides sidebar and menu, on shows them; they are shown"),
@@ -79,28 +79,28 @@ def _open(page: Any) -> None:
     kind = page_requirements.KINDS[stated.shows]
     state.read_address(stated, kind.old or links.read)
     with own_data.held(default_store()):  # until it is known what is shown
-        _draw(page, stated, alone, with_sidebar)
+        _draw(page, stated, lesson_mode, with_sidebar)
 
 
-def _draw(page: Any, stated: menu.Page, alone: bool, with_sidebar: bool) -> None:
+def _draw(page: Any, stated: menu.Page, lesson_mode: bool, with_sidebar: bool) -> None:
     place = None
     if stated.sidebar:
         page_requirements.settle(stated)
     own_data.hold(default_store() if state.own_data() else None)
     if stated.sidebar:
         page_fields.move_budget()
-        if with_sidebar and not alone:
+        if with_sidebar and not lesson_mode:
             place = sidebar.draw(stated)
             state.write_address(stated)
     page_fields.open_place()
-    if with_sidebar and not alone and state.example_of() and state.is_chosen():
+    if with_sidebar and not lesson_mode and state.example_of() and state.is_chosen():
         st.caption("This page uses an example; your settings are saved.")
     if with_sidebar and (whose := words.of_the_link(state.experiment())):
         st.caption(whose)
     st.session_state["inside"] = True
     with contextlib.suppress(_Left):
         page.run()
-    if not alone:
+    if not lesson_mode:
         runner.origin()
         glossary.footer()
     theme_watch.watch(stated.section)

@@ -117,7 +117,7 @@ def tell() -> None:
     kind = state.example_of()
     if not kind or not state.is_chosen():
         return
-    own = state.kept()
+    own = state.own_experiment()
     with st.container(border=True):
         st.caption(
             f"This page needs {KINDS[kind].lacks(own)}, so it uses an example. Your settings are saved: "

@@ -22,13 +22,13 @@ def lines(result: Result, verdict: str = "") -> None:
 
     What the ``verdict`` above it says already is not said again.
     """
-    text, messages = shared.once("lines", result, bool(verdict), lambda: _told(result, verdict))
+    text, messages = shared.once("lines", result, bool(verdict), lambda: _table_and_notes(result, verdict))
     lab_parts.table(text, "lines")
     if messages:
         st.caption(messages)
 
 
-def _told(result: Result, verdict: str) -> tuple[str, str]:
+def _table_and_notes(result: Result, verdict: str) -> tuple[str, str]:
     rows = summaries(result)
     bounded = any(np.isfinite(row.regret_over_bound) for row in rows)
     promises: dict[str, list[str]] = {}

@@ -42,13 +42,13 @@ def _own_budget(base: Experiment, row: int) -> str:
 
 def takes_distribution(base: Experiment) -> bool:
     """Whether any policy allows different budgets."""
-    rows, added = state.mine()["line-rows"], state.mine()["added-lines"]
+    rows, added = state.memory()["line-rows"], state.memory()["added-lines"]
     return any(registry()[added[row] if row in added else base.lines[row].policy].epsilon == "any" for row in rows)
 
 
 def followers(base: Experiment) -> tuple[int, int]:
     """The number of private lines without a budget of their own, and of all private lines."""
-    rows, added = state.mine()["line-rows"], state.mine()["added-lines"]
+    rows, added = state.memory()["line-rows"], state.memory()["added-lines"]
     policies = {row: added[row] if row in added else base.lines[row].policy for row in rows}
     private = [row for row, name in policies.items() if registry()[name].epsilon != "none"]
     return sum(not state.current(f"own-{row}", _own_budget(base, row)) for row in private), len(private)
@@ -184,7 +184,7 @@ def _spread(base: Experiment, row: int, shared: dict[str, Any]) -> bool:
 def documents(base: Experiment, shared: dict[str, Any], issues: list[Issue]) -> list[dict[str, Any]]:
     """All lines as their controls say them, drawn or not; appends what cannot be read to ``issues``."""
     lines = []
-    for place, row in enumerate(state.mine()["line-rows"]):
+    for place, row in enumerate(state.memory()["line-rows"]):
         try:
             lines.append(_line_now(base, row, shared))
         except InputError as error:
@@ -195,7 +195,7 @@ def documents(base: Experiment, shared: dict[str, Any], issues: list[Issue]) -> 
 
 def _line_before(base: Experiment, row: int) -> tuple[Policy, dict[str, Any], str]:
     """Policy, parameters and label of a line when it is first drawn."""
-    added: dict[int, str] = state.mine()["added-lines"]
+    added: dict[int, str] = state.memory()["added-lines"]
     if row in added:
         return registry()[added[row]], {}, ""
     line = base.lines[row]
@@ -255,9 +255,9 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool, und
         st.button(
             "Remove",
             key=state.key(f"remove-{row}"),
-            on_click=lambda: state.mine()["line-rows"].remove(row),
+            on_click=lambda: state.memory()["line-rows"].remove(row),
             help="Remove this policy.",
-            disabled=len(state.mine()["line-rows"]) == 1,
+            disabled=len(state.memory()["line-rows"]) == 1,
         )
     under("", title)
 

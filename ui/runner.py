@@ -65,13 +65,13 @@ def _results(answer: Any) -> tuple[Result, ...]:
 def _bytes(answer: Any) -> int:
     if isinstance(answer, tuple):
         return sum(row.nbytes for row in answer)
-    lines = [line for result in _results(answer) for line in (*result.lines, *result.along) if line is not None]
+    lines = [line for result in _results(answer) for line in (*result.lines, *result.companions) if line is not None]
     return sum(part.nbytes for line in lines for part in (line.trials, line.regret, line.best_pulls, line.pulls))
 
 
-def _known(name: str, asked: Hashable) -> Any:
+def _cached(name: str, asked: Hashable) -> Any:
     """The whole answer to what is ``asked``, where any visitor has got it before; no run is needed then."""
-    answer = answers.found(asked)
+    answer = answers.get(asked)
     if answer is None:
         return None
     forget(name)
@@ -80,24 +80,24 @@ def _known(name: str, asked: Hashable) -> Any:
     return answer
 
 
-def _kept(asked: Hashable, answer: Any) -> Any:
+def _remembered(asked: Hashable, answer: Any) -> Any:
     """The answer, which is remembered for all visitors where it is whole."""
     results = _results(answer)
     whole = bool(results) and all(result.complete for result in results)
     if whole or (isinstance(answer, tuple) and all(isinstance(row, RollOut) for row in answer)):
-        answers.kept(asked, lambda: answer, _bytes)
+        answers.get_or_make(asked, lambda: answer, _bytes)
     return answer
 
 
-def result_of(experiment: Experiment, name: str = "main", along: bool = False) -> Result | None:
+def result_of(experiment: Experiment, name: str = "main", with_companions: bool = False) -> Result | None:
     """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed.
 
-    ``along`` also plays what the prices are relative to, where the experiment lacks it.
+    ``with_companions`` also plays what the prices are relative to, where the experiment lacks it.
     """
-    asked = experiment, along
-    if (known := _known(name, asked)) is not None:
+    asked = experiment, with_companions
+    if (known := _cached(name, asked)) is not None:
         return known
-    played = _played(experiment) if along else experiment
+    played = _played(experiment) if with_companions else experiment
 
     def command() -> str:
         return exports.command(experiment)
@@ -107,13 +107,13 @@ def result_of(experiment: Experiment, name: str = "main", along: bool = False) -
     )
     if result is None or all(line is None for line in result.lines):
         return None
-    return _kept(asked, split(result, experiment))
+    return _remembered(asked, split(result, experiment))
 
 
-def sweep_of(experiment: Experiment, epsilons: tuple[float, ...], name: str = "sweep") -> SweepResult | None:
+def sweep_of(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepResult | None:
     """The same for a sweep over budgets."""
     asked = experiment, epsilons
-    if (known := _known(name, asked)) is not None:
+    if (known := _cached("sweep", asked)) is not None:
         return known
     played = _played(experiment)
 
@@ -125,10 +125,10 @@ def sweep_of(experiment: Experiment, epsilons: tuple[float, ...], name: str = "s
 
     cost = steps(played) * len(epsilons)
     what, command = (numbers_of(played), epsilons), lambda: exports.sweep_command(epsilons)
-    result = _computed(Request(name, what, build, cost, command), experiment)
+    result = _computed(Request("sweep", what, build, cost, command), experiment)
     if result is None or not result.begun:
         return None
-    return _kept(asked, result.without_companions(experiment))
+    return _remembered(asked, result.without_companions(experiment))
 
 
 def _computed(request: Request, experiment: Experiment) -> Any:
@@ -156,7 +156,7 @@ def study_of(
     InputError
         What ``build`` refuses.
     """
-    if (known := _known(name, what)) is not None:
+    if (known := _cached(name, what)) is not None:
         return known
     study = build()
     request = Request(name, what, build, study.steps)
@@ -165,7 +165,7 @@ def study_of(
         seconds = study.missing_seconds / worker_count()
         if LIVE_SECONDS < seconds <= SHORT_SECONDS:
             replace(request, study)
-    return _kept(what, _answer(request, study))
+    return _remembered(what, _answer(request, study))
 
 
 def _answer(request: Request, simulation: Computation) -> Any:

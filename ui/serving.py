@@ -20,19 +20,19 @@ CLASS_SECONDS = 300.0  # between looks at classes
 MALLOC = {"M_ARENA_MAX": (-8, 2), "M_MMAP_THRESHOLD": (-3, 2**17), "M_TRIM_THRESHOLD": (-1, 2**17)}
 
 
-def allow_open_files(wanted: int = OPEN_FILES) -> int | None:
+def allow_open_files() -> int | None:
     """Raise how many files this process may have open, as far as the system lets it; the new limit, None on Windows."""
     try:
         import resource
     except ImportError:
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    allowed = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
             soft = allowed
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    if soft != resource.RLIM_INFINITY and soft < OPEN_FILES:
         message = "This server may have %d files open, enough for about %d tabs; see docs/hosting.md, Limits."
         logging.getLogger(__name__).warning(message, soft, soft // 5)
     return soft

@@ -45,7 +45,7 @@ class Memory:
     def __len__(self) -> int:
         return len(self._made)
 
-    def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
+    def get_or_make(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
         """What ``make`` returned the first time. Who asks while it is made waits; should that fail, makes it himself.
 
         ``make`` must not give the drawing lock away (see ui/page_lock.py). What alone is above the limit is not kept.
@@ -55,7 +55,7 @@ class Memory:
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         with making:
-            found = self.found(key)
+            found = self.get(key)
             if found is None:
                 try:
                     found = make()
@@ -65,7 +65,7 @@ class Memory:
                         self._making.pop(key, None)
         return found
 
-    def found(self, key: Hashable) -> Any:
+    def get(self, key: Hashable) -> Any:
         """What is kept under ``key``; None where nothing is, or not yet."""
         with self._lock:
             if key in self._made:
@@ -119,7 +119,7 @@ def once(what: str, of: Result | Experiment | Hashable, how: Hashable, make: Cal
     The same are equal results or experiments, and everything else that is equal: studies, controls, shipped files.
     ``how`` tells its pictures and words apart.
     """
-    return memory.kept((what, of.content if isinstance(of, Result) else of, how), make, _size)
+    return memory.get_or_make((what, of.content if isinstance(of, Result) else of, how), make, _size)
 
 
 def _size(made: Any) -> int:

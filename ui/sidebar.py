@@ -229,8 +229,8 @@ def _arms_table(base: Experiment) -> list[dict[str, Any]]:
 
 def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, issues: problems.Problems) -> None:
     setting = "arms" if base.contexts is None else "contexts"
-    rows: list[int] = state.mine()["line-rows"]
-    added: dict[int, str] = state.mine()["added-lines"]
+    rows: list[int] = state.memory()["line-rows"]
+    added: dict[int, str] = state.memory()["added-lines"]
     st.markdown(f"**Policies** · {len(rows)} compared")
     for place, row in enumerate(list(rows)):
         policy_controls.card(base, row, shared, with_own, partial(issues.under, f"lines[{place}]"))
@@ -290,12 +290,12 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
 
 def _hidden_lines(labels: list[str]) -> list[int]:
     """The lines that are not drawn. Kept by row, so that adding or removing others changes nothing."""
-    rows: list[int] = state.mine()["line-rows"]
+    rows: list[int] = state.memory()["line-rows"]
     if len(set(labels)) < len(labels):
         labels = [f"{place}: {label}" for place, label in enumerate(labels, 1)]
     key = state.key(f"visible {rows} {labels}")
     if key not in st.session_state:
-        st.session_state[key] = [row for row in rows if row not in state.mine()["hidden-rows"]]
+        st.session_state[key] = [row for row in rows if row not in state.memory()["hidden-rows"]]
     shown = st.multiselect(
         "Visible curves",
         rows,
@@ -303,7 +303,7 @@ def _hidden_lines(labels: list[str]) -> list[int]:
         key=key,
         help="Which curves are shown.",
     )
-    state.mine()["hidden-rows"] = {row for row in rows if row not in shown}
+    state.memory()["hidden-rows"] = {row for row in rows if row not in shown}
     return [place for place, row in enumerate(rows) if row not in shown]
 
 
@@ -348,7 +348,7 @@ def _foot(page: menu.Page) -> DeltaGenerator:
 
 def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
     """A button for each line whose policy needs the same budget for all users."""
-    rows: list[int] = state.mine()["line-rows"]
+    rows: list[int] = state.memory()["line-rows"]
     for issue in issues:
         match = re.fullmatch(r"lines\[(\d+)\]\.epsilon(?:\.kind)?", issue.path)
         place = issues.place(issue)
@@ -372,7 +372,7 @@ def _open_controls() -> None:
     """Callback: remembers the choice, and keeps the values of controls that go. They stay while one cannot be read."""
     if state.unfinished():
         st.session_state["change-experiment"] = True
-    state.mine()["everything"] = st.session_state["change-experiment"]
+    state.memory()["everything"] = st.session_state["change-experiment"]
     if not state.unfinished():
         _redraw()
 
@@ -396,7 +396,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
         _preset_section(page)
         everything = st.toggle(
             "Change the experiment",
-            bool(state.mine().get("everything")),
+            bool(state.memory().get("everything")),
             key="change-experiment",
             on_change=_open_controls,
             help="Options, methods, users, runs and view; saving, opening and resetting settings.",

@@ -37,52 +37,52 @@ SETTLE_SECONDS = 0.5  # seconds
 class _Page(threading.local):
     """The page that this thread draws, if it does: what is remembered of its visitor."""
 
-    mine: dict[str, Any] | None = None
+    memory: dict[str, Any] | None = None
 
 
 _page = _Page()
 
 
-def mine() -> dict[str, Any]:
+def memory() -> dict[str, Any]:
     """What the lab remembers of this visitor, under one key: Streamlit goes through all keys for each field of text."""
-    found: dict[str, Any] = st.session_state.setdefault("lab", {}) if _page.mine is None else _page.mine
+    found: dict[str, Any] = st.session_state.setdefault("lab", {}) if _page.memory is None else _page.memory
     return found
 
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """While a page is drawn, or until it is cut short by a newer change, `mine` is not looked for again and again."""
-    _page.mine = mine()
+    """While a page is drawn, or until it is cut short by a newer change, `memory` is not looked for again and again."""
+    _page.memory = memory()
     try:
         yield
-        if mine().get("address-unsent"):  # a late one was passed over, and nothing has written an address since
-            _send(mine()["address"])
+        if memory().get("address-unsent"):  # a late one was passed over, and nothing has written an address since
+            _send(memory()["address"])
     finally:
-        if "sent" in mine():
-            mine()["sent"].drawn()
-            mine()["seen-widgets"] = _widgets()  # also those that this run was the first to draw: no one moved them
-        _page.mine = None
+        if "sent" in memory():
+            memory()["sent"].drawn()
+            memory()["seen-widgets"] = _widgets()  # also those that this run was the first to draw: no one moved them
+        _page.memory = None
 
 
 def is_chosen() -> bool:
     """Whether the visitor has chosen or changed an experiment; before, there is nothing that is their own."""
     opened = {"default", *(page.opens for page in menu.pages() if page.opens)}
-    return all(kept() != load_preset(name) for name in opened)
+    return all(own_experiment() != load_preset(name) for name in opened)
 
 
 def experiment() -> Experiment:
     """The committed experiment."""
-    return mine()["experiment"]
+    return memory()["experiment"]
 
 
 def base() -> Experiment:
     """The experiment as it last came from outside."""
-    return mine()["base"]
+    return memory()["base"]
 
 
 def key(name: str) -> str:
     """A widget key that is fresh whenever the base is."""
-    return f"{name}:{mine()['generation']}"
+    return f"{name}:{memory()['generation']}"
 
 
 def current(name: str, otherwise: Any) -> Any:
@@ -93,76 +93,76 @@ def current(name: str, otherwise: Any) -> Any:
 def own_data() -> bool:
     """Whether the experiment comes from a file of this visitor, edits and all, or holds a data set."""
     contexts = experiment().contexts
-    from_file = bool(mine().get("from-own-file")) and not example_of()
+    from_file = bool(memory().get("from-own-file")) and not example_of()
     return from_file or (contexts is not None and isinstance(contexts.law, Table))
 
 
 def adopt(new: Experiment, issues: list[Issue] | None = None) -> None:
     """Put ``new`` in the place of what is shown: every widget is redrawn. Safe in callbacks and before drawing."""
-    mine()["generation"] = mine().get("generation", 0) + 1
-    mine()["base"] = mine()["experiment"] = true_words(new)
-    mine()["problems"] = issues or []
-    mine()["line-rows"] = list(range(len(new.lines)))
-    mine()["added-lines"] = {}
-    mine()["hidden-rows"] = set(new.view.hidden)
-    mine().pop("refused", None)
+    memory()["generation"] = memory().get("generation", 0) + 1
+    memory()["base"] = memory()["experiment"] = true_words(new)
+    memory()["problems"] = issues or []
+    memory()["line-rows"] = list(range(len(new.lines)))
+    memory()["added-lines"] = {}
+    memory()["hidden-rows"] = set(new.view.hidden)
+    memory().pop("refused", None)
 
 
 def open_own(new: Experiment, issues: list[Issue] | None = None, own_file: bool = False) -> None:
     """Take an experiment from outside (link, preset, upload): it is the visitor's own from now on."""
-    mine()["from-own-file"] = own_file
-    mine()["example-of"] = ""
-    mine()["unasked"] = False
+    memory()["from-own-file"] = own_file
+    memory()["example-of"] = ""
+    memory()["unasked"] = False
     adopt(new, issues)
 
 
 def example_of() -> str:
     """The kind of which an example is shown in place of the visitor's own experiment; empty where that is shown."""
-    return mine().get("example-of", "")
+    return memory().get("example-of", "")
 
 
-def kept() -> Experiment:
+def own_experiment() -> Experiment:
     """The visitor's own experiment, shown or not."""
-    return mine()["kept"] if example_of() else experiment()
+    return memory()["kept"] if example_of() else experiment()
 
 
 def show(kind: str, lacks: Callable[[Experiment], str], example: Callable[[], Experiment]) -> None:
     """Show the visitor's own experiment where it ``lacks`` nothing, else an example of the ``kind``, as last left."""
-    before, own = example_of(), kept()
+    before, own = example_of(), own_experiment()
     if before:
-        mine()["examples"][before] = experiment()
+        memory()["examples"][before] = experiment()
     if before == kind:
         return
     if not lacks(own):
-        mine()["example-of"] = ""
+        memory()["example-of"] = ""
         if before:
             adopt(own)
         return
-    mine()["kept"], mine()["example-of"] = own, kind
-    adopt(mine().setdefault("examples", {}).get(kind) or example(), issues())
+    memory()["kept"], memory()["example-of"] = own, kind
+    adopt(memory().setdefault("examples", {}).get(kind) or example(), issues())
 
 
 def keep_example() -> None:
     """Callback: from now on the example that is shown is the visitor's own experiment."""
-    mine()["examples"].pop(example_of(), None)
-    mine()["example-of"], mine()["from-own-file"] = "", False
+    memory()["examples"].pop(example_of(), None)
+    memory()["example-of"], memory()["from-own-file"] = "", False
 
 
 def finish(issues: list[Issue]) -> None:
     """Note what in the sidebar cannot be read."""
-    mine()["unfinished"] = bool(issues)
+    memory()["unfinished"] = bool(issues)
 
 
 def unfinished() -> bool:
     """Whether the sidebar holds something that cannot be read, which a new base would drop."""
-    return bool(mine().get("unfinished"))
+    return bool(memory().get("unfinished"))
 
 
 def commit(new: Experiment) -> None:
     """Make an edited experiment the current one."""
-    if new != mine()["experiment"]:
-        mine()["experiment"] = new
-        mine().pop("refused", None)
+    if new != memory()["experiment"]:
+        memory()["experiment"] = new
+        memory().pop("refused", None)
 
 
 def open_preset(name: str) -> None:
@@ -172,22 +172,22 @@ def open_preset(name: str) -> None:
 
 def own_key(name: str) -> str:
     """The key of a widget that a page's own field of the address is drawn from; fresh after the Back button."""
-    mine().setdefault("own-names", {})[name] = None
-    turn = mine().get("own-turn", 0)
+    memory().setdefault("own-names", {})[name] = None
+    turn = memory().get("own-turn", 0)
     return f"{name}:turn {turn}" if turn else name
 
 
 def _widgets() -> dict[str, str]:
     """What the widgets of the address say, by their keys, to tell a moved one from the Back button."""
-    shared = f":{mine().get('generation')}"
-    names = {own_key(name) for name in tuple(mine().get("own-names", ()))}
+    shared = f":{memory().get('generation')}"
+    names = {own_key(name) for name in tuple(memory().get("own-names", ()))}
     said = {str(name): value for name, value in st.session_state.to_dict().items()}
     return {name: repr(value) for name, value in said.items() if name.endswith(shared) or name in names}
 
 
 def _is_moved() -> bool:
     """Whether a widget says something else than before. One that a browser has not drawn yet is not moved."""
-    before = mine().get("seen-widgets", {})
+    before = memory().get("seen-widgets", {})
     return any(before.get(name, now) != now for name, now in _widgets().items())
 
 
@@ -227,14 +227,14 @@ def read_address(page: menu.Page, translate: Read) -> None:
 
     ``translate`` reads the fields that the page wrote once, where the address has any.
     """
-    asked, before = _asked(), mine().get("address", {})
-    moved = mine().get("page") != page.address
-    sent = mine().setdefault("sent", Sent())
+    asked, before = _asked(), memory().get("address", {})
+    moved = memory().get("page") != page.address
+    sent = memory().setdefault("sent", Sent())
     if not moved and asked != before and sent.is_late(asked, _is_moved()):
         asked = before  # a control was moved before our last address had reached the browser
-        mine()["address-unsent"] = True
-    mine()["seen-widgets"] = _widgets()
-    mine()["page"] = page.address
+        memory()["address-unsent"] = True
+    memory()["seen-widgets"] = _widgets()
+    memory()["page"] = page.address
     own, old = page.fields.split(), page.old_fields.split()
     shared, shared_before = (
         {name: value for name, value in each.items() if name in {*links.KEYS, *old}} for each in (asked, before)
@@ -244,20 +244,20 @@ def read_address(page: menu.Page, translate: Read) -> None:
     if with_budget and set(former) <= {"eps"}:
         former = {}
         shared.pop("eps", None)
-    opened = "experiment" not in mine() or (shared != shared_before and not (moved and not shared))
+    opened = "experiment" not in memory() or (shared != shared_before and not (moved and not shared))
     if opened:
         if page.opens and not shared:
             open_own(load_preset(page.opens))
         else:
             _open_address(former or shared, translate if former else links.read)
-            mine()["unasked"] = not shared
-        mine()["arrived"] = experiment() if former else None
-    elif moved and page.opens and mine()["unasked"] and kept() == load_preset("default"):
+            memory()["unasked"] = not shared
+        memory()["arrived"] = experiment() if former else None
+    elif moved and page.opens and memory()["unasked"] and own_experiment() == load_preset("default"):
         open_own(load_preset(page.opens))
     elif moved:  # widgets of the page that was left are gone: redraw them from what they said
         adopt(experiment())
     if opened or asked.get("eps") != before.get("eps"):
-        mine()["asked-epsilon"] = asked.get("eps") if with_budget and not former else None
+        memory()["asked-epsilon"] = asked.get("eps") if with_budget and not former else None
     if asked != before:
         known = [*own, *["eps"] * with_budget, *(links.KEYS if page.sidebar else ())]
         unknown = f"no field of this page; allowed: {', '.join(known) or 'none'}"
@@ -265,26 +265,26 @@ def read_address(page: menu.Page, translate: Read) -> None:
         if former:
             refused |= dict.fromkeys(asked.keys() & set(links.KEYS), f"not used beside {', '.join(former)}")
         found = [Issue(path_of((name,)), text, refused[name]) for name, text in asked.items() if name in refused]
-        mine()["problems"] = issues() + found
-    mine()["address"] = asked
+        memory()["problems"] = issues() + found
+    memory()["address"] = asked
     said, said_before = ({name: each[name] for name in own if name in each} for each in (asked, before))
     if moved or said != said_before:
-        mine()["refused-fields"] = {}
-        mine()["own-turn"] = mine().get("own-turn", 0) + (not moved)
+        memory()["refused-fields"] = {}
+        memory()["own-turn"] = memory().get("own-turn", 0) + (not moved)
         if moved and page.remembers and not said:
             _send({**asked, **page_values()})
         else:
-            mine().setdefault("page-values", {})[page.address] = said
+            memory().setdefault("page-values", {})[page.address] = said
 
 
 def _open_address(address: dict[str, str], read: Read) -> None:
     """Open what an address says, as the example that it was when the address was written here."""
     said = frozenset(address.items())
-    kind = mine().setdefault("example-addresses", {}).get(said)
+    kind = memory().setdefault("example-addresses", {}).get(said)
     if kind is None:
         open_own(*_opened(said, read))
     else:
-        mine()["kept"], mine()["example-of"] = kept(), kind
+        memory()["kept"], memory()["example-of"] = own_experiment(), kind
         adopt(*_opened(said, read))
 
 
@@ -295,42 +295,42 @@ def _opened(address: frozenset[tuple[str, str]], read: Read) -> tuple[Experiment
 
 def write_address(page: menu.Page) -> None:
     """Let the address follow the committed experiment; only differences from the default are written."""
-    mine()["seen-widgets"] = _widgets()
+    memory()["seen-widgets"] = _widgets()
     wanted = links.write(experiment())
-    if mine()["unasked"] and wanted == {"preset": "default"}:
+    if memory()["unasked"] and wanted == {"preset": "default"}:
         wanted = {}
     if example_of():
-        written = mine()["example-addresses"]
+        written = memory()["example-addresses"]
         written[frozenset(wanted.items())] = example_of()
         for oldest in list(written)[:-MAX_EXAMPLE_ADDRESSES]:
             del written[oldest]
-    now: dict[str, str] = mine()["address"]
+    now: dict[str, str] = memory()["address"]
     own = {name: value for name, value in now.items() if name in page.fields.split()}
-    as_it_came = experiment() is mine().get("arrived")  # in fields of former times
+    as_it_came = experiment() is memory().get("arrived")  # in fields of former times
     _send(now if as_it_came else {**wanted, **own})
 
 
 def _send(wanted: dict[str, str]) -> None:
     """Put an address in the place of the present one, where it is another."""
-    now: dict[str, str] = mine()["address"]
-    if wanted == now and not mine().get("address-unsent"):
+    now: dict[str, str] = memory()["address"]
+    if wanted == now and not memory().get("address-unsent"):
         return
-    mine()["sent"].note(now)
+    memory()["sent"].note(now)
     # Noted before it is sent: sending is a point at which a newer position of a slider may cut this run short.
-    mine()["address"], mine()["address-unsent"] = wanted, True
+    memory()["address"], memory()["address-unsent"] = wanted, True
     passed = {name: value for name, value in st.query_params.items() if name in PASSED_OVER - {first_paint.UNKNOWN}}
     st.query_params.from_dict({**wanted, **passed})
-    mine()["address-unsent"] = False
+    memory()["address-unsent"] = False
 
 
 def issues() -> list[Issue]:
     """What was wrong with the last link."""
-    return mine().get("problems", [])
+    return memory().get("problems", [])
 
 
 def own_fields(page: menu.Page) -> dict[str, str]:
     """What the page's own controls have written into the address."""
-    return {name: text for name, text in mine()["address"].items() if name in page.fields.split()}
+    return {name: text for name, text in memory()["address"].items() if name in page.fields.split()}
 
 
 def lesson() -> bool:
@@ -350,13 +350,13 @@ def reveal() -> str:
 
 def page_values() -> dict[str, str]:
     """What the page's own fields say: what the address carries of them, or may not carry."""
-    values: dict[str, str] = mine().setdefault("page-values", {}).setdefault(mine()["page"], {})
+    values: dict[str, str] = memory().setdefault("page-values", {}).setdefault(memory()["page"], {})
     return values
 
 
 def refused_fields() -> dict[str, Issue]:
     """What was wrong with own fields of the page, until they are set."""
-    found: dict[str, Issue] = mine().setdefault("refused-fields", {})
+    found: dict[str, Issue] = memory().setdefault("refused-fields", {})
     return found
 
 
@@ -378,14 +378,14 @@ def keep_page_fields(wanted: dict[str, str | None]) -> None:
         if value is not None:
             values[name] = value
             refused_fields().pop(name, None)
-    if not menu.at(mine()["page"]).remembers:
+    if not menu.at(memory()["page"]).remembers:
         send_page_fields(values)
 
 
 def send_page_fields(values: dict[str, str]) -> None:
     """Let the address carry these of the page's own fields, and no others."""
-    own = menu.at(mine()["page"]).fields.split()
-    wanted = {name: value for name, value in mine()["address"].items() if name not in own} | values
-    if wanted != mine()["address"]:
-        mine()["seen-widgets"] = _widgets()
+    own = menu.at(memory()["page"]).fields.split()
+    wanted = {name: value for name, value in memory()["address"].items() if name not in own} | values
+    if wanted != memory()["address"]:
+        memory()["seen-widgets"] = _widgets()
         _send(wanted)

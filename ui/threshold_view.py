@@ -60,7 +60,7 @@ def _with(experiment: Experiment, text: str) -> Experiment:
 
 def _use(text: str) -> None:
     """Callback: the experiment of the other pages gets these users."""
-    state.open_own(_with(state.kept(), text))
+    state.open_own(_with(state.own_experiment(), text))
 
 
 def distribution(experiment: Experiment) -> BudgetDistribution:
@@ -79,7 +79,7 @@ def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
         f"{words.PUBLIC['budgets']}", "box", tuple(dict.fromkeys((now, *EXAMPLES))),
     )  # fmt: skip
     page_fields.change(users, now, lambda name: _with(experiment, EXAMPLES.get(name, text)))
-    if state.example_of() and any(line.entry.epsilon == "any" for line in state.kept().lines):
+    if state.example_of() and any(line.entry.epsilon == "any" for line in state.own_experiment().lines):
         st.button(
             "Use these users on the other pages",
             key="threshold-use",

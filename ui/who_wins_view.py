@@ -56,7 +56,7 @@ def _some(count: int) -> list[int]:
 def _cells(each: Map, experiment: Experiment, colours: list[str]) -> list[BaseTraceType]:
     """The cells of every line that wins some, hatched where the first two are too close to call."""
     drawn: list[BaseTraceType] = []
-    message = [[_told(first, experiment) for first in row] for row in each.first]
+    message = [[_hover_text(first, experiment) for first in row] for row in each.first]
     for line in sorted({first.line for row in each.first for first in row if first is not None}):
         won = [[1.0 if first is not None and first.line == line else math.nan for first in row] for row in each.first]
         look = {"showscale": False, "showlegend": True, "xgap": 1, "ygap": 1, "hovertemplate": "%{text}<extra></extra>"}
@@ -71,7 +71,7 @@ def _cells(each: Map, experiment: Experiment, colours: list[str]) -> list[BaseTr
     return drawn
 
 
-def _told(first: First | None, experiment: Experiment) -> str:
+def _hover_text(first: First | None, experiment: Experiment) -> str:
     if first is None:
         return ""
     name, parts = escape(swept_label(experiment.lines[first.line])), []

@@ -163,7 +163,7 @@ def _of_fields(kind: Any) -> dict[str, pydantic.TypeAdapter[Any]]:
     return _adapters(typing.get_type_hints(kind, include_extras=True))
 
 
-def _kept(adapters: Mapping[str, pydantic.TypeAdapter[Any]], values: Mapping[str, Any]) -> dict[str, Any]:
+def _validated(adapters: Mapping[str, pydantic.TypeAdapter[Any]], values: Mapping[str, Any]) -> dict[str, Any]:
     """The values as their annotations say.
 
     Raises
@@ -194,7 +194,7 @@ def checked(function: Callable[P, T], name: str = "") -> Callable[P, T]:
     @functools.wraps(function)
     def call(*given: P.args, **named: P.kwargs) -> T:
         bound = signature.bind(*given, **named)
-        bound.arguments.update(_kept(adapters(), bound.arguments))
+        bound.arguments.update(_validated(adapters(), bound.arguments))
         return function(*bound.args, **bound.kwargs)
 
     if name:
@@ -211,5 +211,5 @@ def check_fields(thing: Any) -> None:
         With every field that is not what its annotation says.
     """
     kind: Any = type(thing)
-    for name, value in _kept(_of_fields(kind), vars(thing)).items():
+    for name, value in _validated(_of_fields(kind), vars(thing)).items():
         object.__setattr__(thing, name, value)

@@ -121,7 +121,9 @@ def _unowned(experiment: Experiment, epsilon: float) -> list[Bound]:
     return [*basu.superseded(setup), *basu.environment(setup)]
 
 
-def _found(experiment: Experiment | None, setting: dict[str, Any], epsilon: float, horizon: int) -> dict[str, Any]:
+def _every_bound(
+    experiment: Experiment | None, setting: dict[str, Any], epsilon: float, horizon: int
+) -> dict[str, Any]:
     """Every bound by key as (bound, policies, asked), and under "refused" each policy's words of refusal."""
     found: dict[str, tuple[Bound, list[str], str]] = {}
     refused: dict[str, str] = {}
@@ -154,7 +156,7 @@ def _all_known() -> dict[str, tuple[Bound, list[str], str]]:
     """Every bound there is, from the reference experiments (whose numbers are not used)."""
     known: dict[str, tuple[Bound, list[str], str]] = {}
     for setting in _REFERENCES:
-        for key, (bound, policies, asked) in _found(None, setting, USUAL_EPSILON, 10_000)["found"].items():
+        for key, (bound, policies, asked) in _every_bound(None, setting, USUAL_EPSILON, 10_000)["found"].items():
             known.setdefault(key, (bound, policies, asked))
     return known
 
@@ -177,7 +179,7 @@ def entries(experiment: Experiment, epsilon: float | None = None) -> tuple[Entry
         Sorted by promise, kind and side.
     """
     budget = usual_epsilon(experiment) if epsilon is None else epsilon
-    here = _found(experiment, _setting(experiment), budget, experiment.horizon)
+    here = _every_bound(experiment, _setting(experiment), budget, experiment.horizon)
     result = []
     for key, (reference, policies, asked) in (_all_known() | here["found"]).items():
         bound = reference

@@ -45,7 +45,7 @@ def _users(horizon: int) -> list[int]:
     return [*(value for value in every if FEWEST_USERS <= value < horizon), horizon]
 
 
-def _whole(values: Iterable[Any]) -> list[int]:
+def _distinct_horizons(values: Iterable[Any]) -> list[int]:
     """Distinct horizons, ascending; whether they can be played is the experiment's to say."""
     values = list(values)
     wrong = [
@@ -102,7 +102,7 @@ def _over_users(experiment: Experiment, values: Iterable[Any] | None) -> list[Po
     lines = tuple(range(len(experiment.lines)))
     return [
         Position(horizon, f"{count(horizon)} users", experiment.with_changes(horizon=horizon), lines)
-        for horizon in (_users(experiment.horizon) if values is None else _whole(values))
+        for horizon in (_users(experiment.horizon) if values is None else _distinct_horizons(values))
     ]
 
 

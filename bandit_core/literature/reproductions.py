@@ -98,7 +98,7 @@ class Shipped:
         return min(line.count for line in self.lines) / self.experiment.trials
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every line has as many trials as the paper."""
         return self.share == 1
 

@@ -92,7 +92,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 def _guarantee(setup: RunSetup) -> Guarantee:
     split = _split(setup)
-    kept = tree_family.kept(setup, _counter(setup))
+    kept = tree_family.guarantee_of(setup, _counter(setup))
     if split == 1:
         return kept
     why = f": the chosen epsilon {setup.fixed_epsilon:g} is split over {split} counters, and a reward enters only one"

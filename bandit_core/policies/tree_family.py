@@ -113,7 +113,7 @@ def counter_of(setup: RunSetup) -> Hybrid | SignedDigits | SquareRoot:
 
 def guarantee(setup: RunSetup) -> Guarantee:
     """A reward enters the counter of one arm only, so the run keeps what that counter keeps."""
-    return kept(setup, counter_of(setup))
+    return guarantee_of(setup, counter_of(setup))
 
 
 def spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
@@ -147,7 +147,7 @@ def binary_releases(counter: Binary) -> list[Release]:
     ]
 
 
-def kept(setup: RunSetup, counter: Counter) -> Guarantee:
+def guarantee_of(setup: RunSetup, counter: Counter) -> Guarantee:
     """What a run keeps whose arms each have this counter."""
     if isinstance(counter, SquareRoot):
         return approximate(setup, counter.epsilon, counter.delta)

@@ -317,9 +317,9 @@ class Simulation(Run[Result]):
     def _block(self, task: Task) -> Block:
         times = self._watched[task.line]
         played = self._lines[task.line].play(self._streams(task), times, task.signal)
-        return self._kept(task, at_checkpoints(played, times, self.times))
+        return self._checked_and_stored(task, at_checkpoints(played, times, self.times))
 
-    def _kept(self, task: Task, block: Block) -> Block:
+    def _checked_and_stored(self, task: Task, block: Block) -> Block:
         """The block, checked and in the store."""
         if not self._trials[task.line].keep(task.first, task.last, block):
             self.kept = False
@@ -344,7 +344,7 @@ class Simulation(Run[Result]):
         try:
             with contextlib.closing(cluster.blocks(cluster.scheduler(), calls, lambda: self.stopped)) as arriving:
                 for number, block in arriving:
-                    self._finish(tasks[number], self._kept(tasks[number], block))
+                    self._finish(tasks[number], self._checked_and_stored(tasks[number], block))
                     if on_progress is not None:
                         on_progress(self)
         except cluster.Unreachable as reason:

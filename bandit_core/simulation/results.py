@@ -208,14 +208,14 @@ class LineResult:
 class Result(Shown):
     """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done.
 
-    ``along`` holds lines that the experiment lacks and that were run for comparison (`companions`).
+    ``companions`` are lines that the experiment lacks and that were run for comparison.
     ``bundled_results`` names the version, where trials were not computed here but came with the project.
     """
 
     experiment: Experiment
     times: np.ndarray
     lines: tuple[LineResult | None, ...]
-    along: tuple[LineResult | None, ...] = ()
+    companions: tuple[LineResult | None, ...] = ()
     bundled_results: str = ""
 
     @property
@@ -230,7 +230,7 @@ class Result(Shown):
         Trials of an experiment have the same numbers whoever computes them.
         """
         found = sha256(self.experiment.model_dump_json().encode())
-        for line in (*self.lines, None, *self.along):
+        for line in (*self.lines, None, *self.companions):
             found.update(b"none" if line is None else b"%d:" % line.count + line.trials.tobytes())
         return found.digest()
 

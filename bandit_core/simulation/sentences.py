@@ -61,7 +61,7 @@ def budget(distribution: BudgetDistribution | None) -> str:
 
 def reference(against: Reference, escape: Escape = str) -> str:
     """What a price is relative to."""
-    how = ["run for comparison, not shown"] if against.along else []
+    how = ["run for comparison, not shown"] if against.is_companion else []
     if against.among != 1:
         rank = f"the best of {against.among} methods without privacy"
         how.insert(0, rank if against.among else "the same method without privacy")

@@ -116,12 +116,12 @@ def with_companions(experiment: Experiment) -> Experiment:
 def split(played: Result, experiment: Experiment) -> Result:
     """The result of ``experiment``, from that of `with_companions`: what was run for comparison stands by itself."""
     own = len(experiment.lines)
-    return replace(played, experiment=experiment, lines=played.lines[:own], along=played.lines[own:])
+    return replace(played, experiment=experiment, lines=played.lines[:own], companions=played.lines[own:])
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What a private line is compared with: its label and policy, its trials, and whether it is not drawn (``along``).
+    """What a private line is compared with: label, policy and trials; a companion (see `companions`) is not drawn.
 
     ``among`` is the number of methods without privacy that it is the best of; 0 for the line's own counterpart.
     """
@@ -129,7 +129,7 @@ class Reference:
     label: str
     policy: str
     played: LineResult
-    along: bool
+    is_companion: bool
     among: int
 
 
@@ -146,10 +146,10 @@ def reference(result: Result, line: int, place: int = -1) -> Reference | None:
 
 def _reference(result: Result, line: int, place: int = -1) -> Reference | None:
     done = []
-    for label, policy, number, along in _rivals(result.experiment, line):
-        played = dict(enumerate(result.along if along else result.lines)).get(number)
+    for label, policy, number, is_companion in _rivals(result.experiment, line):
+        played = dict(enumerate(result.companions if is_companion else result.lines)).get(number)
         if played is not None:
-            done.append((label, policy, played, along))
+            done.append((label, policy, played, is_companion))
     if not done:
         return None
     best = min(done, key=lambda each: float(each[2].mean[place]))

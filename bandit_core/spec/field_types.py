@@ -36,7 +36,7 @@ def _number(value: Any) -> float:
         raise ValueError("must be a number that a double can hold") from None
 
 
-def _whole(value: Any) -> int | float:
+def _as_number(value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ValueError("must be a whole number")
     return int(value) if isinstance(value, numbers.Integral) else float(value)
@@ -57,7 +57,7 @@ Finite = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
 Observed = Annotated[Finite, AfterValidator(_between(0.0))]
 Number = Annotated[Finite, AfterValidator(_between(SMALLEST))]
 Small = Annotated[Finite, AfterValidator(_between(SMALLEST_OF_ALL))]
-Whole = Annotated[int, BeforeValidator(_whole)]
+Whole = Annotated[int, BeforeValidator(_as_number)]
 Positive = Annotated[Number, Field(gt=0)]
 Probability = Annotated[Number, Field(ge=0, le=1)]
 

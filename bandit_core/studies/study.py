@@ -358,19 +358,19 @@ class StudyRun(Study[StudyResult]):
 
         names = [*self.study.axes.named()]
 
-        def whole(frames: Sequence[pd.DataFrame], columns: Sequence[str], *once: str) -> pd.DataFrame:
+        def joined(frames: Sequence[pd.DataFrame], columns: Sequence[str], *once: str) -> pd.DataFrame:
             if not frames:
                 return pd.DataFrame(columns=[*names, *columns])
             every = pd.concat(frames, ignore_index=True)  # what knows no ε, or no parameter, stands once
             return every.drop_duplicates([*names, *once], ignore_index=True)
 
-        rows = whole(self._frames, COLUMNS, "line", "t")
-        tests = whole(self._tests, COMPARISON_COLUMNS, "first", "second")
+        rows = joined(self._frames, COLUMNS, "line", "t")
+        tests = joined(self._tests, COMPARISON_COLUMNS, "first", "second")
         tests["p_corrected"] = holm(tests["p_value"].to_list())
         asked = self.study.model_dump(mode="json", exclude_defaults=True) | {"spec": self.base.spec()}
         for frame in (rows, tests):
             frame.attrs["made"] = {"study": asked, "kernels": self._kernels, "versions": dict(versions())}
-        return StudyResult(rows, tuple(_told(self._won, len(self._frames))) if self._frames else (), tests)
+        return StudyResult(rows, tuple(_wins_in_words(self._won, len(self._frames))) if self._frames else (), tests)
 
 
 def _rows(point: Point, result: Result, record: str) -> pd.DataFrame:
@@ -419,7 +419,7 @@ def _winners(result: Result) -> Iterator[tuple[str, str]]:
             yield privacy, experiment.label(first.line) if first.clear else ""
 
 
-def _told(won: Counter[tuple[str, str]], done: int) -> Iterator[str]:
+def _wins_in_words(won: Counter[tuple[str, str]], done: int) -> Iterator[str]:
     yield f"{done:,} points"
     for privacy in COMPARED:
         mine = {label: count for (trust, label), count in won.items() if trust == privacy}

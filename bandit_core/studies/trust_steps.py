@@ -117,7 +117,7 @@ def _keeps(experiment: Experiment, line: int, level: int) -> bool:
     return mine.epsilon <= theirs.epsilon and mine.delta <= theirs.delta
 
 
-def standing(result: Result) -> dict[int, int]:
+def best_lines(result: Result) -> dict[int, int]:
     """The line that each level of `ladder` stands on: its own, or the best of those that clearly lose less than that
     (95% interval at the horizon) and keep at least its promise.
     """
@@ -140,7 +140,7 @@ def standing(result: Result) -> dict[int, int]:
 
 def by_level(result: Result) -> Result:
     """The result with the line that each level stands on in the place of its own, named as such."""
-    experiment, moved = result.experiment, standing(result)
+    experiment, moved = result.experiment, best_lines(result)
     stated, played = list(experiment.lines), list(result.lines)
     for level, line in moved.items():
         if level != line:
@@ -155,7 +155,7 @@ def by_level(result: Result) -> Result:
 def steps(result: Result) -> tuple[Step, ...]:
     """The steps of every ladder between lines that are played; needs two trials for an error."""
     played = [number for number, line in enumerate(result.lines) if line is not None]
-    stand, found = standing(result), []
+    stand, found = best_lines(result), []
     for each in ladders(result.experiment, played):
         for stronger, weaker in pairwise(each.lines):
             used = stand[stronger], stand[weaker]

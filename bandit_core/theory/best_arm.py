@@ -67,7 +67,7 @@ def _slope(rise: np.ndarray, at: np.ndarray, epsilon: float) -> np.ndarray:
     return slope
 
 
-def _told(mean: np.ndarray, other: np.ndarray, epsilon: float) -> np.ndarray:
+def _information(mean: np.ndarray, other: np.ndarray, epsilon: float) -> np.ndarray:
     return divergences.bernoulli_kl(mean, other) if math.isinf(epsilon) else central.d_eps(mean, other, epsilon)
 
 
@@ -84,7 +84,7 @@ class _Rivals:
         gaps = self.best - self.others
         u = self.others + share * gaps
         x = _slope((1 - share) * gaps, 1 - u, self.epsilon) / _slope(share * gaps, u, self.epsilon)
-        return x, _told(np.full_like(u, self.best), u, self.epsilon), _told(self.others, u, self.epsilon)
+        return x, _information(np.full_like(u, self.best), u, self.epsilon), _information(self.others, u, self.epsilon)
 
     def shares(self, y: float) -> np.ndarray:
         """How far each u_a is, where the inner minimum is y."""
@@ -115,7 +115,7 @@ def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = ma
 def _time(means: tuple[float, ...], epsilon: float) -> float:
     """T* for means in descending order, the first alone."""
     rivals = _Rivals(means[0], np.array(means[1:]), epsilon)
-    most = float(np.min(_told(np.full_like(rivals.others, rivals.best), rivals.others, epsilon)))
+    most = float(np.min(_information(np.full_like(rivals.others, rivals.best), rivals.others, epsilon)))
     most = most if math.isfinite(most) else -math.log(1e-300)  # a worse arm that never pays
 
     def balance(y: float) -> float:

@@ -137,10 +137,10 @@ def finite_time(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bou
     """The floors that hold at every t for what the run keeps: with a failure probability those without privacy."""
     if guarantee is not None and guarantee.delta > 0:
         return finite_time_bounds.without_privacy(setup)
-    return finite_time_bounds.finite_time(setup, evidence(_kept(setup, guarantee)))
+    return finite_time_bounds.finite_time(setup, evidence(_kept_epsilon(setup, guarantee)))
 
 
-def _kept(setup: RunSetup, guarantee: Guarantee | None) -> float:
+def _kept_epsilon(setup: RunSetup, guarantee: Guarantee | None) -> float:
     """The epsilon that the run really keeps; without a guarantee the chosen one."""
     return setup.fixed_epsilon if guarantee is None or guarantee.epsilon is None else guarantee.epsilon
 
@@ -151,7 +151,7 @@ def lower_bounds(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bo
     ``guarantee`` is what the run really keeps: a run that spends twice the chosen epsilon is bound by less, and the
     bounds of a curator's noise are stated for pure privacy only. Without it, the chosen epsilon, pure.
     """
-    epsilon = _kept(setup, guarantee)
+    epsilon = _kept_epsilon(setup, guarantee)
     private = [_d_eps_bound(setup, epsilon), _azize_basu(setup, epsilon), *minimax(setup, epsilon)]
     if guarantee is not None:
         private = [bound.judged(guarantee) for bound in private]

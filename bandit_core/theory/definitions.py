@@ -86,10 +86,10 @@ def loss(chance: Chance, users: int) -> float:
         In nats.
     """
 
-    def whole(actions: tuple[int, ...], rewards: tuple[int, ...]) -> float:
+    def chance_of_all(actions: tuple[int, ...], rewards: tuple[int, ...]) -> float:
         return math.prod(_step(chance, actions, rewards, t) for t in range(users))
 
-    return _largest_ratio(users, lambda actions, rewards: [whole(actions, rewards)])
+    return _largest_ratio(users, lambda actions, rewards: [chance_of_all(actions, rewards)])
 
 
 def instantaneous_loss(chance: Chance, users: int) -> float:

@@ -258,7 +258,7 @@ def charts(screen: Any) -> int:
 
 
 def measured(step: Any) -> Any:
-    return step.measured(step.found(step.slider.start, simulate), step.slider.start)
+    return step.measured(step.content(step.slider.start, simulate), step.slider.start)
 
 
 def test_a_teacher_and_two_phones_see_the_same_step(store: Classroom) -> None:

@@ -71,7 +71,7 @@ def test_a_step_asks_first_and_then_draws_and_tells(step: Step) -> None:
     chart = on.chart(screen, "learn-picture")
     assert chart.traces and len(screen.get_by_key("learn-picture").proto.alt) > 30
     at = step.slider.start
-    message = step.conclude(step.found(at, lambda experiment: simulate(experiment, store=_store)), at)
+    message = step.conclude(step.content(at, lambda experiment: simulate(experiment, store=_store)), at)
     assert message.text in on.words(screen)
     assert any(step.exact in text.value for fold in screen.expander for text in fold.markdown)
     for of_a_teacher in (step.notes, step.answer):
@@ -113,7 +113,7 @@ def test_the_second_part_asks_first_and_opens_the_preset_itself() -> None:
     screen = guess(screen, part)
     assert not screen.warning and on.chart(screen, "learn-second-picture").traces
     assert not [each for each in screen.get("plotly_chart") if each.key == "learn-picture"]  # the step asks still
-    message = part.conclude(part.found(start, lambda experiment: simulate(experiment, store=_store)), start)
+    message = part.conclude(part.content(start, lambda experiment: simulate(experiment, store=_store)), start)
     assert message.text in on.words(screen) and message.verdict == "more"
     on.own(screen, "select_slider", f"learn-{part.name}").set_value(0.3)
     on.run(screen)
@@ -127,7 +127,7 @@ def test_what_the_links_to_mechanisms_open_is_the_same_coin_and_the_same_audit()
     at = step.slider.stops[-1]
     there = on.visit("mechanisms", **step.fields(at))
     [found] = there.session_state["mechanisms-audits"].values()
-    assert found == step.found(at, simulate).result and found.epsilon == samples.CLAIM
+    assert found == step.content(at, simulate).result and found.epsilon == samples.CLAIM
     there = on.visit("mechanisms", **STEP["coin"].fields(2.0))
     assert on.own(there, "select_slider", "mechanisms-eps").value == 2.0
 
@@ -166,7 +166,7 @@ def test_more_screens_follow_the_course_and_have_links_of_their_own(step: Step) 
     assert on.address(screen) == {"step": step.name} and screen.title[0].value == step.title
     screen = guess(screen, step)
     at = step.slider.start
-    assert answered(screen) and step.conclude(step.found(at, simulate), at).text in on.words(screen)
+    assert answered(screen) and step.conclude(step.content(at, simulate), at).text in on.words(screen)
     screen.button(key="learn-back-above").click()
     assert on.address(on.run(screen)) == {"step": "end"}
 
@@ -257,7 +257,7 @@ def small(experiment: Experiment) -> Result:
 @cache
 def measured(name: str, at: float, seed: int) -> tuple[Any, Message, Number]:
     step = STEP[name]
-    found = step.found(at, small, seed)
+    found = step.content(at, small, seed)
     return found, step.conclude(found, at), step.measured(found, at)
 
 
@@ -417,7 +417,7 @@ def test_a_second_slider_moves_the_noise_of_both_ways() -> None:
     assert "eps=0.1" in link.proto.query_string
     for epsilon in step.other.stops:  # nothing leaves the frame
         changed = step.model_copy(update={"epsilon": epsilon})
-        figure = changed.draw(changed.found(1000.0, simulate), 1000.0, False, 320)
+        figure = changed.draw(changed.content(1000.0, simulate), 1000.0, False, 320)
         low, high = figure.layout.yaxis.range
         assert all(low <= np.log10(value) <= high for trace in figure.data for value in trace.y)
     screen.button(key="learn-back-above").click()
@@ -481,7 +481,7 @@ def test_a_guess_far_outside_the_error_that_is_shown_is_not_right() -> None:
 def test_no_guess_is_right_at_every_position() -> None:
     """Else there would be nothing to guess: at the first position some option is wrong."""
     for step in PARTS + EXTRAS:
-        found = step.found(step.slider.start, lambda experiment: simulate(experiment, store=_store))
+        found = step.content(step.slider.start, lambda experiment: simulate(experiment, store=_store))
         number = step.measured(found, step.slider.start)
         if isinstance(step.guess, Choice):
             assert [step.guess.fits(place, number) for place in range(len(step.guess.options))].count(True) < 3, (

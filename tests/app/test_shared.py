@@ -133,7 +133,7 @@ def test_what_comes_from_a_file_is_drawn_for_its_visitor_alone(drawn: Counter[st
 
 def test_an_uploaded_spec_stays_a_file_of_its_visitor_while_it_is_edited(monkeypatch: pytest.MonkeyPatch) -> None:
     now: dict[str, Any] = {}
-    monkeypatch.setattr(state, "mine", lambda: now)
+    monkeypatch.setattr(state, "memory", lambda: now)
     experiment = read(on.SMALL)[0]
     state.open_own(experiment)
     assert not state.own_data()
@@ -229,7 +229,7 @@ def test_no_cache_of_the_process_holds_what_a_visitor_brought(quick_answers: Non
     gc.collect()
     found = holders(name, number)
     assert found == [], "\n".join(found)
-    shared.memory.kept("control", lambda: [name, number], len)  # what there is would be found
+    shared.memory.get_or_make("control", lambda: [name, number], len)  # what there is would be found
     assert len(holders(name, number, among=[shared.memory])) == 2
     shared.memory.clear()
 
@@ -237,12 +237,12 @@ def test_no_cache_of_the_process_holds_what_a_visitor_brought(quick_answers: Non
 def test_memory_stays_below_its_limit_and_keeps_what_was_used_last() -> None:
     memory = shared.Memory(100)
     for number in range(50):
-        memory.kept(number, lambda: "x" * 30, len)
-        memory.kept(0, lambda: "y" * 30, len)
+        memory.get_or_make(number, lambda: "x" * 30, len)
+        memory.get_or_make(0, lambda: "y" * 30, len)
         assert memory.bytes == 30 * len(memory) <= 100
-    assert memory.kept(0, lambda: "new", len) == "x" * 30
-    memory.kept("large", lambda: "x" * 101, len)
-    assert memory.kept(0, lambda: "new", len) == "x" * 30 and len(memory) == 3
+    assert memory.get_or_make(0, lambda: "new", len) == "x" * 30
+    memory.get_or_make("large", lambda: "x" * 101, len)
+    assert memory.get_or_make(0, lambda: "new", len) == "x" * 30 and len(memory) == 3
     memory.clear()
     assert (memory.bytes, len(memory)) == (0, 0)
 
@@ -258,11 +258,11 @@ def test_whoever_asks_while_it_is_made_waits_for_it() -> None:
         return "picture"
 
     found: list[str] = []
-    threads = [threading.Thread(target=lambda: found.append(memory.kept("a", make, len))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: found.append(memory.get_or_make("a", make, len))) for _ in range(8)]
     for thread in threads:
         thread.start()
     assert begun.wait(30)
-    assert memory.kept("b", lambda: "another", len) == "another"  # no one else waits
+    assert memory.get_or_make("b", lambda: "another", len) == "another"  # no one else waits
     may_end.set()
     for thread in threads:
         thread.join(30)
@@ -272,9 +272,9 @@ def test_whoever_asks_while_it_is_made_waits_for_it() -> None:
 def test_a_failed_drawing_is_tried_again_and_leaves_nothing() -> None:
     memory = shared.Memory(1000)
     with pytest.raises(ZeroDivisionError):
-        memory.kept("a", lambda: 1 // 0, lambda _: 1)
+        memory.get_or_make("a", lambda: 1 // 0, lambda _: 1)
     assert (memory.bytes, len(memory)) == (0, 0)
-    assert memory.kept("a", lambda: 3, lambda _: 1) == 3
+    assert memory.get_or_make("a", lambda: 3, lambda _: 1) == 3
 
 
 def test_a_finished_picture_is_the_figure_itself() -> None:

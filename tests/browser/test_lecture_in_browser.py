@@ -28,7 +28,7 @@ MEETING = """boxes => boxes.some((a, i) => boxes.slice(i + 1).some(b =>
 
 @cache
 def found(at: float) -> Any:
-    return PRICE.found(at, simulate)
+    return PRICE.content(at, simulate)
 
 
 def measured() -> str:

@@ -401,7 +401,7 @@ def test_whatever_was_not_confirmed_or_is_inconclusive_is_explained():
     whole = [
         figure
         for figure in papers.figures().values()
-        if all(reproductions.load(name).whole for name in papers.files_of(figure))
+        if all(reproductions.load(name).is_complete for name in papers.files_of(figure))
     ]
     open_ = [each for figure in whole for each in claims.verdicts(figure) if each.held != "confirmed"]
     assert [each.says for each in open_ if each.held in ("not confirmed", "inconclusive") and not each.explained] == []

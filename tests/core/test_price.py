@@ -78,11 +78,11 @@ def test_the_counterpart_where_asked_even_where_the_chart_lacks_it(store):
     assert (baseline(lacks, 1), baseline(has, 1)) == (None, 2)
     assert with_companions(has) == has
     alone, whole = played(lacks, store), played(has, store)
-    assert alone.experiment == lacks and len(alone.lines) == 2 and len(alone.along) == 1
+    assert alone.experiment == lacks and len(alone.lines) == 2 and len(alone.companions) == 1
     ends = [line.regret[:, -1] for line in (whole.lines[1], whole.lines[2])]
     for result, along in ((alone, True), (whole, False)):
         row = next(row for row in summaries(result) if row.line == 1)
-        assert (row.against.policy, row.against.along) == ("kl-ucb", along)
+        assert (row.against.policy, row.against.is_companion) == ("kl-ucb", along)
         assert row.price == pytest.approx(ends[0].mean() / ends[1].mean())
         residual = ends[0] - row.price * ends[1]  # over pairs of trials
         assert row.price_stderr == pytest.approx(residual.std(ddof=1) / np.sqrt(12) / ends[1].mean())
@@ -94,7 +94,7 @@ def test_the_counterpart_where_asked_even_where_the_chart_lacks_it(store):
 def test_a_price_is_relative_to_the_best_method_without_privacy(store):
     asked = made(UCB, IMED, KL)
     result = played(asked, store)
-    assert result.along == ()
+    assert result.companions == ()
     free = {"ucb": result.lines[0].mean[-1], "kl-ucb": result.lines[2].mean[-1]}
     best = min(free, key=free.get)
     assert best == "kl-ucb" and reference(result, 1).policy == best
@@ -102,7 +102,7 @@ def test_a_price_is_relative_to_the_best_method_without_privacy(store):
     for number in free_lines(asked):  # on a chart of prices all curves are divided by the same
         np.testing.assert_array_equal(scale(result, number, "price"), scale(result, 1, "price"))
     hidden = played(asked.with_changes(view={"hidden": [2]}), store)
-    assert reference(hidden, 1).policy == "ucb" and not reference(hidden, 1).along  # the other is not shown
+    assert reference(hidden, 1).policy == "ucb" and not reference(hidden, 1).is_companion  # the other is not shown
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_the_best_of_a_named_field_where_nothing_without_privacy_is_drawn(arms, 
     alone = made(line, arms=arms, horizon=300)
     assert [each.policy for each in companions(alone)] == names
     result = played(alone, store)
-    losses = {name: run.mean[-1] for name, run in zip(names, result.along, strict=True)}
+    losses = {name: run.mean[-1] for name, run in zip(names, result.companions, strict=True)}
     against = reference(result, 0)
-    assert against.policy == min(losses, key=losses.get) and against.along and against.among == 2
+    assert against.policy == min(losses, key=losses.get) and against.is_companion and against.among == 2
     assert "best of 2 methods without privacy; run for comparison, not shown" in sentences.verdict(result)
     drawn = played(made(line, *({"policy": name} for name in names), arms=arms, horizon=300), store)
     np.testing.assert_equal(*([row.price for row in summaries(each) if row.line == 0] for each in (result, drawn)))
@@ -156,7 +156,7 @@ def test_a_sweep_has_the_same_prices_with_and_without_the_counterpart_on_the_cha
     assert [len(point.lines) for point in alone.results] == [1, 1]
     [mine], theirs = tradeoff.traces(alone), tradeoff.traces(sweep(has, budgets, store=store))[0]
     np.testing.assert_array_equal(mine.price, theirs.price)
-    assert mine.against.along and not theirs.against.along
+    assert mine.against.is_companion and not theirs.against.is_companion
 
 
 def test_budgets_at_which_the_price_is_surely_below_one():

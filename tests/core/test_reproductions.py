@@ -177,7 +177,7 @@ def test_what_is_written_is_read_again(small, tmp_path):
     path = reproductions.write(content, tmp_path)
     assert [each.name for each in tmp_path.iterdir()] == [path.name]  # no half-written file is left
     file = reproductions.load("small", tmp_path)
-    assert file.whole and file.experiment == small
+    assert file.is_complete and file.experiment == small
     assert (file.made["seconds"], file.made["processor_seconds"], file.made["workers"]) == (1.5, 2.5, 2)
     places = np.searchsorted(result.times, file.times)
     for line, whole in zip(file.lines, result.lines, strict=True):
@@ -207,7 +207,7 @@ def test_a_tally_keeps_the_values_without_their_order(small, tmp_path):
 def test_a_part_of_the_trials_is_told(small, tmp_path):
     _, content = made_of(small, part=small.with_changes(trials=3))
     file = reproductions.load(reproductions.write(content, tmp_path).stem, tmp_path)
-    assert not file.whole and file.share == 0.5 and file.experiment.trials == 6
+    assert not file.is_complete and file.share == 0.5 and file.experiment.trials == 6
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 0}', '{"format": 1, "t": [1], "lines": [{}]}'])
@@ -234,7 +234,7 @@ def test_the_command_computes_a_figure_and_prints_its_file(tmp_path, capsys, shi
     assert out.splitlines() == [str(tmp_path / "new" / f"{CHEAP}.json")]
     assert CHEAP in err and "90 of 90" in err
     file = reproductions.load(CHEAP, tmp_path / "new")
-    assert file.whole and file.experiment == load_preset(CHEAP) and file.made["found"] == 0
+    assert file.is_complete and file.experiment == load_preset(CHEAP) and file.made["found"] == 0
     for new, old in zip(file.lines, shipped[CHEAP].lines, strict=True):
         error = math.hypot(new.stderr[-1], old.stderr[-1])
         assert abs(new.mean[-1] - old.mean[-1]) <= STANDARD_ERRORS * error

@@ -15,12 +15,12 @@ from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import sweep
 from bandit_core.studies.trust_steps import (
     _keeps,
+    best_lines,
     by_level,
     kept,
     ladder,
     ladders,
     level_of,
-    standing,
     steps,
 )
 
@@ -114,7 +114,7 @@ def test_steps_of_a_real_run_add_up():
 def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses_less():
     """Line 2 trusts no one, 1 and 3 a curator, 0 and 4 have no privacy."""
     result = result_of([[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]])
-    assert standing(result) == {2: 2, 1: 2, 0: 4}
+    assert best_lines(result) == {2: 2, 1: 2, 0: 4}
     found = steps(result)
     assert [(step.stronger, step.weaker, step.played) for step in found] == [(2, 1, (2, 2)), (1, 0, (2, 4))]
     assert found[0].same and found[0].saved == (0, 0, 0, 0) and not found[0].clear
@@ -124,17 +124,17 @@ def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses
     assert shown.lines[1] is result.lines[2] and "TS-CF" not in shown.experiment.label(1)
     assert shown.experiment.label(1) == "trust a curator: UCB-CF is best"
     tie = result_of([[1, 2, 3], [2, 5, 50], [4, 20, 50], [9, 9, 60], [9, 9, 9]])
-    assert standing(tie) == {2: 2, 1: 1, 0: 0} and by_level(tie) is tie
+    assert best_lines(tie) == {2: 2, 1: 1, 0: 0} and by_level(tie) is tie
 
 
 def test_a_level_never_stands_on_more_trust_a_larger_budget_or_what_is_hidden():
     losses = [[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]]
-    assert standing(result_of([[1, 2, 3], [2, 5, 9], *losses[2:]]))[2] == 2
-    assert standing(result_of(losses, hidden=[2])) == {1: 3, 0: 4}
+    assert best_lines(result_of([[1, 2, 3], [2, 5, 9], *losses[2:]]))[2] == 2
+    assert best_lines(result_of(losses, hidden=[2])) == {1: 3, 0: 4}
     result = result_of(losses)
     lines = result.experiment.spec()["lines"]
     lines[2]["epsilon"] = {"kind": "fixed", "value": 2}
-    assert standing(replace(result, experiment=result.experiment.with_changes(lines=lines)))[1] == 3
+    assert best_lines(replace(result, experiment=result.experiment.with_changes(lines=lines)))[1] == 3
 
 
 def test_a_pure_line_may_stand_for_a_promise_with_a_delta_and_not_the_other_way_round():

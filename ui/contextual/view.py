@@ -72,7 +72,7 @@ def _sending_lines(whole: Experiment) -> Experiment | None:
     return whole.with_changes(lines=kept, view={}) if kept else None
 
 
-def _told(whole: Experiment) -> tuple[Users, list[Messages]]:
+def _sent_messages(whole: Experiment) -> tuple[Users, list[Messages]]:
     assert whole.contexts is not None
     users = first_users(whole.contexts, whole.seed, SHOWN_USERS)
     return users, [messages(whole, line, users, (whole.seed, line)) for line in range(len(whole.lines))]
@@ -99,10 +99,10 @@ def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool) -> go.F
     return figure
 
 
-def _tuple(values: np.ndarray, most: int = 3) -> str:
+def _tuple(values: np.ndarray) -> str:
     """``(0.61, −0.79, 0.2, …)``."""
-    shown = ", ".join(f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}" for value in values[:most])
-    return f"({shown}{', …' if len(values) > most else ''})".replace("-", "−")
+    shown = ", ".join(f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}" for value in values[:3])
+    return f"({shown}{', …' if len(values) > 3 else ''})".replace("-", "−")
 
 
 def _needed(sent: Messages) -> str:
@@ -118,7 +118,7 @@ def messages_panel(whole: Experiment) -> None:
         st.caption("No policy here sends a message for every user.")
         return
     with st.spinner("Drawing what the phones send. A new machine compiles first: about 10 s.", show_time=True):
-        users, message = shared.once("messages", few, None, lambda: _told(few))
+        users, message = shared.once("messages", few, None, lambda: _sent_messages(few))
     dark = theme.is_dark()
     bound = float(np.linalg.norm(users.contexts, axis=1).max())
 

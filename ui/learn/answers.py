@@ -86,7 +86,7 @@ def verdict(step: Step, guess: float, measured: Number) -> str:
     return "Right!" if step.guess.fits(guess, measured) else "Not quite."
 
 
-def found(step: Step, at: float, place: str = "learn") -> Any:
+def content(step: Step, at: float, place: str = "learn") -> Any:
     """What the lesson shows, once all of it is there; None before."""
     if step.setting:
         result = runner.result_of(step.experiment(at), place)

@@ -82,7 +82,7 @@ def _line(result: Result, number: int) -> LineResult:
     return line
 
 
-def _known(found: Estimate) -> Number:
+def _without_error(found: Estimate) -> Number:
     """A single run has no error that could be known, so nothing can be concluded from it."""
     known = math.isfinite(found.stderr)
     return Number(found.value, found.stderr, (found.low, found.high)) if known else Number(found.value, math.inf)
@@ -90,17 +90,17 @@ def _known(found: Estimate) -> Number:
 
 def lost(result: Result, number: int) -> Number:
     """Mean regret of a line at the end."""
-    return _known(_line(result, number).final())
+    return _without_error(_line(result, number).final())
 
 
 def difference(result: Result, one: int, other: int) -> Number:
     """How much more line ``one`` loses than line ``other``, over pairs of runs."""
-    return _known(_line(result, one).difference(_line(result, other)))
+    return _without_error(_line(result, one).difference(_line(result, other)))
 
 
 def ratio(result: Result, one: int, other: int) -> Number:
     """How many times as much, over pairs of runs."""
-    times = _known(_line(result, one).ratio(_line(result, other)))
+    times = _without_error(_line(result, one).ratio(_line(result, other)))
     return times if math.isfinite(times.value) else Number(math.nan, math.inf)
 
 
@@ -125,7 +125,7 @@ def _best_share(result: Result, number: int) -> Number:
     return Number(100 * best_share_at_end(_line(result, number), result.times))
 
 
-def _kept(result: Result, number: int) -> Number:
+def _kept_epsilon(result: Result, number: int) -> Number:
     """The epsilon that a line is proved to keep, to three digits."""
     epsilon = result.experiment.lines[number].entry.guarantee(result.experiment.setups[number]).epsilon
     assert epsilon is not None
@@ -142,7 +142,7 @@ def _title(result: Result, number: int) -> str:
 
 MEASURES: dict[str, Callable[..., Number | str]] = {
     "lost": lost, "difference": difference, "ratio": ratio, "above": _above, "blind": _blind, "saved": _saved,
-    "best-share": _best_share, "kept": _kept, "u": _u, "title": _title,
+    "best-share": _best_share, "kept": _kept_epsilon, "u": _u, "title": _title,
 }  # fmt: skip
 _LINE = re.compile(r"(at|best|\d+)(?:\+(\d+))?")
 

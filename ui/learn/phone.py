@@ -30,7 +30,7 @@ def version(now: classroom.Moment | None) -> str:
 def measured(name: str) -> Number:
     """The number that is guessed in a lesson."""
     step = course.named(name)
-    return step.measured(step.found(step.slider.start, simulate), step.slider.start)
+    return step.measured(step.content(step.slider.start, simulate), step.slider.start)
 
 
 def take(code: str, phone: str, name: str, text: str) -> str:

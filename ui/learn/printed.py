@@ -48,7 +48,7 @@ def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
     parts = [part for step in lessons for part in (step, step.second) if part is not None]
     written = []
     for part in parts:
-        found = part.found(part.slider.start, simulate) if teacher else None
+        found = part.content(part.slider.start, simulate) if teacher else None
         paragraphs = _answer(part, found) if teacher else _task(part)
         head = part.title if part not in lessons else title(part)
         if kind == "Markdown":
@@ -73,7 +73,7 @@ def slides(lessons: Sequence[Step]) -> str:
     """A slide with each question and one with its answer. Page Down steps on; printed, each is a page."""
     written = []
     for step in lessons:
-        found, at = step.found(step.slider.start, simulate), step.slider.start
+        found, at = step.content(step.slider.start, simulate), step.slider.start
         head = f"<h2>{as_html(title(step))}</h2>"
         asked = "".join(_block(text) for text in _task(step)[1:3])
         message = _block(step.says(found, at))

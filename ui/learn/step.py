@@ -185,7 +185,7 @@ class Step(Frozen):
             return links.write(self.experiment(at))
         return {name: text.format(at=f"{at:g}", epsilon=f"{self.epsilon:g}") for name, text in self.link.items()}
 
-    def found(self, at: float, simulate: Callable[[Experiment], Any], seed: int | None = None) -> Any:
+    def content(self, at: float, simulate: Callable[[Experiment], Any], seed: int | None = None) -> Any:
         """What the step shows at a position: a result of ``simulate``, or what it draws otherwise.
 
         ``seed`` is another one than the step's own, which every view shows.

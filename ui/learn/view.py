@@ -139,7 +139,7 @@ def said_of(step: Step, mine: Guess) -> str:
 
 def _reveal(step: Step, at: float, place: str = "") -> None:
     """Picture and sentence at the slider's position."""
-    found = answers.found(step, at, f"learn{place}")
+    found = answers.content(step, at, f"learn{place}")
     if found is None:
         return
     answers.picture(step.draw(found, at, theme.is_dark(), HEIGHT), step.title, f"learn{place}-picture")

@@ -119,7 +119,7 @@ def _interval(event: tuple[float, float]) -> str:
     return f"above {low:.3g}" + (f", up to {high:.3g}" if math.isfinite(high) else "")
 
 
-def _found(subject: Subject, epsilon: float, samples: int, confidence: float, seed: int) -> AuditResult:
+def _audited(subject: Subject, epsilon: float, samples: int, confidence: float, seed: int) -> AuditResult:
     bar = st.progress(0.0, "Drawing samples …")
 
     def drawn(share: float) -> None:
@@ -221,7 +221,7 @@ def draw() -> None:
     if wanted and key not in kept:
         while len(kept) >= _KEPT:
             kept.pop(next(iter(kept)))
-        kept[key] = _found(subject, epsilon, samples, confidence, seed)
+        kept[key] = _audited(subject, epsilon, samples, confidence, seed)
     if wanted:
         page_fields.keep(FIELDS["run"], True)
     if key in kept:

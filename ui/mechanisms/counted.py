@@ -56,7 +56,7 @@ def surely(less: np.ndarray, more: np.ndarray) -> bool:
     return bool(apart.mean() > _SURE * apart.std(ddof=1) / math.sqrt(len(apart)))
 
 
-def _kept(experiment: Experiment) -> list[Guarantee]:
+def _guarantees(experiment: Experiment) -> list[Guarantee]:
     """What each line keeps."""
     return [line.entry.guarantee(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
 
@@ -95,7 +95,7 @@ def verdict(losses: np.ndarray) -> tuple[str, str]:
 def chart(losses: np.ndarray, experiment: Experiment, dark: bool) -> go.Figure:
     """Mean loss of every line with twice its standard error; what keeps a weaker promise is hollow."""
     titles = [experiment.label(number) for number in range(len(experiment.lines))]
-    weak = [kept.delta > 0 for kept in _kept(experiment)]
+    weak = [kept.delta > 0 for kept in _guarantees(experiment)]
     marker = {"color": [theme.policy_colour(line.policy, dark) for line in experiment.lines], "size": 12}
     marker |= {"line": {"width": 2}, "symbol": ["diamond-open" if weaker else "circle" for weaker in weak]}
     bars = {"array": 2 * losses.std(axis=1, ddof=1) / math.sqrt(losses.shape[1]), "color": theme.quiet(dark)}
@@ -119,7 +119,7 @@ def draw(epsilon: float) -> None:
     what = "Regret of bandits on several counters and of one without counters"
     figures.plot(chart(losses, experiment, theme.is_dark()), "sums-bandits", what)
     means = " and ".join(f"{mean:g}" for mean in experiment.means)
-    failing = ", ".join(sorted({kept.failure for kept in _kept(experiment) if kept.failure}))
+    failing = ", ".join(sorted({kept.failure for kept in _guarantees(experiment) if kept.failure}))
     conclusion, numbers = verdict(losses)
     st.markdown(conclusion)
     st.expander("The numbers behind it").markdown(

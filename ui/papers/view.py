@@ -159,7 +159,7 @@ def _for_print(shipped: Shipped, figure: Figure, panel: str) -> go.Figure:
     return drawn
 
 
-def _told(shipped: Shipped, figure: Figure) -> str:
+def _described(shipped: Shipped, figure: Figure) -> str:
     if is_fit(figure):
         return f"Regret against V for {len(threshold_check.points(shipped))} policies, and a straight line."
     return charts.describe(shipped)
@@ -170,7 +170,7 @@ def _picture(shipped: Shipped, figure: Figure, panel: str) -> None:
     direct = not theme.is_phone()
     how = figure.name, panel, shipped.name, reproductions.path_of(shipped.name).stat().st_mtime_ns, direct
     make = partial(draw, shipped, figure, panel, direct=direct)
-    figures.draw("paper-figure", how, make, partial(_told, shipped, figure), tall=True)
+    figures.draw("paper-figure", how, make, partial(_described, shipped, figure), tall=True)
 
 
 def is_fit(figure: Figure) -> bool:
@@ -195,7 +195,7 @@ def scale_words(shipped: Shipped) -> str:
     experiment = shipped.experiment
     trials = min(line.count for line in shipped.lines)
     size = f"{words.count(experiment.horizon)} users, {trials} runs"
-    if shipped.whole:
+    if shipped.is_complete:
         return f"full scale: {size}"
     return f"at {trials} of {experiment.trials} runs: {size}"
 
@@ -349,10 +349,10 @@ def actions(shipped: Shipped) -> None:
         help=f"The same experiment with all controls; {words.duration(estimated_seconds(experiment))} at full scale.",
     )
 
-    def whole() -> str:
+    def settings_json() -> str:
         return json.dumps(json.loads(reproductions.path_of(name).read_text(encoding="utf-8")), indent=1)
 
     message = "Mean, standard error and quantiles of every policy."
     figures.download(data, "Numbers (CSV)", lambda: to_csv(reproductions.curves(shipped)), f"{name}.csv", message)
     message = "Settings, seed, versions, machine, time, curves, and the final regret of every run."
-    figures.download(file, "Whole file (JSON)", whole, f"{name}.json", message)
+    figures.download(file, "Whole file (JSON)", settings_json, f"{name}.json", message)

@@ -60,7 +60,7 @@ def room() -> Room | None:
     return Room(code, key, now)
 
 
-def mine() -> tuple[str, str] | None:
+def led_class() -> tuple[str, str] | None:
     """The open class that this visitor has led before: code and key."""
     found: tuple[str, str] | None = st.session_state.get(_MINE)
     return found if found and classroom.CLASSES.is_teacher(*found) else None
@@ -68,7 +68,7 @@ def mine() -> tuple[str, str] | None:
 
 def open_class(step: Step) -> None:
     """Callback: a class at a lesson, in the full window; the one that is open already, where there is one."""
-    found = mine()
+    found = led_class()
     try:
         code, key = found or classroom.CLASSES.open(step.name)
     except classroom.Refused as refused:

@@ -66,7 +66,7 @@ def _answers(step: Step) -> str:
     """Radio buttons, which need no script, and what each one shows."""
     buttons, figures = [], []
     for place, at in enumerate(shown(step)):
-        found = step.found(at, simulate)
+        found = step.content(at, simulate)
         alt = step.conclude(found, at).text.replace("**", "")
         picture = printing.image(step.draw(found, at, False, HEIGHT), SIZE, alt)
         key, checked, asked = f"{step.name}-{place}", "", ""

@@ -112,7 +112,7 @@ def _answer(step: Step, room: Room | None) -> None:
     with place:
         picture, guesses = st.columns([3, 2], gap="medium") if room is not None else (st.container(), None)
         with picture.container(key="project-picture"):
-            found = answers.found(step, at, "project")
+            found = answers.content(step, at, "project")
             if found is None:
                 return
             figure = labelled(lesson.large(step.draw(found, at, theme.is_dark(), HEIGHT)))
@@ -131,7 +131,7 @@ def _measured(step: Step) -> Number | None:
     """What the question asked for, once it is known: kept, as its result may be gone while the slider moves."""
     known: dict[str, Number] = st.session_state.setdefault(_MEASURED, {})
     if step.name not in known:
-        found = answers.found(step, step.slider.start, "project-asked")
+        found = answers.content(step, step.slider.start, "project-asked")
         if found is not None:
             known[step.name] = step.measured(found, step.slider.start)
     return known.get(step.name)

@@ -16,7 +16,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.model import MEASURES, PROMISES, Measure
 from bandit_core.simulation.results import Result
-from bandit_core.studies.trust_steps import CLEARLY, Step, kept, ladder, level_of, standing, steps
+from bandit_core.studies.trust_steps import CLEARLY, Step, best_lines, kept, ladder, level_of, steps
 from ui import charts, diagrams, figures, lab_parts, page_links, shared, theme, words
 
 
@@ -66,7 +66,7 @@ def _by_measure(found: Sequence[Step]) -> dict[Measure, list[Step]]:
 
 def verdict(result: Result) -> str:
     """What each level loses at the horizon, relative to the one with most trust, no more surely than errors allow."""
-    experiment, stand = result.experiment, standing(result)
+    experiment, stand = result.experiment, best_lines(result)
     *private, free = [line for line in ladder(experiment) if result.lines[stand[line]] is not None] or [-1]
     if not private:
         return "To see what trust saves, choose methods of at least two privacy levels in the sidebar."
@@ -148,7 +148,7 @@ def _in_two_rows(rung: str) -> str:
 
 def table(result: Result) -> pd.DataFrame:
     """A row per guarantee: what the run really keeps, who is trusted with what, and what it loses."""
-    experiment, stand = result.experiment, standing(result)
+    experiment, stand = result.experiment, best_lines(result)
     climbed = steps(result)
     rows = []
     for line in ladder(experiment):
