@@ -183,9 +183,9 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, original = _LATER[name].partition(":")
-    found = getattr(import_module(f"{__name__}.{module}"), original or name)
-    globals()[name] = found = found if isclass(found) else checked(found, name)
-    return found
+    value = getattr(import_module(f"{__name__}.{module}"), original or name)
+    globals()[name] = value = value if isclass(value) else checked(value, name)
+    return value
 
 
 def __dir__() -> list[str]:

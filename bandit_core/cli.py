@@ -235,20 +235,20 @@ def _audit(options: argparse.Namespace) -> None:
 
     known = subject(options.name)
     numbers = command_options.read(options, command_options.AUDIT_NUMBERS)
-    found = audit(options.name, **numbers)
+    result = audit(options.name, **numbers)
     import pandas as pd
 
-    (p_low, p, p_high), (q_low, q, q_high) = found.chances
+    (p_low, p, p_high), (q_low, q, q_high) = result.chances
     row = {
-        "name": known.name, "kind": known.kind, "epsilon": found.epsilon, "delta": found.delta,
-        "samples": found.samples, "seed": numbers["seed"], "confidence": found.confidence,
-        "lower_bound": found.lower_bound, "verdict": found.verdict,
-        "likelier_input": int(found.pair[0]), "event_low": found.event[0], "event_high": found.event[1],
+        "name": known.name, "kind": known.kind, "epsilon": result.epsilon, "delta": result.delta,
+        "samples": result.samples, "seed": numbers["seed"], "confidence": result.confidence,
+        "lower_bound": result.lower_bound, "verdict": result.verdict,
+        "likelier_input": int(result.pair[0]), "event_low": result.event[0], "event_high": result.event[1],
         "p_low": p_low, "p": p, "p_high": p_high, "q_low": q_low, "q": q, "q_high": q_high,
     }  # fmt: skip
     frames.write(pd.DataFrame([row]), options.out)
     print(f"{known.title}. Input 0 or 1: {known.inputs}. Looked at: {known.seen}.", file=sys.stderr)
-    print(f"{found.words} An audit can refute a claim, never prove it.", file=sys.stderr)
+    print(f"{result.words} An audit can refute a claim, never prove it.", file=sys.stderr)
 
 
 def _reproduce(options: argparse.Namespace) -> None:
@@ -330,9 +330,9 @@ def _check(options: argparse.Namespace) -> None:
 def _check_policy(options: argparse.Namespace) -> int:
     from bandit_core.studies.policy_check import check_policy
 
-    found = [each for file in options.files for each in check_policy(Path(file))]
-    print(*found, sep="\n")
-    return BAD_INPUT if any(each.holds is False for each in found) else DONE
+    findings = [each for file in options.files for each in check_policy(Path(file))]
+    print(*findings, sep="\n")
+    return BAD_INPUT if any(each.holds is False for each in findings) else DONE
 
 
 def _link(options: argparse.Namespace) -> None:

@@ -33,12 +33,12 @@ def _parameters(policy: Policy) -> list[dict[str, Any]]:
         # Behind a validator of ours pydantic writes gt and le, elsewhere exclusiveMinimum and maximum.
         return next((schema[key] for key in keys if key in schema), None)
 
-    found = []
+    rows = []
     for name, schema in policy.parameters.model_json_schema().get("properties", {}).items():
         parts = schema.get("anyOf", [schema])
         numbers: dict[str, Any] = next((part for part in parts if part.get("type") in ("number", "integer")), {})
         words = [word for part in parts for word in part.get("enum", [part["const"]] if "const" in part else [])]
-        found.append(
+        rows.append(
             {
                 "name": name,
                 "default": schema.get("default"),
@@ -48,7 +48,7 @@ def _parameters(policy: Policy) -> list[dict[str, Any]]:
                 "choices": words or None,
             }
         )
-    return found
+    return rows
 
 
 def _arm_distributions() -> list[dict[str, Any]]:

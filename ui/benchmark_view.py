@@ -68,8 +68,8 @@ def _privacy(policy: str) -> Privacy:
 
 def _names(contest: Contest, phone: bool) -> list[str]:
     """What stands beside the rows of a picture, the best score first; on a phone in two short rows."""
-    found, message = _scores(contest), []
-    for policy, title in zip(found["policy"], found["title"], strict=True):
+    scored, message = _scores(contest), []
+    for policy, title in zip(scored["policy"], scored["title"], strict=True):
         sign = theme.TRUST_SIGNS[_privacy(policy)]
         short = wrap(f"{sign} {title.partition(' (')[0]}", SHORT)
         message.append("<br>".join(map(escape, short)) if phone else escape(f"{sign} {title}"))
@@ -82,11 +82,11 @@ def _height(contest: Contest, phone: bool) -> int:
 
 def verdict(contest: Contest) -> str:
     """Who has the best score, who cannot be told apart from it, and in how many cases it is clearly the best."""
-    found = _scores(contest)
-    first = found.iloc[0]
-    if len(found) == 1:
+    scored = _scores(contest)
+    first = scored.iloc[0]
+    if len(scored) == 1:
         return f"**{first['title']}** is the only policy here with this guarantee, so it has no score."
-    others = list(found["title"][1:][found["alike"][1:]])
+    others = list(scored["title"][1:][scored["alike"][1:]])
     if others:
         lead = (
             f"**No policy is clearly first.** {first['title']} has the lowest score, {number(first['factor'], 2)}, but "
@@ -131,14 +131,14 @@ def scored(contest: Contest) -> None:
 
 
 def _dots(contest: Contest, phone: bool, dark: bool) -> go.Figure:
-    curves, found = [], _scores(contest)
-    for name, row in zip(_names(contest, phone), found.to_dict("records"), strict=True):
+    curves, scored = [], _scores(contest)
+    for name, row in zip(_names(contest, phone), scored.to_dict("records"), strict=True):
         colour, score = theme.policy_colour(row["policy"], dark), [row["factor"]]
         bars = charts.error_bars(score, [row["low"]], [row["high"]], color=colour, thickness=2)
         more = {"mode": "markers", "marker": {"size": 10, "color": colour}, "error_x": bars}
         hover = "× %{x:.3~g}<extra>%{y}</extra>"
         curves.append(charts.Curve(score, [name], name, colour, hover, listed=False, more=more))
-    low, high = min(0.0, math.log10(float(found["low"].min()))), math.log10(float(found["high"].max()))
+    low, high = min(0.0, math.log10(float(scored["low"].min()))), math.log10(float(scored["high"].max()))
     ends = [low - 0.03 * max(high, 0.1), high + 0.03]
     across = charts.log_axis("score (1 is best)", low, high, range=ends)
     down = {"autorange": "reversed", "dtick": 1}
@@ -179,9 +179,9 @@ def _cells(contest: Contest, axis: str, phone: bool, dark: bool) -> go.Figure:
 
 def _parts(contest: Contest, axis: str) -> tuple[list[str], list[list[float]]]:
     """The parts along a property of the cases, and the scores of every policy there, the best first; NaN: none."""
-    found = _losses_along(contest, axis)
-    heads = [f"{value:,g}" if isinstance(value, int | float) else value for value in found]
-    rows = [[values.get(policy, math.nan) for values in found.values()] for policy in _scores(contest)["policy"]]
+    parts = _losses_along(contest, axis)
+    heads = [f"{value:,g}" if isinstance(value, int | float) else value for value in parts]
+    rows = [[values.get(policy, math.nan) for values in parts.values()] for policy in _scores(contest)["policy"]]
     return heads, rows
 
 
@@ -199,9 +199,9 @@ def _cells_in_words(contest: Contest, axis: str, phone: bool) -> str:
 
 def table(contest: Contest) -> None:
     """All numbers, and the files they come from."""
-    found = _scores(contest)
+    scored = _scores(contest)
     known = _contests()
-    shown = found.assign(own=[known[key].words for key in found["promises"]])[list(COLUMNS)].rename(columns=COLUMNS)
+    shown = scored.assign(own=[known[key].words for key in scored["promises"]])[list(COLUMNS)].rename(columns=COLUMNS)
     shown = shown.dropna(axis="columns", how="all")
     configured = {COLUMNS[name]: st.column_config.NumberColumn(format="%.3g") for name in DIGITS}
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
@@ -214,7 +214,7 @@ def table(contest: Contest) -> None:
     )
     first, second = st.columns(2)
     name, message = f"benchmark-{contest.key}.csv", "The scores of all policies with this guarantee."
-    figures.download(first, "This table (CSV)", lambda: to_csv(found), name, message, key="benchmark-scores")
+    figures.download(first, "This table (CSV)", lambda: to_csv(scored), name, message, key="benchmark-scores")
     message = "Runs, mean, interval and spread of each policy in each case."
     data = benchmark.FILE.read_bytes
     figures.download(second, "Every case (CSV)", data, "benchmark.csv", message, key="benchmark-data")

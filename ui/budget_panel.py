@@ -89,8 +89,8 @@ def draw(result: Result) -> None:
     """The panel: who sees what, the guarantee of every line in words, and the picture."""
     experiment = result.experiment
     dark = theme.is_dark()
-    found = dict.fromkeys(line.entry.privacy for line in experiment.lines)
-    for column, privacy in zip(st.columns(max(3, len(found))), found, strict=False):
+    promises = dict.fromkeys(line.entry.privacy for line in experiment.lines)
+    for column, privacy in zip(st.columns(max(3, len(promises))), promises, strict=False):
         column.image(diagrams.who_sees_what(privacy, dark), width=diagrams.WIDTH, alt=diagrams.in_words(privacy))
     for number, line in enumerate(experiment.lines):
         guarantee = line.entry.guarantee(experiment.setups[number])

@@ -45,8 +45,8 @@ def draw(experiment: Experiment) -> None:
 
 def table(lines: list[StoppingLine], study: StoppingStudy) -> pd.DataFrame:
     """The rows, as text; plays what is missing."""
-    found = zip(lines, study.run(), strict=True)
-    return pd.DataFrame([row_of(line, result) for line, result in found if result is not None])
+    pairs = zip(lines, study.run(), strict=True)
+    return pd.DataFrame([row_of(line, result) for line, result in pairs if result is not None])
 
 
 def row_of(line: StoppingLine, result: StoppingResult) -> dict[str, str]:

@@ -33,8 +33,8 @@ class Term:
 @cache
 def terms() -> tuple[Term, ...]:
     """Every term, in the order of the file."""
-    found = tomllib.loads(_FILE.read_text(encoding="utf-8"))["term"]
-    return tuple(Term(**{**each, "other": tuple(each.get("other", ()))}) for each in found)
+    documents = tomllib.loads(_FILE.read_text(encoding="utf-8"))["term"]
+    return tuple(Term(**{**each, "other": tuple(each.get("other", ()))}) for each in documents)
 
 
 def search() -> tuple[Term, ...]:

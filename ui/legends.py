@@ -75,7 +75,7 @@ def collect_lines(curves: Sequence[Curve], experiment: Experiment, numbers: Sequ
             groups.setdefault(group_of(number), []).append(number)
         if len(groups) <= room:
             break
-    found = list(curves)
+    collected = list(curves)
     for group, members in groups.items():
         if len(members) > 1:
             first = lines[members[0]].entry
@@ -84,8 +84,8 @@ def collect_lines(curves: Sequence[Curve], experiment: Experiment, numbers: Sequ
             middle = f"line-{members[len(members) // 2]}"
             entry = next(each for each in mine if each.group == middle and each.level)
             name = f"{theme.TRUST_SIGNS[first.privacy]} {escape(title)}: {len(members)} lines"
-            found = collect(found, mine, entry, name=name, group=f"lines {group}", level=first.privacy)
-    return found
+            collected = collect(collected, mine, entry, name=name, group=f"lines {group}", level=first.privacy)
+    return collected
 
 
 def entries(figure: go.Figure) -> list[str]:

@@ -72,8 +72,8 @@ def _stated(path: Path) -> Page:
 @cache
 def pages() -> tuple[Page, ...]:
     """Every page, in the order of the menu."""
-    found = sorted(map(_stated, FOLDER.glob("*.py")), key=lambda page: (page.place, page.name))
-    return (replace(found[0], address=""), *found[1:])
+    ordered = sorted(map(_stated, FOLDER.glob("*.py")), key=lambda page: (page.place, page.name))
+    return (replace(ordered[0], address=""), *ordered[1:])
 
 
 def at(address: str) -> Page:

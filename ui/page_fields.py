@@ -176,20 +176,20 @@ class Fields(dict[str, Field]):
 
     def read(self, texts: Mapping[str, str]) -> tuple[dict[str, Any], list[Issue]]:
         """What some texts say, by the place of each field, and what of them cannot be used."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         issues: list[Issue] = []
         for name, text in texts.items():
             try:
-                found[self[name].place] = self[name].read(text)
+                values[self[name].place] = self[name].read(text)
             except InputError as error:
                 issues += error.issues
-        return found, issues
+        return values, issues
 
 
 def choice(name: str, default: Word, allowed: Collection[Word]) -> Word:
     """One of some words in the address, of which there is no control; else the default."""
-    found: Word = value(Field(name, "", default, "", "box", allowed))
-    return found
+    chosen: Word = value(Field(name, "", default, "", "box", allowed))
+    return chosen
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -231,12 +231,12 @@ def move_budget() -> None:
     text = state.memory().pop("asked-epsilon", None)
     if text is None:
         return
-    shown, found = state.experiment(), []
+    shown, issues = state.experiment(), []
     budget = shared_budget(shown)
     try:
         if budget is None or budget.fixed is None:
             raise InputError([Issue("eps", text, "no field of this picture: its policies share no single ε")])
         shown = best_by_trust.moved(shown, *budgets([text]))
     except InputError as error:
-        found = [replace(issue, path="eps") for issue in error.issues]
-    state.adopt(shown, [*state.issues(), *found])
+        issues = [replace(issue, path="eps") for issue in error.issues]
+    state.adopt(shown, [*state.issues(), *issues])

@@ -134,19 +134,19 @@ def comparisons(result: Result) -> None:
 def _luck(result: Result) -> pd.DataFrame:
     """A row per pair of lines, by their names, first the line that lost more."""
     rows = []
-    for found in differences(result.lines):
-        first, second = map(result.experiment.label, (found.first, found.second))
-        more, less = (first, second) if found.difference >= 0 else (second, first)
-        low, high = (found.low, found.high) if found.difference >= 0 else (-found.high, -found.low)
+    for pair in differences(result.lines):
+        first, second = map(result.experiment.label, (pair.first, pair.second))
+        more, less = (first, second) if pair.difference >= 0 else (second, first)
+        low, high = (pair.low, pair.high) if pair.difference >= 0 else (-pair.high, -pair.low)
         rows.append(
             {
-                "verdict": words.luck(found),
+                "verdict": words.luck(pair),
                 "lost more": more,
                 "than": less,
-                "by": words.number(abs(found.difference)),
+                "by": words.number(abs(pair.difference)),
                 "95% interval": words.interval(low, high),
-                "p": words.chance(found.p_value),
-                "corrected p": words.chance(found.p_corrected),
+                "p": words.chance(pair.p_value),
+                "corrected p": words.chance(pair.p_corrected),
             }
         )
     return pd.DataFrame(rows)

@@ -90,13 +90,13 @@ class Phones:
 
     def _now(self, written: Any, code: str) -> asyncio.Future[Any]:
         """Where the class is, or was a moment ago: all of its phones share a look."""
-        when, found = self._seen.get(code, (0.0, None))
-        if found is None or time.monotonic() - when >= LOOK:
+        when, moment = self._seen.get(code, (0.0, None))
+        if moment is None or time.monotonic() - when >= LOOK:
             if len(self._seen) >= MAX_SEEN:
                 self._seen.clear()
-            found = asyncio.ensure_future(asyncio.to_thread(written.now, code))
-            self._seen[code] = time.monotonic(), found
-        return asyncio.shield(found)
+            moment = asyncio.ensure_future(asyncio.to_thread(written.now, code))
+            self._seen[code] = time.monotonic(), moment
+        return asyncio.shield(moment)
 
     async def _once(self, name: str, work: Callable[[], Any]) -> Any:
         """What ``work`` finds, in a thread of its own, while all who want it wait; once more where it failed."""

@@ -26,8 +26,8 @@ from ui.page_fields import Field
 
 def shared(base: Experiment) -> BudgetDistribution:
     """The first value of the budget's section: the shared budget, else that of the first private line, else 1."""
-    found = (each for each in (shared_budget(base), *(line.epsilon for line in base.lines)) if each is not None)
-    return next(found, None) or BUDGETS["fixed"].model_validate({"kind": "fixed", "value": 1.0})
+    budgets = (each for each in (shared_budget(base), *(line.epsilon for line in base.lines)) if each is not None)
+    return next(budgets, None) or BUDGETS["fixed"].model_validate({"kind": "fixed", "value": 1.0})
 
 
 def _own_budget(base: Experiment, row: int) -> str:
@@ -66,8 +66,8 @@ def moves(following: int, private: int) -> str:
 @cache
 def _schema(parameters: type[BaseModel]) -> dict[str, Any]:
     """What a policy's parameters may be, by name."""
-    found: dict[str, Any] = parameters.model_json_schema()["properties"]
-    return found
+    fields: dict[str, Any] = parameters.model_json_schema()["properties"]
+    return fields
 
 
 def _stated(value: Any) -> Any:
@@ -122,8 +122,8 @@ def _belongs(policy: Policy, stated: dict[str, Any], row: int, field: FieldInfo)
 
     def says(other: str) -> Any:
         shown = stated.get(other, fields[other].default)
-        found = _parameter(policy, other, fields[other], shown, f"{other}-{row}")
-        return fields[other].default if found is None else found
+        value = _parameter(policy, other, fields[other], shown, f"{other}-{row}")
+        return fields[other].default if value is None else value
 
     return all(says(other) == value for other, value in others.items())
 

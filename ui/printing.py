@@ -213,10 +213,10 @@ def _draw_notes(axes: Axes, figure: go.Figure) -> None:
 
 def _colour(text: str) -> tuple[str | tuple[float, ...], float]:
     """A colour of Plotly's and its opacity."""
-    found = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
-    if found is None:
+    match = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
+    if match is None:
         return text, 1.0
-    return tuple(int(part) / 255 for part in found.groups()[:3]), float(found[4])
+    return tuple(int(part) / 255 for part in match.groups()[:3]), float(match[4])
 
 
 def _set_axes(axes: Axes, figure: go.Figure) -> None:

@@ -53,14 +53,14 @@ class Problems(list[Issue]):
 
     def tell(self) -> None:
         """Say what is wrong under each control; and on the page, that its picture is the last valid one."""
-        found: dict[str, list[Issue]] = {}
+        by_label: dict[str, list[Issue]] = {}
         for issue in self:
-            found.setdefault(self.home(issue), []).append(issue)
-        elsewhere = found.pop("", [])
-        for home, issues in found.items():
+            by_label.setdefault(self.home(issue), []).append(issue)
+        elsewhere = by_label.pop("", [])
+        for home, issues in by_label.items():
             name, place = self._places[home]
             place.error("\n\n".join(words.issue(on_screen(issue, home, name)) for issue in issues[:MOST]))
-        names = dict.fromkeys(f"**{words.plain(self._places[home][0])}**" for home in found)
+        names = dict.fromkeys(f"**{words.plain(self._places[home][0])}**" for home in by_label)
         if names:
             message = f"The last valid answer; see the message under {' and '.join(names)} in the sidebar."
             st.warning(message, icon=":material/history:")

@@ -241,6 +241,6 @@ def sweep_preview(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepR
         small = _small(_played(experiment), PREVIEW_SECONDS / len(epsilons))
         if small is not None:
             with page_lock.computing():
-                found = sweep(small, epsilons)
-            return found.without_companions(experiment.with_changes(trials=small.trials, horizon=small.horizon))
+                swept = sweep(small, epsilons)
+            return swept.without_companions(experiment.with_changes(trials=small.trials, horizon=small.horizon))
     return None

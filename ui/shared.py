@@ -55,15 +55,15 @@ class Memory:
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         with making:
-            found = self.get(key)
-            if found is None:
+            made = self.get(key)
+            if made is None:
                 try:
-                    found = make()
-                    self._keep(key, found, size(found))
+                    made = make()
+                    self._keep(key, made, size(made))
                 finally:
                     with self._lock:
                         self._making.pop(key, None)
-        return found
+        return made
 
     def get(self, key: Hashable) -> Any:
         """What is kept under ``key``; None where nothing is, or not yet."""

@@ -116,12 +116,12 @@ def _redraw() -> None:
 def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
     """The arms as documents; appends what cannot be read to ``issues``."""
     with st.expander(f"Arms · {_arms_words(base)}", key="arms-section"):
-        found: list[Issue] = []
+        unreadable: list[Issue] = []
         as_table = bool(st.session_state.get("arms-as-table"))
         try:
             arms = _arms_table(base) if as_table else notation.read_arms(_arms_text(base))
         except InputError as error:
-            arms, found = None, error.issues
+            arms, unreadable = None, error.issues
         issues.under("arms", "", "Arms")
         st.toggle(
             "Edit as a table",
@@ -129,9 +129,9 @@ def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
             key="arms-as-table",
             on_change=_redraw,
             help="One row per group of equal arms, instead of text. Not while something here cannot be read.",
-            disabled=bool(found),
+            disabled=bool(unreadable),
         )
-    issues += found
+    issues += unreadable
     return arms
 
 

@@ -45,8 +45,8 @@ _page = _Page()
 
 def memory() -> dict[str, Any]:
     """What the lab remembers of this visitor, under one key: Streamlit goes through all keys for each field of text."""
-    found: dict[str, Any] = st.session_state.setdefault("lab", {}) if _page.memory is None else _page.memory
-    return found
+    remembered: dict[str, Any] = st.session_state.setdefault("lab", {}) if _page.memory is None else _page.memory
+    return remembered
 
 
 @contextmanager
@@ -356,8 +356,8 @@ def page_values() -> dict[str, str]:
 
 def refused_fields() -> dict[str, Issue]:
     """What was wrong with own fields of the page, until they are set."""
-    found: dict[str, Issue] = memory().setdefault("refused-fields", {})
-    return found
+    refused: dict[str, Issue] = memory().setdefault("refused-fields", {})
+    return refused
 
 
 def page_field(name: str, default: str) -> str:

@@ -65,8 +65,8 @@ def _use(text: str) -> None:
 
 def distribution(experiment: Experiment) -> BudgetDistribution:
     """The distribution of budgets that most lines have."""
-    found = Counter(line.epsilon for line in experiment.lines if line.epsilon is not None)
-    return next(each for each, _ in found.most_common() if each.fixed is None)
+    budgets = Counter(line.epsilon for line in experiment.lines if line.epsilon is not None)
+    return next(each for each, _ in budgets.most_common() if each.fixed is None)
 
 
 def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
@@ -92,14 +92,14 @@ def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
 @remembered(64)
 def search(users: BudgetDistribution) -> Search:
     """V_L and V_B on the whole grid of thresholds."""
-    found = theory.search(users)
-    return Search(*found, theory.recommended(users, "v_l"), theory.recommended(users, "v_b"))
+    searched = theory.search(users)
+    return Search(*searched, theory.recommended(users, "v_l"), theory.recommended(users, "v_b"))
 
 
-def verdict(found: Search) -> str:
+def verdict(searched: Search) -> str:
     """The recommendation in a sentence."""
-    bernoulli, laplace = words.number(found.best_b), words.number(found.best_l)
-    if np.isclose(found.best_l, found.best_b):
+    bernoulli, laplace = words.number(searched.best_b), words.number(searched.best_l)
+    if np.isclose(searched.best_l, searched.best_b):
         return f"Ignore answers from users below **ε = {bernoulli}**: there the predicted cost is lowest."
     return (
         f"Ignore answers from users below **ε = {bernoulli}** with the Bernoulli mechanism, below **ε = {laplace}** "
@@ -107,39 +107,39 @@ def verdict(found: Search) -> str:
     )
 
 
-def slider(found: Search, users: str) -> float:
+def slider(searched: Search, users: str) -> float:
     """The movable threshold; for every new distribution of ``users`` it opens at the Bernoulli mechanism's
     recommendation.
     """
-    some = [*found.thresholds[:: max(1, len(found.thresholds) // 60)].tolist(), found.best_l, found.best_b]
+    some = [*searched.thresholds[:: max(1, len(searched.thresholds) // 60)].tolist(), searched.best_l, searched.best_b]
     options = sorted({f"{value:.3g}": value for value in some}.values())  # one for every text on the slider
     return st.select_slider(
         "Threshold ε_min: ← keep more users · keep clearer answers →",
         options,
-        found.best_b,
+        searched.best_b,
         key=state.key(f"threshold {users}"),
         help=f"Answers of users with a smaller ε are discarded. {words.PUBLIC['eps_min']}",
         format_func=lambda value: f"{value:.3g}",
     )
 
 
-def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
+def cost_chart(searched: Search, threshold: float, dark: bool) -> go.Figure:
     """V_L and V_B against the threshold, minima marked, logarithmic."""
     curves: list[charts.Curve] = []
-    look: dict[str, Any] = {"mode": "lines+markers"} if len(found.thresholds) < 20 else {}
+    look: dict[str, Any] = {"mode": "lines+markers"} if len(searched.thresholds) < 20 else {}
     for name, values, best, title in (
-        ("v_l", found.v_l, found.best_l, "V_L (Laplace)"),
-        ("v_b", found.v_b, found.best_b, "V_B (Bernoulli)"),
+        ("v_l", searched.v_l, searched.best_l, "V_L (Laplace)"),
+        ("v_b", searched.v_b, searched.best_b, "V_B (Bernoulli)"),
     ):
         colour, hover = theme.policy_colour(MECHANISM_COLOURS[name], dark), "recommended<extra></extra>"
         star = {"mode": "markers", "marker": {"size": 13, "symbol": "star", "color": colour}}
-        curves.append(charts.Curve(found.thresholds, values, title, colour, "%{y:,.4~g}", more=look))
+        curves.append(charts.Curve(searched.thresholds, values, title, colour, "%{y:,.4~g}", more=look))
         lowest = [float(np.nanmin(values))]
         curves.append(charts.Curve([best], lowest, f"lowest at {best:.3g}", colour, hover, more=star))
-    costs = np.concatenate([found.v_l, found.v_b])
+    costs = np.concatenate([searched.v_l, searched.v_b])
     costs = costs[np.isfinite(costs)]
     wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
-    across = charts.log_axis("threshold ε_min", *np.log10(found.thresholds[[0, -1]]), tickangle=0)
+    across = charts.log_axis("threshold ε_min", *np.log10(searched.thresholds[[0, -1]]), tickangle=0)
     up = charts.log_axis("predicted cost V", dtick=1 if wide else "D2")
     return charts.draw(curves, across, up, lab_parts.HEIGHT, dark, [charts.Mark(threshold)])
 
@@ -153,11 +153,11 @@ def made(experiment: Experiment, distribution: BudgetDistribution) -> dict[str, 
     }
 
 
-def legend(found: Search, distribution: BudgetDistribution, threshold: float) -> str:
+def legend(searched: Search, distribution: BudgetDistribution, threshold: float) -> str:
     """What the chosen threshold keeps and costs, and what is marked."""
     ratios = [
         words.number(cost(distribution, threshold) / float(np.nanmin(every)), 2)
-        for cost, every in ((theory.v_b, found.v_b), (theory.v_l, found.v_l))
+        for cost, every in ((theory.v_b, searched.v_b), (theory.v_l, searched.v_l))
     ]
     kept = f"{100 * distribution.share_above(threshold):.3g}%"
     return (

@@ -210,9 +210,9 @@ def compared(result: SweepResult) -> str:
 def chart(result: SweepResult, dark: bool) -> go.Figure:
     """Regret (or price) at the horizon against the budget, log-log, with floor, bounds and marked regions."""
     experiment, view, price = result.experiment, result.experiment.view, quantity(result.experiment) == "price"
-    colours, found = theme.line_colours(experiment, dark), tradeoff.traces(result)
-    private = {trace.line for trace in found if experiment.lines[trace.line].epsilon is not None}
-    shown = [trace for trace in found if trace.line in private or not price]
+    colours, traced = theme.line_colours(experiment, dark), tradeoff.traces(result)
+    private = {trace.line for trace in traced if experiment.lines[trace.line].epsilon is not None}
+    shown = [trace for trace in traced if trace.line in private or not price]
     drawn = [trace for trace in shown if trace.line not in view.hidden]
     curves, kinds = [_curve(trace, experiment, colours[trace.line], price) for trace in drawn], 0
     visible = [trace.line for trace in drawn if trace.line in private]
@@ -238,7 +238,7 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
     up = charts.log_axis(title, least, most, range=(least, most))
     # With a unified hover, Plotly reports no click on a point.
     figure = charts.draw(named, across, up, lab_parts.HEIGHT, dark, marks, closest=True)
-    _mark_regions(figure, result, found)
+    _mark_regions(figure, result, traced)
     return figure
 
 
@@ -257,11 +257,11 @@ def _curve(trace: tradeoff.Trace, experiment: Experiment, colour: str, price: bo
 
 def _bounds(result: SweepResult, visible: list[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
     """Every bound once, with its lines; slopes, which speak of no one horizon, on request."""
-    found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
+    drawn: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
     for number in visible:
         for bound, values in tradeoff.bounds_against_epsilon(result.experiment, number, result.epsilons):
-            found.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
-    return list(found.values())
+            drawn.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
+    return list(drawn.values())
 
 
 def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:

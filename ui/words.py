@@ -81,9 +81,9 @@ def table(rows: pd.DataFrame) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (map(plain, rows), ["---"] * rows.shape[1], *shown))
 
 
-def issue(found: Issue) -> str:
+def issue(problem: Issue) -> str:
     """What is wrong with an input, safe inside markdown."""
-    return plain(str(found))
+    return plain(str(problem))
 
 
 def issues(found: list[Issue], most: int = 8) -> str:
@@ -139,15 +139,15 @@ def _shipped_words() -> frozenset[str]:
 def of_the_link(experiment: Experiment) -> str:
     """What of the words on screen whoever made the link wrote, as a sentence; empty where all words are the lab's."""
     title, note = heading(experiment)
-    found = [
+    written = [
         name
         for name, text in (("the title", experiment.title), ("the note", experiment.note))
         if text in (title, note) and text not in _shipped_words()
     ]
     foreign = [line.label for line in experiment.lines if line.label and line.label not in _shipped_words()]
     if foreign:
-        found.append("a label" if len(foreign) == 1 else f"{len(foreign)} labels")
-    return f"Written by the author of this link, not by this lab: {', '.join(found)}." if found else ""
+        written.append("a label" if len(foreign) == 1 else f"{len(foreign)} labels")
+    return f"Written by the author of this link, not by this lab: {', '.join(written)}." if written else ""
 
 
 def arms_summary(experiment: Experiment) -> str:
@@ -167,9 +167,9 @@ def arms_summary(experiment: Experiment) -> str:
 
 def budgets(experiment: Experiment) -> str:
     """The budgets of the private lines in a few words: ``ε = 2``, ``ε from 0.5 to 2``; empty without any."""
-    found = {line.epsilon for line in experiment.lines if line.epsilon is not None}
-    fixed = sorted(each.fixed for each in found if each.fixed is not None)
-    if len(fixed) < len(found):
+    distributions = {line.epsilon for line in experiment.lines if line.epsilon is not None}
+    fixed = sorted(each.fixed for each in distributions if each.fixed is not None)
+    if len(fixed) < len(distributions):
         return "budgets that differ from user to user"
     if not fixed:
         return ""
@@ -229,11 +229,11 @@ def measures(experiment: Experiment) -> str:
     )
 
 
-def luck(found: Difference) -> str:
+def luck(difference: Difference) -> str:
     """Whether the difference of two lines is clear."""
-    if math.isnan(found.p_corrected):
+    if math.isnan(difference.p_corrected):
         return "unknown"
-    return "clear" if found.clear else "could be luck"
+    return "clear" if difference.clear else "could be luck"
 
 
 def interval(low: float, high: float) -> str:

@@ -66,11 +66,11 @@ class AuditResult:
     @property
     def words(self) -> str:
         """One plain sentence."""
-        found = (
+        comparison = (
             f"with confidence {self.confidence:g} the true epsilon is at least {number(self.lower_bound)}; "
             f"claimed is {self.epsilon:g}" + (f" at delta = {self.delta:g}" if self.delta else "")
         )
-        return f"Consistent: {found}." if self.verdict == "consistent" else f"Violation: {found}."
+        return f"Consistent: {comparison}." if self.verdict == "consistent" else f"Violation: {comparison}."
 
 
 def audit(

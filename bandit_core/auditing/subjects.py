@@ -170,11 +170,11 @@ _LESS = "Choices tell less than the {} behind them: the lower bound may be far b
 
 def _in_listed_order(rng: np.random.Generator, count: int) -> np.ndarray:
     """Streams of trials whose labels happen to be the arms' own numbers: the observer knows who stands for whom."""
-    found = np.empty((0, 8), np.uint64)
-    while len(found) < count:
+    streams = np.empty((0, 8), np.uint64)
+    while len(streams) < count:
         drawn = rng.integers(0, 2**64, (2 * count, 8), dtype=np.uint64)
-        found = np.concatenate([found, drawn[labels(drawn, 2)[:, 0] == 0]])
-    return found[:count]
+        streams = np.concatenate([streams, drawn[labels(drawn, 2)[:, 0] == 0]])
+    return streams[:count]
 
 
 def _watched(policy: str, users: int, value: float, epsilon: float) -> RunSetup:

@@ -65,8 +65,8 @@ def experiment_of(source: Any) -> Experiment:
     InputError
         Where there is none, or it is not valid.
     """
-    found = document_of(source)
-    return found if isinstance(found, Experiment) else Experiment.model_validate(found)
+    document = document_of(source)
+    return document if isinstance(document, Experiment) else Experiment.model_validate(document)
 
 
 def _experiment_or_document(value: Any) -> Any:
@@ -176,8 +176,8 @@ def _validated(adapters: Mapping[str, pydantic.TypeAdapter[Any]], values: Mappin
         try:
             kept[name] = adapters[name].validate_python(value) if name in adapters else value
         except pydantic.ValidationError as error:
-            found = [each.get("ctx", {}).get("error") for each in error.errors(include_url=False)]
-            inner = [issue for each in found if isinstance(each, InputError) for issue in each.issues]
+            errors = [each.get("ctx", {}).get("error") for each in error.errors(include_url=False)]
+            inner = [issue for each in errors if isinstance(each, InputError) for issue in each.issues]
             issues += [replace(each, path=each.path or name) for each in inner] or issues_of(error, value, (name,))
     if issues:
         raise InputError(issues)

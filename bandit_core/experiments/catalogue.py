@@ -82,8 +82,8 @@ def _key(bound: Bound, policy: str) -> str:
 
 def usual_epsilon(experiment: Experiment) -> float:
     """The first fixed budget among the lines, else 1 nat."""
-    found = (line.epsilon.fixed for line in experiment.lines if line.epsilon is not None)
-    return next((epsilon for epsilon in found if epsilon is not None), USUAL_EPSILON)
+    budgets = (line.epsilon.fixed for line in experiment.lines if line.epsilon is not None)
+    return next((epsilon for epsilon in budgets if epsilon is not None), USUAL_EPSILON)
 
 
 def _line_of(policy: Policy, experiment: Experiment | None, epsilon: float) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _every_bound(
     experiment: Experiment | None, setting: dict[str, Any], epsilon: float, horizon: int
 ) -> dict[str, Any]:
     """Every bound by key as (bound, policies, asked), and under "refused" each policy's words of refusal."""
-    found: dict[str, tuple[Bound, list[str], str]] = {}
+    stated_bounds: dict[str, tuple[Bound, list[str], str]] = {}
     refused: dict[str, str] = {}
     for policy in registry().values():
         if (policy.setting == "contexts") != ("contexts" in setting):
@@ -136,15 +136,15 @@ def _every_bound(
             continue
         for bound in answer:
             key = _key(bound, policy.name)
-            known = found.get(key)
+            known = stated_bounds.get(key)
             if known is None:
                 owned = bound.side == "upper" and bound.name != TRIVIAL
-                found[key] = (bound, [policy.name] if owned else [], policy.name)
+                stated_bounds[key] = (bound, [policy.name] if owned else [], policy.name)
             elif known[0].not_applicable and not bound.not_applicable:  # another policy of the promise takes these arms
-                found[key] = (bound, known[1], policy.name)
+                stated_bounds[key] = (bound, known[1], policy.name)
     for bound in _unowned(Experiment.model_validate({**setting, "lines": [_any_line(setting)]}), epsilon):
-        found[_key(bound, "")] = (bound, [], "")
-    return {"found": found, "refused": refused}
+        stated_bounds[_key(bound, "")] = (bound, [], "")
+    return {"found": stated_bounds, "refused": refused}
 
 
 def _any_line(setting: dict[str, Any]) -> dict[str, Any]:
@@ -198,9 +198,9 @@ def _why_not(bound: Bound, experiment: Experiment) -> str:
     return _OTHER_REWARDS[bound.rewards]
 
 
-def entry_of(found: Iterable[Entry], key: str) -> Entry | None:
+def entry_of(listed: Iterable[Entry], key: str) -> Entry | None:
     """The entry with that key, or None."""
-    return next((entry for entry in found if entry.key == key), None)
+    return next((entry for entry in listed if entry.key == key), None)
 
 
 def _again(entry: Entry, experiment: Experiment, setting: dict[str, Any], epsilon: float) -> float:
@@ -277,7 +277,7 @@ class Floor:
     name: str
 
 
-def floors(experiment: Experiment, found: Iterable[Entry]) -> tuple[Floor, ...]:
+def floors(experiment: Experiment, listed: Iterable[Entry]) -> tuple[Floor, ...]:
     """For each promise that lower bounds are stated for, weakest first: what no policy undercuts at the horizon, as far
     as is proved.
 
@@ -285,20 +285,20 @@ def floors(experiment: Experiment, found: Iterable[Entry]) -> tuple[Floor, ...]:
     of the long run and shapes, bounds for a class of policies, and those for the hardest arms or reward distributions.
     """
     horizon = np.array([float(experiment.horizon)])
-    return _largest(found, "bound", lambda entry: float(entry.value(experiment, horizon)[0]))
+    return _largest(listed, "bound", lambda entry: float(entry.value(experiment, horizon)[0]))
 
 
-def growth(found: Iterable[Entry]) -> tuple[Floor, ...]:
+def growth(listed: Iterable[Entry]) -> tuple[Floor, ...]:
     """As `floors`, of the slopes: what each tenfold number of users costs at least in the long run."""
     ends = np.array([1.0, 10.0])
-    return _largest(found, "slope", lambda entry: float(np.diff(entry.bound.curve(ends))[0]))
+    return _largest(listed, "slope", lambda entry: float(np.diff(entry.bound.curve(ends))[0]))
 
 
-def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]) -> tuple[Floor, ...]:
-    found = tuple(found)
+def _largest(listed: Iterable[Entry], form: Form, value: Callable[[Entry], float]) -> tuple[Floor, ...]:
+    listed = tuple(listed)
     usable = [
         (entry.bound.model, value(entry), entry.bound.name)
-        for entry in found
+        for entry in listed
         if entry.bound.side == "lower" and entry.bound.form == form and not entry.bound.not_applicable
         if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case and not entry.bound.only
     ]
@@ -307,7 +307,7 @@ def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]
         implied = PROMISES[model].implied()
         values = [(height, name) for promise, height, name in usable if promise in implied]
         if values and any(
-            entry.bound.model == model and entry.bound.side == "lower" and entry.bound.form == form for entry in found
+            entry.bound.model == model and entry.bound.side == "lower" and entry.bound.form == form for entry in listed
         ):
             result.append(Floor(model, *max(values)))
     return tuple(result)

@@ -28,11 +28,11 @@ def _line_bounds(alone: Experiment, policy: Policy) -> tuple[Bound, ...]:
     cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
     kept = policy.guarantee(replace(setup, visits=1))  # by every answer, whose epsilon the bounds speak of
-    found = [_as_people_come(bound.judged(kept), setup) for bound in (*policy.bounds(setup), *own_files)]
+    bounds = [_as_people_come(bound.judged(kept), setup) for bound in (*policy.bounds(setup), *own_files)]
     if setup.uncut is not None and not np.array_equal(setup.gaps, setup.regret_gaps):
         why = "it speaks of cut rewards, as this learner sees them; the regret here counts uncut rewards"
-        found = [bound if bound.not_applicable else bound.ruled_out(why) for bound in found]
-    return tuple(_if_finite(bound.with_curve(_once(bound.curve)), setup) for bound in (*found, cap))
+        bounds = [bound if bound.not_applicable else bound.ruled_out(why) for bound in bounds]
+    return tuple(_if_finite(bound.with_curve(_once(bound.curve)), setup) for bound in (*bounds, cap))
 
 
 def _if_finite(bound: Bound, setup: RunSetup) -> Bound:
@@ -67,9 +67,9 @@ def _once(curve: Curve) -> Curve:
     @lru_cache(maxsize=2)
     def values(times: bytes) -> np.ndarray:
         flat = np.frombuffer(times)
-        found = np.broadcast_to(np.asarray(curve(flat), float), flat.shape).copy()
-        found.flags.writeable = False
-        return found
+        heights = np.broadcast_to(np.asarray(curve(flat), float), flat.shape).copy()
+        heights.flags.writeable = False
+        return heights
 
     return lambda t: values(np.asarray(t, float).tobytes()).reshape(np.shape(t))
 

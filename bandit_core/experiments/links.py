@@ -81,14 +81,14 @@ KEYS = ("preset", *_FIELDS)
 
 def _complete(experiment: Experiment) -> dict[str, str]:
     """Every parameter, defaults included; of arms and contexts the one that there is."""
-    found = {key: _text(attrgetter(place)(experiment)) for key, (place, _) in _FIELDS.items() if key not in _NOTATION}
+    fields = {key: _text(attrgetter(place)(experiment)) for key, (place, _) in _FIELDS.items() if key not in _NOTATION}
     if experiment.contexts is None:
-        found["arms"] = notation.write_arms(experiment.arms, spaces=False)
+        fields["arms"] = notation.write_arms(experiment.arms, spaces=False)
     else:
-        found["contexts"] = notation.write_contexts(experiment.contexts, spaces=False)
-    found["lines"] = notation.write_lines(experiment.lines, spaces=False)
-    found |= {key: str(getattr(experiment.feedback, key)) for key in ("batch", "delay")}
-    return {key: found[key] for key in _FIELDS if key in found}
+        fields["contexts"] = notation.write_contexts(experiment.contexts, spaces=False)
+    fields["lines"] = notation.write_lines(experiment.lines, spaces=False)
+    fields |= {key: str(getattr(experiment.feedback, key)) for key in ("batch", "delay")}
+    return {key: fields[key] for key in _FIELDS if key in fields}
 
 
 def _text(value: Any) -> str:

@@ -51,14 +51,14 @@ def check(out: str | None, specs: Sequence[str]) -> bool:
 
 def names(specs: Sequence[str]) -> list[str]:
     """A file's name for every spec: that of the preset or of its file; numbered where two would be the same."""
-    found: list[str] = []
+    file_names: list[str] = []
     for spec in specs:
         stem = "lesson" if spec == "-" else Path(spec).stem
         name = re.sub(r"[^\w-]+", "-", stem).strip("-") or "lesson"
         name = f"{name}-lesson" if f"{name}.html" == INDEX else name
-        same = sum(other == name or other.startswith(f"{name}-") for other in found)
-        found.append(f"{name}-{same + 1}" if same else name)
-    return found
+        same = sum(other == name or other.startswith(f"{name}-") for other in file_names)
+        file_names.append(f"{name}-{same + 1}" if same else name)
+    return file_names
 
 
 def _link(name: str, words: str) -> str:

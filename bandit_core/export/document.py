@@ -146,13 +146,13 @@ def _link(experiment: Experiment, base: str) -> str:
 
 
 def _positions(positions: Positions, results: Sequence[Result], base: str, pool: Pool) -> list[dict[str, Any]]:
-    found = []
+    documents = []
     for position, result in zip(positions.positions, results, strict=True):
         rows = _rows(position, result)
         trials = min((line.count for line in result.lines if line is not None), default=0)
         here = position.experiment
         message = here.plays_as(positions.experiment) or position.value is None
-        found.append(
+        documents.append(
             {
                 "name": position.name,
                 "value": position.value,
@@ -167,7 +167,7 @@ def _positions(positions: Positions, results: Sequence[Result], base: str, pool:
                 "curves": _curves(position, result, pool),
             }
         )
-    return found
+    return documents
 
 
 def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str, Any] | None:
@@ -258,12 +258,12 @@ def document(
         raise InputError([Issue("lesson", None, "not every trial of every position is computed yet")])
     experiment, pool = positions.experiment, Pool(every)
     view = experiment.view
-    found = _positions(positions, results, base, pool)
+    documents = _positions(positions, results, base, pool)
     budgets = _against_budget(positions, results)
     message = "A single run, so no band" if experiment.trials == 1 else f"Shaded: {BAND_WORDS[view.band]}"
     if experiment.trials > 1 and view.quantity == "price":
         message += PRICE_BAND
-    if any("dash" in curve for each in found for curve in each["curves"]):
+    if any("dash" in curve for each in documents for curve in each["curves"]):
         message += (
             ". Thin: bounds (solid: at least; dashed: at most; dotted: slopes of the long run; long dashes: shapes)"
         )
@@ -280,13 +280,13 @@ def document(
         "legend": message,
         "budgets": budgets,
         "first": "budgets" if budgets and first == "budgets" else "users",
-        "positions": found,
+        "positions": documents,
         "series": pool.rows,
         "provenance": provenance(positions, results, day or date.today()),
     }
 
 
-def as_json(found: dict[str, Any]) -> str:
+def as_json(content: dict[str, Any]) -> str:
     """The document as JSON that may stand inside a script element."""
-    text = json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c")

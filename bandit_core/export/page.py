@@ -57,12 +57,12 @@ SLIDERS = {
 def colours_of(experiment: Experiment) -> list[tuple[str, str]]:
     """A colour per line by whom it trusts, on light and on dark ground."""
     met = dict.fromkeys(SHADES, 0)
-    found = []
+    colours = []
     for line in experiment.lines:
         trust = line.entry.privacy
-        found.append(SHADES[trust][met[trust] % len(SHADES[trust])])
+        colours.append(SHADES[trust][met[trust] % len(SHADES[trust])])
         met[trust] += 1
-    return found
+    return colours
 
 
 def style_of(colours: Colours) -> str:
@@ -121,8 +121,8 @@ def page(
         Where something is not computed yet, and where no picture of at least 25 checkpoints fits into the file.
     """
     for every in (1, 2, 4, 8):
-        found = document(positions, results, every=every, **texts)
-        text = _written(found, colours or colours_of(positions.experiment), around)
+        content = document(positions, results, every=every, **texts)
+        text = _written(content, colours or colours_of(positions.experiment), around)
         size = len(text.encode())
         if size <= MAX_BYTES:
             return text
@@ -143,20 +143,20 @@ def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[flo
     return page(positions, positions.result())
 
 
-def _written(found: dict[str, Any], colours: Colours, around: str) -> str:
+def _written(content: dict[str, Any], colours: Colours, around: str) -> str:
     style, script = style_of(colours), (ASSETS / "lesson.js").read_text("utf-8")
-    positions, over, start = found["positions"], found["budgets"], found["positions"][found["start"]]
-    label, low, high = SLIDERS[found["slider"]]
+    positions, over, start = content["positions"], content["budgets"], content["positions"][content["start"]]
+    label, low, high = SLIDERS[content["slider"]]
     users = _figure("users", "Regret as users come")
     budgets = _figure("budgets", f"All budgets at once (shaded: {over['shaded']})") if over else ""
     back = f'<p><a id="back" href="{html.escape(start["link"])}">Open this in the lab</a></p>' if start["link"] else ""
     return Template((ASSETS / "lesson.html").read_text("utf-8")).substitute(
-        policy=policy(style, script), title=html.escape(found["title"]), style=style, around=around, label=label,
-        name=html.escape(start["name"]), last=len(positions) - 1, start=found["start"], low=low, high=high,
-        sentence=start["sentence"], overall=f"<p>{found['overall']}</p>" if found["overall"] else "",
+        policy=policy(style, script), title=html.escape(content["title"]), style=style, around=around, label=label,
+        name=html.escape(start["name"]), last=len(positions) - 1, start=content["start"], low=low, high=high,
+        sentence=start["sentence"], overall=f"<p>{content['overall']}</p>" if content["overall"] else "",
         told="".join(f"<li>{html.escape(each['name'])}: {each['sentence']}</li>" for each in positions),
-        figures=budgets + users if found["first"] == "budgets" else users + budgets, legend=found["legend"],
-        signs=", ".join(dict.fromkeys(f"{each['sign']} {each['words']}" for each in found["lines"])), back=back,
-        made=html.escape(json.dumps(found["provenance"], ensure_ascii=False, indent=1)), document=as_json(found),
+        figures=budgets + users if content["first"] == "budgets" else users + budgets, legend=content["legend"],
+        signs=", ".join(dict.fromkeys(f"{each['sign']} {each['words']}" for each in content["lines"])), back=back,
+        made=html.escape(json.dumps(content["provenance"], ensure_ascii=False, indent=1)), document=as_json(content),
         script=script,
     )  # fmt: skip

@@ -70,24 +70,24 @@ def over_budgets(experiment: Experiment, values: Iterable[Any] | None) -> list[P
     swept = distinct_lines(experiment)
     numbers = experiment.played
     lines = tuple(map(numbers.index, swept.played))
-    found = []
+    positions = []
     refused: InputError | None = None
     for epsilon in budgets({*EPSILONS, *here} if values is None else values):
         name = f"ε = {write_number(epsilon)}"
         try:
             if (levels := best_by_trust.swept(experiment, epsilon)) is not None:
-                found.append(Position(epsilon, name, levels, tuple(range(len(levels.lines)))))
+                positions.append(Position(epsilon, name, levels, tuple(range(len(levels.lines)))))
             else:
-                found.append(Position(epsilon, name, at_budget(swept, epsilon), lines))
+                positions.append(Position(epsilon, name, at_budget(swept, epsilon), lines))
         except InputError as error:
             refused = error
             if values is not None:
                 raise
-    if refused is not None and not found:
+    if refused is not None and not positions:
         raise refused
-    if any(same_numbers(position.experiment, experiment) for position in found):
-        return found
-    return [Position(None, AS_GIVEN, experiment, tuple(range(len(experiment.lines)))), *found]
+    if any(same_numbers(position.experiment, experiment) for position in positions):
+        return positions
+    return [Position(None, AS_GIVEN, experiment, tuple(range(len(experiment.lines)))), *positions]
 
 
 def same_numbers(one: Experiment, other: Experiment) -> bool:

@@ -107,7 +107,7 @@ class Missing(LookupError):
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Place:
     shipped: Shipped
     number: int
 
@@ -145,17 +145,17 @@ class _Files:
         """The file of a figure that has one panel."""
         return self.file(self.figure.presets[0])
 
-    def find(self, reference: str) -> _Found:
+    def find(self, reference: str) -> _Place:
         """The line that a statement calls ``policy or label``, or ``preset/policy or label``."""
         preset, slash, name = reference.partition("/")
         shipped = self.file(preset) if slash else self.only
         name = name if slash else reference
         lines = shipped.experiment.lines
         labels = [number for number in range(len(lines)) if shipped.experiment.label(number) == name]
-        found = labels or [number for number, line in enumerate(lines) if line.policy == name]
-        if len(found) != 1:
-            raise LookupError(f"{shipped.name}: {reference!r} means {len(found)} lines")
-        return _Found(shipped, found[0])
+        matches = labels or [number for number, line in enumerate(lines) if line.policy == name]
+        if len(matches) != 1:
+            raise LookupError(f"{shipped.name}: {reference!r} means {len(matches)} lines")
+        return _Place(shipped, matches[0])
 
 
 _number, with_error = partial(number, whole=True), partial(number_text.with_error, whole=True)
@@ -171,7 +171,7 @@ def _chance(estimate: float, low: float, high: float) -> str:
 # The statements, by kind
 
 
-def _compare(small: _Found, large: _Found, at: int | None = None, factor: float = 1.0) -> Order:
+def _compare(small: _Place, large: _Place, at: int | None = None, factor: float = 1.0) -> Order:
     together = small.shipped is large.shipped and not small.shipped.tally
     test = significance.paired if together else significance.unpaired
     return test(small.values(at), factor * large.values(at))
@@ -214,7 +214,7 @@ def _times(small: np.ndarray, large: np.ndarray, together: bool) -> tuple[float,
     return ratio, math.sqrt(squares) / float(large.mean())
 
 
-def _pair_words(small: _Found, large: _Found, at: int | None, order: Order, factor: float = 1.0) -> str:
+def _pair_words(small: _Place, large: _Place, at: int | None, order: Order, factor: float = 1.0) -> str:
     apart = small.shipped is not large.shipped
     names = [f"{found.shipped.name}: {found.label}" if apart else found.label for found in (small, large)]
     values = [with_error(*estimate(found.values(at))[:2]) for found in (small, large)]
@@ -223,7 +223,7 @@ def _pair_words(small: _Found, large: _Found, at: int | None, order: Order, fact
     return f"{names[0]} {values[0]}, {names[1]} {values[1]}: {smaller} in {percent(order.share)} of pairs{note}"
 
 
-def _ordered(says: str, pairs: Sequence[tuple[_Found, _Found]], at: int | None = None, factor: float = 1.0) -> Verdict:
+def _ordered(says: str, pairs: Sequence[tuple[_Place, _Place]], at: int | None = None, factor: float = 1.0) -> Verdict:
     """The first of each pair has the smaller regret, or less than ``factor`` times that of the second."""
     orders = [_compare(small, large, at, factor) for small, large in pairs]
     held, test = _together(orders)
@@ -257,21 +257,21 @@ def _less(claim: papers.Less, files: _Files) -> Verdict:
 
 def _ratio(claim: papers.Ratio, files: _Files) -> Verdict:
     """The paper's curves have ``runs`` runs of realised regret each: spread over runs and noise of the rewards."""
-    found = files.find(claim.line)
-    base = _Found(found.shipped, _base(found))
-    assert found.line.price is not None and found.line.price_stderr is not None
-    ratio, ours = float(found.line.price[-1]), float(found.line.price_stderr[-1])
+    place = files.find(claim.line)
+    base = _Place(place.shipped, _base(place))
+    assert place.line.price is not None and place.line.price_stderr is not None
+    ratio, ours = float(place.line.price[-1]), float(place.line.price_stderr[-1])
     level = float(base.line.final.mean())
-    spreads = [each.line.final.var(ddof=1) + (each.line.noise or 0.0) for each in (found, base)]
+    spreads = [each.line.final.var(ddof=1) + (each.line.noise or 0.0) for each in (place, base)]
     theirs = math.sqrt((spreads[0] + ratio**2 * spreads[1]) / claim.runs) / level
     error = math.hypot(ours, theirs)
-    held, test = _printed_number(claim, ratio, error, found.line.count)
+    held, test = _printed_number(claim, ratio, error, place.line.count)
     measured = with_error(ratio, ours)
     if held == "compatible":
         low, high = significance.compatible_range(claim.reported, error, claim.half)
         measured += f" (anything from {_number(low)} to {_number(high)} would be compatible)"
     detail = (
-        f"at T = {number(found.shipped.times[-1])}; {claim.runs} runs of realised regret give a ratio with a standard "
+        f"at T = {number(place.shipped.times[-1])}; {claim.runs} runs of realised regret give a ratio with a standard "
         f"deviation of {_number(theirs)}, ours is known to {_number(ours)}"
     )
     return Verdict(claim.says, held, measured, f"{claim.reported:g}", detail, test)
@@ -293,8 +293,8 @@ def _printed_number(claim: papers.Ratio, ratio: float, error: float, trials: int
     return held, Test(name, p, trials, detectable)
 
 
-def _base(found: _Found) -> int:
-    base = baseline(found.shipped.experiment, found.number)
+def _base(place: _Place) -> int:
+    base = baseline(place.shipped.experiment, place.number)
     assert base is not None
     return base
 
@@ -366,7 +366,7 @@ def _threshold(claim: papers.Threshold, files: _Files) -> Verdict:
     chosen = int(np.argmin(_v_of_lines(shipped)))
     best = int(np.argmin([line.mean[-1] for line in shipped.lines]))
     others = [number for number in range(len(shipped.lines)) if number != chosen]
-    verdict = _ordered(claim.says, [(_Found(shipped, chosen), _Found(shipped, other)) for other in others])
+    verdict = _ordered(claim.says, [(_Place(shipped, chosen), _Place(shipped, other)) for other in others])
     label = shipped.experiment.label
     return replace(verdict, measured=f"V chooses {label(chosen)}, simulation {label(best)}")
 
@@ -388,19 +388,19 @@ def _crossing(claim: papers.Crossing, files: _Files) -> Verdict:
     return Verdict(claim.says, held, measured, detail=detail, test=test)
 
 
-def _first_release(found: _Found) -> int:
+def _first_release(place: _Place) -> int:
     """When a noisy release comes first: until then a policy that waits for it learns nothing."""
-    setup, before, after = found.shipped.experiment.setups[found.number], 0, found.shipped.experiment.horizon
-    spent = found.shipped.experiment.lines[found.number].entry.spent
+    setup, before, after = place.shipped.experiment.setups[place.number], 0, place.shipped.experiment.horizon
+    spent = place.shipped.experiment.lines[place.number].entry.spent
     while after - before > 1:
         middle = (before + after) // 2
         before, after = (before, middle) if spent(setup, np.array([middle]))[0] > 0 else (middle, after)
     return after
 
 
-def _stuck(found: _Found) -> tuple[float, str]:
+def _stuck(place: _Place) -> tuple[float, str]:
     """The share of runs that are stuck, and how many of how many with the interval of the share."""
-    final, experiment = found.line.final, found.shipped.experiment
+    final, experiment = place.line.final, place.shipped.experiment
     limit = _STUCK * experiment.horizon * experiment.largest_gap
     count = int(np.sum(final > np.median(final) + limit))
     low, high = map(float, share_limits(count, len(final)))
@@ -452,9 +452,9 @@ def _fading(claim: papers.Fading, files: _Files) -> Verdict:
 
 def _spread(claim: papers.Spread, files: _Files) -> Verdict:
     """The probability that the paper's number of runs shows what it reports; lines are taken as independent."""
-    found = [files.find(reference) for reference in claim.lines]
+    lines = [files.find(reference) for reference in claim.lines]
     width = claim.below if claim.below is not None else (claim.reaches or 0.0) - claim.half
-    chances = [significance.chance_of_narrow(each.line.final, claim.runs, width) for each in found]
+    chances = [significance.chance_of_narrow(each.line.final, claim.runs, width) for each in lines]
     estimate, low, high = (float(np.prod(ends)) for ends in zip(*chances, strict=True))
     if claim.reaches is not None:
         estimate, low, high = 1 - estimate, 1 - high, 1 - low
@@ -462,9 +462,9 @@ def _spread(claim: papers.Spread, files: _Files) -> Verdict:
     words = [
         f"{each.label} {float(np.ptp(each.line.final)):,.0f} in {each.line.count:,} runs, "
         f"below {width:,g} with probability {_chance(*chance)}"
-        for each, chance in zip(found, chances, strict=True)
+        for each, chance in zip(lines, chances, strict=True)
     ]
-    trials = min(each.line.count for each in found)
+    trials = min(each.line.count for each in lines)
     interval = f"interval {_chance(estimate, low, high).partition(' ')[2]}"
     test = Test(f"probability of the paper's outcome in {claim.runs} runs", estimate, trials, interval)
     reported = f"below {width:,g}" if claim.reaches is None else f"{claim.reaches:,g}"
@@ -474,10 +474,10 @@ def _spread(claim: papers.Spread, files: _Files) -> Verdict:
 
 def _growth(claim: papers.Growth, files: _Files) -> Verdict:
     """A statement about the limit can be supported by a finite run, but not refuted."""
-    found = files.find(claim.line)
-    start = found.shipped.experiment.horizon // 10
-    early, late = estimate(found.values(start))[:2], estimate(found.line.final)[:2]
-    span = math.log(found.shipped.experiment.horizon / start)
+    place = files.find(claim.line)
+    start = place.shipped.experiment.horizon // 10
+    early, late = estimate(place.values(start))[:2], estimate(place.line.final)[:2]
+    span = math.log(place.shipped.experiment.horizon / start)
     exponent = math.log(late[0] / early[0]) / span
     error = math.hypot(early[1] / early[0], late[1] / late[0]) / span
     p = significance.two_sided((exponent - claim.at_most) / error) / 2
@@ -486,8 +486,8 @@ def _growth(claim: papers.Growth, files: _Files) -> Verdict:
         f"an exponent {significance.detectable_number(error):.2g} below it is found with probability "
         f"{significance.POWER:g}"
     )
-    test = Test("one-sided z test", p, found.line.count, detectable)
-    detail = f"between t = {number(start)} and {_number(found.shipped.times[-1])}, {found.label}"
+    test = Test("one-sided z test", p, place.line.count, detectable)
+    detail = f"between t = {number(start)} and {_number(place.shipped.times[-1])}, {place.label}"
     reported = f"at most {claim.at_most:g} in the limit"
     held: Held = "confirmed" if p <= ALPHA else "inconclusive"
     return Verdict(claim.says, held, f"exponent {with_error(exponent, error)}", reported, detail, test)
@@ -514,15 +514,15 @@ def _verdict(claim: Any, files: _Files) -> Verdict:
 
 def verdicts(figure: Figure, folder: Path | str | None = None) -> list[Verdict]:
     """One verdict per statement about the figure, from the shipped files (or those in ``folder``)."""
-    found = []
+    judged = []
     for claim in figure.claims:
         other = claim.model_copy(update={"many": ""}) if isinstance(claim, papers.Gap) else claim
         readings = tuple(
             (papers.study(figure.name, name).says, _verdict(other, _Files(figure, folder, name)))
             for name in claim.readings
         )
-        found.append(replace(_verdict(claim, _Files(figure, folder, claim.study)), readings=readings))
-    return found
+        judged.append(replace(_verdict(claim, _Files(figure, folder, claim.study)), readings=readings))
+    return judged
 
 
 def reading_words(name: str, verdict: Verdict) -> str:

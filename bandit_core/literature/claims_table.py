@@ -90,12 +90,12 @@ _TITLE, _SAYS, _HELD = 0, 1, 4  # columns of a row of the table
 
 def _read_rows(text: str) -> dict[tuple[str, str], tuple[str, str]]:
     """Verdict and measurement of every statement of a table, by figure and statement."""
-    found = {}
+    rows = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" |")]
         if len(cells) == _HELD + 1 and cells[_HELD].strip("*") in get_args(Held):
-            found[cells[_TITLE], cells[_SAYS]] = (cells[_HELD].strip("*"), cells[_HELD - 1])
-    return found
+            rows[cells[_TITLE], cells[_SAYS]] = (cells[_HELD].strip("*"), cells[_HELD - 1])
+    return rows
 
 
 def changes(before: str, after: str) -> str:
@@ -114,14 +114,14 @@ def _costs(names: list[str], folder: Path | None) -> str:
         "| file | users | trials | seconds | processor seconds | from the cache | date | machine |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    wall = work = found = 0.0
+    wall = work = reused = 0.0
     for name in names:
         shipped = reproductions.load(name, folder)
         if shipped is None:
             rows.append(f"| {name} | not made yet | | | | | | |")
             continue
         made = shipped.made
-        wall, work, found = wall + made["seconds"], work + made["processor_seconds"], found + made["found"]
+        wall, work, reused = wall + made["seconds"], work + made["processor_seconds"], reused + made["found"]
         trials = f"{min(line.count for line in shipped.lines)} of {shipped.experiment.trials}"
         rows.append(
             f"| {name} | {shipped.experiment.horizon:.0e} | {trials} | {made['seconds']:.1f} | "
@@ -133,6 +133,6 @@ def _costs(names: list[str], folder: Path | None) -> str:
         "Compiling is not counted. Seconds on the clock include waiting for other programs on the same machine; "
         "processor seconds divided by the number of cores are what an idle machine needs at least."
     )
-    if found:
+    if reused:
         words += " Lines that several figures share were computed once: what was found in the cache took no time."
     return "\n".join(rows) + "\n\n" + total + words + "\n"

@@ -30,7 +30,7 @@ def erratum_of(name: str) -> Erratum:
     InputError
         When there is none.
     """
-    found = {erratum.name: erratum for erratum in errata()}
-    if name not in found:
-        raise InputError([Issue("name", name, f"no such erratum; allowed: {', '.join(found)}")])
-    return found[name]
+    by_name = {erratum.name: erratum for erratum in errata()}
+    if name not in by_name:
+        raise InputError([Issue("name", name, f"no such erratum; allowed: {', '.join(by_name)}")])
+    return by_name[name]

@@ -257,11 +257,11 @@ def papers() -> tuple[Paper, ...]:
     InputError
         When a file says something that is not allowed.
     """
-    found = []
+    read = []
     for path in sorted(FOLDER.glob("*.toml")):
         content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        found.append(validated(Paper, {**content, "name": path.stem}, (path.name,)))
-    return tuple(sorted(found, key=lambda paper: paper.place))
+        read.append(validated(Paper, {**content, "name": path.stem}, (path.name,)))
+    return tuple(sorted(read, key=lambda paper: paper.place))
 
 
 def figures() -> dict[str, Figure]:
@@ -297,10 +297,10 @@ class Played:
 @cache
 def played() -> dict[str, Played]:
     """Every file of results by its name, figures before their studies, in the order of the papers."""
-    found: dict[str, Played] = {}
+    by_name: dict[str, Played] = {}
     for figure in figures().values():
         for preset in figure.presets:
-            _add(found, preset, load_preset(preset), set(), False)
+            _add(by_name, preset, load_preset(preset), set(), False)
         for claim in figure.claims:
             if isinstance(claim, Unchecked | Noise):
                 continue
@@ -311,13 +311,13 @@ def played() -> dict[str, Played]:
                     experiment = load_preset(preset) if chosen is None else chosen.of(preset)
                     tally = chosen is not None and chosen.tally
                     windows = set() if tally else claim.windows(experiment.horizon)
-                    _add(found, file_name(preset, name), experiment, windows, tally)
-    return found
+                    _add(by_name, file_name(preset, name), experiment, windows, tally)
+    return by_name
 
 
-def _add(found: dict[str, Played], name: str, experiment: Experiment, windows: set[Window], tally: bool) -> None:
-    windows |= set(found[name].windows) if name in found else set()
-    found[name] = Played(name, experiment, tuple(sorted(windows)), tally)
+def _add(by_name: dict[str, Played], name: str, experiment: Experiment, windows: set[Window], tally: bool) -> None:
+    windows |= set(by_name[name].windows) if name in by_name else set()
+    by_name[name] = Played(name, experiment, tuple(sorted(windows)), tally)
 
 
 def reproducible() -> list[str]:

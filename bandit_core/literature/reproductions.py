@@ -313,9 +313,9 @@ def reproduce(
     part = experiment.with_changes(trials=min(trials or experiment.trials, experiment.trials))
     compile_for(part)  # before the clock runs
     simulation = Simulation(part, Store(None, 0) if fresh else None)
-    found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
+    reused, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
     result = run(simulation, jobs)
-    cost = Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
+    cost = Cost(time.perf_counter() - start, time.process_time() - worked, reused, jobs)
     return write(document(result, wanted, cost), folder)
 
 

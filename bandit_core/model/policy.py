@@ -66,12 +66,12 @@ class Described:
         if at is None:
             return self
         head, summary, code = paragraphs[at : at + 3]
-        found: dict[str, Any] = {
+        words: dict[str, Any] = {
             "paper": " ".join(head.removeprefix(f"{self.title}: ").removesuffix(".").split()),
             "summary": " ".join(summary.split()),
             "pseudo_code": textwrap.dedent(code).strip() if code.startswith("    ") else "",
         }
-        return replace(self, **{name: text for name, text in found.items() if not getattr(self, name)})
+        return replace(self, **{name: text for name, text in words.items() if not getattr(self, name)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,9 +45,9 @@ _shared: weakref.WeakValueDictionary[int, Tables] = weakref.WeakValueDictionary(
 
 def _tables_of(arms: tuple[distributions.RewardDistribution, ...]) -> Tables:
     with _sharing:
-        found = _shared.get(id(arms)) or Tables(arms)
-        _shared[id(arms)] = found
-    return found
+        tables = _shared.get(id(arms)) or Tables(arms)
+        _shared[id(arms)] = tables
+    return tables
 
 
 class Parameters(Frozen):

@@ -77,10 +77,10 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 
 def _upper(setup: RunSetup) -> list[Bound]:
-    found = central.dp_se(setup)
+    bounds = central.dp_se(setup)
     if setup.parameters.growth == "auto":
-        return found
-    return [ladder.until_dropped(setup, ladder.laplace(setup), "central"), *found[1:]]
+        return bounds
+    return [ladder.until_dropped(setup, ladder.laplace(setup), "central"), *bounds[1:]]
 
 
 POLICY = batch_family.pure_policy(

@@ -91,16 +91,16 @@ def _releases(setup: RunSetup) -> list[Release]:
     One row each; of the many late ones, which hardly differ, a row stands for up to one in a thousand, with the numbers
     of the first, which says most.
     """
-    every, found, at = interval(setup), [], 1
+    every, releases, at = interval(setup), [], 1
     count = (setup.horizon - (len(setup.arms) - 1) * every) // every
     while at <= count:
         times = min(1 + at // 1000, count + 1 - at)
         first, last = at * every, (at + times - 1) * every
         when = f"{first} pulls of the arm" + (f" to {last}, every {every}" if times > 1 else "")
         scale = first ** (setup.parameters.v / 2 - 1)
-        found.append(central_release("the mean of an arm's rewards", 1 / first, scale, when, times))
+        releases.append(central_release("the mean of an arm's rewards", 1 / first, scale, when, times))
         at += times
-    return found
+    return releases
 
 
 def _prepare(setup: RunSetup) -> KernelCall:

@@ -102,8 +102,8 @@ def mu(setup: RunSetup, times: np.ndarray | float) -> np.ndarray:
 def _epsilon(setup: RunSetup, kept: float) -> float:
     if kept == 0:
         return 0.0
-    found = smallest_epsilon(kept, 1.0, setup.parameters.delta)
-    return setup.fixed_epsilon if math.isclose(found, setup.fixed_epsilon, rel_tol=1e-9) else found
+    smallest = smallest_epsilon(kept, 1.0, setup.parameters.delta)
+    return setup.fixed_epsilon if math.isclose(smallest, setup.fixed_epsilon, rel_tol=1e-9) else smallest
 
 
 def _guarantee(setup: RunSetup) -> Guarantee:

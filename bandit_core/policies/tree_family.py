@@ -130,13 +130,13 @@ def releases(setup: RunSetup) -> list[Release]:
 def _hybrid_releases(setup: RunSetup, counter: Hybrid) -> list[Release]:
     """A reward enters one block and the nodes of one tree; the row of the tree is that of the last one, the deepest."""
     levels = int(depth(setup.horizon))
-    found = [
+    releases = [
         central_release("the sum of a block of an arm's items", 1.0, 1 / counter.block_epsilon, "once, at 2^k items")
     ]
     if levels > 1:
         scale, at = levels / counter.tree_epsilon, f"when a node of the tree after {2 ** (levels - 1):,} items is full"
-        found.append(central_release("a node of a tree over an arm's items", 1.0, scale, at, levels - 1))
-    return found
+        releases.append(central_release("a node of a tree over an arm's items", 1.0, scale, at, levels - 1))
+    return releases
 
 
 def binary_releases(counter: Binary) -> list[Release]:
@@ -176,13 +176,13 @@ def other_releases(counter: SignedDigits | SquareRoot) -> list[Release]:
 
 def held(setup: RunSetup, rows: int) -> float:
     """``held`` of policies whose counters may be others than the printed ones."""
-    found, arms = numbers_held(setup, rows), len(setup.arms)
+    count, arms = numbers_held(setup, rows), len(setup.arms)
     if not in_place_of_printed(setup):
-        return found
+        return count
     counter = other_counter(setup)
     if isinstance(counter, SignedDigits):
-        return found + arms * (counter.depth * (counter.half + 3) + 6)
-    return found + arms * (len(exponentials(setup.horizon)[0]) + 8)
+        return count + arms * (counter.depth * (counter.half + 3) + 6)
+    return count + arms * (len(exponentials(setup.horizon)[0]) + 8)
 
 
 def step_cost(setup: RunSetup) -> float:

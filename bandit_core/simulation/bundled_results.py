@@ -43,17 +43,17 @@ class Beforehand:
         """
         query, keys = "SELECT data FROM blocks WHERE key IN (?, ?)", (key, self.others.get(key, key))
         with contextlib.suppress(sqlite3.Error, ValueError, lzma.LZMAError), _opened(self.path) as database:
-            found = database.execute(query, keys).fetchone()
-            if found is not None:
-                arrays = unpack(found[0], lzma.decompress).arrays.items()
+            row = database.execute(query, keys).fetchone()
+            if row is not None:
+                arrays = unpack(row[0], lzma.decompress).arrays.items()
                 return Block(**{name: array[: experiment.trials] for name, array in arrays})
         return None
 
     def questions(self) -> dict[str, Experiment]:
         """What each block of the file answers, an experiment of one line with all its trials, by the block's key."""
         with _opened(self.path) as database:
-            found = database.execute("SELECT key, spec FROM blocks").fetchall()
-        return {key: Experiment.model_validate_json(spec) for key, spec in found}
+            rows = database.execute("SELECT key, spec FROM blocks").fetchall()
+        return {key: Experiment.model_validate_json(spec) for key, spec in rows}
 
 
 def verified() -> dict[str, Any]:

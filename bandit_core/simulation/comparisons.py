@@ -171,10 +171,10 @@ def p_value(values: np.ndarray, mean: float = 0.0) -> float:
     trials = len(values)
     if trials < 2:
         return math.nan
-    found, spread, skewness = (float(each) for each in _moments(values))
+    average, spread, skewness = (float(each) for each in _moments(values))
     if spread == 0:
-        return 1.0 if abs(found - mean) <= 1e-12 * max(abs(found), abs(mean)) else 0.0
-    plain = (found - mean) / spread
+        return 1.0 if abs(average - mean) <= 1e-12 * max(abs(average), abs(mean)) else 0.0
+    plain = (average - mean) / spread
     skewed = plain + skewness * plain**2 / 3 + skewness**2 * plain**3 / 27 + skewness / (6 * trials)
     nearest = 0.0 if plain * skewed <= 0 else min(abs(plain), abs(skewed))
     return 2 * float(stdtr(trials - 1, -math.sqrt(trials) * nearest))
@@ -246,16 +246,16 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
 
     The chance that any true equality gets one of at most 0.05 is at most 0.05, however the tests depend on each other.
     """
-    found = np.array(p_values, float)
-    order = np.argsort(found)[: np.count_nonzero(~np.isnan(found))]  # NaN is sorted to the end
-    steps = np.arange(len(order), 0, -1) * found[order]
-    found[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return found
+    corrected = np.array(p_values, float)
+    order = np.argsort(corrected)[: np.count_nonzero(~np.isnan(corrected))]  # NaN is sorted to the end
+    steps = np.arange(len(order), 0, -1) * corrected[order]
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return corrected
 
 
 def differences(lines: Sequence[LineResult | None]) -> list[Difference]:
     """Every pair of lines that has trials, in their order, corrected together."""
     done = [(number, line) for number, line in enumerate(lines) if line is not None]
-    found = [(first, second, *paired_test(line, other)) for (first, line), (second, other) in combinations(done, 2)]
-    corrected = holm([each[-1] for each in found])
-    return [Difference(*each, float(p)) for each, p in zip(found, corrected, strict=True)]
+    tests = [(first, second, *paired_test(line, other)) for (first, line), (second, other) in combinations(done, 2)]
+    corrected = holm([each[-1] for each in tests])
+    return [Difference(*each, float(p)) for each, p in zip(tests, corrected, strict=True)]

@@ -109,8 +109,8 @@ _sharing = threading.Lock()
 def shared_trials(store: Store, key: str, trials: int, times: int, arms: int, error: bool) -> Trials:
     """The trials of the line with this key, those of another run where one holds them."""
     with _sharing:
-        found = store.held.get((key, trials))
-        if found is None:
-            store.held[key, trials] = found = Trials(store, key, trials, times, arms, error)
-    found.look(0, trials)
-    return found
+        shared = store.held.get((key, trials))
+        if shared is None:
+            store.held[key, trials] = shared = Trials(store, key, trials, times, arms, error)
+    shared.look(0, trials)
+    return shared

@@ -53,5 +53,5 @@ def unpack(data: bytes, decompress: Code = zlib.decompress) -> Block:
 
 def _array_at(source: io.BytesIO, place: int) -> np.ndarray:
     source.seek(place)
-    found: np.ndarray = np.lib.format.read_array(source, allow_pickle=False)
-    return found
+    array: np.ndarray = np.lib.format.read_array(source, allow_pickle=False)
+    return array

@@ -87,9 +87,9 @@ def prepared_lines(experiment: Experiment) -> list[PreparedLine]:
     digests: Digests = {}
     tables = [setup.shared_tables() for setup in experiment.setups]
     pairs = zip(experiment.lines, experiment.setups, strict=True)
-    found = [prepared_line(line.entry, setup, digests) for line, setup in pairs]
+    prepared = [prepared_line(line.entry, setup, digests) for line, setup in pairs]
     del tables  # from here on the calls hold the arrays
-    return found
+    return prepared
 
 
 def _parts(value: Any, digests: Digests) -> Iterator[bytes]:

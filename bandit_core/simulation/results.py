@@ -48,8 +48,8 @@ BOLD = "lowest regret of each guarantee that several lines keep, and what a pair
 @cache
 def versions() -> dict[str, str]:
     """Of this project and of what its numbers come from."""
-    found = {name: version(name) for name in ("numpy", "numba")}
-    return found | {"python": platform.python_version(), "private-bandit-lab": paths.project_version()}
+    libraries = {name: version(name) for name in ("numpy", "numba")}
+    return libraries | {"python": platform.python_version(), "private-bandit-lab": paths.project_version()}
 
 
 def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
@@ -229,10 +229,10 @@ class Result(Shown):
 
         Trials of an experiment have the same numbers whoever computes them.
         """
-        found = sha256(self.experiment.model_dump_json().encode())
+        digest = sha256(self.experiment.model_dump_json().encode())
         for line in (*self.lines, None, *self.companions):
-            found.update(b"none" if line is None else b"%d:" % line.count + line.trials.tobytes())
-        return found.digest()
+            digest.update(b"none" if line is None else b"%d:" % line.count + line.trials.tobytes())
+        return digest.digest()
 
     @cached_property
     def curves(self) -> pd.DataFrame:
@@ -261,8 +261,8 @@ class Result(Shown):
                     }
                 )
             )
-        found = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
-        return with_origin(found, self.metadata)
+        table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
+        return with_origin(table, self.metadata)
 
     @cached_property
     def final(self) -> pd.DataFrame:

@@ -90,12 +90,12 @@ class _Folder:
         self._at(name).unlink(missing_ok=True)
 
     def oldest(self) -> list[tuple[str, int]]:
-        found = []
+        files = []
         for file in self._path.glob("??/*"):
             with contextlib.suppress(FileNotFoundError):  # another process has removed it
                 about = file.stat()
-                found.append((about.st_mtime, file.name, about.st_size))
-        return [(name, size) for _, name, size in sorted(found)]
+                files.append((about.st_mtime, file.name, about.st_size))
+        return [(name, size) for _, name, size in sorted(files)]
 
 
 class Store:
@@ -133,17 +133,17 @@ class Store:
 
         A block that reaches beyond the last is cut. Takes the memory of the blocks it returns, plus one.
         """
-        found: list[tuple[int, Block]] = []
+        blocks: list[tuple[int, Block]] = []
         with contextlib.suppress(OSError):
             places = [re.fullmatch(r".*\.(\d+)\.(\d+)", name) for name in self._blocks.names(f"{key}.")]
             for first, minus in sorted((int(place[1]), -int(place[2])) for place in places if place):
-                reached = found[-1][0] + found[-1][1].trials if found else 0
+                reached = blocks[-1][0] + blocks[-1][1].trials if blocks else 0
                 if reached <= first < trials and first - minus > since:
                     block = self._read(f"{key}.{first}.{-minus}", -minus)
                     if block is not None:
                         kept = {name: array[: trials - first] for name, array in block.arrays.items()}
-                        found.append((first, Block(**kept)))
-        return found
+                        blocks.append((first, Block(**kept)))
+        return blocks
 
     def _read(self, name: str, trials: int) -> Block | None:
         """The block of that name; None where it is damaged, or another process has just removed it."""

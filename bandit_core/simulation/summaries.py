@@ -54,8 +54,8 @@ def _field(experiment: Experiment) -> tuple[Line, ...]:
     """The methods without privacy, with their usual parameters, that are run where none is drawn (see `FIELDS`)."""
     setting = "arms" if experiment.contexts is None else "contexts"
     for names in FIELDS:
-        found = [policy for name in names if (policy := registry()[name]).setting == setting]
-        if able := [policy for policy in found if policy.accepts(experiment.single_arms) is None]:
+        policies = [policy for name in names if (policy := registry()[name]).setting == setting]
+        if able := [policy for policy in policies if policy.accepts(experiment.single_arms) is None]:
             return tuple(Line(policy=policy.name) for policy in able)
     return ()
 
@@ -75,13 +75,13 @@ def companions(experiment: Experiment) -> tuple[Line, ...]:
     private = [number for number, line in enumerate(experiment.lines) if line.entry.privacy != "none"]
     if experiment.view.against == "best":
         return _field(experiment) if private and not _free(experiment) else ()
-    found: dict[str, Line] = {}
+    by_policy: dict[str, Line] = {}
     for number in private:
         line = experiment.lines[number]
         other = counterpart(line.entry)
         if other is not None and baseline(experiment, number) is None and other.accepts(experiment.single_arms) is None:
-            found.setdefault(other.name, _companion(line, other))
-    return tuple(found.values())
+            by_policy.setdefault(other.name, _companion(line, other))
+    return tuple(by_policy.values())
 
 
 def _rivals(experiment: Experiment, line: int) -> list[tuple[str, str, int, bool]]:
@@ -203,14 +203,14 @@ def baseline(experiment: Experiment, line: int) -> int | None:
     other = counterpart(chosen.entry)
     if other is None:
         return None
-    found = [number for number, each in enumerate(experiment.lines) if each.policy == other.name]
+    same_policy = [number for number, each in enumerate(experiment.lines) if each.policy == other.name]
     wanted = _companion(chosen, other).params
 
     def differences(number: int) -> int:
         params = experiment.lines[number].params
         return sum(params.get(name) != value for name, value in wanted.items())
 
-    return min(found, key=differences, default=None)
+    return min(same_policy, key=differences, default=None)
 
 
 def best_share_at_end(line: LineResult, times: np.ndarray) -> float:

@@ -81,11 +81,11 @@ class Claims:
 
 def _waited(ask: Callable[[], Any], stopped: Callable[[], bool]) -> Any:
     """The first answer that is true; None where the run was stopped before."""
-    while not (found := ask()):
+    while not (answer := ask()):
         if stopped():
             return None
         _pause.wait(POLL_SECONDS)
-    return found
+    return answer
 
 
 def _locked(file: Any, lock: Callable[..., Any], *where: int) -> bool:

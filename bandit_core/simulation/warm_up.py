@@ -83,12 +83,12 @@ def _compile_stopping() -> None:
 
 def _kernels(experiment: Experiment) -> set[str]:
     """The names of the kernels that the experiment's lines can meet."""
-    found = set()
+    names = set()
     for horizon, _ in SIZES:
         far = experiment.with_changes(horizon=horizon)
         pairs = zip(far.lines, far.setups, strict=True)
-        found |= {kernel_name(line.entry.prepare(setup).kernel) for line, setup in pairs}
-    return found
+        names |= {kernel_name(line.entry.prepare(setup).kernel) for line, setup in pairs}
+    return names
 
 
 def _apart(experiments: Iterable[Experiment]) -> list[list[Experiment]]:

@@ -106,14 +106,14 @@ def _location(item: Any, document: Any) -> list[str | int]:
 
 def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Issue]:
     """A problem for each field of a document that has no such name, with a near name for the first `MAX_TOLD`."""
-    found: list[Issue] = []
+    issues: list[Issue] = []
     for name, value in document.items():
         if isinstance(name, str) and name not in names:
             # for those that a text shows: comparing 60,000 names would keep other visitors waiting
-            near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.7) if len(found) < MAX_TOLD else []
+            near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.7) if len(issues) < MAX_TOLD else []
             words = "no such field" + (f"; did you mean {near[0]}?" if near else "")
-            found.append(Issue(path_of((name,)), _Null() if value is None else value, words))
-    return found
+            issues.append(Issue(path_of((name,)), _Null() if value is None else value, words))
+    return issues
 
 
 def unreadable(path: str, file: Any, error: Exception) -> Issue:

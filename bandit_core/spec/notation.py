@@ -221,23 +221,23 @@ def _read_list(
     text: str, field_name: str, help_words: str, read: Callable[[_Reader, int], dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Read every item, collecting the problems of all of them."""
-    found: list[dict[str, Any]] = []
+    documents: list[dict[str, Any]] = []
     issues: list[Issue] = []
     for number, (words, tokens) in enumerate(_split(text)):
         reader = _Reader(tokens)
         try:
             item = read(reader, number)
             reader.end()
-            found.append(item)
+            documents.append(item)
         except _Unreadable as error:
             issues.append(Issue(f"{field_name}[{number}]", words, f"{error}; {help_words}"))
         except InputError as error:
             issues += error.issues
-    if not found and not issues:
+    if not documents and not issues:
         issues = [Issue(field_name, text, f"nothing is there; {help_words}")]
     if issues:
         raise InputError(issues)
-    return found
+    return documents
 
 
 def _distribution_fields(value: Any, kinds: Mapping[str, type[Frozen]], bare: str = "") -> dict[str, Any]:
@@ -375,8 +375,8 @@ def read_epsilon(text: str) -> dict[str, Any]:
     {'kind': 'discrete', 'values': [0, 1], 'probs': [0.2, 0.8]}
     """
     kinds = budgets.DISTRIBUTIONS
-    found = _read_one(text, "epsilon", _EPSILON_HELP, lambda value: _distribution_fields(value, kinds, "fixed"))
-    return _checked(found, kinds, ("epsilon",))
+    document = _read_one(text, "epsilon", _EPSILON_HELP, lambda value: _distribution_fields(value, kinds, "fixed"))
+    return _checked(document, kinds, ("epsilon",))
 
 
 def write_epsilon(distribution: budgets.BudgetDistribution, spaces: bool = True) -> str:

@@ -162,5 +162,5 @@ def budget(epsilon: float, tests: int, visits: int = 1, delta: float = 0.0) -> p
     """`parts` as a table: one row per level of trust, columns `BUDGET_COLUMNS`."""
     import pandas as pd
 
-    found = parts(epsilon, tests, visits, delta)
-    return pd.DataFrame([(part.privacy, part.test, part.answer) for part in found], columns=list(BUDGET_COLUMNS))
+    divided = parts(epsilon, tests, visits, delta)
+    return pd.DataFrame([(part.privacy, part.test, part.answer) for part in divided], columns=list(BUDGET_COLUMNS))

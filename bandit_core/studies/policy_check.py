@@ -229,16 +229,16 @@ def findings(policy: Policy, checks: Iterable[str] = CHECKS, seed: int = 0) -> I
     """What holds of a policy of the registry, and what not."""
     for check in checks:
         try:
-            found = CHECKS[check](policy, *([seed] if check in CHANCE else []))
+            outcome = CHECKS[check](policy, *([seed] if check in CHANCE else []))
         except InputError as error:
-            found = None, f"It refuses the experiment of this check: {error.issues[0]}."
+            outcome = None, f"It refuses the experiment of this check: {error.issues[0]}."
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
-            found = (
+            outcome = (
                 False,
                 f"{place.name} raises {type(error).__name__}: {error}. See line {place.lineno} of {place.filename}.",
             )
-        yield Finding(policy.name, check, *found)
+        yield Finding(policy.name, check, *outcome)
 
 
 def check_policy(path: Path) -> list[Finding]:

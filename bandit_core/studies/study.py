@@ -130,15 +130,15 @@ def points(study: StudyFile, base: Experiment) -> list[Point]:
     if count > MAX_POINTS:
         raise InputError([Issue("axes", count, f"at most {MAX_POINTS} combinations; leave out values of an axis")])
     _check(study.axes, base)
-    found = []
+    made = []
     for values in itertools.product(*axes.values()):
         at = dict(zip(axes, values, strict=True))
         try:
-            found.append(Point(at, _experiment(base, at)))
+            made.append(Point(at, _experiment(base, at)))
         except InputError as error:
             here = ", ".join(f"{name} = {write_value(value)}" for name, value in at.items())
             raise InputError([replace(issue, path=f"at {here}: {issue.path}") for issue in error.issues]) from None
-    return found
+    return made
 
 
 def _lines(study: StudyFile, budget: BudgetDistribution | None) -> list[dict[str, Any]]:

@@ -252,6 +252,6 @@ def sweep(
     store: Store | None = None,
 ) -> SweepResult:
     """Simulate ``experiment`` at every budget of a grid; see `Sweep`."""
-    found = Sweep(experiment, epsilons, second, store)
-    found.run(jobs, on_progress)
-    return found.result()
+    swept = Sweep(experiment, epsilons, second, store)
+    swept.run(jobs, on_progress)
+    return swept.result()

@@ -94,13 +94,13 @@ def ladders(experiment: Experiment, lines: Sequence[int] | None = None) -> tuple
         measure: [line for line in rungs if line not in open_ and kept(experiment, line).measure == measure]
         for measure in MEASURES
     }
-    found = []
+    every = []
     for measure, mine in private.items():
         if not mine:
             continue
         below = [line for line in private["pure"] if _trust(experiment, line) < _trust(experiment, mine[0])]
-        found.append(Ladder(measure, (*below[-1:], *mine, *open_)))
-    return tuple(found)
+        every.append(Ladder(measure, (*below[-1:], *mine, *open_)))
+    return tuple(every)
 
 
 def _keeps(experiment: Experiment, line: int, level: int) -> bool:
@@ -123,7 +123,7 @@ def best_lines(result: Result) -> dict[int, int]:
     """
     experiment, hidden = result.experiment, result.experiment.view.hidden
     played = {number: line for number, line in enumerate(result.lines) if line is not None and number not in hidden}
-    found = {}
+    best = {}
     for level in ladder(experiment):
         own = played.get(level)
         better = [
@@ -134,8 +134,8 @@ def best_lines(result: Result) -> dict[int, int]:
             and _keeps(experiment, number, level)
             and own.difference(line).low > 0
         ]
-        found[level] = min(better, key=lambda number: played[number].mean[-1], default=level)
-    return found
+        best[level] = min(better, key=lambda number: played[number].mean[-1], default=level)
+    return best
 
 
 def by_level(result: Result) -> Result:
@@ -155,12 +155,12 @@ def by_level(result: Result) -> Result:
 def steps(result: Result) -> tuple[Step, ...]:
     """The steps of every ladder between lines that are played; needs two trials for an error."""
     played = [number for number, line in enumerate(result.lines) if line is not None]
-    stand, found = best_lines(result), []
+    stand, pairs = best_lines(result), []
     for each in ladders(result.experiment, played):
         for stronger, weaker in pairwise(each.lines):
             used = stand[stronger], stand[weaker]
             mine, theirs = (result.lines[line] for line in used)
             if mine is not None and theirs is not None:
                 one, other = (result.experiment.played[line] for line in used)
-                found.append(Step(stronger, weaker, mine.difference(theirs, CLEARLY), each.measure, used, one == other))
-    return tuple(found)
+                pairs.append(Step(stronger, weaker, mine.difference(theirs, CLEARLY), each.measure, used, one == other))
+    return tuple(pairs)

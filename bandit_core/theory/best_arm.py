@@ -173,16 +173,16 @@ def time_bounds(
     if len(chances) < 2 or np.count_nonzero(classic.true_gaps(setup) == 0) > 1:
         return [_ruled_out(bound, "several arms are the best: no number of users tells them apart") for bound in stated]
     plain, sure = characteristic_time(chances), certainty(delta)
-    found = [_at(_PLAIN, plain, sure)]
+    bounds = [_at(_PLAIN, plain, sure)]
     if nearest == "none":
-        return found
+        return bounds
     assert epsilon is not None, "a private policy has a budget"
     if nearest == "local":
         bits = 0.5 + math.tanh(epsilon / 2) * (chances - 0.5)
-        return [*found, _at(_LOCAL, characteristic_time(bits), sure)]
+        return [*bounds, _at(_LOCAL, characteristic_time(bits), sure)]
     simple = max(plain, variation_time(chances) / (6 * epsilon))
     private = _at(_CENTRAL, characteristic_time(chances, epsilon), sure)
-    return [*found, private, _at(_VARIATION, simple, max(0.0, -math.log(3 * delta)))]
+    return [*bounds, private, _at(_VARIATION, simple, max(0.0, -math.log(3 * delta)))]
 
 
 def _ruled_out(bound: TimeBound, why: str) -> TimeBound:

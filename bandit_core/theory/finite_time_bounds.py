@@ -287,9 +287,9 @@ def finite_time(setup: RunSetup, evidence: Evidence) -> list[Bound]:
     evidence
         What one pull tells under the promise of privacy: `PLAIN`, `local.evidence` or `central.evidence`.
     """
-    found = _forms(evidence)
+    bounds = _forms(evidence)
     if not classic.true_gaps(setup).any():
-        return [bound.ruled_out(_NOTHING_TO_LEARN) for bound in found]
+        return [bound.ruled_out(_NOTHING_TO_LEARN) for bound in bounds]
     rivals = _rivals(setup, evidence)
     curves = (
         lambda t: np.interp(t, *rivals.every_policy),
@@ -297,15 +297,15 @@ def finite_time(setup: RunSetup, evidence: Evidence) -> list[Bound]:
         lambda t: _at_share(rivals, t, SHARE / (rivals.best + 1)),
         lambda t: _fast_learner(rivals, t),
     )
-    found = [bound.with_curve(curve) for bound, curve in zip(found, curves, strict=True)]
+    bounds = [bound.with_curve(curve) for bound, curve in zip(bounds, curves, strict=True)]
     if not np.isfinite(rivals.toward).any():
         why = classic.BEST_IS_PERFECT if rivals.best_chance >= 1 else _UNKNOWN
-        found[1:] = [bound.ruled_out(why) for bound in found[1:]]
+        bounds[1:] = [bound.ruled_out(why) for bound in bounds[1:]]
     elif rivals.chances is None:
-        found[3] = found[3].ruled_out("derived for arms that all pay one of the same two amounts")
+        bounds[3] = bounds[3].ruled_out("derived for arms that all pay one of the same two amounts")
     elif rivals.best_chance >= 1:
-        found[3] = found[3].ruled_out(classic.BEST_IS_PERFECT)
-    return found
+        bounds[3] = bounds[3].ruled_out(classic.BEST_IS_PERFECT)
+    return bounds
 
 
 _UNKNOWN = "the divergence between these distributions is infinite or not known here"

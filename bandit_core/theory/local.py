@@ -112,8 +112,8 @@ def evidence(setup: RunSetup) -> finite_time_bounds.Evidence:
             return divergences.response_kl(p, q, users.fixed)
         p, q = np.broadcast_arrays(p, q)
         pairs = zip(p.ravel(), q.ravel(), strict=True)
-        found = [mean_over_users(users, partial(divergences.response_kl, *pair)) for pair in pairs]
-        return np.reshape(found, p.shape)
+        information = [mean_over_users(users, partial(divergences.response_kl, *pair)) for pair in pairs]
+        return np.reshape(information, p.shape)
 
     return finite_time_bounds.Evidence(
         "local",

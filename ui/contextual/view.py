@@ -291,12 +291,12 @@ def _shapes(contexts: Contexts, epsilon: float, beta: float, multiplier: float) 
     power = f"T^{(1 - beta) / 2:.2g} / ε^{1 + beta:.2g}"
     if contexts.structure == "multi":
         margin = (f"{'(ln T / ε)²' if beta == 1 else power}", theory.theorem_4_1(epsilon, beta, multiplier))
-        found = [margin]
+        bounds = [margin]
     else:
         margin = (f"{'ln T / ε²' if beta == 1 else power}", theory.theorem_3_3(epsilon, beta, multiplier))
-        found = [margin, ("√T / ε, any gaps", theory.theorem_3_1(epsilon, multiplier))]
-    found.append(("T^0.75 / ε, adversarial contexts", theory.zheng(epsilon, multiplier)))
-    return [(order, bound) for order, bound in found if not bound.not_applicable]
+        bounds = [margin, ("√T / ε, any gaps", theory.theorem_3_1(epsilon, multiplier))]
+    bounds.append(("T^0.75 / ε, adversarial contexts", theory.zheng(epsilon, multiplier)))
+    return [(order, bound) for order, bound in bounds if not bound.not_applicable]
 
 
 def _greedy_curves(result: Result) -> list[np.ndarray | None]:

@@ -100,19 +100,19 @@ class Classroom:
 
     def now(self, code: str) -> Moment | None:
         """Where a class is; None where there is no such class (any more)."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT step, EXISTS (SELECT 1 FROM revealed r WHERE r.code = c.code AND r.step = c.step),"
             " (SELECT COUNT(*) FROM guesses g WHERE g.code = c.code AND g.step = c.step)"
             " FROM classes c WHERE code = ? AND changed > ?",
             code,
             self._clock() - LIFETIME,
         )
-        return Moment(found[0][0], bool(found[0][1]), found[0][2]) if found else None
+        return Moment(rows[0][0], bool(rows[0][1]), rows[0][2]) if rows else None
 
     def is_teacher(self, code: str, key: str) -> bool:
         """Whether the key is that of the class's teacher."""
-        found = self._rows("SELECT teacher FROM classes WHERE code = ?", code)
-        return bool(found) and secrets.compare_digest(found[0][0], _hash(key))
+        rows = self._rows("SELECT teacher FROM classes WHERE code = ?", code)
+        return bool(rows) and secrets.compare_digest(rows[0][0], _hash(key))
 
     def guess(self, code: str, phone: str, step: str, value: float) -> None:
         """Take the guess of a phone at a step, in the place of an earlier one.
@@ -123,14 +123,14 @@ class Classroom:
             Where the class is gone, elsewhere or full, the answer is out, or guesses come in too fast.
         """
         with self._writing() as database:
-            found = self.now(code)
-            if found is None:
+            moment = self.now(code)
+            if moment is None:
                 raise Refused("This class is closed. Your guess was not counted.")
-            if found.step != step:
+            if moment.step != step:
                 raise Refused("The class has moved on. Your guess was not counted.")
-            if found.revealed:
+            if moment.revealed:
                 raise Refused("The answer was out before. Your guess was not counted.")
-            if found.guesses >= MAX_GUESSES and self.guess_of(code, phone, step) is None:
+            if moment.guesses >= MAX_GUESSES and self.guess_of(code, phone, step) is None:
                 raise Refused(f"This class is full: it takes {MAX_GUESSES} guesses. Yours was not counted.")
             second = int(self._clock())
             before, count = database.execute("SELECT second, in_second FROM classes WHERE code = ?", (code,)).fetchone()

@@ -82,10 +82,11 @@ def _line(result: Result, number: int) -> LineResult:
     return line
 
 
-def _without_error(found: Estimate) -> Number:
+def _without_error(estimate: Estimate) -> Number:
     """A single run has no error that could be known, so nothing can be concluded from it."""
-    known = math.isfinite(found.stderr)
-    return Number(found.value, found.stderr, (found.low, found.high)) if known else Number(found.value, math.inf)
+    if not math.isfinite(estimate.stderr):
+        return Number(estimate.value, math.inf)
+    return Number(estimate.value, estimate.stderr, (estimate.low, estimate.high))
 
 
 def lost(result: Result, number: int) -> Number:
@@ -163,9 +164,9 @@ def measure(text: str, result: Result, place: int) -> Number | str:
 
 
 def _number_of(line: str, result: Result, place: int) -> int:
-    found = _LINE.fullmatch(line)
-    assert found is not None
-    base, more = found.groups()
+    match = _LINE.fullmatch(line)
+    assert match is not None
+    base, more = match.groups()
     if base == "best":
         return min(range(1, len(result.lines)), key=lambda number: lost(result, number).value)
     return (place if base == "at" else int(base)) + int(more or 0)

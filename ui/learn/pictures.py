@@ -77,22 +77,22 @@ def blind(step: Step, result: Result, at: float, dark: bool, height: int) -> go.
     return figure
 
 
-def _dots(step: Step, found: Any, at: float, dark: bool, height: int) -> go.Figure:
+def _dots(step: Step, result: Any, at: float, dark: bool, height: int) -> go.Figure:
     """Numbers at every place; a vertical axis without a range ends above all of them."""
     curves, high = [], []
     for each in step.picture.series:
-        numbers = [step.number(found, each.numbers, place) for place in step.places]
+        numbers = [step.number(result, each.numbers, place) for place in step.places]
         high += [number.high for number in numbers if np.isfinite(number.high)]
         shade = colour(each.policy, dark)
         curves.append(dots(step.places, numbers, each.name, shade, None if each.still else at, symbol=each.symbol))
     return _with_axes(step, curves, dark, height, {"range": [0, 1.05 * max(high, default=1.0)]})
 
 
-def bars(step: Step, found: Any, at: float, dark: bool, height: int) -> go.Figure:
+def bars(step: Step, result: Any, at: float, dark: bool, height: int) -> go.Figure:
     """The same as bars, with the one at the slider's position full."""
     [series], drawn = step.picture.series, []
     for name, place in zip(step.picture.names, step.places, strict=True):
-        number = step.number(found, series.numbers, place)
+        number = step.number(result, series.numbers, place)
         look = {
             "marker": {"color": colour(series.policy, dark), "opacity": 1.0 if place == at else 0.45},
             "error_y": {"type": "data", "array": [2 * number.error], "color": colour(OPEN, dark)},

@@ -27,20 +27,20 @@ def _task(step: Step) -> list[str]:
     ]
 
 
-def _answer(step: Step, found: object) -> list[str]:
+def _answer(step: Step, content: object) -> list[str]:
     """The paragraphs of a lesson for the teacher."""
     at = step.slider.start
     return [
-        f"**Guess.** {step.asks()} Measured: {step.answer_to(step.measured(found, at))}.",
-        step.says(found, at),
+        f"**Guess.** {step.asks()} Measured: {step.answer_to(step.measured(content, at))}.",
+        step.says(content, at),
         f"**Exercise.** {step.exercise} **Answer.** {step.answer}",
         f"**For the lesson.** {step.notes}",
         f"**The maths.** {step.exact}",
     ]
 
 
-def _picture(step: Step, found: object) -> str:
-    return printing.image(step.draw(found, step.slider.start, False, 320), SIZE, step.title)
+def _picture(step: Step, content: object) -> str:
+    return printing.image(step.draw(content, step.slider.start, False, 320), SIZE, step.title)
 
 
 def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
@@ -48,14 +48,14 @@ def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
     parts = [part for step in lessons for part in (step, step.second) if part is not None]
     written = []
     for part in parts:
-        found = part.content(part.slider.start, simulate) if teacher else None
-        paragraphs = _answer(part, found) if teacher else _task(part)
+        content = part.content(part.slider.start, simulate) if teacher else None
+        paragraphs = _answer(part, content) if teacher else _task(part)
         head = part.title if part not in lessons else title(part)
         if kind == "Markdown":
             written.append("\n\n".join([f"## {head}", *paragraphs]))
             continue
         body = "".join(_block(text) for text in paragraphs)
-        written.append(f"<section><h2>{as_html(head)}</h2>{_picture(part, found) if teacher else ''}{body}</section>")
+        written.append(f"<section><h2>{as_html(head)}</h2>{_picture(part, content) if teacher else ''}{body}</section>")
     head = HEADS[teacher]
     about = "Each lesson takes one to five minutes: guess first, then look."
     if kind == "Markdown":
@@ -73,13 +73,13 @@ def slides(lessons: Sequence[Step]) -> str:
     """A slide with each question and one with its answer. Page Down steps on; printed, each is a page."""
     written = []
     for step in lessons:
-        found, at = step.content(step.slider.start, simulate), step.slider.start
+        content, at = step.content(step.slider.start, simulate), step.slider.start
         head = f"<h2>{as_html(title(step))}</h2>"
         asked = "".join(_block(text) for text in _task(step)[1:3])
-        message = _block(step.says(found, at))
+        message = _block(step.says(content, at))
         written += [
             f"<section>{head}{_block(step.idea)}{asked}</section>",
-            f"<section>{head}{_picture(step, found)}{message}</section>",
+            f"<section>{head}{_picture(step, content)}{message}</section>",
         ]
     return templates.filled("slides.html", head=escape(HEADS[False]), body="\n".join(written))
 

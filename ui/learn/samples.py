@@ -95,7 +95,7 @@ def _crowd(step: Step, at: float, seed: int) -> Table:
 
 @lru_cache(maxsize=64)
 def _crowds(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
-    rng, found = np.random.default_rng([seed, 3]), Table()
+    rng, table = np.random.default_rng([seed, 3]), Table()
     users = np.array(stops, int)[:, None]
     ones = rng.binomial(users, float(CTB.mean(SHARE, epsilon)), (len(stops), REPEATS))
     behind = 100 * np.asarray(CTB.estimate(ones / users, epsilon))
@@ -103,8 +103,8 @@ def _crowds(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
     for stop, *rows in zip(stops, behind, openly, strict=True):
         hidden, told = (spread(row, 100 * SHARE) for row in rows)
         times, more = _times(hidden, told, 2)
-        found[stop] = {"hidden": hidden, "open": told, "times": times, "more": more}
-    return found
+        table[stop] = {"hidden": hidden, "open": told, "times": times, "more": more}
+    return table
 
 
 def _noises(step: Step, at: float, seed: int) -> Table:
@@ -114,7 +114,7 @@ def _noises(step: Step, at: float, seed: int) -> Table:
 
 @lru_cache(maxsize=64)
 def _counts(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
-    rng, found = np.random.default_rng([seed, 11]), Table()
+    rng, table = np.random.default_rng([seed, 11]), Table()
     for people in stops:
         yes = rng.integers(0, 2, int(people)).astype(float)
         noisy = CTL.release(np.tile(yes, (REPEATS, 1)), 1.0, rng).sum(axis=1)
@@ -122,8 +122,8 @@ def _counts(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
         errors = spread(noisy, float(yes.sum())), spread(yes.sum() + noise, float(yes.sum()))
         times, more = _times(*errors)
         many, one = (Number(each.value / epsilon, each.error / epsilon) for each in errors)
-        found[people] = {"many": many, "one": one, "times": times, "more": more}
-    return found
+        table[people] = {"many": many, "one": one, "times": times, "more": more}
+    return table
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -199,27 +199,27 @@ class Step(Frozen):
         """What a step without an experiment draws."""
         return samples.SAMPLES[self.name](self, at, seed)
 
-    def draw(self, found: Any, at: float, dark: bool, height: int) -> go.Figure:
+    def draw(self, content: Any, at: float, dark: bool, height: int) -> go.Figure:
         """The picture of what was found at a position, ``height`` in pixels."""
         if self.picture.kind == "own":
-            figure: go.Figure = found.draw(at, dark, height)
+            figure: go.Figure = content.draw(at, dark, height)
             return figure
-        return pictures.KINDS[self.picture.kind](self, found, at, dark, height)
+        return pictures.KINDS[self.picture.kind](self, content, at, dark, height)
 
-    def number(self, found: Any, name: str, at: float) -> Any:
+    def number(self, content: Any, name: str, at: float) -> Any:
         """A number by its name; some names stand for words."""
         if self.setting:
-            return measured.measure(self.numbers[name], found, self.places.index(at))
-        return found.numbers(at)[name]
+            return measured.measure(self.numbers[name], content, self.places.index(at))
+        return content.numbers(at)[name]
 
-    def measured(self, found: Any, at: float) -> Number:
+    def measured(self, content: Any, at: float) -> Number:
         """The number that was to be guessed."""
-        number: Number = self.number(found, self.guessed, at)
+        number: Number = self.number(content, self.guessed, at)
         return number
 
-    def conclude(self, found: Any, at: float) -> Message:
+    def conclude(self, content: Any, at: float) -> Message:
         """What was found, in a sentence."""
-        compared: Number = self.number(found, self.compare, at)
+        compared: Number = self.number(content, self.compare, at)
         verdict = compared.verdict
         alike = "alike" in self.sentences and compared.value == compared.error == 0
         text = self.sentences["alike" if alike else verdict]
@@ -227,7 +227,7 @@ class Step(Frozen):
         if "{next}" in text:
             values["next"] = self.slider.words(self.places[self.places.index(at) + 1])
         asked = [name for name in _BLANK.findall(text) if name not in values]
-        values |= {name: self.number(found, name, at) for name in asked}
+        values |= {name: self.number(content, name, at) for name in asked}
         if self.compare in values:
             values[self.compare] = compared.size
         unknown = {name for name in asked if isinstance(values[name], Number) and not _is_known(values[name])}
@@ -243,9 +243,9 @@ class Step(Frozen):
         """The question at the position where the slider starts."""
         return self.question.format(at=self.slider.words(self.slider.start))
 
-    def says(self, found: Any, at: float) -> str:
+    def says(self, content: Any, at: float) -> str:
         """What every view says below the picture."""
-        return f"**So: {self.so}** {self.conclude(found, at).text}" + f" {BARS}" * self.bars
+        return f"**So: {self.so}** {self.conclude(content, at).text}" + f" {BARS}" * self.bars
 
 
 def _is_known(number: Number) -> bool:

@@ -29,8 +29,8 @@ class Guess:
 
 
 def _guesses() -> dict[str, Guess]:
-    found: dict[str, Guess] = st.session_state.setdefault(_GUESSES, {})
-    return found
+    guesses: dict[str, Guess] = st.session_state.setdefault(_GUESSES, {})
+    return guesses
 
 
 def go(place: str) -> None:
@@ -139,22 +139,22 @@ def said_of(step: Step, mine: Guess) -> str:
 
 def _reveal(step: Step, at: float, place: str = "") -> None:
     """Picture and sentence at the slider's position."""
-    found = answers.content(step, at, f"learn{place}")
-    if found is None:
+    content = answers.content(step, at, f"learn{place}")
+    if content is None:
         return
-    answers.picture(step.draw(found, at, theme.is_dark(), HEIGHT), step.title, f"learn{place}-picture")
-    _say(step, at, found, f"learn{place}-told")
+    answers.picture(step.draw(content, at, theme.is_dark(), HEIGHT), step.title, f"learn{place}-picture")
+    _say(step, at, content, f"learn{place}-told")
     if step.watch:
-        watch.fold(step.watch, found.experiment, "learn-watch", 1)
+        watch.fold(step.watch, content.experiment, "learn-watch", 1)
 
 
-def _say(step: Step, at: float, found: object, key: str) -> None:
+def _say(step: Step, at: float, content: object, key: str) -> None:
     """What was found, in a sentence, and one's guess beside it."""
     mine = _guesses().get(step.name)
     if mine is not None and mine.measured is None and mine.at == at:
-        mine.measured = step.measured(found, at)
+        mine.measured = step.measured(content, at)
     with st.container(key=key):
-        st.markdown(step.says(found, at))
+        st.markdown(step.says(content, at))
         if mine is not None and mine.measured is not None:
             st.caption(said_of(step, mine))
 

@@ -159,13 +159,13 @@ def choice(above: DeltaGenerator, compare: bool = True) -> Choice:
 
 def _pair(one: Shown, chosen: Choice, responses: np.ndarray, dark: bool) -> Pair:
     """(name, density of ``responses``, colour) of both inputs; the second is grey."""
-    found = []
+    pair = []
     colours = (theme.mechanism_colour(one.name, dark), theme.quiet(dark))
     for label, value, colour in zip("AB", chosen.inputs, colours, strict=True):
         with np.errstate(over="ignore"):
             density = np.exp(one.mechanism.log_density(responses, value, chosen.epsilon))
-        found.append((f"input {label} = {value:g}", density, colour))
-    return found
+        pair.append((f"input {label} = {value:g}", density, colour))
+    return pair
 
 
 def pair_chart(
@@ -325,9 +325,9 @@ def promise_chart(chosen: Choice, dark: bool) -> go.Figure:
     levels, curves = np.linspace(0, 2.5 * chosen.epsilon, 126), []
     for one in chosen.shown:
         colour, title = theme.mechanism_colour(one.name, dark), one.described.title
-        found = profile(one.mechanism, chosen.inputs, chosen.epsilon, levels)
+        both = profile(one.mechanism, chosen.inputs, chosen.epsilon, levels)
         for values, dash, text in zip(
-            found, (None, "dot"), ("δ that is needed", "chance of a larger loss"), strict=True
+            both, (None, "dot"), ("δ that is needed", "chance of a larger loss"), strict=True
         ):
             y = np.where(values > 1e-12, values, np.nan)
             curves.append(charts.Curve(levels, y, f"{title}: {text}", colour, "%{y:.2~e}", dash))

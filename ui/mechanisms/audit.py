@@ -45,34 +45,34 @@ def controls() -> tuple[Subject, float, int, float, int]:
     return subject, epsilon, FIELDS.ask("samples", first), FIELDS.ask("sure", second), seed
 
 
-def result_chart(found: AuditResult, subject: Subject, dark: bool) -> go.Figure:
+def result_chart(result: AuditResult, subject: Subject, dark: bool) -> go.Figure:
     """Claimed epsilon as a line; the event's loss as an interval, whose lower end is the bound."""
     shades = ("#f08838", "#58b7e0") if dark else (theme.TRUST_COLOURS["local"], theme.TRUST_COLOURS["central"])
-    colour, quiet = shades[found.verdict != "violates"], theme.quiet(dark)
-    low, seen, high = (value if math.isfinite(value) else math.nan for value in found.event_loss)
+    colour, quiet = shades[result.verdict != "violates"], theme.quiet(dark)
+    low, seen, high = (value if math.isfinite(value) else math.nan for value in result.event_loss)
     low = max(0.0, low) if math.isfinite(low) else 0.0
-    real = subject.real(found.epsilon) if subject.real else None
-    ends = [found.epsilon, low, *(value for value in (seen, high, real) if value is not None and math.isfinite(value))]
+    real = subject.real(result.epsilon) if subject.real else None
+    ends = [result.epsilon, low, *(value for value in (seen, high, real) if value is not None and math.isfinite(value))]
     top = 1.15 * max(ends)
 
     def point(x: float, y: float, name: str, hover: str, marker: dict[str, Any], **more: Any) -> charts.Curve:
         return charts.Curve([x], [y], name, colour, hover, more={"mode": "markers", "marker": marker, **more})
 
-    possible, faint = [found.lower_bound, top], theme.transparent(colour, 0.35)
+    possible, faint = [result.lower_bound, top], theme.transparent(colour, 0.35)
     curves = [charts.Curve(possible, [1, 1], "where the true ε can be", faint, "", width=16)]
     if math.isfinite(high) and math.isfinite(seen):
         bars = charts.error_bars([seen], [low], [high], color=colour)
         name, marker = "loss of the event, with its interval", {"color": colour, "size": 10}
         curves.append(point(seen, 0.55, name, "seen: %{x:.3~g}<extra></extra>", marker, error_x=bars))
     marker = {"color": colour, "size": 14, "symbol": "triangle-right"}
-    text = {"mode": "markers+text", "text": [f"{found.lower_bound:.3g}"], "textposition": "top center"}
+    text = {"mode": "markers+text", "text": [f"{result.lower_bound:.3g}"], "textposition": "top center"}
     hover = "lower bound %{x:.3~g}<extra></extra>"
-    curves.append(point(found.lower_bound, 1, "lower bound", hover, marker, **text))
+    curves.append(point(result.lower_bound, 1, "lower bound", hover, marker, **text))
     if real is not None:
         marker = {"symbol": "star", "size": 13, "color": quiet}
         curves.append(point(real, 0.2, "what it really is, by calculation", "%{x:.3~g}<extra></extra>", marker))
-    place = "top right" if found.epsilon < 0.5 * top else "top left"
-    claim = charts.Mark(found.epsilon, text=f"claimed ε = {found.epsilon:g}", place=place, colour=quiet)
+    place = "top right" if result.epsilon < 0.5 * top else "top left"
+    claim = charts.Mark(result.epsilon, text=f"claimed ε = {result.epsilon:g}", place=place, colour=quiet)
     across = {"title": "ε", "range": [-0.03 * top, top], "zeroline": False}
     figure = charts.draw(curves, across, {"visible": False, "range": [-0.1, 1.5]}, 300, dark, [claim], closest=True)
     figure.layout.margin.t = charts.MODE_BAR + 20
@@ -86,9 +86,9 @@ def _looked_at(name: str, epsilon: float, seed: int) -> tuple[np.ndarray, np.nda
     return tuple(subjects()[name].sampler(np.full(20_000, float(which)), epsilon, rng) for which in (0, 1))  # type: ignore[return-value]
 
 
-def event_chart(found: AuditResult, subject: Subject, seed: int, dark: bool) -> go.Figure:
+def event_chart(result: AuditResult, subject: Subject, seed: int, dark: bool) -> go.Figure:
     """Samples of both inputs, and the range of the event that tells them apart best."""
-    samples, bars = _looked_at(subject.name, found.epsilon, seed), []
+    samples, bars = _looked_at(subject.name, result.epsilon, seed), []
     both = np.concatenate(samples)
     values = np.unique(both)
     low, high = (float(x) for x in np.quantile(both, (0.003, 0.997)))
@@ -105,8 +105,8 @@ def event_chart(found: AuditResult, subject: Subject, seed: int, dark: bool) -> 
     margin, room = (0.5, 0.6) if few else (0.0, 0.02 * (high - low))
     across = {"title": "what is looked at", "range": [low - room, high + room], "dtick": 1 if few else None}
     figure = charts.draw(bars, across, {"title": "share", "tickformat": ".0%"}, 300, dark)
-    left = found.event[0] + margin if math.isfinite(found.event[0]) else low - 1 - margin
-    right = found.event[1] + margin if math.isfinite(found.event[1]) else high + 1 + margin
+    left = result.event[0] + margin if math.isfinite(result.event[0]) else low - 1 - margin
+    right = result.event[1] + margin if math.isfinite(result.event[1]) else high + 1 + margin
     figure.add_vrect(x0=left, x1=right, fillcolor=theme.TRUST_COLOURS["local"], opacity=0.16, line_width=0)
     figure.layout.barmode = "group" if few else "overlay"
     return figure
@@ -126,58 +126,58 @@ def _audited(subject: Subject, epsilon: float, samples: int, confidence: float, 
         bar.progress(min(1.0, share), "Drawing samples …")
 
     with page_lock.computing():
-        found = audit(subject.name, epsilon, samples=samples, confidence=confidence, seed=seed, on_progress=drawn)
+        result = audit(subject.name, epsilon, samples=samples, confidence=confidence, seed=seed, on_progress=drawn)
     bar.empty()
-    return found
+    return result
 
 
-def show(found: AuditResult, subject: Subject, seed: int) -> None:
+def show(result: AuditResult, subject: Subject, seed: int) -> None:
     """Verdict, pictures, and the numbers behind them."""
-    at = f" at δ = {found.delta:g}" if found.delta else ""
-    if found.verdict == "violates":
+    at = f" at δ = {result.delta:g}" if result.delta else ""
+    if result.verdict == "violates":
         st.error(
-            f"**Violates its claim.** With confidence {100 * found.confidence:g}% the true ε is at least "
-            f"**{found.lower_bound:.3g}**{at}; claimed is {found.epsilon:g}.",
+            f"**Violates its claim.** With confidence {100 * result.confidence:g}% the true ε is at least "
+            f"**{result.lower_bound:.3g}**{at}; claimed is {result.epsilon:g}.",
             icon=":material/gpp_bad:",
         )
     else:
         st.success(
-            f"**Consistent with its claim.** The audit found an ε of at least **{found.lower_bound:.3g}**{at}; claimed "
-            f"is {found.epsilon:g}. That is no proof of privacy.",
+            f"**Consistent with its claim.** The audit found an ε of at least **{result.lower_bound:.3g}**{at}; "
+            f"claimed is {result.epsilon:g}. That is no proof of privacy.",
             icon=":material/fact_check:",
         )
     left, right = st.columns(2)
-    dark, claim = theme.is_dark(), f"Claimed epsilon {found.epsilon:g}, lower bound {found.lower_bound:.3g}"
+    dark, claim = theme.is_dark(), f"Claimed epsilon {result.epsilon:g}, lower bound {result.lower_bound:.3g}"
     with left:
         st.markdown("**What was found**")
-        figures.plot(result_chart(found, subject, dark), "audit-result", alt=f"{claim}: {found.verdict}")
+        figures.plot(result_chart(result, subject, dark), "audit-result", alt=f"{claim}: {result.verdict}")
     with right:
         st.markdown("**Where it looked** (shaded)")
-        alt = f"Samples of both inputs, and the event {_interval(found.event)}"
-        figures.plot(event_chart(found, subject, seed, dark), "audit-event", alt=alt)
-    (p_low, p, p_high), (q_low, q, q_high) = found.chances
+        alt = f"Samples of both inputs, and the event {_interval(result.event)}"
+        figures.plot(event_chart(result, subject, seed, dark), "audit-event", alt=alt)
+    (p_low, p, p_high), (q_low, q, q_high) = result.chances
     with st.expander("The numbers behind the bound"):
         st.markdown(
-            f"The event: {subject.seen}, **{_interval(found.event)}**. After input {found.pair[0]:g} it was seen in "
-            f"{percent(p)} of the samples ({percent(p_low)} to {percent(p_high)}), after input {found.pair[1]:g} in "
+            f"The event: {subject.seen}, **{_interval(result.event)}**. After input {result.pair[0]:g} it was seen in "
+            f"{percent(p)} of the samples ({percent(p_low)} to {percent(p_high)}), after input {result.pair[1]:g} in "
             f"{percent(q)} ({percent(q_low)} to {percent(q_high)}). The lower bound on ε is the logarithm of a ratio: "
-            f"the lower end of the first interval{' minus δ' if found.delta else ''}, divided by the upper end of the "
+            f"the lower end of the first interval{' minus δ' if result.delta else ''}, divided by the upper end of the "
             "second."
         )
     if subject.flaw:
-        real = f" By calculation its ε here is {subject.real(found.epsilon):.3g}." if subject.real else ""
+        real = f" By calculation its ε here is {subject.real(result.epsilon):.3g}." if subject.real else ""
         st.markdown(f"**What is wrong with it.** {subject.flaw}{real}")
-        st.caption(_caught_words(found, subject))
+        st.caption(_caught_words(result, subject))
     elif subject.words:
         st.caption(subject.words)
 
 
-def _caught_words(found: AuditResult, subject: Subject) -> str:
+def _caught_words(result: AuditResult, subject: Subject) -> str:
     """How often an audit of this size catches the negative control."""
-    size = f"an audit with {words.count(found.samples)} samples for each input"
-    if subject.real is not None and subject.real(found.epsilon) <= found.epsilon:
+    size = f"an audit with {words.count(result.samples)} samples for each input"
+    if subject.real is not None and subject.real(result.epsilon) <= result.epsilon:
         return "At this ε the flaw does no harm, so there is nothing to catch."
-    chance = power(found)
+    chance = power(result)
     described = (
         "practically always"
         if chance > 0.999
@@ -186,7 +186,7 @@ def _caught_words(found: AuditResult, subject: Subject) -> str:
         else f"in {percent(round(chance, 2))} of draws"
     )
     again = f"{size} catches it {described}, if the event is as likely as it was here."
-    return f"{'Caught' if found.verdict == 'violates' else 'Broken, and not caught'}: {again}"
+    return f"{'Caught' if result.verdict == 'violates' else 'Broken, and not caught'}: {again}"
 
 
 def explanation() -> None:

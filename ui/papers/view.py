@@ -87,8 +87,8 @@ def choose() -> tuple[list[Figure], DeltaGenerator]:
         state.keep_page_field("figure", "", "")  # another paper was chosen
     with middle:
         wanted = _box("Show figures with a statement that is", "held", EVERY, "Other figures are left out.", offered)
-    found = [figure for paper in known.values() if chosen in (EVERY, paper.name) for figure in paper.figures]
-    shown = [each for each in found if wanted == EVERY or any(verdict.held == wanted for verdict in verdicts(each))]
+    figures = [figure for paper in known.values() if chosen in (EVERY, paper.name) for figure in paper.figures]
+    shown = [each for each in figures if wanted == EVERY or any(verdict.held == wanted for verdict in verdicts(each))]
     if not shown:
         st.info(f"No figure here has a statement that is {wanted}. Choose another verdict, or all papers.")
     return shown, right
@@ -203,11 +203,11 @@ def scale_words(shipped: Shipped) -> str:
 def made_words(shipped: Shipped) -> str:
     """When, where, and in how much time the numbers were made."""
     made = shipped.made
-    found = f" ({percent(made['found'])} of the work had been done for other figures)" if made["found"] else ""
+    reused = f" ({percent(made['found'])} of the work had been done for other figures)" if made["found"] else ""
     versions = ", ".join(f"{name} {text}" for name, text in made["versions"].items())
     return words.plain(
         f"Computed on {made['date']} in {words.number(made['seconds'])} s, {words.number(made['processor_seconds'])} s "
-        f"of processor time{found}; {made['machine']}, {made['cores']} cores; seed {shipped.experiment.seed}, "
+        f"of processor time{reused}; {made['machine']}, {made['cores']} cores; seed {shipped.experiment.seed}, "
         f"{versions}."
     )
 
@@ -238,8 +238,8 @@ def tests(figure: Figure) -> None:
         lab_parts.fold("How each was tested", "papers-tests", partial(_all_tested, found), icon=":material/science:")
 
 
-def _all_tested(found: list[Verdict]) -> None:
-    for verdict in found:
+def _all_tested(judged: list[Verdict]) -> None:
+    for verdict in judged:
         _tested(verdict)
     st.caption(words.plain(claims.HOW))
 

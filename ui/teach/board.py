@@ -62,15 +62,15 @@ def room() -> Room | None:
 
 def led_class() -> tuple[str, str] | None:
     """The open class that this visitor has led before: code and key."""
-    found: tuple[str, str] | None = st.session_state.get(_MINE)
-    return found if found and classroom.CLASSES.is_teacher(*found) else None
+    led: tuple[str, str] | None = st.session_state.get(_MINE)
+    return led if led and classroom.CLASSES.is_teacher(*led) else None
 
 
 def open_class(step: Step) -> None:
     """Callback: a class at a lesson, in the full window; the one that is open already, where there is one."""
-    found = led_class()
+    led = led_class()
     try:
-        code, key = found or classroom.CLASSES.open(step.name)
+        code, key = led or classroom.CLASSES.open(step.name)
     except classroom.Refused as refused:
         st.session_state[_SAID] = str(refused)
         return
@@ -240,8 +240,8 @@ def _share(found: toss.Bits) -> None:
 
 def counts(guess: Choice | Scale, guesses: tuple[float, ...]) -> list[int]:
     """How often each possible guess was made."""
-    found = Counter(guesses)
-    return [found[value] for value in guess.values()]
+    tally = Counter(guesses)
+    return [tally[value] for value in guess.values()]
 
 
 def read_aloud(guess: Choice | Scale, guesses: tuple[float, ...]) -> str:

@@ -66,19 +66,19 @@ def _answers(step: Step) -> str:
     """Radio buttons, which need no script, and what each one shows."""
     buttons, figures = [], []
     for place, at in enumerate(shown(step)):
-        found = step.content(at, simulate)
-        alt = step.conclude(found, at).text.replace("**", "")
-        picture = printing.image(step.draw(found, at, False, HEIGHT), SIZE, alt)
+        content = step.content(at, simulate)
+        alt = step.conclude(content, at).text.replace("**", "")
+        picture = printing.image(step.draw(content, at, False, HEIGHT), SIZE, alt)
         key, checked, asked = f"{step.name}-{place}", "", ""
         if at == step.slider.start:  # what the question is about
             checked = " checked"
-            asked = f" <b>What was asked:</b> {escape(step.answer_to(step.measured(found, at)))}."
+            asked = f" <b>What was asked:</b> {escape(step.answer_to(step.measured(content, at)))}."
         buttons.append(
             f'<input type="radio" name="{step.name}" id="{key}" class="at{place}"{checked}>'
             f'<label for="{key}">{escape(step.slider.words(at))}</label>'
         )
         figures.append(
-            f'<figure class="shows{place}">{picture}<figcaption>{as_html(step.says(found, at))}{asked}</figcaption>'
+            f'<figure class="shows{place}">{picture}<figcaption>{as_html(step.says(content, at))}{asked}</figcaption>'
             "</figure>"
         )
     return f'<p id="{step.name}-label">{escape(step.slider.label)}</p><div class="stops" role="radiogroup" ' + (

@@ -20,8 +20,8 @@ NEAR = 0.09  # of the height of a picture: labels at the ends of curves are that
 
 
 def _shown() -> set[str]:
-    found: set[str] = st.session_state.setdefault(_SHOWN, set())
-    return found
+    shown: set[str] = st.session_state.setdefault(_SHOWN, set())
+    return shown
 
 
 def _go(step: Step, room: Room | None) -> None:
@@ -112,10 +112,10 @@ def _answer(step: Step, room: Room | None) -> None:
     with place:
         picture, guesses = st.columns([3, 2], gap="medium") if room is not None else (st.container(), None)
         with picture.container(key="project-picture"):
-            found = answers.content(step, at, "project")
-            if found is None:
+            content = answers.content(step, at, "project")
+            if content is None:
                 return
-            figure = labelled(lesson.large(step.draw(found, at, theme.is_dark(), HEIGHT)))
+            figure = labelled(lesson.large(step.draw(content, at, theme.is_dark(), HEIGHT)))
             figure.layout.height, figure.layout.margin.t = None, 10  # the height is that of the window
             answers.picture(figure, step.title, "project-chart", figures.QUIET, height="stretch")
         measured = _measured(asked)
@@ -124,16 +124,16 @@ def _answer(step: Step, room: Room | None) -> None:
                 board.guessed(room, step, measured)
     with asking:
         _asked(asked, measured)
-    right.markdown(step.says(found, at))
+    right.markdown(step.says(content, at))
 
 
 def _measured(step: Step) -> Number | None:
     """What the question asked for, once it is known: kept, as its result may be gone while the slider moves."""
     known: dict[str, Number] = st.session_state.setdefault(_MEASURED, {})
     if step.name not in known:
-        found = answers.content(step, step.slider.start, "project-asked")
-        if found is not None:
-            known[step.name] = step.measured(found, step.slider.start)
+        content = answers.content(step, step.slider.start, "project-asked")
+        if content is not None:
+            known[step.name] = step.measured(content, step.slider.start)
     return known.get(step.name)
 
 

@@ -53,10 +53,10 @@ def draw() -> None:
 
 def _again() -> None:
     """The class that this visitor leads already."""
-    found = board.led_class()
-    if found is not None:
-        label, about = f"Go on with class {found[0]}", "Opens it in the full window."
-        answers.button(label, "class-go-on", about, board.full_window, *found, icon="groups")
+    led = board.led_class()
+    if led is not None:
+        label, about = f"Go on with class {led[0]}", "Opens it in the full window."
+        answers.button(label, "class-go-on", about, board.full_window, *led, icon="groups")
 
 
 def _game() -> None:

@@ -35,14 +35,14 @@ FIRST = "local-exact-ldp-bound-0-or-1"
 TABLE_KEY, CARD_KEY = "theory-table", "theory-bound"
 
 
-def draw(experiment: Experiment, found: tuple[Entry, ...]) -> None:
+def draw(experiment: Experiment, listed: tuple[Entry, ...]) -> None:
     """Filters, table, and the card and picture of one bound."""
-    shown = filters(found)
+    shown = filters(listed)
     if not shown:
         st.info("No bound has all three properties. Choose “all” in one of them.")
         return
     table(shown, experiment)
-    entry = choose(shown, found)
+    entry = choose(shown, listed)
     card(entry, experiment)
     picture(entry, experiment)
 
@@ -52,12 +52,12 @@ def _pick(label: str, options: tuple[str, ...], field: str, spoken: dict[str, st
     return str(page_fields.ask(Field(field, label, ALL, text, "box", words, key=f"theory-{field}")))
 
 
-def filters(found: tuple[Entry, ...]) -> list[Entry]:
+def filters(listed: tuple[Entry, ...]) -> list[Entry]:
     """Three filters; the bounds that pass them, those that apply first."""
     first, second, third = st.columns(3)
     with first:
         spoken: dict[str, str] = {key: promise.name for key, promise in PROMISES.items()}
-        models = tuple(dict.fromkeys(entry.bound.model for entry in found))
+        models = tuple(dict.fromkeys(entry.bound.model for entry in listed))
         model = _pick("Privacy guarantee", models, "about", spoken, "Which guarantee the bound is about.")
     with second:
         rewards = _pick(
@@ -67,7 +67,7 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
         kind = _pick("Kind", KINDS, "kind", {}, "; ".join(f"{name}: {text}" for name, text in KIND_WORDS.items()) + ".")
     kept = [
         entry
-        for entry in found
+        for entry in listed
         if model in (ALL, entry.bound.model)
         if rewards in (ALL, entry.bound.rewards)
         if kind in (ALL, entry.bound.kind)
@@ -84,9 +84,9 @@ def _listed(floors: tuple[Floor, ...]) -> str:
     return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
 
 
-def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
+def verdict(experiment: Experiment, listed: tuple[Entry, ...]) -> str:
     """What every policy must lose on these arms, by guarantee: at this horizon, and per tenfold number of users."""
-    floors, growth = catalogue.floors(experiment, found), catalogue.growth(found)
+    floors, growth = catalogue.floors(experiment, listed), catalogue.growth(listed)
     if not floors:
         return "No lower bound with known constants applies to these arms. Bounds without constants show the growth."
     epsilon = catalogue.usual_epsilon(experiment)
@@ -147,9 +147,9 @@ def table(shown: list[Entry], experiment: Experiment) -> None:
     )
 
 
-def choose(shown: list[Entry], found: tuple[Entry, ...]) -> Entry:
+def choose(shown: list[Entry], listed: tuple[Entry, ...]) -> Entry:
     """The bound whose card is open; kept in the address."""
-    everywhere = {entry.key for entry in found}
+    everywhere = {entry.key for entry in listed}
     keys = [entry.key for entry in shown]
     if st.session_state.get(state.own_key(CARD_KEY)) not in keys:
         asked = page_fields.choice("bound", FIRST, everywhere)

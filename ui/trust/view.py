@@ -56,10 +56,10 @@ def _rung(experiment: Experiment, line: int) -> str:
     return ", ".join(filter(None, (PROMISES[level_of(experiment, line)].who, kept(experiment, line).failure)))
 
 
-def _by_measure(found: Sequence[Step]) -> dict[Measure, list[Step]]:
+def _by_measure(pairs: Sequence[Step]) -> dict[Measure, list[Step]]:
     """The steps of each ladder, pure ones first."""
     ladders: dict[Measure, list[Step]] = {}
-    for step in found:
+    for step in pairs:
         ladders.setdefault(step.measure, []).append(step)
     return ladders
 
@@ -110,8 +110,8 @@ def saved(played: Result) -> None:
 
 def bars(result: Result, dark: bool) -> go.Figure:
     """A bar for each step of trust: lost rewards that it saves, and the interval that decides if it is clear."""
-    experiment, found = result.experiment, steps(result)
-    ladders, rows, drawn, notes = _by_measure(found), [], [], []
+    experiment, pairs = result.experiment, steps(result)
+    ladders, rows, drawn, notes = _by_measure(pairs), [], [], []
     for measure, climbed in ladders.items():
         if len(ladders) > 1:
             rows.append(f"<b>{escape(MEASURES[measure].name)}</b>")
@@ -130,7 +130,7 @@ def bars(result: Result, dark: bool) -> go.Figure:
             note = {"x": end, "y": len(rows), "text": number, "xanchor": "left", "xshift": 4, "showarrow": False}
             notes.append(note)
             rows.append(name)
-    ends = [end for step in found for end in (step.saved.value, *step.saved[2:]) if math.isfinite(end)]
+    ends = [end for step in pairs for end in (step.saved.value, *step.saved[2:]) if math.isfinite(end)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     wide = (high - low) or 1.0
     across = {"title": "lost rewards saved", "range": [low - 0.05 * wide, high + 1.2 * wide]}

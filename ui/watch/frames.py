@@ -170,12 +170,12 @@ _BARS = {
 
 def _notes(run: OneRun) -> list[str]:
     """What bars mean, and what is no part of the run, or left out, in words."""
-    found = [_BARS[run.decides]] if run.decides in _BARS and np.isfinite(run.lows).any() else []
+    notes = [_BARS[run.decides]] if run.decides in _BARS and np.isfinite(run.lows).any() else []
     if run.hides:
-        found.append("The simulation adds the noise where answers are summed, so single messages are not shown.")
+        notes.append("The simulation adds the noise where answers are summed, so single messages are not shown.")
     if run.completed:
-        found.append(
+        notes.append(
             "The simulation draws only the random bits that the server gets. The rewards shown here were added "
             "afterwards, from their exact distribution given those bits."
         )
-    return found
+    return notes
