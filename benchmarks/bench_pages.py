@@ -87,7 +87,7 @@ def milliseconds(name: str) -> float:
 
 
 def moved(name: str) -> float:
-    """The run after the budget of page or sidebar has moved to where no one has been, median of `BUDGETS`; NaN without it."""
+    """The run after the budget has moved to where no one has been, median of `BUDGETS`; NaN without it."""
     screen = AppTest.from_file(str(APP), default_timeout=300)
     for field, value in SMALL.items():
         screen.query_params[field] = value

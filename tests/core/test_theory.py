@@ -467,7 +467,8 @@ def test_sigmoid_bounds_are_hidden_where_the_sigmoid_prefers_another_arm():
 
 def test_corrupted_feedback_has_limits_for_one_budget():
     """Their values: test_catalogue.py."""
-    for kind, statuses in (("kl-ucb-cf", ["asymptotic"] * 2), ("ucb-cf", ["order-only"]), ("ts-cf", ["asymptotic"] * 2)):
+    twice = ["asymptotic"] * 2
+    for kind, statuses in (("kl-ucb-cf", twice), ("ucb-cf", ["order-only"]), ("ts-cf", twice)):
         found = local_upper.corrupted_feedback(instance(PAIR, 1.0), kind)
         assert [(bound.side, bound.status) for bound in found] == [("upper", status) for status in statuses]
         other = local_upper.corrupted_feedback(instance(PAIR, Discrete(values=(1, 2))), kind)
