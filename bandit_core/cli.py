@@ -233,21 +233,21 @@ def _audit(options: argparse.Namespace) -> None:
     from bandit_core import audit
     from bandit_core.auditing.subjects import subject
 
-    known = subject(options.name)
+    asked = subject(options.name)
     numbers = command_options.read(options, command_options.AUDIT_NUMBERS)
     result = audit(options.name, **numbers)
     import pandas as pd
 
     (p_low, p, p_high), (q_low, q, q_high) = result.chances
     row = {
-        "name": known.name, "kind": known.kind, "epsilon": result.epsilon, "delta": result.delta,
+        "name": asked.name, "kind": asked.kind, "epsilon": result.epsilon, "delta": result.delta,
         "samples": result.samples, "seed": numbers["seed"], "confidence": result.confidence,
         "lower_bound": result.lower_bound, "verdict": result.verdict,
         "likelier_input": int(result.pair[0]), "event_low": result.event[0], "event_high": result.event[1],
         "p_low": p_low, "p": p, "p_high": p_high, "q_low": q_low, "q": q, "q_high": q_high,
     }  # fmt: skip
     frames.write(pd.DataFrame([row]), options.out)
-    print(f"{known.title}. Input 0 or 1: {known.inputs}. Looked at: {known.seen}.", file=sys.stderr)
+    print(f"{asked.title}. Input 0 or 1: {asked.inputs}. Looked at: {asked.seen}.", file=sys.stderr)
     print(f"{result.words} An audit can refute a claim, never prove it.", file=sys.stderr)
 
 

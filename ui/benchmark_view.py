@@ -193,15 +193,15 @@ def _cells_in_words(contest: Contest, axis: str, phone: bool) -> str:
     """The cells in words, for screen readers."""
     heads, rows = _parts(contest, axis)
     named = zip(_names(contest, phone), rows, strict=True)
-    told = (f"{name.replace('<br>', ' ')}: {', '.join(map(_score, row))}." for name, row in named)
-    return " ".join([f"Scores {SHOW[axis]} ({', '.join(heads)}).", *told])
+    sentences = (f"{name.replace('<br>', ' ')}: {', '.join(map(_score, row))}." for name, row in named)
+    return " ".join([f"Scores {SHOW[axis]} ({', '.join(heads)}).", *sentences])
 
 
 def table(contest: Contest) -> None:
     """All numbers, and the files they come from."""
     scored = _scores(contest)
-    known = _contests()
-    shown = scored.assign(own=[known[key].words for key in scored["promises"]])[list(COLUMNS)].rename(columns=COLUMNS)
+    by_key = _contests()
+    shown = scored.assign(own=[by_key[key].words for key in scored["promises"]])[list(COLUMNS)].rename(columns=COLUMNS)
     shown = shown.dropna(axis="columns", how="all")
     configured = {COLUMNS[name]: st.column_config.NumberColumn(format="%.3g") for name in DIGITS}
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)

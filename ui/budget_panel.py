@@ -68,12 +68,12 @@ def arithmetic(experiment: Experiment, number: int) -> str:
             f"δ, with {message}. Basic composition would allow ε / m = {budget.fixed / visits:.4g}, with no δ."
         )
     part = f"ε / visits = {budget.fixed:g} / {visits} = **{setup.fixed_epsilon:.4g}**"
-    kept = line.entry.guarantee(setup)
-    if kept.delta > 0:
-        growth = "m" if kept.model == "local" else "m e^((m−1) ε′)"
+    guarantee = line.entry.guarantee(setup)
+    if guarantee.delta > 0:
+        growth = "m" if guarantee.model == "local" else "m e^((m−1) ε′)"
         return (
             f"One reward may spend ε′ = {part} with δ′ = **{setup.parameters.delta:.2g}**: {visits} of them come to "
-            f"m ε′ and {growth} δ′ with m = {visits}, together {kept.budget}."
+            f"m ε′ and {growth} δ′ with m = {visits}, together {guarantee.budget}."
         )
     if line.entry.privacy == "central":
         return (

@@ -101,8 +101,8 @@ def style(figure: go.Figure, height: int, dark: bool) -> None:
 def _shown(values: np.ndarray, log: bool) -> np.ndarray:
     """Values as float32 (half the payload); on a log axis what is not positive is left out."""
     with np.errstate(invalid="ignore"):
-        kept = np.where(values > 0, values, np.nan) if log else values
-    return kept.astype(np.float32)
+        positive = np.where(values > 0, values, np.nan) if log else values
+    return positive.astype(np.float32)
 
 
 def error_bars(values: Any, low: Any, high: Any, **look: Any) -> dict[str, Any]:
@@ -498,12 +498,12 @@ def read_aloud(figure: go.Figure, what: str) -> str:
 
 def read_users_aloud(epsilon: Any, threshold: float | None) -> str:
     """The picture of `density_chart` as text."""
-    kept = (
+    note = (
         ""
         if threshold is None
         else f" Threshold at {threshold:.3g}: {percent(epsilon.share_above(threshold))} of the users are kept."
     )
-    return f"How the budget ε is spread over users: {write_epsilon(epsilon)[:300]}.{kept}"
+    return f"How the budget ε is spread over users: {write_epsilon(epsilon)[:300]}.{note}"
 
 
 def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
@@ -547,10 +547,10 @@ def sparkline(result: Drawable, dark: bool = False, width: int = 260, height: in
         curves = [(number, np.log(np.maximum(mean, 0.1))) for number, mean in curves]
     ends = [end for _, mean in curves for end in (float(mean.min()), float(mean.max()))] or [0.0, 1.0]
     bottom, span = min(ends), (max(ends) - min(ends)) or 1.0
-    kept = np.unique(np.append(np.arange(0, len(users), max(1, len(users) // 50)), len(users) - 1))
-    x, paths = 4 + (width - 8) * users[kept] / max(users[-1], 1), []
+    places = np.unique(np.append(np.arange(0, len(users), max(1, len(users) // 50)), len(users) - 1))
+    x, paths = 4 + (width - 8) * users[places] / max(users[-1], 1), []
     for number, mean in curves:
-        y = height - 4 - (height - 8) * (mean[kept] - bottom) / span
+        y = height - 4 - (height - 8) * (mean[places] - bottom) / span
         points = " ".join(f"{across:.1f},{up:.1f}" for across, up in zip(x, y, strict=True))
         look = f'fill="none" stroke="{colours[number]}" stroke-width="2.2" stroke-linejoin="round"'
         paths.append(f'<polyline points="{points}" {look}/>')
@@ -585,15 +585,15 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
         y = np.column_stack([np.zeros(len(shares)), shares, gap]).ravel()
         dots = {"mode": "lines+markers", "marker": {"size": 7, "color": colour}, "text": np.repeat(message, 3)}
         curves.append(Curve(x, y, "", colour, "%{text}<extra></extra>", width=5, more=dots))
-    whole = epsilon.interval is None  # a density has no share at any one place
+    with_shares = epsilon.interval is None  # a density has no share at any one place
     place = np.searchsorted(values, threshold) - 0.5 if grouped and threshold is not None else threshold
     across = {"title": "ε of a user", "type": "category" if grouped else "linear", "rangemode": "tozero"}
     up: dict[str, Any] = {
-        "title": "share of users" if whole and height >= 200 else None,
+        "title": "share of users" if with_shares and height >= 200 else None,
         "tickformat": ".0%",
         "rangemode": "tozero",
     }
-    up |= {"showticklabels": whole, "nticks": 4}
+    up |= {"showticklabels": with_shares, "nticks": 4}
     figure = draw(curves, across, up, height, dark, [] if threshold is None else [Mark(place)], closest=True)
     figure.layout.showlegend = False
     return figure

@@ -51,10 +51,10 @@ def collect_bounds(experiment: Experiment, drawn: Sequence[tuple[Bound, Curve]])
     if len(kinds) + len(promises) > MOST and {"slope:", "shape:"} <= set(kinds):
         kinds["no limit:"] = [*kinds.pop("slope:"), *kinds.pop("shape:")]
     curves = [curve for _, curve in drawn]
-    for sign, mine in kinds.items():
-        if len(mine) > 1:
-            look = {"name": _KINDS[sign].format(len(mine)), "group": f"bounds {sign}", "colour": theme.GREY}
-            curves = collect(curves, mine, mine[0], **look)
+    for sign, bounds in kinds.items():
+        if len(bounds) > 1:
+            look = {"name": _KINDS[sign].format(len(bounds)), "group": f"bounds {sign}", "colour": theme.GREY}
+            curves = collect(curves, bounds, bounds[0], **look)
     return curves, len(kinds)
 
 
@@ -80,11 +80,11 @@ def collect_lines(curves: Sequence[Curve], experiment: Experiment, numbers: Sequ
         if len(members) > 1:
             first = lines[members[0]].entry
             title = first.title if group == lines[members[0]].policy else theme.TRUST_WORDS[first.privacy]
-            mine = [each for each in curves if each.group in {f"line-{number}" for number in members}]
+            theirs = [each for each in curves if each.group in {f"line-{number}" for number in members}]
             middle = f"line-{members[len(members) // 2]}"
-            entry = next(each for each in mine if each.group == middle and each.level)
+            entry = next(each for each in theirs if each.group == middle and each.level)
             name = f"{theme.TRUST_SIGNS[first.privacy]} {escape(title)}: {len(members)} lines"
-            collected = collect(collected, mine, entry, name=name, group=f"lines {group}", level=first.privacy)
+            collected = collect(collected, theirs, entry, name=name, group=f"lines {group}", level=first.privacy)
     return collected
 
 

@@ -69,11 +69,11 @@ def hides_private_lines(where: str) -> bool:
 
 def without_private(result: Result) -> Result:
     """The result as if no private line had been played: neither picture nor words tell anything of one."""
-    kept = tuple(
+    lines = tuple(
         line if stated.entry.privacy == "none" else None
         for line, stated in zip(result.lines, result.experiment.lines, strict=True)
     )
-    return replace(result, lines=kept, companions=())
+    return replace(result, lines=lines, companions=())
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -169,5 +169,5 @@ def foot(page: menu.Page, experiment: Experiment | None = None) -> None:
     """What stands below the picture of a lesson."""
     with st.container(horizontal=True):
         phone(page, experiment)
-        whole = address(page, experiment, state.own_fields(page))
-        st.link_button("Open with all controls", whole, icon=":material/tune:", help="In a new tab, with the menu.")
+        link = address(page, experiment, state.own_fields(page))
+        st.link_button("Open with all controls", link, icon=":material/tune:", help="In a new tab, with the menu.")

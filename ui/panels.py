@@ -37,11 +37,11 @@ def _table_and_notes(result: Result, verdict: str) -> tuple[str, str]:
         if privacy != "none":
             of = promises.setdefault(f"{theme.TRUST_WORDS[privacy]}: {words.plain(row.guarantee.words)}", [])
             of += [] if theme.TRUST_WORDS[privacy].startswith(row.label) else [words.called(row.label)]
-    told = [
+    notices = [
         words.sentence(f"{promise} ({', '.join(of)})." if of else f"{promise}.") for promise, of in promises.items()
     ]
     notes = dict.fromkeys(f"{note}." for row in rows if (note := words.below_one(row, result)) and note not in verdict)
-    return words.table(pd.DataFrame([_line(row, result, bounded) for row in rows])), "  \n".join([*told, *notes])
+    return words.table(pd.DataFrame([_line(row, result, bounded) for row in rows])), "  \n".join([*notices, *notes])
 
 
 def _line(row: Summary, result: Result, bounded: bool) -> dict[str, str]:

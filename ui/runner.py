@@ -81,10 +81,10 @@ def _cached(name: str, asked: Hashable) -> Any:
 
 
 def _remembered(asked: Hashable, answer: Any) -> Any:
-    """The answer, which is remembered for all visitors where it is whole."""
+    """The answer, which is remembered for all visitors where it is complete."""
     results = _results(answer)
-    whole = bool(results) and all(result.complete for result in results)
-    if whole or (isinstance(answer, tuple) and all(isinstance(row, RollOut) for row in answer)):
+    is_complete = bool(results) and all(result.complete for result in results)
+    if is_complete or (isinstance(answer, tuple) and all(isinstance(row, RollOut) for row in answer)):
         answers.get_or_make(asked, lambda: answer, _bytes)
     return answer
 
@@ -95,8 +95,8 @@ def result_of(experiment: Experiment, name: str = "main", with_companions: bool 
     ``with_companions`` also plays what the prices are relative to, where the experiment lacks it.
     """
     asked = experiment, with_companions
-    if (known := _cached(name, asked)) is not None:
-        return known
+    if (answer := _cached(name, asked)) is not None:
+        return answer
     played = _played(experiment) if with_companions else experiment
 
     def command() -> str:
@@ -113,8 +113,8 @@ def result_of(experiment: Experiment, name: str = "main", with_companions: bool 
 def sweep_of(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepResult | None:
     """The same for a sweep over budgets."""
     asked = experiment, epsilons
-    if (known := _cached("sweep", asked)) is not None:
-        return known
+    if (answer := _cached("sweep", asked)) is not None:
+        return answer
     played = _played(experiment)
 
     def build() -> Sweep:
@@ -156,8 +156,8 @@ def study_of(
     InputError
         What ``build`` refuses.
     """
-    if (known := _cached(name, what)) is not None:
-        return known
+    if (answer := _cached(name, what)) is not None:
+        return answer
     study = build()
     request = Request(name, what, build, study.steps)
     run = request.run

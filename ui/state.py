@@ -259,9 +259,9 @@ def read_address(page: menu.Page, translate: Read) -> None:
     if opened or asked.get("eps") != before.get("eps"):
         memory()["asked-epsilon"] = asked.get("eps") if with_budget and not former else None
     if asked != before:
-        known = [*own, *["eps"] * with_budget, *(links.KEYS if page.sidebar else ())]
-        unknown = f"no field of this page; allowed: {', '.join(known) or 'none'}"
-        refused = dict.fromkeys(asked.keys() - {*known, *old, *links.KEYS}, unknown)
+        fields = [*own, *["eps"] * with_budget, *(links.KEYS if page.sidebar else ())]
+        unknown = f"no field of this page; allowed: {', '.join(fields) or 'none'}"
+        refused = dict.fromkeys(asked.keys() - {*fields, *old, *links.KEYS}, unknown)
         if former:
             refused |= dict.fromkeys(asked.keys() & set(links.KEYS), f"not used beside {', '.join(former)}")
         found = [Issue(path_of((name,)), text, refused[name]) for name, text in asked.items() if name in refused]

@@ -68,12 +68,12 @@ def _drawn(table: StudyTable) -> None:
 
 def chart(lines: dict[str, Any], axis: str, dark: bool) -> go.Figure:
     """Mean regret along an axis of a study, a curve for each line; level ones for those that the axis leaves alone."""
-    known, curves = registry(), []
+    policies, curves = registry(), []
     ends = [rows[axis].dropna().tolist() for rows in lines.values()]
     places = sorted({place for each in ends for place in each}, key=lambda place: (isinstance(place, str), place))
     for label, rows in lines.items():
         policy, level = str(rows["policy"].iloc[0]), rows[axis].isna().all()
-        colour = theme.policy_colour(policy, dark) if policy in known else theme.quiet(dark)
+        colour = theme.policy_colour(policy, dark) if policy in policies else theme.quiet(dark)
         mean, error = (np.asarray(rows[name], float) for name in ("mean", "stderr"))
         if level:
             x, y, more = [places[0], places[-1]], np.repeat(mean[:1], 2), {}

@@ -159,9 +159,9 @@ def legend(searched: Search, distribution: BudgetDistribution, threshold: float)
         words.number(cost(distribution, threshold) / float(np.nanmin(every)), 2)
         for cost, every in ((theory.v_b, searched.v_b), (theory.v_l, searched.v_l))
     ]
-    kept = f"{100 * distribution.share_above(threshold):.3g}%"
+    share = f"{100 * distribution.share_above(threshold):.3g}%"
     return (
-        f"Dashed: ε_min = {threshold:.3g} keeps {kept} of the users. Cost relative to the lowest (stars): "
+        f"Dashed: ε_min = {threshold:.3g} keeps {share} of the users. Cost relative to the lowest (stars): "
         f"{ratios[0]} with Bernoulli, {ratios[1]} with Laplace."
     )
 

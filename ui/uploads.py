@@ -85,8 +85,8 @@ def store(slot: str) -> Store:
 def forget(*slots: str) -> None:
     """The file is gone: so is everything that was computed from it."""
     for slot in slots:
-        kept = st.session_state.pop(slot, None)
-        if isinstance(kept, Store):
-            kept.close()
-        elif hasattr(kept, "simulation"):
-            kept.simulation.stop()
+        removed = st.session_state.pop(slot, None)
+        if isinstance(removed, Store):
+            removed.close()
+        elif hasattr(removed, "simulation"):
+            removed.simulation.stop()

@@ -110,10 +110,10 @@ def describe(maps: tuple[Map, ...], experiment: Experiment) -> str:
     for each in maps:
         cells = [first for row in each.first for first in row if first is not None]
         for line in sorted({first.line for first in cells}):
-            mine = [first for first in cells if first.line == line]
-            clear = sum(first.clear for first in mine)
+            won = [first for first in cells if first.line == line]
+            clear = sum(first.clear for first in won)
             parts.append(
-                f"{theme.TRUST_WORDS[each.privacy]}: {swept_label(experiment.lines[line])} in {len(mine)} of "
+                f"{theme.TRUST_WORDS[each.privacy]}: {swept_label(experiment.lines[line])} in {len(won)} of "
                 f"{len(cells)} cells, in {clear} of them clearly."
             )
     return " ".join(parts)

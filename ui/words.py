@@ -217,10 +217,10 @@ def duration(seconds: float) -> str:
 def measures(experiment: Experiment) -> str:
     """Which lines' budgets are not pure, so that an ε in one picture is not read as another; empty where all are."""
     found = [
-        f"“{plain(experiment.label(number))}” keeps {MEASURES[kept.measure].name}, at {plain(kept.failure)}"
+        f"“{plain(experiment.label(number))}” keeps {MEASURES[guarantee.measure].name}, at {plain(guarantee.failure)}"
         for number, line in enumerate(experiment.lines)
         if number not in experiment.view.hidden
-        if (kept := line.entry.guarantee(experiment.setups[number])).measure != "pure"
+        if (guarantee := line.entry.guarantee(experiment.setups[number])).measure != "pure"
     ]
     return (
         f"Not every ε here is pure: {'; '.join(found)}. That is a weaker guarantee than the same ε without a δ."
@@ -286,9 +286,9 @@ def cost(done: Result, time: str) -> str:
     )
 
 
-def preview(result: Result | SweepResult, whole: Experiment) -> str:
+def preview(result: Result | SweepResult, experiment: Experiment) -> str:
     """What a preview leaves out."""
     shown = result.experiment
-    short = shown.horizon < whole.horizon
-    users = f"the first {count(shown.horizon)} of {count(whole.horizon)} users, " if short else ""
-    return f"A preview: {users}{count(shown.trials)} of {count(whole.trials)} trials."
+    short = shown.horizon < experiment.horizon
+    users = f"the first {count(shown.horizon)} of {count(experiment.horizon)} users, " if short else ""
+    return f"A preview: {users}{count(shown.trials)} of {count(experiment.trials)} trials."

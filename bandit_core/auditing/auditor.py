@@ -118,8 +118,8 @@ def audit(
         if not fits:
             raise InputError([Issue(*issue)])
     if isinstance(sampler, str):
-        known = subject(sampler)
-        respond, delta = known.sampler, known.delta if delta is None else delta
+        named = subject(sampler)
+        respond, delta = named.sampler, named.delta if delta is None else delta
     else:
         respond = sampler.release if isinstance(sampler, Mechanism) else sampler
     delta = delta or 0.0
@@ -128,13 +128,13 @@ def audit(
     rng = np.random.default_rng(seed)
     error = (1 - confidence) / (2 * len(pairs))  # two limits for each pair
     half = samples // 2
-    done, whole = 0, 4 * half * len(pairs)
+    done, total = 0, 4 * half * len(pairs)
 
     def report(count: int) -> None:
         nonlocal done
         done += count
         if on_progress is not None:
-            on_progress(done / whole)
+            on_progress(done / total)
 
     def judged(pair: tuple[float, float]) -> _Evidence:
         responses = [_drawn(respond, float(reward), 2 * half, epsilon, rng, report) for reward in pair]

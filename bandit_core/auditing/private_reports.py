@@ -101,8 +101,8 @@ def _sgd(setup: RunSetup, users: Users, rng: np.random.Generator) -> Messages:
     reach = l2_ball.radius(contexts.dimension, epsilon, limit)
     sent = l2_ball.release(gradients, epsilon, rng, limit)
     rounded_up = 0.5 + 0.5 * np.linalg.norm(gradients, axis=1) / limit
-    kept = 1 / (1 + np.exp(-epsilon))
-    side = float((rounded_up * kept + (1 - rounded_up) * (1 - kept)).mean())
+    truth = 1 / (1 + np.exp(-epsilon))
+    side = float((rounded_up * truth + (1 - rounded_up) * (1 - truth)).mean())
     return Messages("ldp-sgd", gradients, sent, None, reach / np.sqrt(contexts.dimension), epsilon, side)
 
 

@@ -464,7 +464,7 @@ def subject(name: str) -> Subject:
     InputError
         When there is none.
     """
-    known = subjects()
-    if name not in known:
-        raise InputError([Issue("name", name, f"allowed: {', '.join(known)}")])
-    return known[name]
+    by_name = subjects()
+    if name not in by_name:
+        raise InputError([Issue("name", name, f"allowed: {', '.join(by_name)}")])
+    return by_name[name]

@@ -171,17 +171,17 @@ def _validated(adapters: Mapping[str, pydantic.TypeAdapter[Any]], values: Mappin
     InputError
         With every problem; paths begin with the argument's name.
     """
-    issues, kept = list[Issue](), {}
+    issues, validated_values = list[Issue](), {}
     for name, value in values.items():
         try:
-            kept[name] = adapters[name].validate_python(value) if name in adapters else value
+            validated_values[name] = adapters[name].validate_python(value) if name in adapters else value
         except pydantic.ValidationError as error:
             errors = [each.get("ctx", {}).get("error") for each in error.errors(include_url=False)]
             inner = [issue for each in errors if isinstance(each, InputError) for issue in each.issues]
             issues += [replace(each, path=each.path or name) for each in inner] or issues_of(error, value, (name,))
     if issues:
         raise InputError(issues)
-    return kept
+    return validated_values
 
 
 def checked(function: Callable[P, T], name: str = "") -> Callable[P, T]:

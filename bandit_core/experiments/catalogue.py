@@ -136,12 +136,12 @@ def _every_bound(
             continue
         for bound in answer:
             key = _key(bound, policy.name)
-            known = stated_bounds.get(key)
-            if known is None:
+            before = stated_bounds.get(key)
+            if before is None:
                 owned = bound.side == "upper" and bound.name != TRIVIAL
                 stated_bounds[key] = (bound, [policy.name] if owned else [], policy.name)
-            elif known[0].not_applicable and not bound.not_applicable:  # another policy of the promise takes these arms
-                stated_bounds[key] = (bound, known[1], policy.name)
+            elif before[0].not_applicable and not bound.not_applicable:  # another policy of it takes these arms
+                stated_bounds[key] = (bound, before[1], policy.name)
     for bound in _unowned(Experiment.model_validate({**setting, "lines": [_any_line(setting)]}), epsilon):
         stated_bounds[_key(bound, "")] = (bound, [], "")
     return {"found": stated_bounds, "refused": refused}
@@ -154,11 +154,11 @@ def _any_line(setting: dict[str, Any]) -> dict[str, Any]:
 @lru_cache(maxsize=1)
 def _all_known() -> dict[str, tuple[Bound, list[str], str]]:
     """Every bound there is, from the reference experiments (whose numbers are not used)."""
-    known: dict[str, tuple[Bound, list[str], str]] = {}
+    stated: dict[str, tuple[Bound, list[str], str]] = {}
     for setting in _REFERENCES:
         for key, (bound, policies, asked) in _every_bound(None, setting, USUAL_EPSILON, 10_000)["found"].items():
-            known.setdefault(key, (bound, policies, asked))
-    return known
+            stated.setdefault(key, (bound, policies, asked))
+    return stated
 
 
 @remembered(64)

@@ -186,8 +186,8 @@ class Experiment(Document):
     """
 
     def __init__(self, **fields: Any) -> None:
-        whole = type(self).model_validate(fields)
-        super().__init__(**{name: getattr(whole, name) for name in whole.model_fields_set})
+        checked = type(self).model_validate(fields)
+        super().__init__(**{name: getattr(checked, name) for name in checked.model_fields_set})
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Experiment:
@@ -200,8 +200,8 @@ class Experiment(Document):
         issues: list[Issue] = []
         try:
             # Names that are none are left to `unknown`: pydantic would take a second for thousands of them.
-            known = {name: obj[name] for name in obj if name in cls.model_fields or not isinstance(name, str)}
-            valid = Document.model_validate(known, **options)
+            fields = {name: obj[name] for name in obj if name in cls.model_fields or not isinstance(name, str)}
+            valid = Document.model_validate(fields, **options)
             experiment = cls.model_construct(**{name: getattr(valid, name) for name in valid.model_fields_set})
         except pydantic.ValidationError as error:
             issues += issues_of(error, obj)
@@ -309,11 +309,11 @@ class Experiment(Document):
             if fields.get(given) is not None:
                 document = {name: value for name, value in document.items() if name not in others}
         changed = Experiment.model_validate({**document, **fields})
-        kept = tuple(
+        lines = tuple(
             line.model_copy(update={"label": None}) if line.label and is_stale(line.label, line, self.lines) else line
             for line in changed.lines
         )
-        return changed.model_copy(update={"lines": kept}).after(self, fields)
+        return changed.model_copy(update={"lines": lines}).after(self, fields)
 
     def plays_as(self, other: Experiment) -> bool:
         """Whether a title and a note that are true of ``other`` are true here: same arms, horizon and policies."""

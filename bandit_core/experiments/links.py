@@ -309,5 +309,5 @@ def _renumbered(experiment: Experiment, numbers: list[int]) -> Experiment:
     hidden = experiment.view.hidden
     if numbers == list(range(len(numbers))) or not hidden:
         return experiment
-    kept = tuple(numbers.index(number) for number in hidden if number in numbers)
-    return experiment.model_copy(update={"view": experiment.view.model_copy(update={"hidden": kept})})
+    renumbered = tuple(numbers.index(number) for number in hidden if number in numbers)
+    return experiment.model_copy(update={"view": experiment.view.model_copy(update={"hidden": renumbered})})

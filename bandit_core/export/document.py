@@ -61,8 +61,8 @@ class Pool:
     def __call__(self, values: Iterable[float]) -> int:
         """The place of a row; of every few numbers one is kept, and always the last."""
         row = list(values)
-        kept = row[len(row) - 1 :: -self._every][::-1]
-        key = tuple(float(f"{value:.4g}") if math.isfinite(value) else None for value in map(float, kept))
+        thinned = row[len(row) - 1 :: -self._every][::-1]
+        key = tuple(float(f"{value:.4g}") if math.isfinite(value) else None for value in map(float, thinned))
         if key not in self._places:
             self._places[key] = len(self.rows)
             self.rows.append(list(key))
@@ -70,8 +70,8 @@ class Pool:
 
     def exact(self, values: Sequence[float]) -> int:
         """The same with all digits: budgets and numbers of users."""
-        kept = list(values)[len(values) - 1 :: -self._every][::-1]
-        self.rows.append([int(value) if float(value).is_integer() else float(value) for value in kept])
+        thinned = list(values)[len(values) - 1 :: -self._every][::-1]
+        self.rows.append([int(value) if float(value).is_integer() else float(value) for value in thinned])
         return len(self.rows) - 1
 
 
@@ -183,7 +183,7 @@ def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str
     epsilons = tuple(position.value for position, _ in pairs if position.value is not None)
     swept = SweepResult(first.experiment, epsilons, (None,), tuple(result for _, result in pairs))
     price = first.experiment.view.quantity == "price"
-    whole = Pool()
+    pool = Pool()
     curves = []
     for trace in tradeoff.traces(swept):
         free = first.experiment.lines[trace.line].epsilon is None
@@ -194,16 +194,16 @@ def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str
             {
                 "line": first.lines[trace.line],
                 "label": trace.label,
-                "y": whole(trace.price.value if price else trace.mean),
-                "low": whole(low),
-                "high": whole(high),
+                "y": pool(trace.price.value if price else trace.mean),
+                "low": pool(low),
+                "high": pool(high),
                 "points": not free,
             }
         )
-    x = whole.exact(epsilons)
+    x = pool.exact(epsilons)
     title = QUANTITY_WORDS["price"] if price else f"regret after {count(first.experiment.horizon)} users"
     shaded = "95% interval of the price" if price else BAND_WORDS["middle-90"]
-    return {"x": x, "curves": curves, "series": whole.rows, "title": title, "shaded": shaded}
+    return {"x": x, "curves": curves, "series": pool.rows, "title": title, "shaded": shaded}
 
 
 def provenance(positions: Positions, results: Sequence[Result], day: date) -> dict[str, Any]:

@@ -168,8 +168,8 @@ class Positions(Study[tuple[Result, ...]]):
     def title(self) -> str:
         """The title, without a budget that the slider would belie."""
         named = self.experiment.title
-        kept = _BUDGET_IN_TITLE.sub("", named).strip() if self.slider == "epsilon" else named
-        return kept or "What does privacy cost here?"
+        title = _BUDGET_IN_TITLE.sub("", named).strip() if self.slider == "epsilon" else named
+        return title or "What does privacy cost here?"
 
     def result(self) -> tuple[Result, ...]:
         """The results of all positions, what was only run for comparison apart."""

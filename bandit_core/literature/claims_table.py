@@ -52,15 +52,15 @@ def table(names: list[str], folder: Path | None = None, details: bool = False) -
 
 def tally(judged: Iterable[Verdict]) -> str:
     """How many statements have which verdict; printed numbers and extremes are counted apart from orders and shapes."""
-    kept = list(judged)
+    verdicts = list(judged)
 
     def counted(about_a_number: bool, what: str) -> str:
-        counts = Counter(each.held for each in kept if each.about_a_number == about_a_number)
+        counts = Counter(each.held for each in verdicts if each.about_a_number == about_a_number)
         counts.pop("not checked", None)
         words = ", ".join(f"{counts[held]} {held}" for held in get_args(Held) if held in counts)
         return f"{sum(counts.values())} {what}: {words or 'none'}."
 
-    missing = sum(each.held == "not checked" for each in kept)
+    missing = sum(each.held == "not checked" for each in verdicts)
     message = (counted(False, "statements on orders and shapes"), counted(True, "printed numbers and extremes"))
     return f"{' '.join(message)} {missing} not checked, each with its reason."
 

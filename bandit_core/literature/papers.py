@@ -347,9 +347,9 @@ def names_of(names: list[str]) -> list[str]:
     InputError
         When a name is none of these; the message lists what is allowed.
     """
-    known = reproducible()
+    every = reproducible()
     files = {name: files_of(figure) for name, figure in figures().items() if figure.presets}
-    files |= {name: [name] for name in known if name not in files}
+    files |= {name: [name] for name in every if name not in files}
     issues = []
     for name in names:
         if name not in files:
@@ -360,4 +360,4 @@ def names_of(names: list[str]) -> list[str]:
             issues.append(Issue("name", name, f"{hint}allowed: {', '.join(files)}"))
     if issues:
         raise InputError(issues)
-    return list(dict.fromkeys(file for name in names for file in files[name])) or known
+    return list(dict.fromkeys(file for name in names for file in files[name])) or every

@@ -143,10 +143,10 @@ class Policy(Described):
         """
         if self.spending is not None:
             return self.spending(setup, times)
-        whole = self.guarantee(setup).epsilon
+        epsilon = self.guarantee(setup).epsilon
         if self.privacy == "none":
-            whole = np.inf
-        elif whole is None:
+            epsilon = np.inf
+        elif epsilon is None:
             assert setup.epsilon is not None
-            whole = setup.epsilon.largest
-        return np.full(np.shape(times), whole, float)
+            epsilon = setup.epsilon.largest
+        return np.full(np.shape(times), epsilon, float)

@@ -133,7 +133,7 @@ class Run(Generic[Found]):
         From whole counts, so that no rounding moves it backwards. Blocks that are being computed count with the steps
         they have taken, or with the rows of theirs that another run has finished meanwhile, whichever is more.
         """
-        steps, done, whole = self._steps, 0, 0
+        steps, done, total = self._steps, 0, 0
         with self._lock:
             for line, (weight, shared) in enumerate(zip(self._weights, self._done, strict=True)):
                 rows = shared.copy()  # other runs write to it, too
@@ -144,8 +144,8 @@ class Run(Generic[Found]):
                         inside = steps * int(np.count_nonzero(part))
                         taken += max(0, min(steps * len(part), task.signal.steps) - inside)
                 done += weight * taken
-                whole += weight * steps * len(rows)
-        return done / whole if whole else 1.0
+                total += weight * steps * len(rows)
+        return done / total if total else 1.0
 
     def stop(self) -> None:
         """Stop soon; finished blocks are kept. May be called from any thread, also before ``run``."""

@@ -44,15 +44,15 @@ class Trials:
     @contextmanager
     def missing(self, first: int, last: int, stopped: Callable[[], bool]) -> Iterator[bool]:
         """Wait while others compute these rows; whether they are then still to be computed, and by the caller."""
-        rows, mine = (first, last), False
+        rows, is_free = (first, last), False
         with self._changed:
-            while not (mine or stopped() or self.done[first:last].all()):
-                mine = all(last <= begin or end <= first for begin, end in self._reserved)
-                if mine:
+            while not (is_free or stopped() or self.done[first:last].all()):
+                is_free = all(last <= begin or end <= first for begin, end in self._reserved)
+                if is_free:
                     self._reserved.append(rows)
                 else:
                     self._changed.wait(scheduler.TICK)
-        if not mine:
+        if not is_free:
             yield False
             return
         try:
@@ -76,16 +76,16 @@ class Trials:
         return self._store.put(self._key, first, block)
 
     def _fits(self, block: Block) -> bool:
-        mine = {name: (block.trials, *array.shape[1:]) for name, array in self.block.arrays.items()}
-        return mine == {name: array.shape for name, array in block.arrays.items()}
+        shapes = {name: (block.trials, *array.shape[1:]) for name, array in self.block.arrays.items()}
+        return shapes == {name: array.shape for name, array in block.arrays.items()}
 
     def fill(self, first: int, block: Block) -> bool:
         """Take a finished block in, and tell whether it has the right arrays."""
-        rows, mine = slice(first, first + block.trials), self.block.arrays
+        rows, arrays = slice(first, first + block.trials), self.block.arrays
         if not self._fits(block):
             return False
         for name, array in block.arrays.items():
-            mine[name][rows] = array
+            arrays[name][rows] = array
         self.done[rows] = True
         return True
 

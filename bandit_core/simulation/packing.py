@@ -29,10 +29,10 @@ def pack(block: Block, compress: Code = quickly) -> bytes:
     for array in block.arrays.values():  # always in the same order; the last one may be absent
         numbers = np.ascontiguousarray(array, np.float64)
         with np.errstate(invalid="ignore"):
-            whole = numbers.astype(np.int64)
+            integers = numbers.astype(np.int64)
         bits = numbers.view(np.int64)
-        exact = bool((whole.astype(np.float64).view(np.int64) == bits).all())
-        steps = np.diff(whole if exact else bits, axis=1, prepend=np.int64(0))  # wraps around, and back in `unpack`
+        exact = bool((integers.astype(np.float64).view(np.int64) == bits).all())
+        steps = np.diff(integers if exact else bits, axis=1, prepend=np.int64(0))  # wraps around, and back in `unpack`
         for part in (np.array([exact]), steps):
             np.lib.format.write_array(out, part, allow_pickle=False)
     return compress(out.getbuffer())

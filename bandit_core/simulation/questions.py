@@ -160,10 +160,10 @@ class Study(Generic[Answer]):
 
     def run(self, jobs: int | None = None, on_progress: Callable[[Any], None] | None = None) -> Answer | None:
         """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
-        whole = max(self.missing_seconds, self.whole_seconds)
+        total = max(self.missing_seconds, self.whole_seconds)
         while not self.finished and not self.stopped:
             for run in self._runs:
-                run.whole_seconds = whole
+                run.whole_seconds = total
                 if not self.stopped:
                     run.run(jobs, None if on_progress is None else lambda _: on_progress(self))
             self._go_on()
@@ -183,11 +183,11 @@ def answer(rounds: Rounds[Answer], jobs: int | None = None, store: Store | None 
 
 def taken_by(points: Sequence[Experiment], same_budgets: bool = False) -> Cost:
     """What several experiments take; at several budgets a line without privacy is played once for all of them."""
-    whole = cost(points[0])
+    total = cost(points[0])
     for point in points[1:]:
         private = [number for number, line in enumerate(point.lines) if line.epsilon is not None]
-        whole += cost(point, None if same_budgets else private)
-    return whole
+        total += cost(point, None if same_budgets else private)
+    return total
 
 
 def once(experiments: Sequence[Experiment]) -> Rounds[list[Result]]:

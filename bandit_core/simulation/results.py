@@ -332,9 +332,9 @@ class Result(Shown):
         means = {number: float(line.mean[-1]) for number, line in enumerate(self.lines) if line is not None}
         for number in means:
             line = self.experiment.lines[number]
-            kept = line.entry.guarantee(self.experiment.setups[number])
-            users = line.epsilon if kept.epsilon is None else None  # a budget of each user's own
-            groups.setdefault((kept.model, kept.epsilon, kept.delta, users), []).append(number)
+            guarantee = line.entry.guarantee(self.experiment.setups[number])
+            users = line.epsilon if guarantee.epsilon is None else None  # a budget of each user's own
+            groups.setdefault((guarantee.model, guarantee.epsilon, guarantee.delta, users), []).append(number)
         even = [(each.first, each.second) for each in differences(self.lines) if each.p_corrected > LEVEL]
         return frozenset(not_beaten(groups.values(), means, even))
 

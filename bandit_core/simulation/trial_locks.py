@@ -47,11 +47,11 @@ class Claims:
         begin = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") * _MOST_TRIALS + first
         part = last - first, begin
         rows = self._rows
-        mine = rows is not None and _waited(lambda: _locked(rows, fcntl.lockf, *part), stopped)
+        is_locked = rows is not None and _waited(lambda: _locked(rows, fcntl.lockf, *part), stopped)
         try:
             yield
         finally:
-            if rows is not None and mine:
+            if rows is not None and is_locked:
                 with contextlib.suppress(OSError):
                     fcntl.lockf(rows, fcntl.LOCK_UN, *part)
 

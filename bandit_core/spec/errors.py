@@ -131,7 +131,7 @@ def issues_of(
     ``fields`` are those that the document may have, for those who name another one.
     """
     names = ", ".join(fields)
-    told: dict[str, list[str]] = {}
+    by_path: dict[str, list[str]] = {}
     values: dict[str, Any] = {}
     for item in error.errors(include_url=False):
         location = _location(item, document)
@@ -160,12 +160,12 @@ def issues_of(
             words = words.replace(long, short)
         path = path_of((*prefix, *location))
         values[path] = value
-        if words not in told.setdefault(path, []):
-            told[path].append(words)
-    for all_words in told.values():
+        if words not in by_path.setdefault(path, []):
+            by_path[path].append(words)
+    for all_words in by_path.values():
         if len(all_words) > 1 and _NAMED_FIELDS in all_words:  # whoever wrote a number meant one
             all_words.remove(_NAMED_FIELDS)
-    return [Issue(path, values[path], ", or ".join(all_words)) for path, all_words in told.items()]
+    return [Issue(path, values[path], ", or ".join(all_words)) for path, all_words in by_path.items()]
 
 
 def validated(annotation: Any, document: Any, prefix: tuple[str | int, ...] = ()) -> Any:

@@ -81,16 +81,16 @@ def _guarantee(policy: Policy) -> Found:
     if policy.privacy == "none":
         return None, "It claims no privacy."
     for epsilon in BUDGETS:
-        kept = policy.guarantee(_experiment(policy, epsilon).setups[0])
-        if kept.model != policy.privacy:
+        stated = policy.guarantee(_experiment(policy, epsilon).setups[0])
+        if stated.model != policy.privacy:
             return (
                 False,
-                f"guarantee(setup).model is {kept.model!r} and privacy is {policy.privacy!r}: make them equal.",
+                f"guarantee(setup).model is {stated.model!r} and privacy is {policy.privacy!r}: make them equal.",
             )
-        if kept.epsilon is None or not 0 < kept.epsilon <= epsilon * (1 + 1e-9):
+        if stated.epsilon is None or not 0 < stated.epsilon <= epsilon * (1 + 1e-9):
             advice = "state the epsilon that its noise keeps, at most that of the line"
-            return False, f"guarantee(setup).epsilon is {kept.epsilon} where the line asks for {epsilon:g}: {advice}."
-    return True, f"It states {kept.budget}, {policy.promise.name}, where a line asks for ε = {epsilon:g}."
+            return False, f"guarantee(setup).epsilon is {stated.epsilon} where the line asks for {epsilon:g}: {advice}."
+    return True, f"It states {stated.budget}, {policy.promise.name}, where a line asks for ε = {epsilon:g}."
 
 
 def _account(policy: Policy) -> Found:
@@ -98,14 +98,14 @@ def _account(policy: Policy) -> Found:
         return None, "It claims no privacy."
     for epsilon in BUDGETS:
         setup = _experiment(policy, epsilon).setups[0]
-        listed, kept = policy.releases(setup), policy.guarantee(setup)
+        listed, stated = policy.releases(setup), policy.guarantee(setup)
         if not listed:
             return None, f"releases(setup) is empty: its guarantee is {CLAIMED}. List what leaves users or the curator."
-        total = composed(listed, kept.delta)
-        if kept.epsilon is not None and total > kept.epsilon * (1 + 1e-9):
-            text = f"releases(setup) adds up to ε = {total:.4g} and guarantee(setup).epsilon is {kept.epsilon:.4g}"
+        total = composed(listed, stated.delta)
+        if stated.epsilon is not None and total > stated.epsilon * (1 + 1e-9):
+            text = f"releases(setup) adds up to ε = {total:.4g} and guarantee(setup).epsilon is {stated.epsilon:.4g}"
             return False, f"{text}: add noise, or state the larger ε."
-    return True, f"What it releases adds up to ε = {total:.4g} where it states {kept.budget}."
+    return True, f"What it releases adds up to ε = {total:.4g} where it states {stated.budget}."
 
 
 def _numbers(policy: Policy) -> Found:

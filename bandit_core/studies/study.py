@@ -143,14 +143,14 @@ def points(study: StudyFile, base: Experiment) -> list[Point]:
 
 def _lines(study: StudyFile, budget: BudgetDistribution | None) -> list[dict[str, Any]]:
     """A line for each of the study's policies."""
-    known = registry()
-    unknown = [(place, name) for place, name in enumerate(study.policies) if name not in known]
+    policies = registry()
+    unknown = [(place, name) for place, name in enumerate(study.policies) if name not in policies]
     if unknown:
         raise InputError([Issue(f"policies[{place}]", name, unknown_policy(name)) for place, name in unknown])
     asked = (study.axes.epsilon or (1.0,))[0] if budget is None or budget.fixed is None else budget.fixed
     epsilon = {"kind": "fixed", "value": asked}
     return [
-        {"policy": name} | ({} if known[name].epsilon == "none" else {"epsilon": epsilon}) for name in study.policies
+        {"policy": name} | ({} if policies[name].epsilon == "none" else {"epsilon": epsilon}) for name in study.policies
     ]
 
 
@@ -341,10 +341,10 @@ class StudyRun(Study[StudyResult]):
 
     def _played(self) -> Rounds[Any]:
         seconds = [estimated_seconds(point.experiment, 1) for point in self.points]
-        before, whole = 0.0, sum(seconds)
+        before, total = 0.0, sum(seconds)
         for point, own in zip(self.points, seconds, strict=True):
             after = before + own
-            [result] = yield Round([point.experiment], before / whole, after / whole, whole - after)
+            [result] = yield Round([point.experiment], before / total, after / total, total - after)
             self._frames.append(_rows(point, result, self.study.record))
             self._tests.append(_tests(point, result))
             self._kernels |= result.metadata["kernels"]
@@ -422,10 +422,10 @@ def _winners(result: Result) -> Iterator[tuple[str, str]]:
 def _wins_in_words(won: Counter[tuple[str, str]], done: int) -> Iterator[str]:
     yield f"{done:,} points"
     for privacy in COMPARED:
-        mine = {label: count for (trust, label), count in won.items() if trust == privacy}
-        if mine:
-            parts = [f"{label} {count:,}" for label, count in sorted(mine.items(), key=lambda each: -each[1]) if label]
-            parts += [f"open {mine['']:,}"] if mine.get("") else []
+        wins = {label: count for (trust, label), count in won.items() if trust == privacy}
+        if wins:
+            parts = [f"{label} {count:,}" for label, count in sorted(wins.items(), key=lambda each: -each[1]) if label]
+            parts += [f"open {wins['']:,}"] if wins.get("") else []
             yield f"least regret, {privacy}: {', '.join(parts)}"
 
 

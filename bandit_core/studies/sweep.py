@@ -41,8 +41,8 @@ def swept_label(line: Line) -> str:
     Thresholds are chosen anew at every budget (see `at_budget`), so neither do they stay in a label; and what was said
     of a distribution of budgets is not true of one budget for everyone.
     """
-    kept = line.model_copy(update={"label": _kept_label(line)})
-    return kept.written_label or line.entry.title
+    labelled = line.model_copy(update={"label": _kept_label(line)})
+    return labelled.written_label or line.entry.title
 
 
 def _kept_label(line: Line) -> str:
@@ -53,16 +53,16 @@ def _kept_label(line: Line) -> str:
 
 def distinct_lines(experiment: Experiment) -> Experiment:
     """The experiment without private lines that a sweep would make equal to an earlier one."""
-    kept: dict[str, int] = {}
+    places: dict[str, int] = {}
     for number, line in enumerate(experiment.lines):
         same = {name: value for name, value in line.params.items() if name != "eps_min"}
-        kept.setdefault(repr((line.policy, sorted(same.items())) if line.epsilon is not None else number), number)
-    if len(kept) == len(experiment.lines):
+        places.setdefault(repr((line.policy, sorted(same.items())) if line.epsilon is not None else number), number)
+    if len(places) == len(experiment.lines):
         return experiment
-    lines = [experiment.spec()["lines"][number] for number in kept.values()]
+    lines = [experiment.spec()["lines"][number] for number in places.values()]
     for line in lines:  # the label told apart what is now one
         line.pop("label", None)
-    hidden = [place for place, number in enumerate(kept.values()) if number in experiment.view.hidden]
+    hidden = [place for place, number in enumerate(places.values()) if number in experiment.view.hidden]
     view = experiment.view.model_dump(mode="json") | {"hidden": hidden}
     return experiment.with_changes(lines=lines, view=view)
 
@@ -82,9 +82,9 @@ def at_budget(experiment: Experiment, epsilon: float, changes: dict[str, Any] | 
         if "epsilon" not in line:
             continue
         line["epsilon"] = {"kind": "fixed", "value": epsilon}
-        known = experiment.lines[number].entry.parameters.model_fields
+        parameters = experiment.lines[number].entry.parameters.model_fields
         params = {name: value for name, value in line.get("params", {}).items() if name != "eps_min"}
-        params |= {name: value for name, value in (changes or {}).items() if name in known}
+        params |= {name: value for name, value in (changes or {}).items() if name in parameters}
         line["params"] = params
         line["label"] = _kept_label(experiment.lines[number]) or experiment.lines[number].entry.title
     return Experiment.model_validate(document).after(experiment)
@@ -148,9 +148,9 @@ class SweepResult(Shown):
     def metadata(self) -> dict[str, Any]:
         """What is needed to get these numbers again."""
         made = self.results[0].metadata
-        kept = {name: made[name] for name in ("seed", "kernels", "versions")}
+        origin = {name: made[name] for name in ("seed", "kernels", "versions")}
         second = {self.second_name: list(self.seconds)} if self.second_name else {}
-        return {"spec": self.experiment.spec(), "epsilons": list(self.epsilons), **second, **kept}
+        return {"spec": self.experiment.spec(), "epsilons": list(self.epsilons), **second, **origin}
 
     def _words(self) -> str:
         return f"of {self.experiment!r} at ε = {', '.join(f'{epsilon:g}' for epsilon in self.epsilons)}"

@@ -30,9 +30,9 @@ def spread_thresholds(distribution: BudgetDistribution, count: int = MAX_THRESHO
         keep = np.unique(np.linspace(0, len(atoms) - 1, min(count, len(atoms))).round().astype(int))
         return atoms[keep]
     grid = distribution.candidates()
-    kept = np.array([distribution.share_above(value) for value in grid])
-    wanted = np.linspace(0.97 * kept.max(), 0.08 * kept.max(), count)
-    return np.unique(grid[[int(np.argmin(np.abs(kept - share))) for share in wanted]].round(3))
+    shares = np.array([distribution.share_above(value) for value in grid])
+    wanted = np.linspace(0.97 * shares.max(), 0.08 * shares.max(), count)
+    return np.unique(grid[[int(np.argmin(np.abs(shares - share))) for share in wanted]].round(3))
 
 
 def experiment_of(base: Experiment, distribution: BudgetDistribution, thresholds: np.ndarray) -> Experiment:

@@ -46,8 +46,8 @@ def lower_bounds(setup: RunSetup, model: Privacy) -> list[Bound]:
         lower = central.lower_bounds(setup)
     else:
         lower = [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup)]
-    kept = "it binds policies that leave every wrong arm again on every instance; this one keeps its winner for good"
-    return [bound.ruled_out(kept) if bound.asymptotic and not bound.not_applicable else bound for bound in lower]
+    why = "it binds policies that leave every wrong arm again on every instance; this one keeps its winner for good"
+    return [bound.ruled_out(why) if bound.asymptotic and not bound.not_applicable else bound for bound in lower]
 
 
 def expected_regret(setup: RunSetup, users: int, model: Model, width: float, scale: float) -> Bound:

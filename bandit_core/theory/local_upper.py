@@ -96,41 +96,41 @@ def _least_over_kappa(leading: Callable[[np.ndarray], np.ndarray], log_t: np.nda
 def _smallest_kept(distribution: BudgetDistribution, eps_min: float) -> float:
     """The smallest budget of anyone who reaches the threshold."""
     values, probabilities = distribution.atoms
-    kept = values[(values >= eps_min) & (probabilities > 0)].min(initial=np.inf)
+    smallest = values[(values >= eps_min) & (probabilities > 0)].min(initial=np.inf)
     low, high = distribution.interval or (np.inf, -np.inf)
-    return float(min(kept, max(low, eps_min) if high >= eps_min else np.inf))
+    return float(min(smallest, max(low, eps_min) if high >= eps_min else np.inf))
 
 
 def _theorem_7(setup: RunSetup) -> _Guarantee:
     distribution, eps_min = budget(setup), float(setup.parameters.eps_min)
-    kept = distribution.share_above(eps_min)
+    share = distribution.share_above(eps_min)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        first = distribution.expect_above(lambda epsilon: epsilon**-2.0, eps_min) / kept
+        first = distribution.expect_above(lambda epsilon: epsilon**-2.0, eps_min) / share
         at_threshold = np.float64(eps_min) ** -2.0
         return _Guarantee(
             laplace=True,
-            kept=kept,
+            kept=share,
             first=first,
             spread=float(at_threshold - distribution.largest**-2.0),
-            floor=float(2 * (4 * first * at_threshold + at_threshold**2) / (kept * first**2)),
+            floor=float(2 * (4 * first * at_threshold + at_threshold**2) / (share * first**2)),
             # exp{2 kappa^2} as printed; exp{2 p0 kappa^2}, as in Theorem 10, would give 1 instead of 1/p0.
-            constant=1 / kept + 2 / kept + 2 * math.pi**2 / 3,
+            constant=1 / share + 2 / share + 2 * math.pi**2 / 3,
         )
 
 
 def _theorem_10(setup: RunSetup) -> _Guarantee:
     distribution, eps_min = budget(setup), float(setup.parameters.eps_min)
-    kept = distribution.share_above(eps_min)
+    share = distribution.share_above(eps_min)
     # With a threshold between two groups the policy does just the same as with the upper group's budget.
     threshold = _smallest_kept(distribution, eps_min)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return _Guarantee(
             laplace=False,
-            kept=kept,
-            first=distribution.expect_above(divergences.beta, eps_min) / kept,
+            kept=share,
+            first=distribution.expect_above(divergences.beta, eps_min) / share,
             spread=max(0.0, float(divergences.beta(threshold) - divergences.beta(distribution.largest))),
             floor=0.0,
-            constant=1 + 1 / kept + math.pi**2 / 3,
+            constant=1 + 1 / share + math.pi**2 / 3,
         )
 
 

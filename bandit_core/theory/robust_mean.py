@@ -43,8 +43,8 @@ def truncated_moments(
             return (high**2 - low**2) / (2 * width), (high**3 - low**3) / (3 * width)
     if distribution.atoms is not None:
         values, probabilities = distribution.atoms
-        kept = probabilities * (np.abs(values) <= bound[..., None])
-        return kept @ values, kept @ values**2
+        inside = probabilities * (np.abs(values) <= bound[..., None])
+        return inside @ values, inside @ values**2
     first = np.vectorize(lambda b: distribution.expect(lambda x: x * (np.abs(x) <= b)), otypes=[float])
     second = np.vectorize(lambda b: distribution.expect(lambda x: x * x * (np.abs(x) <= b)), otypes=[float])
     return first(bound), second(bound)

@@ -56,26 +56,26 @@ def controls(experiment: Experiment) -> None:
 # What leaves the phone
 
 
-def _sending_lines(whole: Experiment) -> Experiment | None:
+def _sending_lines(experiment: Experiment) -> Experiment | None:
     """The experiment with one line for each policy whose messages can be shown, at the budget of its lines."""
-    budgets = [line.epsilon for line in whole.lines if line.epsilon is not None and line.epsilon.fixed is not None]
+    budgets = [line.epsilon for line in experiment.lines if line.epsilon is not None and line.epsilon.fixed is not None]
     epsilon = budgets[0].fixed if budgets else 1.0
-    kept = []
+    lines = []
     for policy in SENDERS:
-        own = [line for line in whole.spec()["lines"] if line["policy"] == policy]
+        own = [line for line in experiment.spec()["lines"] if line["policy"] == policy]
         line = own[0] if own else {"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}}
         try:
-            whole.with_changes(lines=[line], view={})
+            experiment.with_changes(lines=[line], view={})
         except InputError:  # least squares behind a curved link
             continue
-        kept.append(line)
-    return whole.with_changes(lines=kept, view={}) if kept else None
+        lines.append(line)
+    return experiment.with_changes(lines=lines, view={}) if lines else None
 
 
-def _sent_messages(whole: Experiment) -> tuple[Users, list[Messages]]:
-    assert whole.contexts is not None
-    users = first_users(whole.contexts, whole.seed, SHOWN_USERS)
-    return users, [messages(whole, line, users, (whole.seed, line)) for line in range(len(whole.lines))]
+def _sent_messages(experiment: Experiment) -> tuple[Users, list[Messages]]:
+    assert experiment.contexts is not None
+    users = first_users(experiment.contexts, experiment.seed, SHOWN_USERS)
+    return users, [messages(experiment, line, users, (experiment.seed, line)) for line in range(len(experiment.lines))]
 
 
 def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool) -> go.Figure:
@@ -110,9 +110,9 @@ def _needed(sent: Messages) -> str:
     return words.count(int(float(f"{(sent.spread / 0.1) ** 2:.2g}")) or 1)
 
 
-def messages_panel(whole: Experiment) -> None:
+def messages_panel(experiment: Experiment) -> None:
     """A few contexts beside what the server receives instead."""
-    small = _sending_lines(whole)
+    small = _sending_lines(experiment)
     few = small and small.with_changes(title="", note="", horizon=SHOWN_USERS, trials=1)
     if few is None or not _is_quick(few):
         st.caption("No policy here sends a message for every user.")
@@ -150,7 +150,7 @@ def messages_panel(whole: Experiment) -> None:
         return
     with numbers:
         st.dataframe(_table(users, message), hide_index=True, width="stretch", alt="Contexts and private messages")
-        if whole.contexts is not None and whole.contexts.structure == "multi":
+        if experiment.contexts is not None and experiment.contexts.structure == "multi":
             st.caption(
                 "Here every arm has its own parameter. To hide the choice, a user answers for all arms, with pure "
                 "noise for the arms not chosen. The table shows the answers for the chosen arm."
@@ -231,8 +231,8 @@ def _curves(result: Result, values: list[np.ndarray | None], dark: bool) -> list
 def error_chart(result: Result, dark: bool) -> go.Figure:
     """Mean distance of the estimated from the true theta."""
     values = [line.error.mean(axis=0) if line and line.error is not None else None for line in result.lines]
-    known = np.concatenate([curve for curve in values if curve is not None] or [np.ones(1)])
-    wide = np.nanmax(known) > 30 * max(np.nanmin(known), 1e-300)  # else whole powers of ten leave the axis bare
+    heights = np.concatenate([curve for curve in values if curve is not None] or [np.ones(1)])
+    wide = np.nanmax(heights) > 30 * max(np.nanmin(heights), 1e-300)  # else whole powers of ten leave the axis bare
     distance = charts.log_axis("distance of estimate from θ", dtick=1 if wide else None)
     contexts = result.experiment.contexts
     nothing = [charts.Mark(y=1, dash="dot")] if contexts is not None and not len(contexts.given) else []

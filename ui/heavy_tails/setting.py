@@ -133,11 +133,11 @@ def changed(experiment: Experiment, **fields: Any) -> Experiment:
         document["lines"] = _lines(after, epsilon_of(experiment))
     else:
         for line, stated in zip(document["lines"], experiment.lines, strict=True):
-            known = stated.entry.parameters.model_fields
+            parameters = stated.entry.parameters.model_fields
             params = dict(line.get("params", {}))
-            if "v" in known:
+            if "v" in parameters:
                 params["v"] = after.v
-            if "kappa" in known and after.printed != before.printed:
+            if "kappa" in parameters and after.printed != before.printed:
                 params.pop("kappa", None)
                 params |= {"kappa": 1.0} if after.printed else {}
             line["params"] = params
@@ -151,10 +151,10 @@ def changed(experiment: Experiment, **fields: Any) -> Experiment:
 
 def playable(experiment: Experiment) -> Experiment:
     """Without the lines that take a step for every user, where there are too many users for that."""
-    kept = [line for line in experiment.spec()["lines"] if line["policy"] not in EVERY_USER]
-    if experiment.horizon <= STEP_BY_STEP or len(kept) == len(experiment.lines):
+    lines = [line for line in experiment.spec()["lines"] if line["policy"] not in EVERY_USER]
+    if experiment.horizon <= STEP_BY_STEP or len(lines) == len(experiment.lines):
         return experiment
-    return experiment.with_changes(lines=kept, view=experiment.view.model_dump() | {"hidden": []})
+    return experiment.with_changes(lines=lines, view=experiment.view.model_dump() | {"hidden": []})
 
 
 def of_fields(fields: dict[str, str]) -> tuple[Experiment, list[Issue]]:

@@ -247,9 +247,9 @@ def _points(experiment: Experiment, report: Callable[[float], None]) -> pd.DataF
 def _computed_points(experiment: Experiment) -> pd.DataFrame:
     """The same with a bar, once for each experiment; any change of a control ends it, and what is done is kept."""
     wanted = runner.numbers_of(experiment)
-    known: tuple[Experiment, pd.DataFrame] | None = st.session_state.get("heavy-points")
-    if known is not None and known[0] == wanted:
-        return known[1]
+    before: tuple[Experiment, pd.DataFrame] | None = st.session_state.get("heavy-points")
+    if before is not None and before[0] == wanted:
+        return before[1]
     place = st.empty()
     with page_lock.computing():
         points = _points(wanted, run_panel.bar(place, "simulating each exponent … (switch it off to stop)"))

@@ -58,11 +58,11 @@ def part(code: str, now: classroom.Moment | None, phone: str, measured: Number |
     if now is None:
         return _closed(code)
     step = course.named(now.step)
-    mine = classroom.CLASSES.guess_of(code, phone, step.name)
+    guess = classroom.CLASSES.guess_of(code, phone, step.name)
     if step.coins:
-        shown = _coins(step, code, phone, mine) if measured is None else _share(step, code)
+        shown = _coins(step, code, phone, guess) if measured is None else _share(step, code)
     else:
-        shown = _question(step, code, phone, mine) if measured is None else _answer(step, measured, mine)
+        shown = _question(step, code, phone, guess) if measured is None else _answer(step, measured, guess)
     alert = f'<p role="alert">{escape(said)}</p>' if said else ""
     return f'<div data-version="{version(now)}"><h1>{escape(step.title)}</h1>{alert}{shown}</div>'
 
@@ -75,22 +75,22 @@ def _closed(code: str) -> str:
     return f'<div data-version="closed"><h1>No class</h1><p role="alert">{escape(why)}</p>{on}</div>'
 
 
-def _question(step: Step, code: str, phone: str, mine: float | None) -> str:
+def _question(step: Step, code: str, phone: str, guess: float | None) -> str:
     scale = step.scale
     if scale is None:
         controls = "".join(
-            f'<button name="value" value="{place}"{" aria-pressed=true" * (mine == place)}>{as_html(label)}</button>'
+            f'<button name="value" value="{place}"{" aria-pressed=true" * (guess == place)}>{as_html(label)}</button>'
             for place, label in enumerate(step.options)
         )
     else:
         controls = (
             f"<label>Your guess ({escape(scale.unit)}) "
             f'<input type="number" name="value" min="{scale.low}" max="{scale.high}" step="1" required '
-            f'value="{scale.start if mine is None else mine:g}"></label><button>Send your guess</button>'
+            f'value="{scale.start if guess is None else guess:g}"></label><button>Send your guess</button>'
         )
     sent = ""
-    if mine is not None:
-        sent = f"<p>Your guess is in: <b>{as_html(step.guess.message(mine))}</b>. You may change it.</p>"
+    if guess is not None:
+        sent = f"<p>Your guess is in: <b>{as_html(step.guess.message(guess))}</b>. You may change it.</p>"
     return (
         f"<p>{as_html(step.asks())}</p>{_form(step, code, phone, controls)}"
         f'{sent}<p class="quiet">Kept without a name until the class ends.</p>'
@@ -104,14 +104,14 @@ def _form(step: Step, code: str, phone: str, controls: str, more: str = "") -> s
     )
 
 
-def _coins(step: Step, code: str, phone: str, mine: float | None) -> str:
+def _coins(step: Step, code: str, phone: str, guess: float | None) -> str:
     """The question of a toss; with scripts the phone tosses, else its owner does."""
     asked = f"<p><b>{as_html(step.coins)}</b> Or answer the question that your teacher asks.</p>"
-    if mine is not None:
+    if guess is not None:
         return (
-            f"{asked}<p>Your phone sent: <b>{'yes' if mine else 'no'}</b>. Nothing else about your answer has left it. "
-            "The bit went with the code of the class, the name of the lesson and a random number of this phone. The "
-            'server keeps these until the class ends.</p><p class="quiet">Your true answer and your coins were not '
+            f"{asked}<p>Your phone sent: <b>{'yes' if guess else 'no'}</b>. Nothing else about your answer has left "
+            "it. The bit went with the code of the class, the name of the lesson and a random number of this phone. "
+            'The server keeps these until the class ends.</p><p class="quiet">Your true answer and your coins were not '
             "sent.</p>"
         )
     controls = (

@@ -35,10 +35,10 @@ class Bits:
     def message(self) -> str:
         """The estimate in words, beside the truth where it is known."""
         yes = int(sum(self.bits))
-        told = f"{yes} of {len(self.bits)} bits say yes. So about **{self.share}%** of the class mean yes."
+        bits = f"{yes} of {len(self.bits)} bits say yes. So about **{self.share}%** of the class mean yes."
         if self.truth is None:
-            return told
-        return f"{told} In truth {self.truth:.0f}% do."
+            return bits
+        return f"{bits} In truth {self.truth:.0f}% do."
 
     @property
     def share(self) -> Number:

@@ -130,11 +130,11 @@ def _again(step: Step) -> None:
     _guesses().pop(step.name, None)
 
 
-def said_of(step: Step, mine: Guess) -> str:
+def said_of(step: Step, guess: Guess) -> str:
     """Your guess beside what was measured."""
-    assert mine.measured is not None
-    head = f"Your guess for {step.slider.words(mine.at)}: {step.guess.message(mine.value)}. "
-    return f"{head}Measured: {step.answer_to(mine.measured)}. {answers.verdict(step, mine.value, mine.measured)}"
+    assert guess.measured is not None
+    head = f"Your guess for {step.slider.words(guess.at)}: {step.guess.message(guess.value)}. "
+    return f"{head}Measured: {step.answer_to(guess.measured)}. {answers.verdict(step, guess.value, guess.measured)}"
 
 
 def _reveal(step: Step, at: float, place: str = "") -> None:
@@ -150,13 +150,13 @@ def _reveal(step: Step, at: float, place: str = "") -> None:
 
 def _say(step: Step, at: float, content: object, key: str) -> None:
     """What was found, in a sentence, and one's guess beside it."""
-    mine = _guesses().get(step.name)
-    if mine is not None and mine.measured is None and mine.at == at:
-        mine.measured = step.measured(content, at)
+    guess = _guesses().get(step.name)
+    if guess is not None and guess.measured is None and guess.at == at:
+        guess.measured = step.measured(content, at)
     with st.container(key=key):
         st.markdown(step.says(content, at))
-        if mine is not None and mine.measured is not None:
-            st.caption(said_of(step, mine))
+        if guess is not None and guess.measured is not None:
+            st.caption(said_of(step, guess))
 
 
 def _second(part: Step) -> None:

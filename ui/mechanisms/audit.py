@@ -208,7 +208,7 @@ def draw() -> None:
         + (f", δ = {subject.delta:g}" if subject.delta else "")
         + f". Inputs 0 and 1: {subject.inputs}. Looked at: {subject.seen}."
     )
-    kept: dict[tuple[object, ...], AuditResult] = st.session_state.setdefault("mechanisms-audits", {})
+    results: dict[tuple[object, ...], AuditResult] = st.session_state.setdefault("mechanisms-audits", {})
     key = (subject.name, epsilon, samples, confidence, seed)
     pressed = st.button(
         "Run the audit",
@@ -218,12 +218,12 @@ def draw() -> None:
         help="Takes a second or two. A policy run may first have to be compiled.",
     )
     wanted = pressed or FIELDS.said("run")
-    if wanted and key not in kept:
-        while len(kept) >= _KEPT:
-            kept.pop(next(iter(kept)))
-        kept[key] = _audited(subject, epsilon, samples, confidence, seed)
+    if wanted and key not in results:
+        while len(results) >= _KEPT:
+            results.pop(next(iter(results)))
+        results[key] = _audited(subject, epsilon, samples, confidence, seed)
     if wanted:
         page_fields.keep(FIELDS["run"], True)
-    if key in kept:
-        show(kept[key], subject, seed)
+    if key in results:
+        show(results[key], subject, seed)
     lab_parts.fold("How does an audit work, and what can it not show?", "mechanisms-audit-how", explanation)

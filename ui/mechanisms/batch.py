@@ -52,8 +52,8 @@ def controls(above: DeltaGenerator) -> tuple[Shown, float, float]:
 def batch_chart(shown: Shown, epsilon: float, dark: bool) -> go.Figure:
     """Both distributions on top, their log ratio between the lines at plus and minus epsilon below."""
     colour, quiet = theme.mechanism_colour(shown.described.name, dark), theme.quiet(dark)
-    kept = (shown.without > 1e-12) | (shown.with_one > 1e-12)
-    seen, without, with_one = shown.seen[kept], shown.without[kept], shown.with_one[kept]
+    likely = (shown.without > 1e-12) | (shown.with_one > 1e-12)
+    seen, without, with_one = shown.seen[likely], shown.without[likely], shown.with_one[likely]
     with np.errstate(divide="ignore"):
         loss = np.clip(np.log(with_one) - np.log(without), -50, 50)
     pair = [("the user has 1", with_one, colour), ("the user has 0", without, quiet)]

@@ -95,7 +95,7 @@ def verdict(losses: np.ndarray) -> tuple[str, str]:
 def chart(losses: np.ndarray, experiment: Experiment, dark: bool) -> go.Figure:
     """Mean loss of every line with twice its standard error; what keeps a weaker promise is hollow."""
     titles = [experiment.label(number) for number in range(len(experiment.lines))]
-    weak = [kept.delta > 0 for kept in _guarantees(experiment)]
+    weak = [guarantee.delta > 0 for guarantee in _guarantees(experiment)]
     marker = {"color": [theme.policy_colour(line.policy, dark) for line in experiment.lines], "size": 12}
     marker |= {"line": {"width": 2}, "symbol": ["diamond-open" if weaker else "circle" for weaker in weak]}
     bars = {"array": 2 * losses.std(axis=1, ddof=1) / math.sqrt(losses.shape[1]), "color": theme.quiet(dark)}
@@ -119,7 +119,7 @@ def draw(epsilon: float) -> None:
     what = "Regret of bandits on several counters and of one without counters"
     figures.plot(chart(losses, experiment, theme.is_dark()), "sums-bandits", what)
     means = " and ".join(f"{mean:g}" for mean in experiment.means)
-    failing = ", ".join(sorted({kept.failure for kept in _guarantees(experiment) if kept.failure}))
+    failing = ", ".join(sorted({guarantee.failure for guarantee in _guarantees(experiment) if guarantee.failure}))
     conclusion, numbers = verdict(losses)
     st.markdown(conclusion)
     st.expander("The numbers behind it").markdown(

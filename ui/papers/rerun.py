@@ -65,14 +65,14 @@ def beside(result: Result, shipped: Shipped) -> pd.DataFrame:
     """Final regret of both runs, a row per line."""
     rows = []
     for number, theirs in enumerate(shipped.lines):
-        mine = result.lines[number]
-        if mine is None:
+        again = result.lines[number]
+        if again is None:
             continue
         distance = _distance(result, shipped, number)
         rows.append(
             {
                 "policy": shipped.experiment.label(number),
-                "this run": words.with_error(float(mine.mean[-1]), float(mine.stderr[-1])),
+                "this run": words.with_error(float(again.mean[-1]), float(again.stderr[-1])),
                 "shipped": words.with_error(float(theirs.mean[-1]), float(theirs.stderr[-1])),
                 "standard errors apart": "–" if math.isnan(distance) else f"{abs(distance):.1f}",
             }

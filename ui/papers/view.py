@@ -71,14 +71,14 @@ def tally() -> str:
 
 def choose() -> tuple[list[Figure], DeltaGenerator]:
     """The figures of the chosen papers that have a statement with the wanted verdict, and a place to choose one."""
-    known = {paper.name: paper for paper in papers.papers()}
+    by_name = {paper.name: paper for paper in papers.papers()}
     asked = state.page_field("figure", "")
-    owner = next((paper for paper in known.values() if asked in _names(paper)), None)
-    first = next(iter(known))
+    owner = next((paper for paper in by_name.values() if asked in _names(paper)), None)
+    first = next(iter(by_name))
     if owner is not None and "paper" not in st.query_params and asked != st.session_state.get("papers-opened"):
         state.keep_page_field("paper", owner.name, first)  # a link that names a figure needs no paper
     st.session_state["papers-opened"] = asked
-    chips = {name: chip(paper) for name, paper in known.items()} | {EVERY: "All papers"}
+    chips = {name: chip(paper) for name, paper in by_name.items()} | {EVERY: "All papers"}
     left, middle, right = st.columns([2, 3, 4])
     with left:
         chosen = _box("Paper", "paper", first, "Show the figures of this paper.", chips)
@@ -87,7 +87,7 @@ def choose() -> tuple[list[Figure], DeltaGenerator]:
         state.keep_page_field("figure", "", "")  # another paper was chosen
     with middle:
         wanted = _box("Show figures with a statement that is", "held", EVERY, "Other figures are left out.", offered)
-    figures = [figure for paper in known.values() if chosen in (EVERY, paper.name) for figure in paper.figures]
+    figures = [figure for paper in by_name.values() if chosen in (EVERY, paper.name) for figure in paper.figures]
     shown = [each for each in figures if wanted == EVERY or any(verdict.held == wanted for verdict in verdicts(each))]
     if not shown:
         st.info(f"No figure here has a statement that is {wanted}. Choose another verdict, or all papers.")

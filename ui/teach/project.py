@@ -129,12 +129,12 @@ def _answer(step: Step, room: Room | None) -> None:
 
 def _measured(step: Step) -> Number | None:
     """What the question asked for, once it is known: kept, as its result may be gone while the slider moves."""
-    known: dict[str, Number] = st.session_state.setdefault(_MEASURED, {})
-    if step.name not in known:
+    measured: dict[str, Number] = st.session_state.setdefault(_MEASURED, {})
+    if step.name not in measured:
         content = answers.content(step, step.slider.start, "project-asked")
         if content is not None:
-            known[step.name] = step.measured(content, step.slider.start)
-    return known.get(step.name)
+            measured[step.name] = step.measured(content, step.slider.start)
+    return measured.get(step.name)
 
 
 def _asked(step: Step, measured: Number | None) -> None:

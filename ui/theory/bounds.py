@@ -65,14 +65,14 @@ def filters(listed: tuple[Entry, ...]) -> list[Entry]:
         )
     with third:
         kind = _pick("Kind", KINDS, "kind", {}, "; ".join(f"{name}: {text}" for name, text in KIND_WORDS.items()) + ".")
-    kept = [
+    shown_entries = [
         entry
         for entry in listed
         if model in (ALL, entry.bound.model)
         if rewards in (ALL, entry.bound.rewards)
         if kind in (ALL, entry.bound.kind)
     ]
-    return sorted(kept, key=lambda entry: entry.bound.not_applicable is not None)
+    return sorted(shown_entries, key=lambda entry: entry.bound.not_applicable is not None)
 
 
 def _spoken(model: Model) -> str:

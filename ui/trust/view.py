@@ -80,10 +80,10 @@ def verdict(result: Result) -> str:
 
     message, parts = [], []
     for line in reversed(private):
-        mine = result.lines[stand[line]]
-        assert mine is not None
-        ratio = f"{words.number(float(mine.mean[-1] / base.mean[-1]), 2)} times" if base.mean[-1] > 0 else "more"
-        clear = mine.difference(base, CLEARLY).differs()
+        played = result.lines[stand[line]]
+        assert played is not None
+        ratio = f"{words.number(float(played.mean[-1] / base.mean[-1]), 2)} times" if base.mean[-1] > 0 else "more"
+        clear = played.difference(base, CLEARLY).differs()
         message.append(f"{rung(line)} {f'**{ratio}**' if clear else '(too close to call)'}")
     for step in steps(result):
         pair = " → ".join(rung(line) for line in (step.stronger, step.weaker))

@@ -53,9 +53,9 @@ def _axis(arms: tuple[RewardDistribution, ...], run: OneRun, rows: np.ndarray) -
     low, high = float(ends.min()), float(ends.max())
     width = (high - low) or 1.0
     for values, share in ((run.lows, 0.1), (run.highs, 0.9)):
-        known = values[:, rows][np.isfinite(values[:, rows])]
-        if len(known):
-            wanted = float(np.quantile(known, share))
+        finite = values[:, rows][np.isfinite(values[:, rows])]
+        if len(finite):
+            wanted = float(np.quantile(finite, share))
             low, high = min(low, wanted), max(high, wanted)
     return [max(low, ends.min() - width) - 0.1 * width, min(high, ends.max() + width) + 0.1 * width]
 
