@@ -32,8 +32,9 @@ from bandit_core.jit.decorators import allocating, inlined, rebound
 from bandit_core.kernels.batches import begin, fresh_sum, pull_in_turns, room_for_batches
 from bandit_core.kernels.play import Belief, Decision, Late, Now, Rule, Stream, User, piece_of, respond
 from bandit_core.kernels.records import Batches, Rewards, rewards_of
-from bandit_core.kernels.trial_loop import STOPPED, write_pulls
+from bandit_core.kernels.trial_loop import STOPPED, allows, write_pulls
 from bandit_core.model import KernelCall, Record, RunSetup
+from bandit_core.model.kernel_call import WRONG_BATCH
 
 NEVER = 2**62  # pulls of a batch without an end
 ALL, OWN, EXACTLY = range(3)
@@ -80,6 +81,9 @@ def play_batches(state: np.ndarray, rewards: Rewards, at_once: bool, numbers: An
         t, place = 0, 0
         while t < horizon:
             size, length = choose(numbers, known, batches.pulled, t, stream)
+            if not (0 < size <= arms and length > 0):
+                allows(record, trial, WRONG_BATCH)
+                return
             steps = length * size if length <= (horizon - t) // size else horizon - t
             place = pull(batches, known.members, size, t, steps, place, state, trial)
             if place == STOPPED:
@@ -143,6 +147,8 @@ def _choose(numbers: Any, waits: Waits, now: Now, stream: Stream) -> int:
     while plan[SIZE] == 0 or _complete(waits):
         release(numbers, waits, stream)
         plan[SIZE], plan[LENGTH] = choose(numbers, waits.known, waits.released, now.t - 1, stream)
+        if not (0 < plan[SIZE] <= waits.counts.shape[0] and plan[LENGTH] > 0):
+            return WRONG_BATCH
         plan[TURN], plan[BEGAN] = 0, now.t
     turn = plan[TURN]
     plan[TURN] = turn + 1 if turn + 1 < plan[SIZE] else 0
@@ -217,3 +223,9 @@ class BatchRule:
         rewards, watched = rewards_of(setup), Late(setup.feedback.batch, setup.feedback.delay)
         arguments = (rewards, at_once, numbers)
         return KernelCall(self.at_once, arguments, len(setup.arms), rule=self, watched=(rewards, numbers, watched))
+
+
+def rule_of(call: KernelCall) -> Rule | None:
+    """The rule whose loop plays a line user by user; None for searches that stop."""
+    rule: Rule | None = call.rule.by_user if isinstance(call.rule, BatchRule) else call.rule
+    return rule

@@ -37,6 +37,7 @@ from bandit_core.kernels.contexts import (
     users_of,
 )
 from bandit_core.kernels.play import Late, Stream
+from bandit_core.kernels.trial_loop import allows
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
@@ -93,6 +94,8 @@ def play_users(state: np.ndarray, environment: Environment, numbers: Any, late: 
             for t in range(done + 1, until + 1):
                 user = meet(environment, users, trial, t)
                 arm = choose(numbers, known, Arrival(t, counted, users, user), stream)
+                if not allows(record, trial, arm):
+                    return
                 top, mean = largest_mean(users, user), users.means[user, arm]
                 lost += top - mean
                 good += mean == top

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
+from bandit_core.jit.decorators import allocating, device_function, inlined
 from bandit_core.kernels.records import Rewards
 
 _GOLDEN = uint64(0x9E3779B97F4A7C15)
@@ -92,16 +92,3 @@ def relabel_arms(state: np.ndarray, row: int, rewards: Rewards, order: np.ndarra
     arrange_rows(order, rewards.table, here.table)
     arrange(order, rewards.means, here.means)
     arrange(order, rewards.gaps, here.gaps)
-
-
-@kernel
-def _fill(state: np.ndarray, orders: np.ndarray) -> None:
-    for row in range(state.shape[0]):
-        draw_labels(state, row, orders[row])
-
-
-def labels(streams: np.ndarray, arms: int) -> np.ndarray:
-    """The arm that each label stands for, shape (trials, arms), for fresh ``streams`` (trials, 8)."""
-    orders = np.empty((len(streams), arms), np.int64)
-    _fill(streams, orders)
-    return orders

@@ -31,9 +31,10 @@ from bandit_core.kernels.normals import normal
 from bandit_core.kernels.records import Rewards, rewards_of
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.kernels.trial_loop import should_stop, write_checkpoint, write_pulls
+from bandit_core.kernels.trial_loop import allows, should_stop, write_checkpoint, write_pulls
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import KernelCall, RunSetup
+from bandit_core.model.kernel_call import NAN_INDEX
 
 Decision = Literal["largest", "smallest", "draw", "turns"]
 Belief = tuple[float, float, float, float]
@@ -143,7 +144,9 @@ def largest_index(numbers: Any, known: Any, now: Now, stream: Stream) -> int:
     """The `choose`: an arm that must be tried, else the one with the largest index."""
     best, highest = 0, -np.inf
     for arm in range(known.means.shape[0]):
-        value = index(numbers, known, arm, now.t) if known.means[arm] < np.inf else np.inf
+        value = index(numbers, known, arm, now.t) if known.means[arm] != np.inf else np.inf
+        if math.isnan(value):
+            return NAN_INDEX
         if first(value, highest, now, arm, best):
             best, highest = arm, value
     return best
@@ -242,6 +245,8 @@ def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: 
                         waiting[arm] -= 1.0
                         learn(numbers, known, arm, ring.responses[at], User(counted, ring.epsilons[at]), stream)
                 arm = choose(numbers, known, Now(t, counted if LATE else t - 1, waiting), stream)
+                if not allows(record, trial, arm):
+                    return
                 reward, response, epsilon = answer(numbers, here, arm, t, stream)
                 pulled[arm] += 1.0
                 if WATCHED:

@@ -28,6 +28,15 @@ def write_checkpoint(record: Record, trial: int, place: int, pulled: np.ndarray,
 
 
 @inlined
+def allows(record: Record, trial: int, arm: int) -> bool:
+    """Whether an arm is one. What is none, or stands for a mistake, is noted for `run_kernel`, and no run goes on."""
+    if 0 <= arm < record.pulls.shape[1]:
+        return True
+    record.pulls[trial, 0], record.regret[trial, 0] = np.nan, arm
+    return False
+
+
+@inlined
 def should_stop(record: Record, place: int, trials: int) -> bool:
     """Count the steps of ``trials`` trials that have come to the checkpoint at ``place``; whether to give up now."""
     before = record.checkpoints[place - 1] if place > 0 else 0

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_core.model.block import Block, Signal, Stopped
+from bandit_core.spec.errors import InputError, Issue
 
 
 class Record(NamedTuple):
@@ -47,6 +48,21 @@ class KernelCall:
     watched: tuple[Any, ...] = ()
 
 
+NAN_INDEX, WRONG_BATCH = -(2**40), -(2**41)  # in place of an arm: why there is none
+
+
+class RuleError(InputError):
+    """A rule did what no rule may; the run has no numbers."""
+
+
+def _refuse(call: KernelCall, arm: float) -> None:
+    issue = {
+        NAN_INDEX: ("index", "NaN", "a number for every arm that has responses"),
+        WRONG_BATCH: ("choose", "a batch", f"1 to {call.arms} arms, each shown once at least"),
+    }.get(int(arm), ("choose", int(arm), f"an arm from 0 to {call.arms - 1}"))
+    raise RuleError([Issue(f"{call.rule.name}.{issue[0]}", *issue[1:])])
+
+
 def run_kernel(call: KernelCall, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     """Play one trial per row of ``streams`` (trials, 8), which stay as they are, to the last of ``checkpoints``.
 
@@ -54,6 +70,8 @@ def run_kernel(call: KernelCall, streams: np.ndarray, checkpoints: np.ndarray, s
     ------
     Stopped
         When the signal asked for a stop.
+    RuleError
+        When a rule shows an arm that does not exist, has an index of NaN, or a batch of no users.
     """
     trials, times = len(streams), len(checkpoints)
     regret, best_pulls = np.zeros((trials, times)), np.zeros((trials, times))
@@ -64,6 +82,8 @@ def run_kernel(call: KernelCall, streams: np.ndarray, checkpoints: np.ndarray, s
         part = slice(group[0], group[-1] + 1)
         record = Record(checkpoints, regret[part], best_pulls[part], pulls[part], error[part], signal.cells)
         call.kernel(state[part], *call.arguments, record)
+        for place in np.flatnonzero(np.isnan(pulls[part, 0])):
+            _refuse(call, regret[part][place, 0])
         if signal.stopped:
             raise Stopped
     return Block(regret, best_pulls, pulls, error if call.error else None)

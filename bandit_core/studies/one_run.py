@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.kernels.batch_rule import BatchRule
+from bandit_core.kernels.batch_rule import rule_of
 from bandit_core.kernels.play import Decision, Rule, Watched
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KernelCall, Privacy, RunSetup, Signal
@@ -64,12 +64,6 @@ class OneRun:
     def mistakes(self) -> np.ndarray:
         """Who was shown an arm that is not best: places in the arrays."""
         return np.flatnonzero(self.gaps[self.arms] > 0)
-
-
-def rule_of(call: KernelCall) -> Rule | None:
-    """The rule whose loop plays a line user by user; None for searches that stop."""
-    rule: Rule | None = call.rule.by_user if isinstance(call.rule, BatchRule) else call.rule
-    return rule
 
 
 def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: int = 0) -> OneRun:

@@ -7,12 +7,13 @@ import pytest
 from helpers import refused
 
 from bandit_core import Experiment, load_preset, simulate
+from bandit_core.kernels.batch_rule import rule_of
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
-from bandit_core.studies.one_run import one_run, rule_of
+from bandit_core.studies.one_run import one_run
 
 ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
 BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.7, 0.1)]
