@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -81,6 +82,19 @@ def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
     other = {"view": type(experiment.view)(), "title": "", "note": "", "seed": 0, "trials": 1}
     alone = experiment.model_copy(update=other).with_lines((chosen.model_copy(update={"label": None}),))
     return list(_line_bounds(alone, chosen.entry))  # a policy's file may be loaded again, with other bounds
+
+
+def floor(experiment: Experiment, line: int) -> float:
+    """The largest lower bound on the expected regret that binds, at this number of users, every policy that keeps the
+    line's guarantee on this very task; NaN where none is known. In reward units.
+    """
+    values = [
+        float(bound.values(np.array([experiment.horizon]), experiment.largest_gap)[0])
+        for bound in line_bounds(experiment, line)
+        if bound.side == "lower" and bound.form == "bound" and bound.kind == "problem-dependent"
+        if bound.not_applicable is None and not bound.only and not bound.worst_case
+    ]
+    return max(values, default=math.nan)
 
 
 def may_be_drawn(bound: Bound, shapes: bool, worst_case: bool) -> bool:

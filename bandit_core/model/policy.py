@@ -127,6 +127,11 @@ class Policy(Described):
         """The promise that ``privacy`` names."""
         return PROMISES[self.privacy]
 
+    def unit(self, setup: RunSetup) -> str:
+        """What of a user all its releases hide; no more than one reward where it lists none."""
+        units = {each.unit for each in self.releases(setup)}
+        return units.pop() if len(units) == 1 else "one reward"
+
     def play(self, setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         """One trial per row of ``streams``, see `run_kernel`."""
         return run_kernel(self.prepare(setup), streams, checkpoints, signal)

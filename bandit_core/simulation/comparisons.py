@@ -159,6 +159,16 @@ def share_limits(count: Any, trials: int, tail: float = (1 - CONFIDENCE) / 2) ->
     return Interval(low, np.where(np.less(count, trials), betaincinv(few + 1, trials - few, 1 - tail), 1.0))
 
 
+def most_mean(mean: Any, sd: Any, runs: Any, largest: Any, error: float = 1e-4) -> Any:
+    """Upper limit of the mean of values from 0 to ``largest``, whatever their distribution; arrays or numbers.
+
+    ``mean`` and ``sd`` are those of so many ``runs``, two at least. It is wrong with probability ``error`` at most
+    (Maurer and Pontil 2009, Theorem 4), and so high that losses too rare for the runs are in it.
+    """
+    log = math.log(2 / error)
+    return mean + sd * np.sqrt(2 * log / runs) + largest * 7 * log / (3 * (runs - 1))
+
+
 def p_value(values: np.ndarray, mean: float = 0.0) -> float:
     """Two-sided p-value of the hypothesis that runs, shape (trials,), have this mean: the test that `interval` inverts.
 

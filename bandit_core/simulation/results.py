@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from bandit_core import paths
+from bandit_core.experiments.curves import floor
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.simulation.comparisons import (
     CONFIDENCE,
@@ -26,6 +27,7 @@ from bandit_core.simulation.comparisons import (
     estimate,
     interval,
     least_p,
+    most_mean,
     not_beaten,
 )
 from bandit_core.simulation.prepared import prepared_lines
@@ -330,13 +332,29 @@ class Result(Shown):
         """The numbers of the lines that tables show in bold: `BOLD`."""
         groups: dict[tuple[Any, ...], list[int]] = {}
         means = {number: float(line.mean[-1]) for number, line in enumerate(self.lines) if line is not None}
-        for number in means:
+        for number in [each for each in means if each not in self.refuted]:
             line = self.experiment.lines[number]
             guarantee = line.entry.guarantee(self.experiment.setups[number])
             users = line.epsilon if guarantee.epsilon is None else None  # a budget of each user's own
-            groups.setdefault((guarantee.model, guarantee.epsilon, guarantee.delta, users), []).append(number)
+            unit = line.entry.unit(self.experiment.setups[number])
+            groups.setdefault((guarantee.model, unit, guarantee.epsilon, guarantee.delta, users), []).append(number)
         even = [(each.first, each.second) for each in differences(self.lines) if each.p_corrected > LEVEL]
         return frozenset(not_beaten(groups.values(), means, even))
+
+    @cached_property
+    def refuted(self) -> dict[int, float]:
+        """Lines whose mean regret is clearly below the `floor` of every policy with their guarantee, with that floor.
+
+        One that keeps its guarantee, and does not know the arms, is among them with a chance of 1 in 10,000 at most.
+        """
+        users, gap = int(self.times[-1]), self.experiment.largest_gap
+        found = {}
+        for number, line in enumerate(self.lines):
+            if line is not None and line.count > 1:
+                least = floor(self.experiment, number)
+                if most_mean(line.mean[-1], line.std[-1], line.count, users * gap) < least:
+                    found[number] = least
+        return found
 
     def _final_text(self) -> tuple[list[str], list[list[str]]]:
         summaries = import_module("bandit_core.simulation.summaries").summaries  # which builds on this module

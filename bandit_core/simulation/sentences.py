@@ -86,6 +86,23 @@ def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
     return f"A price below 1 does not mean that privacy helps: {how}"
 
 
+def below_its_floor(name: str, mean: float, floor: float, where: str = "") -> str:
+    """What it means that a line loses clearly less than every policy with its guarantee must."""
+    return (
+        f"**{name}** loses {number(mean)} rewards{where}, clearly fewer than the {number(floor)} that every policy "
+        "with its guarantee must lose: its code does not keep what it claims, or it knows these arms"
+    )
+
+
+def refuted(result: Result, escape: Escape = str) -> list[str]:
+    """A sentence for each line that loses clearly less than its guarantee allows."""
+    return [
+        below_its_floor(called(result.experiment.label(at), escape), float(line.mean[-1]), result.refuted[at])
+        for at, line in enumerate(result.lines)
+        if line is not None and at in result.refuted
+    ]
+
+
 def _cost(row: Summary, escape: Escape) -> str:
     assert row.against is not None
     name, other = called(row.label, escape), reference(row.against, escape)
@@ -125,5 +142,6 @@ def verdict(result: Result, escape: Escape = str) -> str:
     sentences = ["; ".join(costs)]
     sentences += [why for row in named if (why := below_one(row, result, escape))]
     sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
+    sentences += refuted(result, escape)
     message = f"{head}{'. '.join(sentences)}."
     return f"{message[0].upper()}{message[1:]}"

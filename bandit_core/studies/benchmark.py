@@ -56,14 +56,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_core import paths
-from bandit_core.experiments.curves import line_bounds
-from bandit_core.experiments.experiment import Experiment, checkpoints
+from bandit_core.experiments.curves import floor
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import KEPT, PROMISES, Policy, Privacy
 from bandit_core.policies import registry, unknown_policy
-from bandit_core.simulation.comparisons import CONFIDENCE, interval
+from bandit_core.simulation.comparisons import CONFIDENCE, interval, most_mean
 from bandit_core.simulation.costs import trial_seconds
 from bandit_core.simulation.questions import Round, Rounds, Study
 from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.sentences import below_its_floor
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import markdown
 from bandit_core.spec.errors import InputError, Issue, unreadable
@@ -312,22 +313,9 @@ def _facts(cell: Cell, experiment: Experiment) -> tuple[Any, ...]:
     return (
         VERSION, cell.policy.name, cell.policy.privacy, "pure" if kept.measure == "pure" else "approximate",
         cell.task.name, math.nan if cell.epsilon is None else cell.epsilon, cell.users,
-        math.nan if kept.epsilon is None else kept.epsilon, kept.delta, _floor(experiment),
+        math.nan if kept.epsilon is None else kept.epsilon, kept.delta, float(f"{floor(experiment, 0):.{DIGITS}g}"),
         float(f"{blind_loss(experiment):.{DIGITS}g}"),
     )  # fmt: skip
-
-
-def _floor(experiment: Experiment) -> float:
-    """The largest lower bound on the expected regret that binds, at this number of users, every policy that keeps the
-    promise on this very task; NaN where none is known. In reward units.
-    """
-    values = [
-        float(bound.values(checkpoints(experiment.horizon)[-1:], experiment.largest_gap)[0])
-        for bound in line_bounds(experiment, 0)
-        if bound.side == "lower" and bound.form == "bound" and bound.kind == "problem-dependent"
-        if bound.not_applicable is None and not bound.only and not bound.worst_case
-    ]
-    return float(f"{max(values):.{DIGITS}g}") if values else math.nan
 
 
 def blind_loss(experiment: Experiment) -> float:
@@ -416,30 +404,36 @@ _NUMBERS = ("mean", "sd", "runs", "floor", "blind", "tail")
 
 @dataclass(frozen=True)
 class Contest:
-    """Those who are compared with each other: the setting ("arms" or "contexts"), and the least that they promise."""
+    """Those who are compared with each other: the setting ("arms" or "contexts"), and the least that they promise.
+
+    ``whole``: of users with features all that they bring is hidden, not one reward.
+    """
 
     setting: str
     privacy: Privacy
     measure: str
+    whole: bool = True
 
     @property
     def key(self) -> str:
         """Its name in files and addresses: ``central-pure``, ``features-local-approximate``."""
         parts = ["features"] * (self.setting == "contexts") + [self.privacy]
-        return "-".join(parts if self.privacy == "none" else [*parts, self.measure])
+        return "-".join([*parts, *[self.measure] * (self.privacy != "none"), *["rewards"] * (not self.whole)])
 
     @property
     def words(self) -> str:
         """``Central DP, pure``; with what users have where they have features."""
         title = PROMISES[self.privacy].title
         title += "" if self.privacy == "none" else f", {self.measure}"
+        title += "" if self.whole else ", rewards only"
         return f"{title}, users with features" if self.setting == "contexts" else title
 
-    def admits(self, privacy: Privacy, measure: str) -> bool:
+    def admits(self, privacy: Privacy, measure: str, whole: bool) -> bool:
         """Whether a policy with such a guarantee keeps this one, too."""
         if "none" in (self.privacy, privacy):
             return self.privacy == privacy
-        return self.privacy in PROMISES[privacy].implied() and (measure == "pure" or self.measure == "approximate")
+        kept = self.privacy in PROMISES[privacy].implied() and (measure == "pure" or self.measure == "approximate")
+        return kept and whole >= self.whole
 
 
 @cache
@@ -449,14 +443,17 @@ def _settings() -> dict[str, str]:
 
 def contests(rows: pd.DataFrame) -> tuple[Contest, ...]:
     """Every guarantee that some policy has as its own, the strongest trust last, arms before users with features."""
-    settings = rows["task"].map(_settings())
-    own = {Contest(*each) for each in zip(settings, rows["privacy"], rows["measure"], strict=True)}
-    return tuple(sorted(own, key=lambda each: (each.setting, KEPT.index(each.privacy), each.measure == "approximate")))
+    own = {contest_of(rows, policy) for policy in rows["policy"].unique()}
+    return tuple(
+        sorted(
+            own, key=lambda each: (each.setting, KEPT.index(each.privacy), each.measure == "approximate", each.whole)
+        )
+    )
 
 
 def entrants(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
     """The rows of those who keep the guarantee of a contest, none of them more than its budget."""
-    pairs = zip(rows["privacy"], rows["measure"], strict=True)
+    pairs = zip(rows["privacy"], rows["measure"], rows["policy"].map(_whole), strict=True)
     kept = np.array([contest.admits(*pair) for pair in pairs], bool)
     kept &= (rows["task"].map(_settings()) == contest.setting).to_numpy()
     kept &= ~(rows["guarantee_epsilon"] > rows["epsilon"] * (1 + 1e-9)).to_numpy()
@@ -642,10 +639,36 @@ def capped(rows: pd.DataFrame) -> pd.Series:
     return rows["sd"] / rows["runs"] ** 0.5 > PRECISION * rows["mean"] * (1 + 1e-6)
 
 
+def under_floors(rows: pd.DataFrame) -> list[str]:
+    """A sentence for each policy with a mean clearly under the floor of every policy with its guarantee.
+
+    The chance that a policy that keeps its guarantee gets one is 1 in 10,000 at most.
+    """
+    tasks = [task for task in TASKS if task.setting == "arms"]
+    gaps = {task.name: Cell(registry()["ucb"], task, None, 1).experiment().largest_gap for task in tasks}
+    most = most_mean(rows["mean"], rows["sd"], rows["runs"], rows["users"] * rows["task"].map(gaps), 1e-4 / len(rows))
+    low = rows[most < rows["floor"]].drop_duplicates("policy")
+    return [
+        below_its_floor(row.policy, row.mean, row.floor, f" (task {row.task}, ε = {row.epsilon:g}, {row.users} users)")
+        for row in low.itertuples()
+    ]
+
+
 def contest_of(rows: pd.DataFrame, policy: str) -> Contest:
     """The contest of a policy's own promise."""
     first = rows[rows["policy"] == policy].iloc[0]
-    return Contest(_settings()[first["task"]], first["privacy"], first["measure"])
+    return Contest(_settings()[first["task"]], first["privacy"], first["measure"], _whole(policy))
+
+
+def _whole(name: str) -> bool:
+    """Whether a policy hides all that a user brings; of users without features that is the reward."""
+    policy = registry().get(name)
+    return policy is None or policy.setting != "contexts" or policy.privacy == "none" or _unit(policy) != "one reward"
+
+
+@cache
+def _unit(policy: Policy) -> str:
+    return policy.unit(cells(policy)[0][1].setups[0])
 
 
 def _title(policy: str) -> str:

@@ -317,7 +317,7 @@ def at_point(frame: pd.DataFrame, at: Mapping[str, Any]) -> pd.DataFrame:
 def _best(here: pd.DataFrame, tests: pd.DataFrame) -> set[str]:
     """Labels with the `BOLD` numbers of one point."""
     open_ = tests[tests["p_corrected"] > LEVEL]
-    groups = here.groupby(["trust", "guarantee_epsilon", "guarantee_delta"], dropna=False)["label"]
+    groups = here.groupby(["trust", "unit", "guarantee_epsilon", "guarantee_delta"], dropna=False)["label"]
     means = dict(zip(here["label"], here["mean"], strict=True))
     even = set(zip(open_["first_label"], open_["second_label"], strict=True))
     return not_beaten([list(labels) for _, labels in groups], means, even)
@@ -385,8 +385,10 @@ def _rows(point: Point, result: Result, record: str) -> pd.DataFrame:
     budgets = [
         math.nan if guarantees[number].epsilon is None else guarantees[number].epsilon for number in frame["line"]
     ]
-    frame.insert(4, "guarantee_epsilon", budgets)
-    frame.insert(5, "guarantee_delta", [guarantees[number].delta for number in frame["line"]])
+    units = [line.entry.unit(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
+    frame.insert(4, "unit", [units[number] for number in frame["line"]])
+    frame.insert(5, "guarantee_epsilon", budgets)
+    frame.insert(6, "guarantee_delta", [guarantees[number].delta for number in frame["line"]])
     for place, (name, value) in enumerate(point.at.items()):
         frame.insert(place, name, [value if _knows(line, name) else None for line in lines])
     return frame
@@ -446,7 +448,7 @@ def study(
 
 
 COLUMNS = (
-    "line", "label", "policy", "trust", "guarantee_epsilon", "guarantee_delta",
+    "line", "label", "policy", "trust", "unit", "guarantee_epsilon", "guarantee_delta",
     "t", "mean", "std", "stderr", "q05", "median", "q95", "trials",
 )  # fmt: skip
 MAX_BYTES = 20 * 2**20

@@ -197,9 +197,13 @@ class Map:
 
 
 def weaker(experiment: Experiment) -> set[int]:
-    """Lines whose run keeps a weaker promise than their budget says: more than this epsilon, or one with a delta."""
-    found = set()
-    for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True)):
+    """Lines whose run keeps a weaker promise than their budget or another line says: more than this epsilon, one with a
+    delta, or one that hides a reward where others hide all of a user.
+    """
+    pairs = [*enumerate(zip(experiment.lines, experiment.setups, strict=True))]
+    units = {number: line.entry.unit(setup) for number, (line, setup) in pairs if line.epsilon is not None}
+    found = {number for number, unit in units.items() if unit == "one reward" and len(set(units.values())) > 1}
+    for number, (line, setup) in pairs:
         guarantee = line.entry.guarantee(setup)
         more = line.epsilon is not None and (guarantee.epsilon or 0.0) > line.epsilon.largest * (1 + 1e-9)
         if more or guarantee.delta > 0:

@@ -110,6 +110,9 @@ def _keeps(experiment: Experiment, line: int, level: int) -> bool:
         return False
     if theirs.model == "none":
         return True
+    units = [experiment.lines[each].entry.unit(experiment.setups[each]) for each in (line, level)]
+    if units[0] == "one reward" != units[1]:
+        return False
     if mine.epsilon is None or theirs.epsilon is None:  # budgets of the users' own
         return experiment.lines[line].epsilon == experiment.lines[level].epsilon
     if theirs.rho is not None:
