@@ -85,6 +85,9 @@ def _run(options: argparse.Namespace) -> None:
     from bandit_core.simulation.engine import Simulation
 
     result = finished(Simulation(experiment), options.jobs)
+    from bandit_core.simulation.sentences import refuted
+
+    print("".join(each.replace("**", "") + ".\n" for each in refuted(result)), end="", file=sys.stderr)
     if options.compare:
         frames.write(result.comparisons, options.out)
     else:  # of two hundred checkpoints a table to read has the last one
@@ -230,25 +233,38 @@ def _stopping(options: argparse.Namespace) -> None:
 
 
 def _audit(options: argparse.Namespace) -> None:
-    from bandit_core import audit
+    from bandit_core.auditing.auditor import AuditResult, audit, audit_policy
     from bandit_core.auditing.subjects import subject
+    from bandit_core.policies import registry
 
-    asked = subject(options.name)
     numbers = command_options.read(options, command_options.AUDIT_NUMBERS)
-    result = audit(options.name, **numbers)
+    if options.name is None and not options.added:
+        raise InputError([Issue("name", "", "what to audit (`list audits` says what there is), or --policy FILE")])
+    audits: list[tuple[str, str, str, AuditResult]] = []
+    if options.name is not None:
+        known = subject(options.name)
+        looked = f"{known.title}. Input 0 or 1: {known.inputs}. Looked at: {known.seen}.\n"
+        audits.append((known.name, known.kind, looked, audit(known.name, **numbers)))
+    epsilon = numbers.pop("epsilon")
+    for name in options.added:
+        looks = list(audit_policy(registry()[name], [epsilon], **numbers))
+        audits += [(name, "policy", f"{name}: {look.seen}. ", look.found) for look in looks]
+        if not looks:
+            print(f"{name}: nothing of it can be sampled, so its privacy is as declared.", file=sys.stderr)
     import pandas as pd
 
-    (p_low, p, p_high), (q_low, q, q_high) = result.chances
-    row = {
-        "name": asked.name, "kind": asked.kind, "epsilon": result.epsilon, "delta": result.delta,
-        "samples": result.samples, "seed": numbers["seed"], "confidence": result.confidence,
-        "lower_bound": result.lower_bound, "verdict": result.verdict,
-        "likelier_input": int(result.pair[0]), "event_low": result.event[0], "event_high": result.event[1],
-        "p_low": p_low, "p": p, "p_high": p_high, "q_low": q_low, "q": q, "q_high": q_high,
-    }  # fmt: skip
-    frames.write(pd.DataFrame([row]), options.out)
-    print(f"{asked.title}. Input 0 or 1: {asked.inputs}. Looked at: {asked.seen}.", file=sys.stderr)
-    print(f"{result.words} An audit can refute a claim, never prove it.", file=sys.stderr)
+    rows = []
+    for name, kind, looked, found in audits:
+        (p_low, p, p_high), (q_low, q, q_high) = found.chances
+        rows.append({
+            "name": name, "kind": kind, "epsilon": found.epsilon, "delta": found.delta,
+            "samples": found.samples, "seed": numbers["seed"], "confidence": found.confidence,
+            "lower_bound": found.lower_bound, "verdict": found.verdict,
+            "likelier_input": int(found.pair[0]), "event_low": found.event[0], "event_high": found.event[1],
+            "p_low": p_low, "p": p, "p_high": p_high, "q_low": q_low, "q": q, "q_high": q_high,
+        })  # fmt: skip
+        print(f"{looked}{found.words} An audit can refute a claim, never prove it.", file=sys.stderr)
+    frames.write(pd.DataFrame(rows), options.out)
 
 
 def _reproduce(options: argparse.Namespace) -> None:
@@ -289,6 +305,7 @@ def _benchmark(options: argparse.Namespace) -> None:
         rows = played if rows is None else benchmark.replaced(rows, played)
         if options.data is not None:  # after each policy, so that an interrupted play keeps what it has
             benchmark.write(rows, options.data)
+    print("".join(each.replace("**", "") + ".\n" for each in benchmark.under_floors(rows)), end="", file=sys.stderr)
     if options.table:
         print(benchmark.document(rows), end="")
     else:

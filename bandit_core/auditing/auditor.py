@@ -17,14 +17,16 @@ What can be audited by name stands in `bandit_core.auditing.subjects`. How often
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
+from bandit_core.auditing.runs import places, setup_of
 from bandit_core.auditing.subjects import subject
 from bandit_core.mechanisms.base import Mechanism, Sampler
+from bandit_core.model import Guarantee, Policy
 from bandit_core.simulation.comparisons import share_limits
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import number
@@ -36,6 +38,10 @@ _TAILS = np.array([0.001, 0.002, 0.005, 0.01, 0.02])
 # Cuts of the real line from which ranges are chosen: evenly through the responses, and closer towards both ends.
 _CUTS = np.sort(np.concatenate([_TAILS, np.linspace(0, 1, 27)[1:-1], 1 - _TAILS]))
 _BATCH = 50_000  # samples drawn at once; bounds memory
+# Of the audit of a policy: budgets; samples for each table, and their users together, at most; looks at each budget.
+EPSILONS = (0.05, 1.0)
+SAMPLES, STEPS, MOST_LOOKS = 20_000, 10_000_000, 3
+CERTAINTY = 1 - 1e-6
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,45 @@ def audit(
         chances=best.limits,
         event_loss=best.loss,
     )
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a policy: ``seen`` says at what, ``claim`` the guarantee, ``found`` what the samples tell of it."""
+
+    seen: str
+    claim: Guarantee
+    found: AuditResult
+
+
+def audit_policy(
+    policy: Policy,
+    epsilons: Sequence[float] = EPSILONS,
+    samples: int = SAMPLES,
+    confidence: float = CERTAINTY,
+    seed: int = 0,
+) -> Iterator[Look]:
+    """Every look at a policy of the registry (see `bandit_core.auditing.runs`); none where nothing can be sampled.
+
+    ``confidence`` is the least chance that no look refuses a policy that keeps its guarantee at all these ``epsilons``:
+    each limit is exact (Clopper and Pearson), and the error is split evenly. ``samples`` are drawn for each of two
+    tables, fewer of long runs.
+
+    Raises
+    ------
+    InputError
+        When the policy refuses the arms, or the users, that it is looked at with.
+    """
+    rng = np.random.default_rng([seed, 0])
+    each = 1 - (1 - confidence) / (MOST_LOOKS * len(epsilons))
+    for epsilon in epsilons:
+        for words, sampler, users in places(policy, epsilon, rng):
+            claim, drawn = policy.guarantee(setup_of(policy, epsilon, users)), min(samples, STEPS // users)
+            if claim.epsilon is not None:
+                found = audit(
+                    sampler, claim.epsilon, samples=drawn, confidence=each, seed=seed, delta=claim.delta
+                )  # fmt: skip
+                yield Look(words, claim, found)
 
 
 class _Evidence(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bandit_core.kernels.labels import labels
+from bandit_core.auditing.runs import runs_of, sampler_of, second, setup_of
 from bandit_core.kernels.noisy_stopping import noisy_sum
 from bandit_core.mechanisms import (
     CTL,
@@ -35,7 +35,7 @@ from bandit_core.mechanisms.description import Audited
 from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
 from bandit_core.mechanisms.modular_sums import PolyaSum
 from bandit_core.mechanisms.shuffled_bits import ShuffledBits, noisy_share
-from bandit_core.model import RunSetup, Signal
+from bandit_core.model import Signal
 from bandit_core.policies import registry as policies
 from bandit_core.policies.stopping import stopping_policies
 from bandit_core.spec.entries import fields_of
@@ -168,41 +168,12 @@ def _mechanisms() -> list[Subject]:
 _LESS = "Choices tell less than the {} behind them: the lower bound may be far below epsilon."
 
 
-def _in_listed_order(rng: np.random.Generator, count: int) -> np.ndarray:
-    """Streams of trials whose labels happen to be the arms' own numbers: the observer knows who stands for whom."""
-    streams = np.empty((0, 8), np.uint64)
-    while len(streams) < count:
-        drawn = rng.integers(0, 2**64, (2 * count, 8), dtype=np.uint64)
-        streams = np.concatenate([streams, drawn[labels(drawn, 2)[:, 0] == 0]])
-    return streams[:count]
-
-
-def _watched(policy: str, users: int, value: float, epsilon: float) -> RunSetup:
-    """The run whose first choices are looked at."""
-    from bandit_core.experiments.experiment import Experiment
-
-    line = {"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}}
-    arms = [{"kind": "bernoulli", "mean": value}, {"kind": "bernoulli", "mean": 0.0}]
-    [setup] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users, "trials": 1}).setups
-    return setup
-
-
 def _first_choices(policy: str, users: int) -> Sampler:
-    """How often arm 1 was chosen by the kernel itself, where the first user's reward is 0 or 1 and all others' are 0.
-
-    Only trials are played in which arm 0 comes first. It pays its fixed reward to the first user only, or once more to
-    the last, whose reward comes after every choice that is looked at.
-    """
+    """How often arm 1 was chosen, where the first user's reward, from arm 0, is 0 or 1 and all others' are 0."""
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        pulls = np.empty(len(inputs))
-        for value in np.unique(inputs):
-            chosen = inputs == value
-            streams = _in_listed_order(rng, int(chosen.sum()))
-            setup = _watched(policy, users, float(value), epsilon)
-            block = policies()[policy].play(setup, streams, np.array([users]), Signal())
-            pulls[chosen] = block.pulls[:, 1]
-        return pulls
+        runs = runs_of(policies()[policy], epsilon, users, chain=False)
+        return sampler_of(runs, np.zeros(users, bool), 0, second)(inputs, epsilon, rng)
 
     return sampler
 
@@ -299,7 +270,7 @@ def _first_of_runs() -> list[Subject]:
             inputs="the first user's reward, from arm 0, is 0 or 1; everyone else's is 0",
             seen=f"how many of the first {users} users got arm 1",
             sampler=_first_choices(name, users),
-            delta=policies()[name].guarantee(_watched(name, users, 0.0, 1.0)).delta,
+            delta=policies()[name].guarantee(setup_of(policies()[name], 1.0, users)).delta,
             words=_LESS.format("answers or sums"),
         )
         for name, users in RUNS.items()

@@ -75,7 +75,7 @@ class Command:
     @property
     def loads_policies(self) -> bool:
         """Whether it takes files with policies."""
-        return self.spec or self.name in ("export", "study", "benchmark", "list")
+        return self.spec or self.name in ("audit", "export", "study", "benchmark", "list")
 
 
 def overview() -> str:
@@ -197,7 +197,8 @@ COMMANDS = (
             "trust"),
     Command("audit", _POLICY, "estimate the epsilon that a mechanism or a run really has",
             "ctb-as-printed --epsilon 0.1", (
-        _option("name", "what to audit; `list audits` says what there is", "NAME"), *_numbers(AUDIT_NUMBERS),
+        _option("name", "what to audit besides the policies of files; `list audits` says what there is", "NAME",
+                nargs="?"), *_numbers(AUDIT_NUMBERS),
     ), spec=False, out=()),
     Command("link", "Share", "print the address that opens this picture", "trust --base https://lab.example.org", (
         _option("--base", "address of the app", "URL", default="http://localhost:8501"),

@@ -1,8 +1,9 @@
 """Does a policy keep what it says? Its guarantee, account and bounds, the order of the arms, its own functions.
 
 A correct policy does not fail by chance: seeds are fixed, so the same file gets the same answer. Only the checks in
-`CHANCE` compare means. Each of them makes at most about ten comparisons, which fail only beyond `FAR` standard errors
-(one in a million, where means are normal), and the order of the arms only where other runs fail it again.
+`CHANCE` compare means. Each of them makes at most about twenty comparisons, which fail only beyond `FAR` standard
+errors (one in a million, where means are normal), and the order of the arms only where other runs fail it again. The
+samples of `bandit_core.auditing.runs` refuse a policy that keeps its guarantee with a chance of one in a million.
 """
 
 from __future__ import annotations
@@ -16,17 +17,20 @@ from typing import Any
 
 import numpy as np
 
+from bandit_core.auditing.auditor import EPSILONS, audit_policy
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, Policy, Signal, run_kernel
+from bandit_core.model.kernel_call import RuleError
 from bandit_core.policies import CLAIMED, load_policy, registry
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.accounts import composed
 
 FAR = 5.0  # standard errors
-CHANCE = ("order of arms", "bounds")  # checks that depend on the seed of their runs
+CHANCE = ("order of arms", "bounds", "samples")  # checks that depend on the seed of their runs
 BUDGETS = (0.5, 2.0)
+STRICT = 0.05  # epsilon at which bounds are checked, too: there a floor is high
 USERS, RUNS = 1000, 40
 FEW_USERS, FEW_RUNS = 200, 6  # in plain Python
 MEANS = (0.9, 0.8, 0.7, 0.6, 0.5)
@@ -162,23 +166,43 @@ def _order(policy: Policy, seed: int) -> Found:
 
 
 def _bounds(policy: Policy, seed: int) -> Found:
-    experiment = _experiment(policy, BUDGETS[1])
-    ends = _block(policy, experiment, 100 * seed, 200).regret[:, -1]
-    room, count = FAR * ends.std(ddof=1) / np.sqrt(len(ends)), 0
-    for bound in line_bounds(experiment, 0):
-        if bound.not_applicable or bound.form != "bound" or bound.kind != "problem-dependent" or bound.only:
-            continue
-        value = float(bound.values(np.array([USERS]), experiment.largest_gap)[0])
-        low, high = (value, np.inf) if bound.side == "lower" else (-np.inf, value)
-        if not low - room <= ends.mean() <= high + room:
-            text = f"{bound.name} is {value:.4g} at {USERS} users and the measured regret {ends.mean():.4g}"
-            return False, f"{text}: correct the bound, or its assumptions (`ruled_out`)."
-        count += 1
+    count = 0
+    for epsilon in (BUDGETS[1], STRICT):
+        experiment = _experiment(policy, epsilon)
+        ends = _block(policy, experiment, 100 * seed, 200).regret[:, -1]
+        room = FAR * ends.std(ddof=1) / np.sqrt(len(ends))
+        for bound in line_bounds(experiment, 0):
+            if bound.not_applicable or bound.form != "bound" or bound.kind != "problem-dependent" or bound.only:
+                continue
+            value = float(bound.values(np.array([USERS]), experiment.largest_gap)[0])
+            low, high = (value, np.inf) if bound.side == "lower" else (-np.inf, value)
+            if not low - room <= ends.mean() <= high + room:
+                text = f"At ε = {epsilon:g} {bound.name} is {value:.4g} for {USERS} users, the measured regret "
+                text += f"{ends.mean():.4g}: correct the bound, or its assumptions (`ruled_out`)"
+                return False, text + (", or the noise." if bound.side == "lower" else ".")
+            count += 1
     return (
         (True, f"Measured regret agrees with all bounds that apply here: {count}.")
         if count
         else (None, "It states no bound for these arms.")
     )
+
+
+def _samples(policy: Policy, seed: int) -> Found:
+    if policy.privacy == "none":
+        return None, "It claims no privacy."
+    seen: list[str] = []
+    for look in audit_policy(policy, seed=seed):
+        if look.found.verdict == "violates":
+            text = (
+                f"It claims {look.claim.budget}, but {look.seen} shows that ε is at least {look.found.lower_bound:.3g}"
+            )
+            return False, f"{text}: noise for the largest reward, drawn anew each time, must come after every clipping."
+        seen.append(look.seen)
+    if not seen:
+        return None, "Nothing that it sends or plays can be sampled here: its privacy is as declared."
+    at = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
+    return True, f"At ε = {at} nothing speaks against it (that proves nothing): {', '.join(dict.fromkeys(seen))}."
 
 
 def _in_python(function: Any, made: dict[Any, Any]) -> Any:
@@ -221,6 +245,7 @@ CHECKS: dict[str, Callable[..., Found]] = {
     "horizon": _horizon,
     "order of arms": _order,
     "bounds": _bounds,
+    "samples": _samples,
     "plain Python": _plain,
 }
 
@@ -230,6 +255,8 @@ def findings(policy: Policy, checks: Iterable[str] = CHECKS, seed: int = 0) -> I
     for check in checks:
         try:
             outcome = CHECKS[check](policy, *([seed] if check in CHANCE else []))
+        except RuleError as error:
+            outcome = False, f"{error.issues[0]}."
         except InputError as error:
             outcome = None, f"It refuses the experiment of this check: {error.issues[0]}."
         except Exception as error:

@@ -65,8 +65,9 @@ LAYERS = (  # packages of the core: each imports only packages above it in this 
     ("policies",),
     ("experiments",),
     ("simulation",),
+    ("auditing",),
     ("studies",),
-    ("literature", "auditing", "export"),
+    ("literature", "export"),
 )
 OUTSIDE = [
     ("bandit_core", ("streamlit", "plotly", "matplotlib", "ui", "pages", "app", "benchmarks", "tests")),

@@ -112,7 +112,8 @@ def call(rule: Rule, setup: RunSetup, numbers: NamedTuple) -> KernelCall:
     """The call that plays a rule with these numbers and the users of a line."""
     contexts, feedback = contexts_of(setup), setup.feedback
     arguments = (contexts.kernel_form(), numbers, Late(feedback.batch, feedback.delay))
-    return KernelCall(rule.at_once if feedback.immediate else rule.late, arguments, contexts.arms, error=True)
+    kernel = rule.at_once if feedback.immediate else rule.late
+    return KernelCall(kernel, arguments, contexts.arms, error=True, rule=rule)
 
 
 def solutions(horizon: int, refresh: float) -> float:

@@ -1,0 +1,198 @@
+"""What users send, and what a policy plays, when one reward changes: samples of the policy's own rule, for the auditor.
+
+The rule of a line is played user by user (`kernels.play`, or with features) on two tables of rewards that differ in one
+user. Only what the guarantee hides is looked at:
+
+* local: what the first two users send, each alone, and the difference, which shows noise that is drawn once or follows
+  from the reward. Users with features make their message inside ``learn``: the estimate after the first user stands for
+  it, which is computed from it.
+* every other guarantee for arms: the choices. In a chain of tables, each of which differs from the next in one user,
+  arm 1 is the worse one for all users at first, and the better one for all at last. Somewhere in the chain the choices
+  must change; that is where to look. The first choices are looked at as a whole, too.
+
+Samples that decide where to look are never counted: the auditor draws fresh ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.kernels import play
+from bandit_core.kernels.batch_rule import rule_of
+from bandit_core.kernels.contexts import users_of
+from bandit_core.kernels.contextual import Visitor
+from bandit_core.kernels.play import Now, Stream, User
+from bandit_core.kernels.records import Rewards
+from bandit_core.mechanisms.base import Sampler
+from bandit_core.model import KernelCall, Policy, RunSetup
+from bandit_core.spec.errors import InputError
+
+FIRST, USERS = 5, (64, 600, 3000)  # of runs that are looked at choice by choice, and of those whose choices are counted
+SEARCHED = 200  # runs of each table of the chain while the change is searched
+FAR = 40.0  # rewards, and features, so large and small where any are accepted
+NOTHING = -1e300  # in place of a message that is not sent
+USUAL = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
+start: Any = play.start
+choose, learn, answer = play.choose, play.learn, play.answer
+
+
+class Seen(NamedTuple):
+    """What is seen of runs, shape (runs, users)."""
+
+    arms: np.ndarray
+    sent: np.ndarray
+
+
+Runs = Callable[[np.ndarray, int, np.random.Generator], Seen]  # of a script, so many
+
+
+def _watch(state: np.ndarray, low: Rewards, high: Rewards, script: np.ndarray, numbers: Any, seen: Seen) -> None:
+    """Play one run per row of ``state``; user t gets a reward of ``high`` where ``script[t - 1]``, else of ``low``."""
+    arms = low.table.shape[0]
+    waiting = np.zeros(arms)
+    for trial in range(state.shape[0]):
+        stream = Stream(state, trial)
+        known = start(numbers, arms)
+        for t in range(1, script.shape[0] + 1):
+            arm = choose(numbers, known, Now(t, t - 1, waiting), stream)
+            if not 0 <= arm < arms:  # the run itself says so
+                return
+            _, response, epsilon = answer(numbers, high if script[t - 1] else low, arm, t, stream)
+            seen.arms[trial, t - 1], seen.sent[trial, t - 1] = arm, response
+            learn(numbers, known, arm, response, User(t, epsilon), stream)
+
+
+def _watch_users(state: np.ndarray, environment: Any, context: np.ndarray, numbers: Any, seen: np.ndarray) -> None:
+    """What the server believes after a first user with this context, and reward 1, shape (runs,)."""
+    users: Any = users_of(environment, state, np.zeros(2, np.int64))
+    for trial in range(state.shape[0]):
+        known = start(numbers, users)
+        user: Any = Visitor(1, context)
+        learn(numbers, known, 0, 1.0, user, Stream(state, trial))
+        seen[trial] = known.estimate[0, 0]
+
+
+def setup_of(policy: Policy, epsilon: float, users: int, arms: list[dict[str, Any]] = USUAL) -> RunSetup:
+    """A line of a policy on arms, or with users that have features.
+
+    Raises
+    ------
+    InputError
+        When the policy refuses it.
+    """
+    lines = [{"policy": policy.name, "epsilon": {"kind": "fixed", "value": epsilon}}]
+    features = {"contexts": {"law": {"kind": "cube"}, "dimension": 3, "arms": 2}}
+    instance = {"arms": arms} if policy.setting == "arms" else features
+    [setup] = Experiment.model_validate({**instance, "lines": lines, "horizon": users, "trials": 1}).setups
+    return setup
+
+
+def _streams(rng: np.random.Generator, runs: int) -> np.ndarray:
+    return rng.integers(0, 2**64, (runs, 8), dtype=np.uint64)
+
+
+def runs_of(policy: Policy, epsilon: float, users: int, chain: bool) -> Runs:
+    """Runs in which both arms pay the same to a user, or, in a ``chain``, one of them the most and one the least."""
+
+    def call(arms: list[dict[str, Any]] = USUAL) -> KernelCall:
+        return policy.prepare(setup_of(policy, epsilon, users, arms))
+
+    low, high = ({"kind": "two-point", "low": end - 1, "high": end, "p_high": 1} for end in (-FAR, FAR))
+    try:
+        call([low, high])
+    except InputError:
+        low, high = ({"kind": "bernoulli", "mean": mean} for mean in (0.0, 1.0))
+    pairs = [[high, low], [low, high]] if chain else [[low, low], [high, high]]
+    tables, numbers, rule = [call(arms).watched[0] for arms in pairs], call().watched[1], rule_of(call())
+    assert rule is not None
+    kernel: Any = replace(rule, name=f"{rule.name}_audited", loop=_watch).at_once
+
+    def runs(script: np.ndarray, count: int, rng: np.random.Generator) -> Seen:
+        seen = Seen(np.zeros((count, users), np.int64), np.zeros((count, users)))
+        kernel(_streams(rng, count), *tables, script, numbers, seen)
+        return seen
+
+    return runs
+
+
+def sampler_of(runs: Runs, script: np.ndarray, user: int, number: Callable[[Seen], np.ndarray]) -> Sampler:
+    """A ``number`` of runs: the reward of ``user`` (from 0) is the input, one for all, those of others ``script``."""
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        changed = script.copy()
+        changed[user] = inputs[0] > 0.5
+        return np.nan_to_num(number(runs(changed, len(inputs), rng)), nan=NOTHING)
+
+    return sampler
+
+
+def second(seen: Seen) -> np.ndarray:
+    """How many users got arm 1, shape (runs,)."""
+    return seen.arms.sum(axis=1, dtype=float)
+
+
+def _of_users(policy: Policy, epsilon: float) -> Sampler:
+    call = policy.prepare(setup_of(policy, epsilon, FIRST))
+    kernel = replace(call.rule, name=f"{call.rule.name}_audited", loop=_watch_users).at_once
+    environment, numbers, _ = call.arguments
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        seen, context = np.zeros(len(inputs)), np.zeros(environment.dimension)
+        context[0] = FAR * (2 * inputs[0] - 1)
+        kernel(_streams(rng, len(inputs)), environment, context, numbers, seen)
+        return seen
+
+    return sampler
+
+
+def _change(runs: Runs, users: int, rng: np.random.Generator) -> int | None:
+    """Where in the chain the choices change: for how many users arm 1 is better; None where they hardly change."""
+
+    def chosen(better: int) -> float:
+        return float(second(runs(np.arange(users) < better, SEARCHED, rng)).mean())
+
+    low, high, ends = 0, users, (chosen(0), chosen(users))
+    if ends[1] - ends[0] < users / 8:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chosen(middle) > sum(ends) / 2 else (middle, high)
+    return low
+
+
+def places(policy: Policy, epsilon: float, rng: np.random.Generator) -> Iterator[tuple[str, Sampler, int]]:
+    """Where to look at a policy: in words, with a sampler, and how many users a sample takes.
+
+    Nowhere, where the policy has no rule, stops by itself, or chooses by features without local privacy.
+    """
+    rule = (
+        None if policy.stops or policy.privacy == "none" else rule_of(policy.prepare(setup_of(policy, epsilon, FIRST)))
+    )
+    if rule is None:
+        return
+    if policy.setting == "contexts":
+        if policy.privacy == "local":
+            yield "the estimate after the first user, by the direction of the features", _of_users(policy, epsilon), 1
+        return
+    few, nobody = runs_of(policy, epsilon, FIRST, chain=False), np.zeros(FIRST, bool)
+    if policy.privacy == "local" and not rule.hides:
+        for words, user, number in (
+            ("what the first user sends", 0, lambda seen: seen.sent[:, 0]),
+            ("what the second user sends", 1, lambda seen: seen.sent[:, 1]),
+            ("the difference of what the first two users send", 1, lambda seen: seen.sent[:, 1] - seen.sent[:, 0]),
+        ):
+            yield words, sampler_of(few, nobody, user, number), FIRST
+        return
+    codes = 2.0 ** np.arange(FIRST)
+    yield f"the first {FIRST} choices", sampler_of(few, nobody, 0, lambda seen: seen.arms @ codes), FIRST
+    for users in USERS:
+        runs = runs_of(policy, epsilon, users, chain=True)
+        if (better := _change(runs, users, rng)) is not None:
+            words = f"how many of {users} users get arm 1, by the reward of user {better + 1}"
+            yield words, sampler_of(runs, np.arange(users) < better, better, second), users
+            return
