@@ -1,4 +1,4 @@
-"""Threshold: whose answers are too noisy to keep?"""
+"""Budgets of their own: ignore answers below a threshold, or weigh each by its noise?"""
 
 import ui.preload  # noqa: F401 - before all other imports, see there
 
@@ -20,7 +20,7 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("Below which ε should a user's answer be ignored?")
+st.title("Ignore noisy answers, or weigh each by its noise?")
 experiment = state.experiment()
 distribution = threshold_view.distribution(experiment)
 users = distribution.model_dump_json()

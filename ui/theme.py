@@ -32,6 +32,8 @@ _SHADES = {
     "robust-ucb": ("#1c303c", "#e9fff7"),
     "heldp-ucb-b": ("#d85800", "#f6a248"),
     "heldp-ucb-l": ("#a1077f", "#ee0079"),
+    "heldp-ucb-bw": ("#85844a", "#bc0095"),
+    "heldp-ucb-lw": ("#bb3e95", "#d39c50"),
     "heldp-ucb-bs": ("#c43b00", "#f8c810"),
     "heldp-ucb-ls": ("#5d0403", "#d03818"),
     "ucb-cf": ("#cf7d40", "#efb270"),

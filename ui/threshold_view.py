@@ -32,7 +32,6 @@ EXAMPLES = {
 }
 CHECK_USERS = tuple(10**power for power in range(4, 9))
 CHECK_TRIALS = 4  # of ten million users and more; their regrets hardly differ
-MECHANISM_COLOURS = {"v_l": "heldp-ucb-l", "v_b": "heldp-ucb-b"}
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,7 @@ class Search:
     kept: np.ndarray
     v_l: np.ndarray
     v_b: np.ndarray
+    v_w: np.ndarray
     best_l: float
     best_b: float
 
@@ -91,19 +91,22 @@ def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
 
 @remembered(64)
 def search(users: BudgetDistribution) -> Search:
-    """V_L and V_B on the whole grid of thresholds."""
-    searched = theory.search(users)
-    return Search(*searched, theory.recommended(users, "v_l"), theory.recommended(users, "v_b"))
+    """V_L, V_B and V_w on the whole grid of thresholds."""
+    grid, kept, v_l, v_b, v_w = theory.search(users)
+    return Search(grid, kept, v_l, v_b, v_w, theory.recommended(users, "v_l"), theory.recommended(users, "v_b"))
 
 
 def verdict(searched: Search) -> str:
-    """The recommendation in a sentence."""
+    """The recommendation in sentences."""
     bernoulli, laplace = words.number(searched.best_b), words.number(searched.best_l)
-    if np.isclose(searched.best_l, searched.best_b):
-        return f"Ignore answers from users below **ε = {bernoulli}**: there the predicted cost is lowest."
+    below = f"below **ε = {bernoulli}**"
+    if not np.isclose(searched.best_l, searched.best_b):
+        below += f" with the Bernoulli mechanism, below **ε = {laplace}** with Laplace"
+    weighed, least = (words.number(float(np.nanmin(each)), 2) for each in (searched.v_w, searched.v_b))
     return (
-        f"Ignore answers from users below **ε = {bernoulli}** with the Bernoulli mechanism, below **ε = {laplace}** "
-        "with Laplace: there the predicted cost is lowest."
+        f"**Weigh each answer by its noise, and ignore no one**: with the Bernoulli mechanism the predicted cost is "
+        f"{weighed}, against {least} at the best threshold. A method that counts all answers alike (HeLDP-UCB-B, "
+        f"HeLDP-UCB-L) should ignore users {below}."
     )
 
 
@@ -124,19 +127,20 @@ def slider(searched: Search, users: str) -> float:
 
 
 def cost_chart(searched: Search, threshold: float, dark: bool) -> go.Figure:
-    """V_L and V_B against the threshold, minima marked, logarithmic."""
+    """V_L, V_B and V_w against the threshold, minima marked, logarithmic."""
     curves: list[charts.Curve] = []
     look: dict[str, Any] = {"mode": "lines+markers"} if len(searched.thresholds) < 20 else {}
     for name, values, best, title in (
-        ("v_l", searched.v_l, searched.best_l, "V_L (Laplace)"),
-        ("v_b", searched.v_b, searched.best_b, "V_B (Bernoulli)"),
+        ("heldp-ucb-l", searched.v_l, searched.best_l, "V_L (Laplace)"),
+        ("heldp-ucb-b", searched.v_b, searched.best_b, "V_B (Bernoulli)"),
+        ("heldp-ucb-bw", searched.v_w, float(searched.thresholds[0]), "V_w (Bernoulli, weighed)"),
     ):
-        colour, hover = theme.policy_colour(MECHANISM_COLOURS[name], dark), "recommended<extra></extra>"
+        colour, hover = theme.policy_colour(name, dark), "recommended<extra></extra>"
         star = {"mode": "markers", "marker": {"size": 13, "symbol": "star", "color": colour}}
         curves.append(charts.Curve(searched.thresholds, values, title, colour, "%{y:,.4~g}", more=look))
         lowest = [float(np.nanmin(values))]
         curves.append(charts.Curve([best], lowest, f"lowest at {best:.3g}", colour, hover, more=star))
-    costs = np.concatenate([searched.v_l, searched.v_b])
+    costs = np.concatenate([searched.v_l, searched.v_b, searched.v_w])
     costs = costs[np.isfinite(costs)]
     wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
     across = charts.log_axis("threshold ε_min", *np.log10(searched.thresholds[[0, -1]]), tickangle=0)
@@ -162,7 +166,8 @@ def legend(searched: Search, distribution: BudgetDistribution, threshold: float)
     share = f"{100 * distribution.share_above(threshold):.3g}%"
     return (
         f"Dashed: ε_min = {threshold:.3g} keeps {share} of the users. Cost relative to the lowest (stars): "
-        f"{ratios[0]} with Bernoulli, {ratios[1]} with Laplace."
+        f"{ratios[0]} with Bernoulli, {ratios[1]} with Laplace. With weights (V_w) ignoring users "
+        "never helps."
     )
 
 
@@ -171,18 +176,19 @@ def kept_users(experiment: Experiment, distribution: BudgetDistribution, thresho
     make = partial(charts.density_chart, distribution, threshold, height=330)
     what = partial(charts.read_users_aloud, distribution, threshold)
     figures.draw("density", experiment, make, what, threshold)
-    v_l, v_b = theory.v_l(distribution, threshold), theory.v_b(distribution, threshold)
+    v_l, v_b, v_w = (cost(distribution, threshold) for cost in (theory.v_l, theory.v_b, theory.v_w))
     st.caption(
         f"Dashed: ε_min = {threshold:.3g}. Share of users kept: p₀ = {distribution.share_above(threshold):.3f}; "
-        f"V_L = {words.number(v_l)}, V_B = {words.number(v_b)}. {words.PUBLIC['budgets']} {words.PUBLIC['eps_min']}"
+        f"V_L = {words.number(v_l)}, V_B = {words.number(v_b)}, V_w = {words.number(v_w)}. {words.PUBLIC['budgets']} "
+        f"{words.PUBLIC['eps_min']}"
     )
 
 
 def check_fold(distribution: BudgetDistribution) -> None:
     """The check by simulation, once it is asked for."""
     st.markdown(
-        "The check simulates both mechanisms at several thresholds, with many users. If the prediction is right, the "
-        "points of regret against V lie on a straight line."
+        "The check simulates both mechanisms at several thresholds, and weighed bits, with many users. If the "
+        "prediction is right, the points of regret against V lie on a straight line."
     )
     check = check_experiment(distribution)
     if check is None:
@@ -236,6 +242,8 @@ def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
     curves = [charts.Curve(grid, fit[1] + fit[0] * grid, "linear fit", "#888888", dash="dash", width=2)]
     for policy, (name, _) in threshold_check.MECHANISMS.items():
         part = points[points["policy"] == policy]
+        if part.empty:
+            continue
         more = {
             "mode": "markers",
             "marker": {"size": 10, "color": theme.policy_colour(policy, dark)},
@@ -244,7 +252,7 @@ def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
         }
         hover = "%{text}<br>V = %{x:.4~g}, regret = %{y:,.4~g}<extra></extra>"
         curves.append(charts.Curve(part["v"], part["regret"], f"{name} (± 2 standard errors)", hover=hover, more=more))
-    across = {"title": "V (V_L for Laplace, V_B for Bernoulli)", **charts.AMOUNTS}
+    across = {"title": "V (V_L for Laplace, V_B for Bernoulli, V_w weighed)", **charts.AMOUNTS}
     return charts.draw(curves, across, {"title": "regret at the horizon", **charts.AMOUNTS}, 420, dark, closest=True)
 
 
@@ -280,9 +288,10 @@ def explanation() -> None:
         r"V_L=\frac1{p_0}\,\mathbb E\Big[\big(1+\tfrac4{\varepsilon}\big)^2"
         r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big],\qquad "
         r"V_B=\frac1{p_0}\,\mathbb E\Big[\Big(\tfrac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Big)^2"
-        r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big]"
+        r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big],\qquad "
+        r"V_w=1\Big/\mathbb E\Big[\tanh^2\tfrac{\varepsilon}2\,\mathbf 1\{\varepsilon\ge\varepsilon_{\min}\}\Big]"
     )
     st.caption(
-        "Ren et al. 2020, section 4.2, with the conditioning on ε ≥ ε_min that the printed definition lacks "
-        "(without it both are infinite if some users share nothing)."
+        "V_L and V_B: Ren et al. 2020, section 4.2, with the conditioning on ε ≥ ε_min that the printed definition "
+        "lacks (without it both are infinite if some users share nothing). V_w: HeLDP-UCB-BW, proved on its page."
     )

@@ -145,7 +145,7 @@ COMMANDS = (
         _JOBS,
     ), spec=False, out=frames.PICTURES),
     Command("bounds", _SIMULATE, "print the bounds of theory", "two-treatments", out=()),
-    Command("thresholds", _SIMULATE, "print V_L and V_B for several thresholds",
+    Command("thresholds", _SIMULATE, "print V_L, V_B and V_w for several thresholds",
             "--epsilon 'uniform(0,2)' --eps-min 0.1,0.5,1", (
         _option("--epsilon", 'spread: JSON, or "uniform(0,2)"', "JSON", required=True),
         _number("eps-min", "thresholds to evaluate", "A,B,C", _several, required=True),

@@ -162,7 +162,7 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
         return (f"Nothing has to be. The numbers of the rule: {numbers}.", *_unknown(line))
     message = [f"The rule itself and its numbers, chosen before anyone looks at a reward: {numbers}."]
     if setup.epsilon is not None and setup.epsilon.fixed is None:
-        message += [PUBLIC["budgets"], PUBLIC["eps_min"]]
+        message += [PUBLIC["budgets"], *([PUBLIC["eps_min"]] if "eps_min" in policy.parameters.model_fields else [])]
     if policy.knows_horizon(setup):
         message.append(PUBLIC["horizon"])
     if policy.setting == "arms" and policy.accepts is not any_rewards:

@@ -14,7 +14,12 @@ from bandit_core.theory import threshold
 if TYPE_CHECKING:
     import pandas as pd
 
-MECHANISMS = {"heldp-ucb-l": ("Laplace", threshold.v_l), "heldp-ucb-b": ("Bernoulli", threshold.v_b)}
+WEIGHED = "heldp-ucb-bw"  # ignores no one
+MECHANISMS = {
+    "heldp-ucb-l": ("Laplace", threshold.v_l),
+    "heldp-ucb-b": ("Bernoulli", threshold.v_b),
+    WEIGHED: ("Bernoulli, weighed", threshold.v_w),
+}
 MAX_THRESHOLDS = 8
 # Users from which on the check is fair: before, small budgets have not begun to separate the arms. With the default
 # arms and five groups of users R² is 0.57 at 10^4 users, 0.95 at 10^6 and 0.998 at 10^7.
@@ -36,7 +41,7 @@ def spread_thresholds(distribution: BudgetDistribution, count: int = MAX_THRESHO
 
 
 def experiment_of(base: Experiment, distribution: BudgetDistribution, thresholds: np.ndarray) -> Experiment:
-    """``base`` with one line per mechanism and threshold (arms, horizon, trials and seed are kept)."""
+    """``base`` with a line per mechanism and threshold, and weighed bits (arms, horizon, trials and seed are kept)."""
     epsilon = distribution.model_dump(mode="json", exclude_none=True)
     lines: list[dict[str, Any]] = [
         {
@@ -47,12 +52,17 @@ def experiment_of(base: Experiment, distribution: BudgetDistribution, thresholds
         }
         for policy, (name, _) in MECHANISMS.items()
         for value in thresholds
+        if policy != WEIGHED
     ]
+    lines.append({"policy": WEIGHED, "epsilon": epsilon, "label": MECHANISMS[WEIGHED][0]})
     return base.with_changes(lines=lines, title="Regret against the threshold", note="")
 
 
 def points(result: Drawable) -> pd.DataFrame:
-    """One row per finished line: ``line, label, policy, eps_min, v, regret, stderr`` (regret at the horizon)."""
+    """One row per finished line: ``line, label, policy, eps_min, v, regret, stderr`` (regret at the horizon).
+
+    ``eps_min`` is 0 where no one is ignored.
+    """
     import pandas as pd
 
     rows = []
@@ -60,7 +70,7 @@ def points(result: Drawable) -> pd.DataFrame:
         policy = result.experiment.lines[number].policy
         if line is None or policy not in MECHANISMS or setup.epsilon is None:
             continue
-        eps_min = setup.parameters.eps_min
+        eps_min = getattr(setup.parameters, "eps_min", 0.0)
         rows.append(
             {
                 "line": number,

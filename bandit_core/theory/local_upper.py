@@ -239,6 +239,19 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
     return [exact, printed]
 
 
+def weighted(setup: RunSetup, laplace: bool) -> list[Bound]:
+    """The bound of the policies that weigh answers by their noise, proved in `bandit_core.policies.heldp_ucb_w`."""
+    worth = budget(setup).expect_above(
+        lambda epsilon: epsilon**2 / (epsilon**2 + 8) if laplace else divergences.contrast(epsilon) ** 2, 0.0
+    )
+    gaps = classic.true_gaps(setup)
+    gaps = gaps[gaps > 0]
+    enough = 2 * (1 + np.sqrt(1 + gaps / math.sqrt(2))) ** 2 / gaps**2 if laplace else 8 / gaps**2
+    constant = float(gaps.sum()) * (1 / worth + math.pi**2 / 3)
+    bound = stated("weighted-laplace" if laplace else "weighted-bits")
+    return [bound.with_curve(lambda t: np.log(t) * float((gaps * enough).sum()) / worth + constant)]
+
+
 def corrupted_feedback(setup: RunSetup, kind: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> list[Bound]:
     """Leading terms of the policies that learn from randomised responses (Gajane, Urvoy and Kaufmann 2018)."""
     keys = ["gajane-order"] if kind == "ucb-cf" else ["gajane-leading-term", "gajane-explicit"]

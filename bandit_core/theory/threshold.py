@@ -7,6 +7,12 @@ of the regret of HeLDP-UCB-L and HeLDP-UCB-B are proportional to
 
 with p_0 = P(eps >= eps_min) and beta(eps) = coth(eps/2)^2; the threshold with the smallest V is recommended. The
 paper prints both without the condition, which would make them infinite as soon as someone has epsilon = 0.
+
+Both weigh all answers alike. Where each bit is weighed by its noise, the leading term is proportional to
+
+    V_w = 1 / E[tanh(eps/2)^2; eps >= eps_min],
+
+which is at most V_B and only rises with the threshold: nobody need be ignored (see `policies.heldp_ucb_w`).
 """
 
 from __future__ import annotations
@@ -22,12 +28,12 @@ from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.errors import InputError, Issue, issues_of
 from bandit_core.spec.notation import read_epsilon
 from bandit_core.spec.own_data import remembered
-from bandit_core.theory.divergences import beta
+from bandit_core.theory.divergences import beta, contrast
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Rule = Literal["v_l", "v_b"]
+Rule = Literal["v_l", "v_b", "v_w"]
 
 
 def _laplace_factor(epsilon: np.ndarray) -> np.ndarray:
@@ -36,7 +42,9 @@ def _laplace_factor(epsilon: np.ndarray) -> np.ndarray:
         return (1 + 4 / np.asarray(epsilon, float)) ** 2
 
 
-_FACTORS: dict[Rule, Callable[[np.ndarray], np.ndarray]] = {"v_l": _laplace_factor, "v_b": beta}
+_FACTORS: dict[Rule, Callable[[np.ndarray], np.ndarray]] = {
+    "v_l": _laplace_factor, "v_b": beta, "v_w": lambda epsilon: contrast(epsilon) ** 2,
+}  # fmt: skip
 
 
 def shares(budget: BudgetDistribution, eps_mins: np.ndarray) -> np.ndarray:
@@ -49,7 +57,7 @@ def _values(budget: BudgetDistribution, eps_mins: np.ndarray, rule: Rule) -> np.
     kept = shares(budget, eps_mins)
     total = budget.expect_above_each(_FACTORS[rule], eps_mins)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.where(kept > 0, total / kept / kept, np.inf)
+        return np.where(kept > 0, 1 / total if rule == "v_w" else total / kept / kept, np.inf)
 
 
 def v_l(budget: BudgetDistribution, eps_min: float) -> float:
@@ -60,6 +68,11 @@ def v_l(budget: BudgetDistribution, eps_min: float) -> float:
 def v_b(budget: BudgetDistribution, eps_min: float) -> float:
     """V_B (Bernoulli mechanism) at one threshold; infinite if no user reaches it."""
     return float(_values(budget, np.array([eps_min]), "v_b")[0])
+
+
+def v_w(budget: BudgetDistribution, eps_min: float = 0.0) -> float:
+    """V_w (bits weighed by their noise), of everyone or of those above a threshold; infinite if no user reaches it."""
+    return float(_values(budget, np.array([eps_min]), "v_w")[0])
 
 
 @remembered(512)
@@ -89,10 +102,10 @@ def recommended(budget: BudgetDistribution, rule: Rule) -> float:
     return rounded if _values(budget, np.array([rounded]), rule)[0] < height else best
 
 
-def search(budget: BudgetDistribution) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The whole searched curve: thresholds (ascending), p_0, V_L and V_B, each of shape (thresholds,)."""
-    grid = budget.candidates()
-    return grid, shares(budget, grid), _values(budget, grid, "v_l"), _values(budget, grid, "v_b")
+def search(budget: BudgetDistribution, grid: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    """Thresholds, p_0, V_L, V_B and V_w, each of shape (thresholds,): for the ``grid``, or the whole searched curve."""
+    grid = budget.candidates() if grid is None else grid
+    return grid, shares(budget, grid), *(_values(budget, grid, rule) for rule in _FACTORS)
 
 
 def _distribution(epsilon: Any) -> BudgetDistribution:
@@ -120,7 +133,7 @@ def _numbers(eps_mins: Iterable[Any]) -> np.ndarray:
 
 
 def thresholds(epsilon: BudgetDistribution | Any, eps_mins: Iterable[float] | None = None) -> pd.DataFrame:
-    """p_0, V_L and V_B for several thresholds.
+    """p_0, V_L, V_B and V_w for several thresholds.
 
     Parameters
     ----------
@@ -133,8 +146,8 @@ def thresholds(epsilon: BudgetDistribution | Any, eps_mins: Iterable[float] | No
     Returns
     -------
     DataFrame
-        Columns eps_min, p0, v_l, v_b, in the given order; V is infinite where no one is left. ``attrs`` holds under
-        "recommended" the best thresholds for "v_l" and "v_b".
+        Columns eps_min, p0, v_l, v_b, v_w, in the given order; V is infinite where no one is left. ``attrs`` holds
+        under "recommended" the best thresholds for "v_l" and "v_b".
 
     Raises
     ------
@@ -144,14 +157,7 @@ def thresholds(epsilon: BudgetDistribution | Any, eps_mins: Iterable[float] | No
     import pandas as pd  # heavy import, not needed to simulate
 
     distribution = _distribution(epsilon)
-    grid = distribution.candidates() if eps_mins is None else _numbers(eps_mins)
-    frame = pd.DataFrame(
-        {
-            "eps_min": grid,
-            "p0": shares(distribution, grid),
-            "v_l": _values(distribution, grid, "v_l"),
-            "v_b": _values(distribution, grid, "v_b"),
-        }
-    )
+    curve = search(distribution, None if eps_mins is None else _numbers(eps_mins))
+    frame = pd.DataFrame(dict(zip(("eps_min", "p0", "v_l", "v_b", "v_w"), curve, strict=True)))
     frame.attrs["recommended"] = {"v_l": recommended(distribution, "v_l"), "v_b": recommended(distribution, "v_b")}
     return frame

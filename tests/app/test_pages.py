@@ -267,8 +267,9 @@ def test_threshold_follows_the_users_of_the_sidebar() -> None:
     screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", **on.SMALL)
     assert not screen.info
     assert "**ε = 2**" in on.words(screen)  # 1.36 / 0.4 < 2.47 / 0.6 < 1 / 0.2
+    assert "cost is 2.8, against 3.4 at the best threshold" in on.words(screen)  # 5 / (0.01 + 0.21 + 0.58 + 1)
     cost = on.chart(screen, "cost")
-    assert len(cost.y("V_B (Bernoulli)")) == 4
+    assert len(cost.y("V_B (Bernoulli)")) == len(cost.y("V_w (Bernoulli, weighed)")) == 4
     for text in ("lognormal(1, 1)", "lognormal(3, 0.5)"):  # the slider's range moves under a chosen value
         kind = text.partition("(")[0]
         screen = on.change(screen, "selectbox", "budget-kind", kind)
@@ -303,7 +304,7 @@ def test_the_heuristic_is_checked_by_simulation() -> None:
     on.run(screen)
     fit = on.chart(screen, "fit")
     assert "linear fit" in fit.names
-    assert [len(fit.y(name)) for name in fit.names if "±" in name] == [4, 4]
+    assert [len(fit.y(name)) for name in fit.names if "±" in name] == [4, 4, 1]
     assert "R² =" in on.words(screen)
 
 

@@ -332,6 +332,47 @@ def heldp_ucb_b(instance, stream: Stream, transform=identity, played=None) -> It
                 big_b[b] += ((e + 1) / (e - 1)) ** 2
 
 
+def heldp_ucb_bw(instance, stream: Stream, played=None) -> Iterator[int]:
+    """Bits weighed by tanh(eps/2)^2, Hoeffding's width. ``played`` as in `heldp_ucb_b`."""
+
+    def answer(mean, arm, epsilon, u_bit, u_noise):
+        chance = (mean * math.exp(epsilon) + 1 - mean) / (math.exp(epsilon) + 1)
+        return (0.5 + 0.5 / math.tanh(epsilon / 2)) if u_bit < chance else (0.5 - 0.5 / math.tanh(epsilon / 2))
+
+    return _weighted(instance, stream, answer, lambda e: math.tanh(e / 2) ** 2, 0.0, played)
+
+
+def heldp_ucb_lw(instance, stream: Stream, played=None) -> Iterator[int]:
+    """Laplace noise of scale b, weights 1/(1/4 + 2 b^2), the sub-gamma width; a plain reward has the weight 4."""
+
+    def answer(mean, arm, epsilon, u_reward, u_noise):
+        return reward_of(arm, u_reward, stream) + laplace(u_noise, 1 / epsilon)
+
+    return _weighted(instance, stream, answer, lambda e: 1 / (1 / 4 + 2 / e**2) / 4, 1 / math.sqrt(2), played)
+
+
+def _weighted(instance, stream: Stream, answer, weight, tail, played) -> Iterator[int]:
+    """Means of all responses of users with epsilon > 0, each with its weight."""
+    arms, late = instance.arms, Late(instance)
+    means = [mean_of(arm, identity) for arm in arms]
+    kept: list[list[tuple[float, float]]] = [[] for _ in arms]  # weight and response
+    for t in range(1, instance.horizon + 1):
+        u = []
+        for responses in kept:
+            total, log_t = math.fsum(w for w, _ in responses), math.log(t)
+            mean = math.fsum(w * x for w, x in responses) / total if responses else INFINITY
+            u.append(mean + math.sqrt(2 * log_t / total) + tail * log_t / total if responses else INFINITY)
+        a = within_rounding(late.first_largest(u), u, played, t)
+        yield a
+        u_reward = stream.uniform()
+        u_noise = stream.uniform() if tail else 0.0
+        epsilon = budget_of(instance.epsilon, stream)
+        x = answer(means[a], arms[a], epsilon, u_reward, u_noise) if epsilon > 0 else 0.0
+        for b, (eps, response) in late.counted(a, (epsilon, x)):
+            if eps > 0:
+                kept[b].append((weight(eps), response))
+
+
 def heldp_ucb_ls(instance, stream: Stream) -> Iterator[int]:
     """Agent 2 with CTL-S."""
     return heldp_ucb_l(instance, stream, sigmoid)
@@ -424,6 +465,8 @@ POLICIES: dict[str, Callable[..., Iterator[int]]] = {
     "ts-cf": ts_cf,
     "heldp-ucb-l": heldp_ucb_l,
     "heldp-ucb-b": heldp_ucb_b,
+    "heldp-ucb-bw": heldp_ucb_bw,
+    "heldp-ucb-lw": heldp_ucb_lw,
     "heldp-ucb-ls": heldp_ucb_ls,
     "heldp-ucb-bs": heldp_ucb_bs,
 }

@@ -69,6 +69,7 @@ EXPLICIT = [
     *[("adac-ucb", epsilon, {"alpha": 3.0}, 10**7) for epsilon in (0.05, 1.0)],
     *[(name, epsilon, {"growth": 4}, 10**7) for name in LADDER for epsilon in (0.3, 3.0)],
     *[(name, 2.0, {"accounting": word}, 10**6) for name in ("dp-ucb-bound", "dp-ucb") for word in ("tight", "paper")],
+    *[(f"heldp-ucb-{kind}w", users, {}, 50_000) for kind in "bl" for users in (1.0, 30.0, [0, 0.2, 1, 2, 100])],
     *[(f"explore-then-commit{trust}", 2.0, {"users": 2000}, 20_000) for trust in ("", "-local", "-central")],
 ]
 
@@ -76,7 +77,9 @@ EXPLICIT = [
 @pytest.mark.parametrize(("policy", "epsilon", "params", "horizon"), EXPLICIT)
 def test_mean_regret_is_below_the_explicit_bound(policy, epsilon, params, horizon):
     line = {"policy": policy, "params": params}
-    line |= {} if registry()[policy].epsilon == "none" else {"epsilon": {"kind": "fixed", "value": epsilon}}
+    groups = isinstance(epsilon, list)
+    users = {"kind": "discrete", "values": epsilon} if groups else {"kind": "fixed", "value": epsilon}
+    line |= {} if registry()[policy].epsilon == "none" else {"epsilon": users}
     experiment = Experiment.model_validate({"arms": FIVE, "lines": [line], "horizon": horizon, "trials": 50})
     result = simulate(experiment, jobs=1, store=Store(None, 0))
     stated = [

@@ -212,6 +212,10 @@ HAND = {
     "local-ldp-minimax-0-1": TWO_POINT / math.sqrt(min(ALPHA, 2 * math.log(3))),
     "heldp-ucb-b-ren-corollary-11": 8 * L / (GAP * C**2) + (2 + math.pi**2 / 3) * GAP,
     "heldp-ucb-l-ren-corollary-8": 8 * (1 + 4 / EPS) ** 2 * L / GAP + (3 + 2 * math.pi**2 / 3) * GAP,
+    "heldp-ucb-bw-weighed-answers": (8 * L / GAP + GAP) / C**2 + math.pi**2 / 3 * GAP,
+    "heldp-ucb-lw-weighed-noisy-answers": (1 + 8 / EPS**2)
+    * (2 * (1 + math.sqrt(1 + GAP / math.sqrt(2))) ** 2 * L / GAP + GAP)
+    + math.pi**2 / 3 * GAP,
     "heldp-ucb-b-distribution-free-order": FREE / C,
     "heldp-ucb-l-distribution-free-order": FREE * math.sqrt(1 + 1 / EPS**2),
     "local-heavy-tailed-ldp-bound-heavy-tails": U**4 / (4 * ALPHA * 5**4 * GAP**5) * L,

@@ -210,7 +210,7 @@ def test_thresholds(capsys, epsilon):
     assert main(["thresholds", "--epsilon", epsilon, "--eps-min", "0.2,1,2,100"]) == 0
     out, err = capsys.readouterr()
     frame = table(out)
-    assert list(frame.columns) == ["eps_min", "p0", "v_l", "v_b"]
+    assert list(frame.columns) == ["eps_min", "p0", "v_l", "v_b", "v_w"]
     assert list(frame["eps_min"]) == [0.2, 1, 2, 100]
     assert list(frame["p0"]) == pytest.approx([0.8, 0.6, 0.4, 0.2])
     # the paper's discrete law: V_L is least at 100 and V_B at 2

@@ -41,6 +41,7 @@ OTHERS = {
     *("private-ucb", "dp-ucb-bound", "dp-ucb"),
     *("shuffle-se", "dist-dp-se", "dist-rdp-se"),
 }
+MIXED_BITS = {"heldp-ucb-b", "heldp-ucb-bs", "heldp-ucb-bw"}  # indices of the same responses in another order
 NEVER = ["top-two", "ctb-tt", "adap-tt"]
 TESTS = [name for name in LATE if name.startswith("explore-then-commit")]
 CASES = [
@@ -48,6 +49,7 @@ CASES = [
     *((name, line_of(name, budget, eps_min=0.5), COINS) for name in ("heldp-ucb-l",) for budget in (GROUPS, SPREAD)),
     *((name, line_of(name, GROUPS, eps_min=2.0), WIDE) for name in ("heldp-ucb-bs", "heldp-ucb-ls")),
     ("heldp-ucb-b", line_of("heldp-ucb-b", GROUPS, eps_min=0.5), COINS),
+    *((name, line_of(name, budget), COINS) for name in ("heldp-ucb-bw", "heldp-ucb-lw") for budget in (GROUPS, SPREAD)),
 ]
 
 
@@ -72,7 +74,7 @@ def test_the_arms_of_the_reference(name, line, arms, batch, delay):
     assert call.kernel is call.rule.late
     pulled = arms_pulled(call, rows, setup.horizon)
     for trial in range(2):
-        followed = {"played": pulled[trial]} if name in ("kl-ucb", "heldp-ucb-b", "heldp-ucb-bs") else {}
+        followed = {"played": pulled[trial]} if name in MIXED_BITS | {"kl-ucb"} else {}
         np.testing.assert_array_equal(pulled[trial], reference.pulled_arms(name, setup, rows[trial], **followed))
 
 

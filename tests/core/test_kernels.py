@@ -29,7 +29,7 @@ WIDE = [
 def compare_with_reference(policy, arms, epsilon, horizon, late=False, **params) -> None:
     """Every single pull (checkpoints at every step), and long runs between few checkpoints."""
     entry, instance = instance_of(policy, arms, epsilon, horizon, **params)
-    mixed_bits = policy in ("heldp-ucb-b", "heldp-ucb-bs") and instance.epsilon.fixed is None
+    mixed_bits = policy in ("heldp-ucb-b", "heldp-ucb-bs", "heldp-ucb-bw") and instance.epsilon.fixed is None
     near_one = policy == "kl-ucb" and arms is LAWS  # indices closer to 1 than a double can tell
 
     def expected(words, pulled):
@@ -101,6 +101,11 @@ def test_index_policies_pull_what_the_reference_pulls(monkeypatch, vectorised, p
         ("thompson", TIES, None, 200),
         ("thompson", LAWS, None, 200),
         ("thompson", MANY, None, 60),
+        *[
+            (policy, arms, epsilon, 200)
+            for policy in ("heldp-ucb-bw", "heldp-ucb-lw")
+            for arms, epsilon in ((TWO, GROUPS), (TIES, SPREAD), (LAWS, BELL), (LAWS, FIXED), (MANY, GROUPS))
+        ],
         ("ts-cf", TWO, 1.0, 500),
         ("ts-cf", LAWS, 1.0, 200),
         ("ts-cf", MANY, 1.0, 60),

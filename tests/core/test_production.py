@@ -127,6 +127,8 @@ def test_a_plan_tells_many_releases_from_one_and_own_budgets_from_common_ones():
     assert "erased" in once.server and "erased" not in often.server and " 17 " in often.server
     own = production.plan(experiment_of("heldp-ucb-b", SPREAD), 0)
     assert {production.PUBLIC["budgets"], production.PUBLIC["eps_min"]} <= set(own.public)
+    weighed = production.plan(experiment_of("heldp-ucb-bw", SPREAD), 0).public
+    assert production.PUBLIC["budgets"] in weighed and production.PUBLIC["eps_min"] not in weighed
     often_here = production.plan(experiment_of("adap-ucb", fixed(1.0)).with_changes(visits=4), 0)
     assert "epsilon of one answer = 0.25" in often_here.public[0] and "at most 4 times" in often_here.not_hidden[1]
     assert executed(often_here.code)["epsilon"] == pytest.approx(0.25)

@@ -536,3 +536,13 @@ def test_means_that_differ_by_rounding_are_ties():
     assert here.gaps[0] > 0  # 0.1 + 0.2 is not 0.3
     assert classic.true_gaps(here)[:2].tolist() == [0, 0]
     assert classic.ucb1(here).curve(np.array([math.e]))[0] < 8 / 0.2 + 1
+
+
+def test_weighed_laplace_noise_has_the_tail_that_the_index_covers():
+    """What the docstring of `policies.heldp_ucb_w` says of one answer: reward (Hoeffding) and noise, weighed."""
+    scale, c = np.geomspace(1e-6, 1e6, 4001), 1 / math.sqrt(32)  # 1 / epsilon
+    weight = 1 / (1 + 8 * scale**2)
+    assert (weight * scale).max() == pytest.approx(c, rel=1e-5) and (weight * scale).max() <= c
+    for ell in c**-1 * np.linspace(0.01, 0.999, 60):
+        exact = ell**2 * weight**2 / 8 - np.log1p(-((ell * weight * scale) ** 2))
+        assert (exact <= ell**2 * weight / 8 / (1 - c * ell) * (1 + 1e-12)).all()

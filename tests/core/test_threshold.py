@@ -104,6 +104,8 @@ def test_discrete_v_by_hand():
     assert threshold.v_l(REN_DISCRETE, 1.0) == pytest.approx(np.mean((1 + 4 / kept) ** 2) / 0.6)
     assert threshold.v_b(REN_DISCRETE, 1.0) == pytest.approx(np.mean(1 / np.tanh(kept / 2) ** 2) / 0.6)
     assert threshold.v_l(REN_DISCRETE, 100.0) == pytest.approx(1.04**2 / 0.2)
+    assert threshold.v_w(REN_DISCRETE) == pytest.approx(5 / np.sum(np.tanh(np.array([0.2, *kept]) / 2) ** 2))
+    assert threshold.v_w(REN_DISCRETE, 2.0) == pytest.approx(5 / (np.tanh(1) ** 2 + 1))
 
 
 def test_recommended_of_the_paper():
@@ -124,12 +126,13 @@ def test_one_epsilon_recommends_itself(rule):
 @pytest.mark.parametrize("rule", ["v_l", "v_b"])
 def test_recommended_is_the_least_of_the_searched_curve(law, rule):
     best = threshold.recommended(law, rule)
-    grid, shares, v_l, v_b = threshold.search(law)
+    grid, shares, v_l, v_b, v_w = threshold.search(law)
     searched = {"v_l": v_l, "v_b": v_b}[rule]
     height = {"v_l": threshold.v_l, "v_b": threshold.v_b}[rule](law, best)
     assert best > 0
     assert law.share_above(best) > 0
     assert height <= searched.min() * (1 + 1e-9)
+    assert np.all(v_w <= v_b * (1 + 1e-9)) and np.all(np.diff(v_w) >= -1e-9 * v_w[:-1])  # nobody need be ignored
     assert np.all(np.diff(grid) > 0)
     assert np.all(np.diff(shares) <= 1e-12)
     threshold.recommended.cache_clear()
@@ -149,12 +152,13 @@ def test_recommended_of_a_density_agrees_with_a_scalar_optimiser(law, rule):
 
 def test_nobody_above_the_threshold_costs_infinitely_much():
     table = thresholds({"kind": "uniform", "low": 0, "high": 1}, [0.5, 2.0])
-    assert list(table.columns) == ["eps_min", "p0", "v_l", "v_b"]
+    assert list(table.columns) == ["eps_min", "p0", "v_l", "v_b", "v_w"]
     assert table["p0"].tolist() == pytest.approx([0.5, 0.0])
     assert np.isfinite(table["v_l"][0])
     assert math.isinf(table["v_l"][1])
     assert math.isinf(table["v_b"][1])
     assert thresholds("uniform(0,1)", [0.5, 2.0]).equals(table)
+    assert math.isinf(table["v_w"][1])
     assert table.attrs["recommended"] == {
         "v_l": threshold.recommended(UniformEpsilon(low=0, high=1), "v_l"),
         "v_b": threshold.recommended(UniformEpsilon(low=0, high=1), "v_b"),

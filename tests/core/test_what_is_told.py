@@ -80,10 +80,11 @@ def test_v_and_regret_stand_beside_each_other():
     base = Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 300, "trials": 2})
     checked = experiment_of(base, law, thresholds)
     table = points(simulate(checked, store=Store(None, 2**22)))
-    assert list(table.policy) == ["heldp-ucb-l"] * 3 + ["heldp-ucb-b"] * 3
-    np.testing.assert_allclose(table.eps_min, [*thresholds, *thresholds])
+    assert list(table.policy) == ["heldp-ucb-l"] * 3 + ["heldp-ucb-b"] * 3 + ["heldp-ucb-bw"]
+    np.testing.assert_allclose(table.eps_min, [*thresholds, *thresholds, 0.0])
     assert (table.v > 0).all() and (table.regret >= 0).all()
-    assert dict(zip(table.eps_min[3:], table.v[3:], strict=True)) == {x: threshold.v_b(law, x) for x in thresholds}
+    assert dict(zip(table.eps_min[3:6], table.v[3:6], strict=True)) == {x: threshold.v_b(law, x) for x in thresholds}
+    assert table.v[6] == threshold.v_w(law) < table.v[3:6].min()
     discrete = Experiment.model_validate(
         {"arms": ARMS, "lines": [{"policy": "heldp-ucb-b", "epsilon": {"kind": "discrete", "values": [0, 0.5, 2, 8]}}]}
     )
