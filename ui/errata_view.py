@@ -15,6 +15,7 @@ from ui.page_fields import Field
 ALL = "all papers"
 APART: dict[Kind, str] = {
     "sharpening": "True, but a stronger statement holds",
+    "gap": "Left open, and it matters",
     "misprint": "Obvious misprints",
     "withdrawn": "Withdrawn: the paper is right",
 }
@@ -42,11 +43,12 @@ def _short(paper: str) -> str:
 def verdict(found: dict[str, Outcome]) -> str:
     """How many checks confirm their erratum, and what is counted apart."""
     errors = [found[erratum.name] for erratum in errata() if erratum.kind == "error"]
-    sharpenings, misprints, withdrawn = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
+    sharpenings, gaps, misprints, withdrawn = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
     return (
         f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errors are confirmed by a check on this "
         f"server: the printed version fails, and the corrected one passes.\n\nAlso listed: "
-        f"**{sharpenings}** true but improvable, **{misprints}** obviously misprinted, **{withdrawn}** withdrawn."
+        f"**{sharpenings}** true but improvable, **{gaps}** left open, **{misprints}** obviously misprinted, "
+        f"**{withdrawn}** withdrawn."
     )
 
 
@@ -97,7 +99,7 @@ def _source(evidence: Callable[..., object]) -> str:
 
 
 def _one(erratum: Erratum, outcome: Outcome | None) -> None:
-    better = {"sharpening": "Also true", "withdrawn": "Correct"}.get(erratum.kind, "Should be")
+    better = {"sharpening": "Also true", "gap": "Needs", "withdrawn": "Correct"}.get(erratum.kind, "Should be")
     st.markdown(
         f"**Printed:** {erratum.printed}\n\n**{better}:** {erratum.corrected}\n\n**Why:** {erratum.why}"
         + (f"\n\n**Checked:** {outcome.words}" if outcome else "")

@@ -3,9 +3,9 @@
 An order of regrets: Wilcoxon's signed-rank test over pairs of trials (lines of one file share their streams), Mann and
 Whitney's test between files. Several pairs are confirmed together when each one is at the full size
 (intersection-union: their joint size is no larger), and not confirmed when the smallest p value the other way round
-stands after Holm's correction. Where the mean difference has the other sign than most pairs, it is inconclusive. A
-printed number agrees by an equivalence test within `significance.MARGIN` of it, whose error includes that of the
-paper's own runs; else it is compatible, or not confirmed where a test tells it from ours. An extreme of n runs: the
+stands after Holm's correction. Where the mean difference is not clearly of the same sign, it is inconclusive. A printed
+number agrees by an equivalence test within `significance.MARGIN` of it, whose error includes that of the paper's own
+runs; else it is compatible, or not confirmed where a test tells it from ours. An extreme of n runs: the
 probability of the paper's outcome under our simulated distribution. Sizes are `significance.ALPHA` throughout.
 """
 
@@ -178,8 +178,8 @@ def _compare(small: _Place, large: _Place, at: int | None = None, factor: float 
 
 
 def _side(order: Order, pairs: int) -> Held:
-    """The verdict on one of several pairs; where the mean has the other sign than most runs, it is inconclusive."""
-    if order.p_for <= ALPHA and not order.contrary:
+    """The verdict on one of several pairs; inconclusive where the mean does not clearly say what most runs say."""
+    if order.p_for <= ALPHA and order.in_the_mean:
         return "confirmed"
     return "not confirmed" if order.p_against <= ALPHA / pairs and order.gap <= 0 else "inconclusive"
 
@@ -218,7 +218,7 @@ def _pair_words(small: _Place, large: _Place, at: int | None, order: Order, fact
     apart = small.shipped is not large.shipped
     names = [f"{found.shipped.name}: {found.label}" if apart else found.label for found in (small, large)]
     values = [with_error(*estimate(found.values(at))[:2]) for found in (small, large)]
-    note = ", though the mean says the contrary" if order.p_for <= ALPHA and order.contrary else ""
+    note = ", but the mean does not clearly say so" if order.p_for <= ALPHA and not order.in_the_mean else ""
     smaller = "smaller" if factor == 1 else f"less than {factor:g} times it"
     return f"{names[0]} {values[0]}, {names[1]} {values[1]}: {smaller} in {percent(order.share)} of pairs{note}"
 
@@ -239,8 +239,8 @@ def _ordered(says: str, pairs: Sequence[tuple[_Place, _Place]], at: int | None =
     else:
         sides = [_side(order, len(orders)) for order in orders]
         against = f", {sides.count('not confirmed')} reversed" if "not confirmed" in sides else ""
-        turned = sum(order.p_for <= ALPHA and order.contrary for order in orders)
-        mean = f", in {turned} the mean says the contrary" if turned else ""
+        unclear = sum(order.p_for <= ALPHA and not order.in_the_mean for order in orders)
+        mean = f", in {unclear} the mean does not clearly say so" if unclear else ""
         measured = f"{sides.count('confirmed')} of {len(orders)} comparisons confirmed{against}{mean}"
     return Verdict(says, held, measured, detail="; ".join(details), test=test)
 
@@ -412,7 +412,7 @@ def _stuck(place: _Place) -> tuple[float, str]:
 
 
 def _gap(claim: papers.Gap, files: _Files) -> Verdict:
-    """As every order: where the mean says the contrary of most runs (some are stuck for good), it is inconclusive."""
+    """As every order: where the mean does not say what most runs say (some are stuck for good), it is inconclusive."""
     one, other, after = files.find(claim.line), files.find(claim.other), claim.after
     early, late = (one.values(at) - other.values(at) for at in (after, None))
     order, first = significance.paired(late, early), _first_release(one)

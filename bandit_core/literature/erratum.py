@@ -18,10 +18,11 @@ from bandit_core.spec.field_types import Frozen
 
 CHECKS = ROOT / "tests" / "errata"
 Rule = Literal["equal to", "at most", "at least", "below"]
-Kind = Literal["error", "sharpening", "misprint", "withdrawn"]
+Kind = Literal["error", "sharpening", "gap", "misprint", "withdrawn"]
 KINDS: dict[Kind, str] = {
     "error": "the printed version fails its check, the corrected one passes",
     "sharpening": "what is printed is true, and a stronger statement holds as well",
+    "gap": "the paper leaves a choice open; the check shows that the usual choice changes the result",
     "misprint": "a slip that any reader can see; there is nothing to compute, so it comes without a check",
     "withdrawn": "an error that this project claimed and takes back: the paper is right",
 }
@@ -86,8 +87,8 @@ class Outcome:
     def confirmed(self) -> bool:
         """Whether the check confirms its entry.
 
-        An error: the printed version fails and the corrected one passes. A sharpening: both pass, and the corrected
-        one comes closer to what is wanted.
+        An error or a gap: the printed version fails and the corrected one passes. A sharpening: both pass, and the
+        corrected one comes closer to what is wanted.
         """
         wanted = self.check.wanted
         closer = abs(self.corrected - wanted) < abs(self.printed - wanted)

@@ -40,9 +40,9 @@ class Order:
     trials: int
 
     @property
-    def contrary(self) -> bool:
-        """Whether the mean difference has the other sign: a few runs can outweigh what is true of most."""
-        return self.gap < 0
+    def in_the_mean(self) -> bool:
+        """Whether the mean difference clearly says the same (two-sided z test): a few runs can outweigh most."""
+        return self.gap > _z(1 - ALPHA / 2) * self.error
 
     @property
     def detectable(self) -> float:

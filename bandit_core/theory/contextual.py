@@ -75,9 +75,9 @@ def _with_margin(key: str, epsilon: float, beta: float, multiplier: float, at_on
 
 
 def theorem_3_3(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
-    """Single parameter with margin beta; the printed range 0 <= beta < 1 is read as 0 < beta < 1 (Assumption 4)."""
+    """Single parameter with margin beta, 0 <= beta <= 1; at beta = 0 it is Theorem 3.1."""
     bound = _with_margin("han-theorem-3-3", epsilon, beta, multiplier, r"\ln T/\epsilon^2", 1)
-    return bound if beta > 0 else bound.ruled_out("beta = 0 is no margin condition; Theorem 3.1 covers it")
+    return bound if beta > 0 else bound.ruled_out("at beta = 0 Theorem 3.1 says the same")
 
 
 def theorem_4_1(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:

@@ -15,7 +15,8 @@ deviation that the test needs when
     (z_{1-alpha/2} + z_power)^2 [ (s_1^2 + s_2^2) / n + 4 / (epsilon n)^2 ] = D^2                                  (*)
 
 (the last term with a curator only). The means' distributions are taken as normal, as every textbook formula does: for a
-curator that is good where sampling outweighs the noise, that is n well above 4 / (epsilon^2 (s_1^2 + s_2^2)).
+curator that is good where sampling outweighs the noise, that is n well above 4 / (epsilon^2 (s_1^2 + s_2^2)). Where the
+noise outweighs all else, an alpha of .05 is really .059 for 2 options, and .067, .074, .080, .101 for 3, 4, 5 and 10.
 
 With K > 2 options a test compares each of the others with the baseline. Then z_{1-alpha/2} is replaced by the two-sided
 critical value d of Dunnett (1955, A multiple comparison procedure for comparing several treatments with a control), so

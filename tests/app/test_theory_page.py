@@ -181,7 +181,7 @@ def test_every_erratum_is_listed_with_command_and_live_result() -> None:
         assert erratum.printed in message and erratum.corrected in message
     checked = [each.check() for each in errata() if each.evidence is not None]
     assert all(each.words.partition(": ")[2] in message for each in checked)
-    assert sum(code.startswith("def ") for code in codes) == counts["error"] + counts["sharpening"]
+    assert sum(code.startswith("def ") for code in codes) == counts["error"] + counts["sharpening"] + counts["gap"]
     signs = [box.label.split(":")[1] for box in screen.expander if box.label.startswith(":material/")]
     assert signs.count("material/visibility") == counts["misprint"] + counts["withdrawn"]
 

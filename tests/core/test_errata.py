@@ -115,6 +115,7 @@ def test_kinds_are_counted_apart_and_no_misprint_claims_a_check():
     kinds = {kind: [erratum for erratum in errata() if erratum.kind == kind] for kind in KINDS}
     assert sum(map(len, kinds.values())) == len(NAMES) == len(set(NAMES))
     assert [erratum.name for erratum in kinds["sharpening"]] == ["basu-lemma-4"]
+    assert [erratum.name for erratum in kinds["gap"]] == ["azize-order-of-arms"]
     assert {erratum.name for erratum in kinds["misprint"]} == {
         "tossou-one-name-twice", "tossou-rate-of-prior-work", "ren-corollary-13-name", "tao-symbols",
     }  # fmt: skip

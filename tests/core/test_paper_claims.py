@@ -136,6 +136,10 @@ def test_a_few_runs_that_turn_the_mean_leave_it_undecided(judge):
     verdict = judge(pair, line(rising(100), luck=rare), line(rising(120)))
     assert verdict.test.p < claims.ALPHA and verdict.held == "inconclusive"
     assert rare.mean() > 20  # so the mean says the contrary
+    half = np.where(np.arange(25) % 12 == 0, 190.0, 0.0)  # most runs lose 30 less; the mean is 1.0 standard errors away
+    unclear = judge(pair, line(rising(100), luck=LUCK + half), line(rising(130), luck=LUCK))
+    assert unclear.test.p < claims.ALPHA and unclear.held == "inconclusive"
+    assert "the mean does not clearly say so" in unclear.detail
 
 
 def test_several_pairs_hold_only_together(judge):

@@ -67,7 +67,10 @@ def _assumptions(price: Price) -> str:
         "In both tests each person counts once.",
         f"A person comes {question.visits} times, and ε covers all visits." if question.visits > 1 else "",
         f"A learner learns after every {words.count(question.batch)} visits." if question.batch > 1 else "",
-        "Options within the ignored difference count as equally good in both tests." if question.zone else "",
+        "The planned test is sized for larger differences than the ignored one; the test that stops by itself may name "
+        "any option within it. These are different questions."
+        if question.zone
+        else "",
         "Trust no one: each answer is randomised on the person's own device. Trust a curator: someone sees the answers "
         "and publishes only private results. The same ε protects less with a curator.",
         "“Stops by itself” is the median. “Lost” compares with giving everyone the best option; ± is one standard "

@@ -99,7 +99,7 @@ def correction(question: PriceQuestion) -> str:
     needed, alone = (critical_value(question.delta, each) for each in (options, 2))
     return (
         f"With {options} options this is Dunnett's test. A difference counts beyond {needed:.2f} standard errors, "
-        f"not {alone:.2f}. So the chance of any false alarm is {words.number(100 * question.delta)}% in all."
+        f"not {alone:.2f}. So the chance of any false alarm is about {words.number(100 * question.delta)}% in all."
     )
 
 

@@ -224,7 +224,10 @@ def promises(until: Until) -> str:
     if until.question.rule != "proved":
         promise = f"aims at an error in {until.error} of the cases, without a proof"
     if until.question.zone:
-        promise += " (to name an option within the ignored difference is no error)"
+        promise += (
+            " (to name an option within the ignored difference is no error; the planned test only leaves such options "
+            "out of its plan, so the two answer different questions)"
+        )
     missed = words.number(100 * (1 - until.question.power))
     return (
         f"α = {until.error} and power are not the same promise as δ: the test takes a number of users that is fixed "
