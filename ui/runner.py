@@ -83,7 +83,7 @@ def _cached(name: str, asked: Hashable) -> Any:
 def _remembered(asked: Hashable, answer: Any) -> Any:
     """The answer, which is remembered for all visitors where it is complete."""
     results = _results(answer)
-    is_complete = bool(results) and all(result.complete for result in results)
+    is_complete = bool(results) and all(result.complete for result in results) and not getattr(answer, "more", False)
     if is_complete or (isinstance(answer, tuple) and all(isinstance(row, RollOut) for row in answer)):
         answers.get_or_make(asked, lambda: answer, _bytes)
     return answer

@@ -35,7 +35,7 @@ class Round:
 
     A question is sent the result of each. ``begin`` and ``end`` are the shares of its work that are about done before
     and after; ``later`` are the seconds on one core that follow at most. All that comes ``times`` so often. The first
-    round says how many ``steps`` (pulls) the whole question takes at most.
+    round says how many ``steps`` (pulls) the whole question takes at most. ``so_far`` makes a first answer.
     """
 
     runs: Sequence[Any]
@@ -44,6 +44,7 @@ class Round:
     later: float = 0.0
     times: int = 1
     steps: int = 0
+    so_far: Callable[[], Any] | None = None
 
 
 Rounds = Generator[Round, list[Any], Answer]
@@ -61,7 +62,7 @@ def within(rounds: Rounds[Answer], begin: float, end: float, times: int = 1, ste
         except StopIteration as answered:
             return answered.value
         first, last = begin + width * asked.begin, begin + width * asked.end
-        results = yield replace(asked, begin=first, end=last, times=times, steps=steps)
+        results = yield replace(asked, begin=first, end=last, times=times, steps=steps, so_far=None)
 
 
 class Study(Generic[Answer]):
@@ -170,8 +171,9 @@ class Study(Generic[Answer]):
         return self.result()
 
     def result(self) -> Answer | None:
-        """The answer, once there is one."""
-        return self._answer
+        """The answer, or a first one, once there is one."""
+        so_far = self._present[0].so_far
+        return self._answer if self.finished or so_far is None else so_far()
 
 
 def answer(rounds: Rounds[Answer], jobs: int | None = None, store: Store | None = None) -> Answer:

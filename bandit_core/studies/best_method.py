@@ -6,26 +6,31 @@ distributed, the shuffle and the local policies of the registry, as far as they 
 cannot lose clearly more than that of "no one is trusted". Without privacy there are only the policies that keep no
 promise: what privacy costs is measured against them.
 
-Screening halves the field: after 8, 16 and 32 trials (more where users are few) each candidate that is clearly worse
-than the leader (three standard errors over pairs of trials) goes, and so does the worse half of the rest (as in
-sequential halving, Karnin, Koren and Somekh 2013, "Almost optimal exploration in multi-armed bandits"). After 64 trials
-at most `FINALISTS` are left. A budget need not be spent: what keeps a smaller one keeps this one, too. So each of them
-is joined by itself at the next `LESS` smaller usual budgets, because some methods lose more at a larger budget (DP-IMED
-on ten arms, from 1.5 to 2). Those that are not clearly worse than their leader go on, up to 1,000 trials where users
-are few enough (`MAX_PULLS`). Of those that are tied then, the one that fits more settings (`settings_taken`) is
-chosen, and of one method at two budgets the larger budget. What is reported of it comes from trials with another seed,
-which had no part in the choice, so that the choice does not flatter it.
+One contest answers for a whole table of budgets and trust models. Everyone plays at least `FEWEST` trials, and more
+where trials are cheap: methods whose rare runs are very costly (DP-IMED, A/B tests) are cheap, and few of their runs
+say little. Then the leader of each cell, and whoever is neither clearly behind it nor as good, play twice as many,
+round by round, as far as `SECONDS` and `PULLS` reach. Clearly behind is what an interval for skewed losses says, over
+pairs of trials where these tell more. Nobody is dropped for good: the leader's later runs may bring others
+back. A budget need not be spent: what keeps a smaller one keeps this one, too. So whoever is not clearly behind after
+the first rounds also plays at the next `LESS` smaller usual budgets, because some methods lose more at a larger budget
+(DP-IMED on ten arms, from 1.5 to 2). Of those that are not told from the leader and within `CLOSE` of its loss, the one
+whose losses differ least from run to run is chosen.
 
-What a contest asks of a policy before it plays: how many settings it fits, and what it reads off the options.
+What is reported comes from trials with another seed, which had no part in the choice, so that the choice does not
+flatter it. They double until the standard error of every chosen method is at most `PRECISE` of its loss, or the limits
+are reached. Where they show another finalist to be clearly better, that one is chosen, and further fresh trials are
+reported. Last, no cell loses more than a stricter one, with a smaller budget or less trust: else it takes over what was
+chosen there.
+
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -34,7 +39,7 @@ from bandit_core.experiments.arguments import check_fields
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import PROMISES, Policy, Privacy
 from bandit_core.policies import registry
-from bandit_core.simulation.comparisons import Estimate, interval_of_difference
+from bandit_core.simulation.comparisons import CONFIDENCE, NOT_KNOWN, Estimate, interval_of_difference
 from bandit_core.simulation.costs import most_steps, trial_seconds
 from bandit_core.simulation.questions import Round, Rounds, Study, answer, over_draws
 from bandit_core.simulation.results import LineResult, Result
@@ -42,21 +47,26 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.number_text import write_number
-from bandit_core.spec.rewards import Arm, Bernoulli, Beta, Gaussian, expand
+from bandit_core.spec.number_text import percent, write_number
+from bandit_core.spec.rewards import Arm, Bernoulli, expand
 from bandit_core.studies.sweep import EPSILONS
 from bandit_core.theory.threshold import recommended
 
-TRIALS = 100
-ROUNDS = (8, 16, 32, 64)  # screening trials that a candidate has played at the end of each of the first rounds
-LAST_ROUNDS = (125, 250, 500, 1000)  # and of the rounds among those that are still not clearly worse than the leader
-MAX_PULLS = 25_000_000  # screening trials x users of one candidate in the last rounds
-FINALISTS = 3  # candidates of one trust model after the first rounds, at most; twice as many once budgets differ
+TRIALS = 100  # that are reported at first
+FIRST = 16  # screening trials of everyone, for a first answer
+FEWEST = 64  # of everyone before anyone stops; doubled where trials are cheap, up to `MOST_AT_FIRST`
+MOST_AT_FIRST = 512
+MOST = 4096  # trials of one candidate
+CHEAP_SECONDS, CHEAP_PULLS = 0.1, 2.56e7  # of one candidate that plays more than `FEWEST` at first
+SECONDS, PULLS = 20.0, 1e9  # on one core: of the later screening, and again of the reported trials, for each budget
+OPEN = 6  # candidates of one cell, the leader included, that play on
+FINALISTS = 3  # candidates of one cell in the reported trials
 LESS = 2  # smaller budgets that a finalist is tried at
 SHORT, LONG = 50_000, 1_000_000  # users: up to twice as many trials below, down to a quarter of them above
-CLEARLY = 3.0  # standard errors by which a candidate must be behind to go at once: that only steers effort
-DROPPED = 0.9973  # level of the interval that must leave out 0 before a candidate that went is said to be worse
-CLOSE = 0.05  # share of the leader's loss by which a tied candidate is behind at most
+ENOUGH = 800  # reported trials, where the limits allow: rare costly runs may be absent from fewer
+CLEARLY = 0.9973  # level of the interval that must leave out 0 before a candidate is said to be worse
+CLOSE = 0.03  # share of the leader's loss within which a method is as good
+PRECISE = 0.03  # share of a loss that its standard error must not exceed; else it is said how well the loss is known
 COMPARED: tuple[Privacy, ...] = ("none", "local", "central")  # the trust models of the contest
 
 
@@ -93,7 +103,7 @@ class Question:
 
     @property
     def reported(self) -> int:
-        """Trials that are reported."""
+        """Trials that are reported, or the first of them."""
         return round(TRIALS * self.effort) if self.trials is None else self.trials
 
     @property
@@ -102,20 +112,9 @@ class Question:
         return self.seed ^ 1
 
     @property
-    def rounds(self) -> tuple[int, ...]:
-        """Trials that a candidate has played at the end of each round of the screening, the last ones included."""
-        first = tuple(round(trials * self.effort) for trials in ROUNDS)
-        most = MAX_PULLS / max(1, self.horizon)
-        return (*first, *(trials for trials in LAST_ROUNDS if first[-1] < trials <= most))
-
-    @property
-    def screening(self) -> tuple[tuple[int, int | None], ...]:
-        """The rounds by which methods are chosen: trials that a candidate has played by its end, and how many are left.
-
-        None is half of those before. In the second round of equal trials smaller budgets join.
-        """
-        first, last = self.rounds[: len(ROUNDS)], self.rounds[len(ROUNDS) - 1 :]
-        return (*((each, None) for each in first[:-1]), (first[-1], FINALISTS), *((e, 2 * FINALISTS) for e in last))
+    def fewest(self) -> int:
+        """Screening trials of everyone; fewer than `FEWEST` only beyond `LONG` users."""
+        return round(FEWEST * min(1.0, self.effort))
 
     @property
     def gaps(self) -> np.ndarray:
@@ -168,8 +167,8 @@ def keeps(promise: Privacy, level: Privacy) -> bool:
     return promise == level if level == "none" else level in PROMISES[promise].implied()
 
 
-def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str = "") -> Experiment:
-    line: dict[str, Any] = {"policy": policy.name, "label": label or PROMISES[privacy].who}
+def _candidate(question: Question, policy: Policy, privacy: Privacy) -> Experiment:
+    line: dict[str, Any] = {"policy": policy.name, "label": PROMISES[privacy].who}
     if policy.epsilon != "none":
         line["epsilon"] = question.epsilon
     if "eps_min" in policy.parameters.model_fields and not isinstance(question.epsilon, int | float):
@@ -195,7 +194,8 @@ def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str 
 # ---------------------------------------------------------------------------------------------------------------
 # The contest
 
-Name = TypeVar("Name")  # of a candidate
+Name = tuple[str, Epsilon | None]  # of a candidate in all cells: its policy, and the budget that it spends
+Cell = tuple[int, Privacy]  # of the table: the place of the question, and the level of trust
 
 
 class Method(NamedTuple):
@@ -207,7 +207,7 @@ class Method(NamedTuple):
     @property
     def title(self) -> str:
         """What a reader calls it."""
-        less = "" if self.spent is None else f", spending only ε = {write_number(self.spent)}"
+        less = "" if self.spent is None else f", as at ε = {write_number(self.spent)}"
         return registry()[self.policy].title + less
 
 
@@ -217,8 +217,8 @@ class Tried:
 
     ``finalist`` says whether the trials are the reported ones, else they are of the screening. ``behind`` is positive
     where it loses more, and 0 for the chosen one; that of a finalist is over pairs of trials. Its interval has level
-    95% for a finalist and `DROPPED` for others: the trials that they were dropped for flatter them least. ``tied`` says
-    whether the last screening round left it tied with the leader, so that it could have been chosen as well.
+    95% for a finalist and `CLEARLY` for others. ``tied`` says whether the screening left it tied with the leader, so
+    that it could have been chosen as well.
     """
 
     privacy: Privacy
@@ -248,10 +248,16 @@ class Tried:
 
 @dataclass(frozen=True, repr=False)
 class Decision(Shown):
-    """The chosen method of each trust model, one line each (`result`), and every candidate, best first."""
+    """The chosen method of each trust model, one line each (`result`), and every candidate, best first.
+
+    ``screened`` is the largest number of trials that a candidate was chosen by. ``more`` says that this is a first
+    answer, of a contest that still goes on.
+    """
 
     result: Result
     tried: tuple[Tried, ...]
+    screened: int = 0
+    more: bool = False
 
     def of(self, privacy: Privacy) -> tuple[Tried, ...]:
         """The candidates of one trust model: the chosen one first, then by loss."""
@@ -290,164 +296,292 @@ class Decision(Shown):
         return tuple(dict.fromkeys(each.privacy for each in self.tried))
 
 
-def _survivors(field: Sequence[Name], played: Mapping[Name, LineResult], most: int | None = None) -> list[Name]:
-    """Who goes into the next round, best first, at most so many (default: half of the field, but two).
+def _behind(line: LineResult, leader: LineResult, level: float, pairs: bool = True) -> Estimate:
+    """How much more a line loses: over pairs of trials, or over all trials of both where that has the smaller error.
 
-    Ties are broken by the order of the field.
+    Without ``pairs``: as of independent trials.
     """
-    ranked = sorted(field, key=lambda name: played[name].mean[-1])
-    leader = played[ranked[0]]
-    near = []
-    for name in ranked:
-        behind, error, *_ = played[name].difference(leader)
-        if not behind > CLEARLY * error:
-            near.append(name)
-    return near[: _half(len(field)) if most is None else most]
+    paired = line.difference(leader, level) if pairs else NOT_KNOWN
+    error = math.hypot(line.stderr[-1], leader.stderr[-1])
+    if pairs and not error < paired.stderr:
+        return paired
+    ends = interval_of_difference(line.regret[:, -1], leader.regret[:, -1], level)
+    return Estimate(float(line.mean[-1] - leader.mean[-1]), error, *map(float, ends))
 
 
-def _half(size: int) -> int:
-    return max(2, -(-size // 2))
+def _ranked(field: Sequence[Name], played: Mapping[Name, LineResult]) -> dict[Name, Estimate]:
+    """Who of those that have played is not clearly behind the leader, best first, and how far behind it."""
+    ranked = sorted((name for name in field if name in played), key=lambda name: played[name].mean[-1])
+    behind = {name: _behind(played[name], played[ranked[0]], CLEARLY) for name in ranked}
+    return {name: each for name, each in behind.items() if not each.low > 0}
 
 
-def _tied(ranked: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Name]:
-    """Those as good as the leader, who is first: not clearly behind, nor by `CLOSE` of its loss.
+def _undecided(field: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Name]:
+    """The leader, and who is neither clearly behind it nor surely within `CLOSE` of its loss: best first, few."""
+    (leader, _), *others = _ranked(field, played).items()
+    close = CLOSE * played[leader].mean[-1]
+    return [leader, *(name for name, behind in others if behind.high > close)][:OPEN]
 
-    Clearly is what the 95% interval over pairs of trials says. The second holds where trials are few, so that a large
-    error alone makes no one as good.
+
+def _tied(field: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Name]:
+    """Those as good as the leader: the 95% interval does not tell them from it, and they are within `CLOSE` of it.
+
+    The smallest spread over trials comes first. Of one policy only the largest budget is kept.
     """
-    leader, tied = played[ranked[0]], [ranked[0]]
-    for name in ranked[1:]:
-        behind = played[name].difference(leader)
-        if not behind.low > 0 and behind.value <= CLOSE * leader.mean[-1]:
+    leader, *others = _ranked(field, played)
+    best, tied = played[leader], [leader]
+    for name in others:
+        behind = _behind(played[name], best, CONFIDENCE)
+        if not behind.low > 0 and behind.value <= CLOSE * best.mean[-1]:
             tied.append(name)
-    return tied
+    largest = {name[0]: name for name in sorted(tied, key=_budget)}
+    return sorted(largest.values(), key=lambda name: (played[name].std[-1], tied.index(name)))
 
 
-def _fits_most(method: Method) -> tuple[int, int, float]:
-    """The order in which tied methods are chosen: settings that they fit, how little trust they need, their budget."""
-    entry = registry()[method.policy]
-    return settings_taken(entry), len(entry.promise.implied()), math.inf if method.spent is None else method.spent
+def _budget(name: Name) -> float:
+    """The budget that a candidate spends (nats), where it is one for everyone."""
+    return math.inf if name[1] is None or name[1].fixed is None else name[1].fixed
 
 
-def _plan(question: Question, sizes: Mapping[Privacy, int]) -> list[tuple[int, dict[Privacy, int]]]:
-    """New trials of each candidate, and how many of each trust model play them at most, round by round."""
-    plan, before = [], 0
-    for trials, most in question.screening:
-        playing = {privacy: size if size > 1 else 0 for privacy, size in sizes.items()}
-        if trials == before:  # smaller budgets join
-            playing = {privacy: size * len(_smaller_budgets(question, privacy)) for privacy, size in sizes.items()}
-            sizes = {privacy: size + playing[privacy] for privacy, size in sizes.items()}
-        plan.append((trials - before or trials, playing))
-        sizes = {privacy: min(size, most or _half(size)) for privacy, size in sizes.items()}
-        before = trials
-    return [*plan, (question.reported, dict(sizes))]
+def _doubled(trials: int, most: float) -> int:
+    """Trials doubled as often as they stay within ``most``."""
+    return trials * 2 ** max(0, int(math.log2(max(1.0, most / trials))))
 
 
-def _smaller_budgets(question: Question, privacy: Privacy) -> tuple[float, ...]:
-    """The smaller budgets that methods of a trust model are tried at."""
-    return () if privacy == "none" else question.smaller
+def _enter(pool: dict[Name, Experiment], candidate: Experiment) -> Name:
+    """The name of a candidate, which joins the pool unless it is there."""
+    [line] = candidate.lines
+    pool.setdefault((line.policy, line.epsilon), candidate)
+    return line.policy, line.epsilon
 
 
-def _smaller(question: Question, privacy: Privacy, policy: str) -> dict[Method, Experiment]:
-    """A finalist by itself at smaller budgets, as far as it accepts them."""
-    found, who = {}, f"{PROMISES[privacy].who}, spending only {{epsilon}}"
-    for spent in _smaller_budgets(question, privacy):
+class _Table:
+    """The cells of a contest: who takes part in each, what they have played, and what that answers."""
+
+    def __init__(self, questions: Sequence[Question], promises: Sequence[Privacy]) -> None:
+        self.questions, self.promises, self.asked = questions, promises, questions[0]
+        self.pool, self.fields = dict[Name, Experiment](), dict[Cell, list[Name]]()
+        self.screened, self.share, self.versions = dict[Name, LineResult](), 0.0, {""}
+        strictest = sorted(promises, key=lambda privacy: -len(PROMISES[privacy].implied()))
+        for place, question in enumerate(questions):
+            for privacy in strictest if place == 0 else [each for each in strictest if each != "none"]:
+                if entered := candidates(question, privacy):
+                    self.fields[place, privacy] = [_enter(self.pool, each) for each in entered]
+        most = self.asked.horizon * MOST * OPEN * len(self.fields)
+        self.seconds, self.pulls = SECONDS * len(questions), min(PULLS * len(questions), most)
+        at_first = sum(self.at_first(name) for name in self.pool)
+        self.steps = int(self.asked.horizon * (1 + LESS) * at_first + 2 * self.pulls)
+        if self.steps > len(questions) * most_steps():
+            allowed = f"at most {most_steps():.3g} steps (users x trials x methods) here; ask for fewer users"
+            raise InputError([Issue("horizon", f"{self.steps / len(questions):.3g} steps", allowed)])
+
+    def each(self, name: Name) -> float:
+        """Rough seconds of a trial."""
+        return trial_seconds(self.pool[name], 0)
+
+    def at_first(self, name: Name) -> int:
+        """Screening trials of a candidate before anyone stops."""
+        return _doubled(
+            self.asked.fewest,
+            min(MOST_AT_FIRST, CHEAP_SECONDS / self.each(name), CHEAP_PULLS / self.asked.horizon),
+        )
+
+    def cost(self, counts: Mapping[Name, int], fresh: bool = False) -> np.ndarray:
+        """Seconds and pulls of these trials, shape (2,): of all if they are ``fresh``, else without those screened."""
+        known = {} if fresh else self.screened
+        new = {name: count - (known[name].count if name in known else 0) for name, count in counts.items()}
+        return np.array([sum(new[name] * self.each(name) for name in new), self.asked.horizon * sum(new.values())])
+
+    def playing(
+        self, counts: Mapping[Name, int], seed: int, later: float, so_far: Callable[[], Any] | None = None
+    ) -> Rounds[dict[Name, LineResult]]:
+        """So many trials of each candidate; what follows takes so many seconds at most."""
+        drawn = () if seed == self.asked.screening_seed else self.asked.draws
+        runs = [self.pool[name].model_copy(update={"trials": count, "seed": seed}) for name, count in counts.items()]
+        asked = [over_draws(each, drawn) if drawn else each for each in runs]
+        begin, self.share = self.share, self.share + (1 - self.share) / 3 if self.screened else 0.099
+        results = yield Round(asked, begin, self.share, later, steps=self.steps, so_far=so_far)
+        self.versions.update(each.bundled_results for each in results)
+        return {name: each.lines[0] for name, each in zip(counts, results, strict=True)}
+
+    def screening(self) -> Rounds[None]:
+        """Play until every leader is known, or the limits are reached."""
+        seed, left = self.asked.screening_seed, np.array([self.seconds, self.pulls])
+        wanted = {name: self.at_first(name) for name in self.pool}
+        glance = {name: min(max(2, self.asked.fewest * FIRST // FEWEST), count) for name, count in wanted.items()}
+        self.screened |= yield from self.playing(glance, seed, self.cost(wanted)[0] + 2 * self.seconds)
+        joined = False
+        while wanted and left.min() >= 0:
+            so_far = self.answer(self.leading(), self.screened, seed, True)
+            self.screened |= yield from self.playing(wanted, seed, left[0] + self.seconds, so_far)
+            joined, wanted = True, ({} if joined else self.joining()) or self.open()
+            left = left - self.cost(wanted)
+
+    def joining(self) -> dict[Name, int]:
+        """Those that are not clearly behind join their fields at smaller budgets: how many trials each plays."""
+        for (place, privacy), field in self.fields.items():
+            for policy, _ in list(_ranked(field, self.screened))[:FINALISTS]:
+                joining = [_enter(self.pool, each) for each in _smaller(self.questions[place], privacy, policy)]
+                field.extend(name for name in joining if name not in field)
+        return {name: self.at_first(name) for name in self.pool if name not in self.screened}
+
+    def open(self) -> dict[Name, int]:
+        """Who plays on, and how many trials in all: rivals of a leader, and leaders whose trials are cheap."""
+        wanted = {}
+        for field in self.fields.values():
+            names = _undecided(field, self.screened)
+            for name in names:
+                count = min(MOST, 2 * self.screened[name].count)
+                if count > self.screened[name].count and (names[1:] or count * self.each(name) <= CHEAP_SECONDS):
+                    wanted[name] = count
+        return wanted
+
+    def leading(self) -> dict[Cell, Name]:
+        """The best candidate of each cell by the screening."""
+        return {cell: _tied(field, self.screened)[0] for cell, field in self.fields.items()}
+
+    def reporting(self) -> Rounds[tuple[Decision, ...]]:
+        """Fresh trials of the leaders, which may choose another finalist, until the losses are precise."""
+        chosen = self.leading()
+        finalists = {
+            cell: list(dict.fromkeys((chosen[cell], *_ranked(field, self.screened))))[:FINALISTS]
+            for cell, field in self.fields.items()
+        }
+        for again in range(FINALISTS):  # times that trials have chosen: what is reported is fresh again
+            seed, trials, left = self.asked.seed ^ again << 20, self.asked.reported, self.seconds
+            played: dict[Name, LineResult] = {}
+            so_far = self.answer(chosen, played or self.screened, seed, True)
+            while True:
+                counts = {name: trials for field in finalists.values() for name in field}
+                played = yield from self.playing(counts, seed, left, so_far)
+                so_far = self.answer(chosen, played, seed, True)
+                better = {cell: _better(chosen[cell], field, played) for cell, field in finalists.items()}
+                doubled = {name: 2 * trials for name in counts}
+                within = np.array([self.seconds, self.pulls]) - self.cost(doubled, True)
+                known = trials >= ENOUGH and all(_precise(played[name]) for name in chosen.values())
+                if better != chosen or known or self.asked.trials or 2 * trials > MOST or within.min() < 0:
+                    break
+                left, trials = within[0], 2 * trials
+            if better == chosen:
+                break
+            chosen = better
+        return self.answer(self.ordered(chosen, played), played, seed, False)()
+
+    def ordered(self, chosen: Mapping[Cell, Name], played: Mapping[Name, LineResult]) -> dict[Cell, Name]:
+        """No cell loses more than a stricter one: it takes over what was chosen there."""
+        best: dict[Cell, Name] = {}
+        for (place, privacy), own in chosen.items():
+            stricter = [name for (at, level), name in best.items() if at <= place and keeps(level, privacy)]
+            best[place, privacy] = min((own, *stricter), key=lambda name: played[name].mean[-1])
+        return best
+
+    def answer(
+        self, chosen: Mapping[Cell, Name], played: Mapping[Name, LineResult], seed: int, more: bool
+    ) -> Callable[[], tuple[Decision, ...]]:
+        """What makes the decisions from what is known now; ``more`` says that trials follow."""
+        screened = dict(self.screened)
+        return lambda: tuple(
+            self.decision(place, chosen, screened, played, seed, more) for place in range(len(self.questions))
+        )
+
+    def decision(
+        self,
+        place: int,
+        chosen: Mapping[Cell, Name],
+        screened: Mapping[Name, LineResult],
+        played: Mapping[Name, LineResult],
+        seed: int,
+        more: bool,
+    ) -> Decision:
+        """The decision of one question."""
+        lines, done, tried = [], [], list[Tried]()
+        for privacy in self.promises:
+            cell: Cell = (0 if privacy == "none" else place, privacy)
+            if cell not in self.fields:
+                continue
+            best, field = chosen[cell], self.fields[cell]
+            methods = {name: _method(self.questions[place], name) for name in (*field, best) if name in screened}
+            label = PROMISES[privacy].who + ("" if methods[best].spent is None else ", as at {epsilon}")
+            lines.append(self.pool[best].lines[0].model_copy(update={"label": label}))
+            done.append(played[best])
+            tied = _tied(field, screened)
+            rows = []
+            for name, method in methods.items():
+                finalist = name in played
+                line = played[name] if finalist else screened[name]
+                behind = line.difference(played[best]) if finalist else _behind(line, played[best], CLEARLY, False)
+                lost = line.final()
+                rows.append(Tried(privacy, method, line.count, lost, behind, name == best, finalist, name in tied))
+            tried += sorted(rows, key=lambda row: (not row.chosen, row.lost.value))
+        trials = min(line.count for line in done)
+        experiment = next(iter(self.pool.values())).model_copy(update={"trials": trials, "seed": seed})
+        times, made = checkpoints(self.asked.horizon), max(self.versions)
+        result = Result(experiment.with_lines(tuple(lines)), times, tuple(done), bundled_results=made)
+        return Decision(result, tuple(tried), max(line.count for line in screened.values()), more)
+
+
+def _better(own: Name, field: Sequence[Name], played: Mapping[Name, LineResult]) -> Name:
+    """The best of those that are clearly better, or oneself."""
+    better = (name for name in field if played[own].difference(played[name], CLEARLY).low > 0)
+    return min(better, key=lambda name: played[name].mean[-1], default=own)
+
+
+def _precise(line: LineResult) -> bool:
+    """Whether a loss is known well enough to be said."""
+    return bool(line.stderr[-1] <= PRECISE * line.mean[-1])
+
+
+def known_words(lost: Estimate) -> str:
+    """How well a loss is known, where that is not worth saying without it: `` (known to 8% only)``."""
+    share = lost.stderr / lost.value if lost.value else 0.0
+    return f" (known to {percent(round(share, 2))} only)" if share > PRECISE else ""
+
+
+def _method(question: Question, name: Name) -> Method:
+    """What a candidate is in the cells of a question."""
+    policy, epsilon = name
+    spent = None if epsilon is None else epsilon.fixed
+    return Method(policy, None if spent == getattr(question.epsilon, "fixed", question.epsilon) else spent)
+
+
+def _smaller(question: Question, privacy: Privacy, policy: str) -> list[Experiment]:
+    """A candidate at smaller budgets, as far as it accepts them."""
+    found = []
+    for spent in () if privacy == "none" else question.smaller:
         with contextlib.suppress(InputError):
-            asked = replace(question, epsilon=spent)
-            found[Method(policy, spent)] = _candidate(asked, registry()[policy], privacy, who)
+            found.append(_candidate(replace(question, epsilon=spent), registry()[policy], privacy))
     return found
 
 
-def contest(question: Question, promises: Sequence[Privacy] = COMPARED) -> Rounds[Decision]:
-    """The best method of each of these trust models.
+def contests(questions: Sequence[Question], promises: Sequence[Privacy] = COMPARED) -> Rounds[tuple[Decision, ...]]:
+    """The best method of each of these trust models for each question; they differ in their budgets only, ascending.
 
     Raises
     ------
     InputError
-        When no policy accepts the question, or the whole costs more than ``LAB_MAX_STEPS``.
+        When no policy accepts a question, or one costs more than ``LAB_MAX_STEPS``.
     """
-    fields: dict[Privacy, dict[Method, Experiment]] = {}
-    for privacy in promises:
-        if entered := candidates(question, privacy):
-            fields[privacy] = {Method(each.lines[0].policy): each for each in entered}
-    pool = {method: each for field in fields.values() for method, each in field.items()}
-    alive = {privacy: list(field) for privacy, field in fields.items()}
-    plan = _plan(question, {privacy: len(field) for privacy, field in fields.items()})
-    most = [len(pool)] * len(ROUNDS) + [(1 + LESS) * len(pool)] * len(plan)  # a policy of several levels plays once
-    pulls = [trials * min(each, sum(sizes.values())) for (trials, sizes), each in zip(plan, most, strict=False)]
-    if (steps := question.horizon * sum(pulls)) > most_steps():
-        allowed = f"at most {most_steps():.3g} steps (users x trials x methods) here; ask for fewer users"
-        raise InputError([Issue("horizon", f"{steps:.3g} steps", allowed)])
-    versions = {""}
-
-    def playing(place: int, trials: int, seed: int, methods: Iterable[Method]) -> Rounds[dict[Method, LineResult]]:
-        asked = {each: pool[each].model_copy(update={"trials": trials, "seed": seed}) for each in methods}
-        drawn = question.draws if place == len(plan) - 1 else ()
-        runs = [over_draws(each, drawn) if drawn else each for each in asked.values()]
-        later = sum(count * _trial_seconds(alive, pool, sizes) for count, sizes in plan[place + 1 :])
-        results = yield Round(runs, place / len(plan), (place + 1) / len(plan), later, steps=steps)
-        versions.update(each.bundled_results for each in results)
-        return {method: each.lines[0] for method, each in zip(asked, results, strict=True)}
-
-    screened: dict[Method, LineResult] = {}
-    for place, (trials, left) in enumerate(question.screening):
-        if place == len(ROUNDS):
-            for privacy, field in alive.items():
-                more = {name: each for policy, _ in field for name, each in _smaller(question, privacy, policy).items()}
-                fields[privacy] |= more
-                pool = pool | more | pool
-                field.extend(more)
-        names = dict.fromkeys(name for field in alive.values() if len(field) > 1 for name in field)
-        new = [name for name in names if name not in screened or screened[name].count < trials]
-        screened |= yield from playing(place, trials, question.screening_seed, new)
-        alive |= {each: _survivors(field, screened, left) for each, field in alive.items() if len(field) > 1}
-    finalists = dict.fromkeys(name for field in alive.values() for name in field)
-    reported = yield from playing(len(plan) - 1, question.reported, question.seed, finalists)
-    tied = {privacy: _tied(field, screened) if field[1:] else field for privacy, field in alive.items()}
-    best = {privacy: max(names, key=_fits_most) for privacy, names in tied.items()}
-    lines = tuple(fields[privacy][name].lines[0] for privacy, name in best.items())
-    experiment = next(iter(pool.values())).with_lines(lines)
-    done, times = tuple(reported[name] for name in best.values()), checkpoints(question.horizon)
-    tried = []
-    for privacy, entries in fields.items():
-        rows = [_tried(privacy, name, best[privacy], tied[privacy], screened, reported) for name in entries]
-        tried += sorted(rows, key=lambda row: (not row.chosen, row.lost.value))
-    return Decision(Result(experiment, times, done, bundled_results=max(versions)), tuple(tried))
+    table = _Table(questions, promises)
+    yield from table.screening()
+    return (yield from table.reporting())
 
 
-def _tried(
-    privacy: Privacy,
-    name: Method,
-    best: Method,
-    tied: Collection[Method],
-    screened: Mapping[Method, LineResult],
-    reported: Mapping[Method, LineResult],
-) -> Tried:
-    finalist, chosen = name in reported, reported[best]
-    line = (reported if finalist else screened)[name]
-    if finalist:
-        behind = line.difference(chosen)
-    else:
-        ends = interval_of_difference(line.regret[:, -1], chosen.regret[:, -1], DROPPED)
-        error = math.hypot(line.stderr[-1], chosen.stderr[-1])
-        behind = Estimate(float(line.mean[-1] - chosen.mean[-1]), error, *map(float, ends))
-    return Tried(privacy, name, line.count, line.final(), behind, name == best, finalist, name in tied)
-
-
-def _trial_seconds(
-    alive: Mapping[Privacy, Sequence[Method]], pool: Mapping[Method, Experiment], sizes: Mapping[Privacy, int]
-) -> float:
-    """Rough time of one trial of those that are left, at most so many of each trust model and the slowest first."""
-    seconds = {name: trial_seconds(pool[name], 0) for field in alive.values() for name in field}
-    slowest = {privacy: sorted(map(seconds.__getitem__, field))[::-1] for privacy, field in alive.items()}
-    return min(sum(sum(each[: sizes[privacy]]) for privacy, each in slowest.items()), sum(seconds.values()))
+def contest(question: Question, promises: Sequence[Privacy] = COMPARED) -> Rounds[Decision]:
+    """The same for one question."""
+    [decision] = yield from contests((question,), promises)
+    return decision
 
 
 class Contest(Study[Decision]):
-    """The search for the best method of each trust model; see `contest`."""
+    """The search for the best method of each trust model; see `contests`. Until it ends it has a first answer."""
 
     def __init__(self, question: Question, promises: Sequence[Privacy] = COMPARED, store: Store | None = None) -> None:
-        super().__init__(contest(question, promises), store)
+        super().__init__(contests((question,), promises), store)  # type: ignore[arg-type]
+
+    def result(self) -> Decision | None:
+        """The answer, or a first one."""
+        found: Any = super().result()
+        return None if found is None else found[0]
 
 
 def best_methods(
@@ -458,22 +592,6 @@ def best_methods(
 ) -> Decision:
     """The best method known of each trust model; see `Contest`."""
     return answer(contest(question, promises), jobs, store)
-
-
-def settings_taken(policy: Policy) -> int:
-    """How many other settings a policy fits, from 0 to 5, as the registry says.
-
-    Rewards that are counted late or in batches, users with budgets of their own, any number of users, rewards in [0, 1]
-    that are no coins, and rewards without limits.
-    """
-    taken = (
-        policy.late,
-        policy.epsilon != "one",
-        policy.anytime,
-        policy.accepts((Beta(a=1.0, b=1.0),)) is None,
-        policy.accepts((Gaussian(mean=0.5, sd=1.0),)) is None,
-    )
-    return sum(taken)
 
 
 def known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:

@@ -162,7 +162,7 @@ class Cost:
     """What one trust model loses over all users, in the unit of the rewards.
 
     ``extra`` is the loss beyond no privacy (over pairs of trials), ``price`` the ratio to it; NaN for no privacy
-    itself and where the loss without privacy is 0.
+    itself and where the loss without privacy is 0. ``worst`` is what one run in 20 loses more than.
     """
 
     line: int
@@ -172,6 +172,7 @@ class Cost:
     extra: Estimate
     price: Estimate
     trials: int
+    worst: float = math.nan
 
     @property
     def price_of_privacy(self) -> Literal["more", "less", "open"]:
@@ -202,7 +203,8 @@ def costs(result: Result, scale: float = 1.0, levels: Sequence[Privacy] = ()) ->
             extra, price = line.difference(against.played) * scale, line.ratio(against.played)
         privacy = levels[number] if levels else chosen.entry.privacy
         label = PROMISES[privacy].who if levels else chosen.written_label or chosen.entry.title
-        rows.append(Cost(number, privacy, label, line.final() * scale, extra, price, line.count))
+        worst = scale * float(line.quantile(0.95)[-1])
+        rows.append(Cost(number, privacy, label, line.final() * scale, extra, price, line.count, worst))
     return rows
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Annotated, Literal
 
 import numpy as np
@@ -274,9 +275,9 @@ def best_search(question: Question, goal: Goal, promises: Sequence[Privacy], use
     decisions: dict[tuple[Privacy, float | None], Decision] = {}
 
     def decided(privacy: Privacy, value: float | None) -> Rounds[Decision]:
-        asked = question
+        asked = replace(question, trials=question.reported)
         if value is not None:
-            asked = replace(question, horizon=int(value)) if users else replace(question, epsilon=value)
+            asked = replace(asked, horizon=int(value)) if users else replace(asked, epsilon=value)
         if (privacy, value) not in decisions:
             begin, end = (min(0.99, (len(decisions) + more) / usual) for more in (0, 1))
             left = max(1, usual - len(decisions))
@@ -295,13 +296,21 @@ def best_search(question: Question, goal: Goal, promises: Sequence[Privacy], use
             return goal.measure(Result(both, result.times, (*base.lines, *result.lines)), 1)
 
         least = yield from _search(measure, goal.limit, at, first, last)
+        if not users:  # what keeps a smaller budget keeps a larger one, too
+            falling = accumulate(least.points.values(), _lower)
+            least = replace(least, points=dict(zip(least.points, falling, strict=True)))
         if least.best is None:
             found.append(Found(privacy, least))
             continue
-        decision = decisions[privacy, least.best]
+        there = replace(question, horizon=int(least.best)) if users else replace(question, epsilon=least.best)
+        decision = yield from within(contest(there, (privacy,)), 0.99, 1.0, 1, steps)
         blind, best = blind_regret(decision.result.experiment), decision.of(privacy)[0]
         found.append(Found(privacy, least, best.title, best.lost, blind))
     return found
+
+
+def _lower(first: Estimate, second: Estimate) -> Estimate:
+    return first if second.value > first.value else second
 
 
 class BestSearch(Study[list[Found]]):

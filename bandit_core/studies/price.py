@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -32,7 +32,7 @@ from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.spec.number_text import number
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.accounts import LEAST_EPSILON
-from bandit_core.studies.best_method import Decision, Question, contest
+from bandit_core.studies.best_method import Decision, Question, contests, known_words
 from bandit_core.studies.business_case import (
     Options,
     costs,
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
-    "trust", "epsilon", "method", "loss", "loss_stderr", "extra", "extra_stderr", "test_users", "test_weeks",
-    "stop_users_median", "stop_weeks_median",
+    "trust", "epsilon", "method", "loss", "loss_stderr", "loss_q95", "extra", "extra_stderr", "test_users",
+    "test_weeks", "stop_users_median", "stop_weeks_median",
 )  # fmt: skip
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MAX_EPSILONS = 8
@@ -178,10 +178,10 @@ def _lead(arms: Sequence[Arm]) -> float:
 class Row:
     """One level of trust at one budget. Losses are in the unit; what is not known is NaN, and never is infinite.
 
-    ``test_users`` name the best option in a planned test, ``lift_users`` show there that it beats the first one;
-    ``stop_users`` is the median of the test that stops by itself. Where the means are not known exactly, ``cases`` are
-    the users that 10% and 90% of the draws need at most to name the best, and ``unknown`` is the share of the variance
-    of the loss over runs that comes from the draws.
+    ``worst`` is what one run in 20 loses more than. ``test_users`` name the best option in a planned test,
+    ``lift_users`` show there that it beats the first one; ``stop_users`` is the median of the test that stops by
+    itself. Where the means are not known exactly, ``cases`` are the users that 10% and 90% of the draws need at most to
+    name the best, and ``unknown`` is the share of the variance of the loss over runs that comes from the draws.
     """
 
     privacy: Privacy
@@ -191,6 +191,7 @@ class Row:
     stop_users: float = math.nan
     method: str = ""
     loss: Estimate = NOT_KNOWN
+    worst: float = math.nan
     extra: Estimate = NOT_KNOWN
     cases: tuple[int, int] | None = None
     unknown: float = math.nan
@@ -214,7 +215,7 @@ class Row:
 def rows_of(
     question: PriceQuestion,
     outs: Mapping[float, Sequence[RollOut] | None] = {},
-    decisions: Mapping[float, Decision | None] = {},
+    decisions: Mapping[float, Decision] = {},
 ) -> tuple[Row, ...]:
     """No privacy, then each level of trust at each budget; with what is known of searches and learners."""
     asked = question.roll_out(*question.epsilons)
@@ -226,7 +227,7 @@ def rows_of(
         for cost in () if decision is None else costs(decision.result, question.scale, decision.levels):
             if cost.privacy == privacy:
                 title = decision.chosen(privacy).title  # type: ignore[union-attr]
-                known = {"loss": cost.lost, "extra": cost.extra, "method": title}
+                known = {"loss": cost.lost, "worst": cost.worst, "extra": cost.extra, "method": title}
                 if question.draws:
                     line: Any = decision.result.lines[cost.line]  # type: ignore[union-attr]
                     known["unknown"] = unknown_share(line.regret[:, -1], line.trials, len(question.draws))
@@ -325,7 +326,7 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
             "learn",
             best,
             f"**Learn while you earn**: {late}. If you {best.who}, {escape(best.method)} loses "
-            f"{best.loss} {unit}; keeping {first} loses {number(question.keep, 2)}.",
+            f"{best.loss} {unit}{known_words(best.loss)}; keeping {first} loses {number(question.keep, 2)}.",
         )
     which = "learner, even without privacy," if not _less(plain, question.keep) else f"private learner{at}"
     return Advice("keep", None, f"**Keep {first}**: {late}, and no {which} clearly loses less than keeping it.")
@@ -337,10 +338,11 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Price(Shown):
-    """The answer: a row for no privacy, then one for each level of trust and budget."""
+    """The answer: a row for no privacy, then one for each level of trust and budget; they come from the decisions."""
 
     question: PriceQuestion
     rows: tuple[Row, ...]
+    decisions: Mapping[float, Decision] = field(default_factory=dict)
 
     @cached_property
     def advice(self) -> Advice:
@@ -360,7 +362,7 @@ class Price(Shown):
         cells = [
             (
                 row.privacy, math.nan if row.epsilon is None else row.epsilon, row.method, *row.loss[:2],
-                *row.extra[:2], row.test_users, row.test_users / self.question.weekly, row.stop_users,
+                row.worst, *row.extra[:2], row.test_users, row.test_users / self.question.weekly, row.stop_users,
                 row.stop_users / self.question.weekly,
             )
             for row in self.rows
@@ -400,11 +402,9 @@ def priced(question: PriceQuestion) -> Rounds[Price]:
     """
     searched = () if question.undecided else question.epsilons
     searches = [_affordable(until_decided(question.roll_out(at))) for at in searched]
-    contests = [_affordable(contest(question.contest(at))) for at in question.epsilons]
-    found = yield Round([*searches, *contests])
-    outs, decisions = found[: len(searched)], found[len(searched) :]
-    known = dict(zip(searched, outs, strict=True)), dict(zip(question.epsilons, decisions, strict=True))
-    return Price(question, rows_of(question, *known))
+    *outs, found = yield Round([*searches, _affordable(contests([*map(question.contest, question.epsilons)]))])
+    decisions = dict(zip(question.epsilons, found or (), strict=found is not None))
+    return Price(question, rows_of(question, dict(zip(searched, outs, strict=True)), decisions), decisions)
 
 
 class PriceStudy(Study[Price]):

@@ -31,7 +31,7 @@ SWEEP_COLUMNS = ("line", "label", "policy", "epsilon", "t", "mean", "stderr", "q
 MAX_POINTS = 200
 
 
-_BLANK_IN_LABEL = re.compile(r"[,;:]?\s*\{(?:epsilon|eps_min)(?::value)?\}")
+_BLANK_IN_LABEL = re.compile(r"[,;:]?\s*(?:as at )?\{(?:epsilon|eps_min)(?::value)?\}")
 _BUDGET_IN_LABEL = re.compile(r"[,;:]?\s*\(?\b(?:ε|eps|epsilon)\s*=?\s*[\d.]+\)?\s*$", re.IGNORECASE)
 
 

@@ -43,13 +43,15 @@ def nobody_has_asked_before() -> None:
     runner.answers.clear()
 
 
-WHOLE_SEARCH = {name: getattr(best_method, name) for name in ("registry", "ROUNDS", "LAST_ROUNDS", "LESS")}
 QUICK_SEARCH = {
     "registry": lambda: {name: registry()[name] for name in FEW_METHODS},
-    "ROUNDS": (8,),
-    "LAST_ROUNDS": (),
+    "FEWEST": 8,
+    "MOST": 8,
     "LESS": 0,
+    "ENOUGH": 0,
+    "PRECISE": 1e9,
 }
+WHOLE_SEARCH = {name: getattr(best_method, name) for name in QUICK_SEARCH}
 
 
 @contextlib.contextmanager

@@ -114,7 +114,7 @@ def test_the_verdict_names_the_best_method_and_all_others_are_one_click_away() -
         assert cells[1:3] == [answer.method(row), answers.amount(*row.lost[:2])]
     [shown] = [table.value for table in screen.main.dataframe if "method" in table.value]
     every = sum(len(candidates(answer.question, privacy)) for privacy in COMPARED)
-    whole = [name for name in shown["method"] if "spending only" not in name]
+    whole = [name for name in shown["method"] if ", as at ε" not in name]
     assert len(whole) == every < len(shown) and f"All {every} methods tried" in [each.label for each in screen.expander]
     assert list(shown["method"]) == [each.title for privacy in COMPARED for each in answer.decision.of(privacy)]
     [than_best] = [column for column in shown if "best" in column]

@@ -39,7 +39,7 @@ def test_a_method_that_spends_less_is_written_and_played_so() -> None:
     """By private functions: the file has no such method at present."""
     method = Method("dp-imed", 1.5)
     assert best_by_trust._read(best_by_trust._written(method)) == method
-    assert method.title == "DP-IMED, spending only ε = 1.5"
+    assert method.title == "DP-IMED, as at ε = 1.5"
     methods = {"none": Method("thompson"), "central": method, "local": Method("ts-cf")}
     lines = best_by_trust.lines(2.0, ["a", "b", None], methods)
     assert [line.get("epsilon", {}).get("value") for line in lines] == [None, 1.5, 2.0]

@@ -10,7 +10,7 @@ from bandit_core import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import number
-from bandit_core.studies.best_method import Decision, Question
+from bandit_core.studies.best_method import Decision, Question, known_words
 from bandit_core.studies.business_case import Cost, costs
 from bandit_core.studies.goal_search import Found, Kind
 from ui import words
@@ -121,7 +121,7 @@ def _price(row: Cost, answer: Reply) -> str:
 
 def _warnings(row: Cost, answer: Reply) -> list[str]:
     """What a decision must not overlook: nothing is learned, or trying costs more than it brings."""
-    message = []
+    message = [f"That loss is {known}."] if (known := known_words(row.lost).strip(" ()")) else []
     learned = row.learned(answer.blind)
     if learned == "nothing":
         message.append("Within its error that is no better than choosing at random: nothing useful is learned.")

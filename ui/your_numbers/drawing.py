@@ -17,10 +17,10 @@ from bandit_core import InputError
 from bandit_core.model import PROMISES
 from bandit_core.simulation.results import Result
 from bandit_core.spec import own_data
-from bandit_core.studies.best_method import FINALISTS, Contest, Decision, Question, Tried
+from bandit_core.studies.best_method import FEWEST, FINALISTS, Contest, Decision, Question, Tried, known_words
 from bandit_core.studies.business_case import goal
 from bandit_core.studies.goal_search import BestSearch, Found
-from bandit_core.studies.price import Price, PriceStudy, rows_of, unknown_words
+from bandit_core.studies.price import Price, PriceQuestion, PriceStudy, rows_of, unknown_words
 from bandit_core.studies.price import advise as advise_on
 from ui import charts, figures, gallery, lab_parts, runner, shared, templates, theme, uploads, words
 from ui.your_numbers import address
@@ -32,8 +32,16 @@ from ui.your_numbers.summary import summary_page
 from ui.your_numbers.until import Until, studied
 
 
-def decided(question: Question) -> Decision | None:
-    """The best method of every trust model; None as long as it is not known (why is told)."""
+def decided(asked: Asked, chosen: Setting, question: Question) -> Decision | None:
+    """The best method of every trust model; None as long as it is not known (why is told).
+
+    Where every ε is simulated, that of the whole table.
+    """
+    table, price = st.session_state.get("own-price-found", (None, None))
+    whole = question.epsilon == chosen.tested and table == _compared(asked, chosen)
+    if st.session_state.get("own-every") and whole and price.decisions:
+        st.empty()  # in the place of the progress bar
+        return price.decisions[chosen.tested]
     try:
         return runner.study_of(lambda: Contest(question), question, "own")
     except InputError as error:
@@ -52,7 +60,8 @@ def _methods(answer: Reply) -> None:
         {
             "who is trusted": row.label,
             "best method": answer.method(row),
-            f"{answer.chosen.unit} lost": amount(*row.lost[:2]),
+            f"{answer.chosen.unit} lost": amount(*row.lost[:2]) + known_words(row.lost),
+            "1 run in 20 loses more than": words.number(row.worst),
             "more than without privacy": amount(*row.extra[:2]) if math.isfinite(row.extra.value) else "–",
             "times": amount(*row.price[:2]) if math.isfinite(row.price.value) else "–",
             "as good within the errors": rivals(answer, row.privacy) or "–",
@@ -66,14 +75,13 @@ def _methods(answer: Reply) -> None:
         width="stretch",
         alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
     )
-    rounds = ", ".join(str(trials) for trials in answer.question.rounds)
     st.caption(
         "A method that needs no trust is also a candidate where you trust a curator. "
-        f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader; the first ones also "
-        f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. They are also tried at the "
-        "next two smaller ε: what keeps a smaller ε keeps the larger one, too. The leader at the end is "
-        "chosen; of methods that are tied with it, the one that fits more settings. Its card shows runs that "
-        "played no part in the choice, so that it does not look better than it is. "
+        f"Everyone plays at least {FEWEST} runs. Then the leader, and every method that is neither clearly behind it "
+        "nor as good, plays more. Methods in question are also tried at the next two smaller ε: what keeps a smaller "
+        "ε keeps the larger one, too. Of methods that are tied within 3%, the one whose runs differ least is chosen. "
+        f"The numbers shown come from other runs, in which up to {FINALISTS} methods take part: if another one is "
+        "clearly better there, it is chosen instead, and further runs are shown. "
         "Methods with few runs are known roughly only. Left out: "
         "methods that keep their promise only with a δ, and those that need rewards or budgets "
         "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
@@ -207,31 +215,39 @@ def known(asked: Asked, chosen: Setting, until: Until | None, decision: Decision
     """The answer at the budget of the page, as far as it is known."""
     question = question_of(asked, chosen)
     outs = {} if until is None else {chosen.tested: until.rows}
-    one_budget = isinstance(chosen.epsilon, float)
-    return Price(question, rows_of(question, outs, {chosen.tested: decision} if one_budget else {}))
+    decisions = {chosen.tested: decision} if isinstance(chosen.epsilon, float) and decision is not None else {}
+    return Price(question, rows_of(question, outs, decisions))
 
 
 def advise(place: DeltaGenerator, price: Price, until: Until | None, decision: Decision | None) -> None:
     """What to do, once all that it follows from is known."""
     advice = advise_on(price.question, price.rows, words.plain)
-    settled = advice.kind in ("nothing", "limits")
-    if settled or (until is not None and (decision is not None or advice.kind in ("test", "stop"))):
+    settled, known = advice.kind in ("nothing", "limits"), decision is not None and not decision.more
+    if settled or (until is not None and (known or advice.kind in ("test", "stop"))):
         place.success(advice.words, icon=":material/tips_and_updates:")
+
+
+def _compared(asked: Asked, chosen: Setting) -> PriceQuestion:
+    """The question at every budget that is compared."""
+    return question_of(asked, chosen, *sorted({*chosen.budgets, chosen.tested}))
 
 
 def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
     """The answer at every budget that is compared: what is known of them, or all of it once it is simulated."""
     st.header("ε side by side")
-    budgets = tuple(sorted({*chosen.budgets, chosen.tested}))
-    question = question_of(asked, chosen, *budgets)
+    question = _compared(asked, chosen)
     known = {(row.privacy, row.epsilon): row for row in now.rows}
     price = Price(question, tuple(known.get((row.privacy, row.epsilon), row) for row in rows_of(question)))
-    if len(budgets) > 1 and st.toggle(
+    if len(question.epsilons) > 1 and st.toggle(
         "Simulate every ε",
         key="own-every",
         help="Also find the best learner, and the time of the test that stops by itself, at each ε of the table.",
     ):
-        price = studied("own-price", question, lambda: PriceStudy(question)) or price
+        before = st.session_state.get("own-price-found", (None,))[0]
+        found = studied("own-price", question, lambda: PriceStudy(question))
+        if found is not None and before != question:
+            st.rerun()  # what stands above comes from this table, too
+        price = found or price
     rows = shared.once("own-table", (question, price.rows), None, lambda: words.table(table(question, price.rows)))
     lab_parts.table(rows, "own")
     st.caption(

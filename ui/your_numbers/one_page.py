@@ -5,6 +5,7 @@ It is made when someone asks for it, by a thread without a session: nothing here
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 from html import escape
 
@@ -87,7 +88,8 @@ def _settings(price: Price) -> str:
         return ""
     ends = [dict.fromkeys(f"{100 * (mean / first - 1):.6g}%" for mean in pair) for pair in others]
     lifts = ",".join("..".join(pair) for pair in ends)
-    budgets = ",".join(f"{epsilon:g}" for epsilon in question.epsilons)
+    learned = dict.fromkeys(row.epsilon for row in price.rows[1:] if not math.isnan(row.loss.value))
+    budgets = ",".join(f"{epsilon:g}" for epsilon in learned or question.epsilons)
     command = f"bandit-lab price --baseline {100 * first:.10g}% --lifts={lifts} --epsilon {budgets}"
     usual = {"visits": 1, "batch": 1, "delta": 0.05, "power": 0.8}
     said = {name: getattr(question, name) for name in usual}

@@ -16,6 +16,7 @@ from bandit_core import InputError
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.studies.accounts import parts
+from bandit_core.studies.best_method import known_words
 from bandit_core.studies.price import MAX_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
 from bandit_core.theory.power import critical_value, smallest_effect
 from ui import charts, figures, lab_parts, theme, uploads, words
@@ -202,7 +203,8 @@ def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
             "planned test": weeks(row.test_users) + _cases(row, question.weekly),
             "beats the first": weeks(row.lift_users),
             "stops by itself": weeks(row.stop_users),
-            f"{question.unit} lost": _loss(*row.loss[:2]),
+            f"{question.unit} lost": _loss(*row.loss[:2]) + known_words(row.loss),
+            "1 run in 20 loses more than": "–" if math.isnan(row.worst) else words.number(row.worst),
             "more than without privacy": _loss(*row.extra[:2]),
         }
         if not several:

@@ -113,7 +113,9 @@ def _origin(answer: Reply, made: datetime) -> str:
     rows = []
     for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
         screened = answer.decision.policies(row.privacy)
-        params = ", ".join(f"{name} = {value}" for name, value in guarantee["parameters"].items())
+        chosen = guarantee["parameters"]  # a test's length says all of the numbers that it was planned with
+        told = {name: chosen[name] for name in ({"users"} if "baseline" in chosen else chosen)}
+        params = ", ".join(f"{name} = {value}" for name, value in told.items())
         title = answer.decision.chosen(row.privacy).title
         rows.append(
             f"<tr><td>{escape(PROMISES[row.privacy].who)}<td>{escape(title)}, the best of {screened}"
@@ -122,12 +124,12 @@ def _origin(answer: Reply, made: datetime) -> str:
     kernels = {name.rpartition("kernels.")[2]: version for name, version in meta["kernels"].items()}
     version = paths.project_version()
     used = ", ".join(f"{name} {number}" for name, number in {**meta["versions"], **kernels}.items())
-    asked = answer.question
+    asked, played = answer.question, answer.experiment
     return (
         "<h2>Where these numbers come from</h2><table><tr><th>who is trusted<th>method<th>what it promises"
-        f"{''.join(rows)}</table><p class='small'>Simulated {asked.reported} times with seed {asked.seed}; the methods "
-        f"were chosen by other runs, up to {asked.rounds[-1]} each, with seed {asked.screening_seed}. Private Bandit "
-        f"Lab {escape(version)}, {escape(used)}. "
+        f"{''.join(rows)}</table><p class='small'>Simulated {played.trials} times with seed {played.seed}; the methods "
+        f"were chosen by other runs, up to {answer.decision.screened} each, with seed {asked.screening_seed}. Private "
+        f"Bandit Lab {escape(version)}, {escape(used)}. "
         f"Made on {made:%Y-%m-%d %H:%M} UTC.</p>"
     )
 
