@@ -124,15 +124,13 @@ def _bounds(setup: RunSetup) -> list[Bound]:
     return [*central.lower_bounds(setup, _guarantee(setup)), *normal_noise.adac_ucb(setup, budget(setup))]
 
 
-POLICY = batch_family.pure_policy(
+POLICY = batch_family.central_policy(
     name="adac-ucb",
     title="AdaC-UCB",
     guarantee_words="rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release",
     parameters=ConcentratedParameters,
-    late=True,
     prepare=_prepare,
     bounds=_bounds,
     guarantee=_guarantee,
     releases=_releases,
-    parent="ucb",
 )

@@ -67,20 +67,17 @@ def _prepare(rule: BatchRule, setup: RunSetup) -> KernelCall:
 
 
 POLICIES = (
-    batch_family.pure_policy(
+    batch_family.central_policy(
         name="adap-ucb",
         title="AdaP-UCB",
         parameters=batch_family.ExplorationParameters,
-        late=True,
         prepare=partial(_prepare, UCB),
         bounds=batch_family.with_lower_bounds(central.adap_ucb),
-        parent="ucb",
     ),
-    batch_family.pure_policy(
+    batch_family.central_policy(
         name="adap-klucb",
         title="AdaP-KLUCB",
         parameters=batch_family.ExplorationParameters,
-        late=True,
         prepare=partial(_prepare, KLUCB),
         bounds=batch_family.with_lower_bounds(central.adap_klucb),
         step_cost=batch_family.cost_of_roots(2.0),

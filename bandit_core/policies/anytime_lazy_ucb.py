@@ -28,11 +28,9 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return lazy_family.RULE.call(setup, schedule, lambda: lazy_updates.BY_INDEX.call(setup, schedule))
 
 
-POLICY = batch_family.pure_policy(
+POLICY = batch_family.central_policy(
     name="anytime-lazy-ucb",
     title="Anytime-Lazy-UCB (reconstructed)",
-    late=True,
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
-    parent="ucb",
 )

@@ -168,8 +168,8 @@ def with_lower_bounds(upper: Callable[[RunSetup], list[Bound]]) -> Callable[[Run
     return lambda setup: [*central.lower_bounds(setup), *upper(setup)]
 
 
-def pure_policy(**fields: Any) -> Policy:
-    """An entry for a policy where every reward enters one release with Laplace noise: epsilon-central DP."""
+def central_policy(**fields: Any) -> Policy:
+    """An entry for a policy with a curator: a `pure_policy` that takes late rewards; ``fields`` may say otherwise."""
     return Policy(
         **{
             "privacy": "central",
@@ -181,6 +181,13 @@ def pure_policy(**fields: Any) -> Policy:
             "guarantee": pure,
             "releases": noisy_sums("the sum of a batch of an arm's rewards (its mean, times a public number)"),
             "step_cost": cost,
+            "late": True,
+            "parent": "ucb",
             **fields,
         }
     )
+
+
+def pure_policy(**fields: Any) -> Policy:
+    """An entry for a policy where every reward enters one release with Laplace noise: epsilon-central DP."""
+    return central_policy(**{"late": False, "parent": None, **fields})

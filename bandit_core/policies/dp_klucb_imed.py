@@ -106,22 +106,20 @@ def _prepare(rule: BatchRule, setup: RunSetup) -> KernelCall:
 
 
 POLICIES = (
-    batch_family.pure_policy(
+    batch_family.central_policy(
         name="dp-klucb",
         title="DP-KLUCB",
         parameters=batch_family.BatchParameters,
-        late=True,
         prepare=partial(_prepare, KLUCB),
         bounds=batch_family.with_lower_bounds(central.dp_klucb),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,
         parent="kl-ucb",
     ),
-    batch_family.pure_policy(
+    batch_family.central_policy(
         name="dp-imed",
         title="DP-IMED",
         parameters=batch_family.BatchParameters,
-        late=True,
         prepare=partial(_prepare, IMED),
         bounds=batch_family.with_lower_bounds(central.dp_imed),
         step_cost=batch_family.cost_of_roots(0.25),

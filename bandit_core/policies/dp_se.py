@@ -83,14 +83,12 @@ def _upper(setup: RunSetup) -> list[Bound]:
     return [ladder.until_dropped(setup, ladder.laplace(setup), "central"), *bounds[1:]]
 
 
-POLICY = batch_family.pure_policy(
+POLICY = batch_family.central_policy(
     name="dp-se",
     title="DP-SE",
     anytime=False,
     parameters=EpochParameters,
-    late=True,
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(_upper),
     step_cost=lambda setup: batch_family.cost(setup, look=0.0),  # rounds, each with one look at every arm
-    parent="ucb",
 )

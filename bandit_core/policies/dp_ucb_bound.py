@@ -103,5 +103,4 @@ POLICY = tree_family.policy(
     parameters=DPUCBBoundParameters,
     prepare=_prepare,
     bounds=_bounds,
-    step_cost=tree_family.step_cost,
 )

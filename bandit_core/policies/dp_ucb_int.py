@@ -39,9 +39,9 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import lazy_updates
-from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies import batch_family, lazy_family
-from bandit_core.policies.central_family import also, approximate, central_release, unit_rewards
+from bandit_core.policies.central_family import also, approximate, central_release
 from bandit_core.spec.field_types import Number, Small
 from bandit_core.theory import accounting, central
 
@@ -119,22 +119,15 @@ def _bounds(setup: RunSetup) -> list[Bound]:
     return [*central.lower_bounds(setup, _guarantee(setup)), *central.dp_ucb_int(setup)]
 
 
-POLICY = Policy(
+POLICY = batch_family.central_policy(
     name="dp-ucb-int",
     title="DP-UCB-INT",
-    privacy="central",
     guarantee_words="(epsilon, delta)-central DP; as printed more than epsilon",
-    epsilon="one",
-    anytime=True,
     parameters=IntervalParameters,
-    accepts=unit_rewards,
-    refuses=batch_family.refuse_tiny_budget,
     prepare=_prepare,
-    late=True,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,
     releases=_releases,
-    parent="ucb",
     step_cost=_cost,
 )

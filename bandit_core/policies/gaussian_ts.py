@@ -38,9 +38,8 @@ from pydantic import Field
 
 from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, around, gaussian
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
-from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies import batch_family
-from bandit_core.policies.central_family import unit_rewards
 from bandit_core.spec.field_types import Number, Small, Whole
 from bandit_core.spec.number_text import number
 from bandit_core.theory import central, normal_noise
@@ -208,18 +207,13 @@ def _bounds(setup: RunSetup) -> list[Bound]:
     return [*central.lower_bounds(setup, kept), *upper]
 
 
-POLICY = Policy(
+POLICY = batch_family.central_policy(
     name="gaussian-ts",
     title="Gaussian Thompson sampling",
-    privacy="central",
     guarantee_words="(epsilon, delta)-central DP: every draw is a Gaussian mechanism on the mean of an arm",
-    epsilon="one",
     anytime=False,
     parameters=GaussianThompsonParameters,
-    accepts=unit_rewards,
-    refuses=batch_family.refuse_tiny_budget,
     prepare=_prepare,
-    late=True,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,

@@ -72,10 +72,9 @@ def _cost(setup: RunSetup) -> float:
     return 1.0 + 0.8 * float(close.sum() - 1.0) * drawing
 
 
-POLICY = batch_family.pure_policy(
+POLICY = batch_family.central_policy(
     name="lazy-dp-ts",
     title="Lazy-DP-TS",
-    late=True,
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="thompson",

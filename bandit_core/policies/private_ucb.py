@@ -127,5 +127,4 @@ POLICY = tree_family.policy(
     guarantee=_guarantee,
     spending=_spending,
     releases=_releases,
-    step_cost=tree_family.step_cost,
 )

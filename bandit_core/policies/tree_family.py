@@ -210,6 +210,7 @@ def policy(**fields: Any) -> Policy:
             "spending": spending,
             "releases": releases,
             "held": held,
+            "step_cost": step_cost,
             "parent": "ucb",
             **fields,
         }

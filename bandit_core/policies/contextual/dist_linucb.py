@@ -48,7 +48,7 @@ from bandit_core.kernels.play import Rule, Stream, uniform
 from bandit_core.kernels.poisson import poisson
 from bandit_core.kernels.released_sums import DIAGONAL, numbers_of
 from bandit_core.mechanisms.modular_sums import decoded, skellam_slack
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family, jdp_linucb
 from bandit_core.policies.contextual.exact_ols import Ridge
 from bandit_core.policies.contextual.jdp_greedy import Shift
@@ -271,15 +271,13 @@ def _cost(setup: RunSetup) -> float:
     return (family.meeting_seconds(setup) + indices + 4e-9 * size + opened) / family.UCB_STEP
 
 
-POLICY = Policy(
+POLICY = family.policy(
     name="dist-linucb",
     title="LinUCB on secure sums",
     privacy="distributed",
     guarantee_words="(epsilon, delta)-distributed DP for features, choice and reward of every user",
-    epsilon="one",
     anytime=False,
     parameters=DistributedParameters,
-    accepts=family.no_arms,
     refuses=family.linear_only,
     settle=lambda setup: jdp_linucb.settle_first(setup, 2),
     prepare=_prepare,
@@ -287,8 +285,6 @@ POLICY = Policy(
     guarantee=_guarantee,
     releases=_releases,
     parent="linucb",
-    setting="contexts",
-    late=True,
     step_cost=_cost,
     held=family.numbers_held(
         lambda users: 3.0 * users.models * users.dimension**2 + users.models * users.dimension * (users.dimension + 3)

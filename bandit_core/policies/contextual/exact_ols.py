@@ -34,7 +34,7 @@ from bandit_core.kernels.contextual import Arrival, Visitor, greedy_arm, play_us
 from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.kernels.ridge import Inverses, add_context, inverses_of
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
@@ -118,26 +118,24 @@ def _cost(setup: RunSetup) -> float:
 
 _COMMON: dict[str, Any] = dict(
     guarantee_words="none: the learner sees every context and reward",
+    epsilon="none",
     anytime=True,
-    accepts=family.no_arms,
     refuses=family.linear_only,
     prepare=_prepare,
     bounds=contextual.nothing_stated,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every context and reward"),
-    setting="contexts",
-    late=True,
     step_cost=_cost,
     held=family.numbers_held(lambda users: users.models * users.dimension**2),
 )
 
 POLICIES = (
-    Policy(
+    family.policy(
         name="linucb",
         title="LinUCB",
         parameters=LinUCBParameters,
         **_COMMON,
     ),
-    Policy(
+    family.policy(
         name="greedy-ols",
         title="Greedy OLS",
         parameters=GreedyParameters,

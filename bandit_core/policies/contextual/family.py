@@ -12,7 +12,7 @@ from pydantic import Field
 from bandit_core.kernels.contexts import BLOCK, MAX_TRIES
 from bandit_core.kernels.play import Late, Rule
 from bandit_core.mechanisms.gaussian import smallest_epsilon
-from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.spec import field_types
 from bandit_core.spec.contexts import Contexts, Discrete, GaussianContexts, Sphere, Table
 from bandit_core.spec.field_types import Number, Positive, Whole
@@ -58,6 +58,11 @@ Elimination = Annotated[
 def no_arms(arms: Sequence[Any]) -> str | None:
     """An acceptor for policies that need features: they take no plain arms."""
     return "it chooses by the features of users; plain arms have none" if arms else None
+
+
+def policy(**fields: Any) -> Policy:
+    """An entry for a policy for users with features; by default all users have one budget."""
+    return Policy(**{"epsilon": "one", "setting": "contexts", "accepts": no_arms, "late": True, **fields})
 
 
 def linear_only(setup: RunSetup) -> str | None:

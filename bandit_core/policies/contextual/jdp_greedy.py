@@ -26,7 +26,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bandit_core.model import KernelCall, Policy, RunSetup
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies.contextual import family, jdp_linucb
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import contextual
@@ -53,7 +53,7 @@ def _cost(setup: RunSetup) -> float:
     return (family.meeting_seconds(setup) + sums + jdp_linucb.release_seconds(setup)) / family.UCB_STEP
 
 
-POLICY = Policy(
+POLICY = family.policy(
     name="jdp-greedy",
     title="JDP-Greedy",
     parameters=GreedyParameters,

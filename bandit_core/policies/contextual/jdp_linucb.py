@@ -79,7 +79,7 @@ from bandit_core.kernels.released_sums import Counter, Noise, next_noise, no_noi
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.mechanisms.square_root import exponentials, squared_length
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.policies.contextual.exact_ols import Ridge
 from bandit_core.spec import field_types
@@ -436,19 +436,15 @@ def held(setup: RunSetup, rows: int) -> float:
 COMMON: dict[str, Any] = dict(
     privacy="joint",
     guarantee_words="(epsilon, delta)-joint DP for features, choice and reward of every user",
-    epsilon="one",
     anytime=False,
-    accepts=family.no_arms,
     refuses=family.linear_only,
     settle=settle,
     guarantee=guarantee,
     releases=_releases,
-    setting="contexts",
-    late=True,
     held=held,
 )
 
-POLICY = Policy(
+POLICY = family.policy(
     name="jdp-linucb",
     title="JDP-LinUCB",
     parameters=LinUCBParameters,

@@ -58,7 +58,7 @@ from bandit_core.kernels.linalg import factorise, solve_factored, solve_indefini
 from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next_due, noisy_sums
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
-from bandit_core.model import Guarantee, KernelCall, Policy, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
@@ -207,23 +207,19 @@ def _cost(setup: RunSetup) -> float:
     ) / family.UCB_STEP
 
 
-POLICY = Policy(
+POLICY = family.policy(
     name="ldp-ols",
     title="LDP-OLS",
     privacy="local",
     guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
-    epsilon="one",
     anytime=False,
     parameters=OLSParameters,
-    accepts=family.no_arms,
     refuses=family.linear_only,
     prepare=_prepare,
     bounds=contextual.greedy_private,
     guarantee=_guarantee,
     releases=_releases,
     parent="greedy-ols",
-    setting="contexts",
-    late=True,
     step_cost=_cost,
     held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2),
 )

@@ -48,7 +48,7 @@ from bandit_core.kernels.contextual import Visitor, greedy_after_warm_up, play_u
 from bandit_core.kernels.l2_ball import Ball, release_into
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.l2_ball import radius
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.contexts import LINKS
 from bandit_core.spec.field_types import Number, Positive
@@ -194,23 +194,19 @@ def _cost(setup: RunSetup) -> float:
     return (family.meeting_seconds(setup) + family.after_warm_up(setup) * releases) / family.UCB_STEP
 
 
-POLICY = Policy(
+POLICY = family.policy(
     name="ldp-sgd",
     title="LDP-SGD",
     privacy="local",
     guarantee_words="epsilon-local DP for context, choice and reward of every user (pure)",
-    epsilon="one",
     anytime=True,
     parameters=SGDParameters,
-    accepts=family.no_arms,
     prepare=_prepare,
     bounds=contextual.greedy_private,
     guarantee=_guarantee,
     releases=_releases,
     settle=_settled,
     parent="greedy-ols",
-    setting="contexts",
-    late=True,
     step_cost=_cost,
     held=family.numbers_held(lambda users: 0.0),
 )

@@ -66,7 +66,7 @@ from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next
 from bandit_core.kernels.normals import fill_in_turn
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.contexts import IDENTITY, LINKS
 from bandit_core.spec.field_types import Positive
@@ -277,29 +277,25 @@ def _cost(setup: RunSetup) -> float:
 _COMMON: dict[str, Any] = dict(
     privacy="local",
     guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
-    epsilon="one",
     anytime=False,
-    accepts=family.no_arms,
     bounds=contextual.optimistic_private,
     guarantee=_guarantee,
     releases=_releases,
     prepare=_prepare,
     step_cost=_cost,
     parent="linucb",
-    setting="contexts",
-    late=True,
     held=family.numbers_held(lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2),
 )
 
 POLICIES = (
-    Policy(
+    family.policy(
         name="ldp-linucb",
         title="LDP-LinUCB",
         parameters=LinUCBParameters,
         refuses=family.linear_only,
         **_COMMON,
     ),
-    Policy(
+    family.policy(
         name="ldp-gloc",
         title="LDP-GLOC",
         parameters=GLOCParameters,
