@@ -102,10 +102,6 @@ def _list(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _met(contest: Contest) -> set[Privacy]:
-    return {_privacy(policy) for policy in _scores(contest)["policy"]}
-
-
 def scored(contest: Contest) -> None:
     """The scores as a picture, as a table, or in parts along a property of the cases: one of them."""
     axes = [axis for axis in AXES if len(_losses_along(contest, axis)) > 1]
@@ -122,7 +118,8 @@ def scored(contest: Contest) -> None:
     elif chosen == "all":
         dots, what = partial(_dots, contest, phone), "Scores, the best first"
         figures.draw("benchmark-ranking-chart", contest, dots, what, phone)
-        signs = (f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in _met(contest))
+        met = {_privacy(policy) for policy in _scores(contest)["policy"]}
+        signs = (f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in met)
         st.caption(f"{'; '.join(signs)}. Error bars: 95% intervals over runs of these tasks. Other tasks may differ.")
     else:
         cells, described = partial(_cells, contest, chosen, phone), partial(_cells_in_words, contest, chosen, phone)

@@ -101,7 +101,7 @@ def shapes_chart(
             curves.append(charts.Curve(result.times, mean, name, colours[number], "%{y:,.3~g}"))
     shades = itertools.cycle(_SHADES[dark])
     for bound in bounds:
-        old = _superseded(bound)
+        old = bound.superseded
         holds = bound.form == "bound" and (result is None or not bound.worst_case)
         if bound.only or not (old and superseded if bound.not_applicable else holds or asked):
             continue
@@ -135,10 +135,6 @@ def _range(curves: Sequence[charts.Curve]) -> list[float]:
     top = math.log10(max([*tops, 1.0]))
     lowest = math.log10(max(min([*tops, 1e6]), 1e-3))  # whose name in the legend would else stand for nothing
     return [max(-1.0, min(top - 6, lowest - 1)), top + 0.3]
-
-
-def _superseded(bound: Bound) -> bool:
-    return bool(bound.not_applicable and bound.not_applicable.startswith("superseded"))
 
 
 def table(frame: pd.DataFrame) -> None:
