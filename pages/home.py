@@ -1,4 +1,4 @@
-"""Start: the complete idea in one gesture, and the ways in."""
+"""Start: the whole idea in one gesture, and the ways in."""
 
 import ui.preload  # noqa: F401 - before all other imports, see there
 
