@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -70,45 +70,24 @@ def local_guarantee(setup: RunSetup) -> Guarantee:
     return Guarantee("local", f"every reward is locally private with its user's own epsilon ~ {spread}")
 
 
-def _when(setup: RunSetup) -> str:
-    assert setup.epsilon is not None
-    own = "" if setup.epsilon.fixed is not None else "; users have budgets of their own, this row has the largest"
-    return f"once, by its user{own}"
+def _of_each_user(released: str, stated: Callable[[float], dict[str, Any]]) -> Callable[[RunSetup], list[Release]]:
+    """What every user sends once; ``stated`` are its fields at the largest budget of a user."""
+
+    def releases(setup: RunSetup) -> list[Release]:
+        assert setup.epsilon is not None
+        own = "" if setup.epsilon.fixed is not None else "; users have budgets of their own, this row has the largest"
+        said = {"released": released, "unit": "one reward", "at": f"once, by its user{own}"}
+        return [Release(**said, **stated(setup.epsilon.largest))]
+
+    return releases
 
 
 def noisy_answers(released: str) -> Callable[[RunSetup], list[Release]]:
     """Every user sends a number, which one reward moves by 1 at most, with Laplace(1/epsilon) noise, once."""
-
-    def releases(setup: RunSetup) -> list[Release]:
-        assert setup.epsilon is not None
-        return [
-            Release(
-                mechanism="laplace",
-                released=released,
-                unit="one reward",
-                at=_when(setup),
-                norm="L1",
-                sensitivity=1.0,
-                scale=1 / setup.epsilon.largest,
-            )
-        ]
-
-    return releases
+    noise = {"mechanism": "laplace", "norm": "L1", "sensitivity": 1.0}
+    return _of_each_user(released, lambda epsilon: {**noise, "scale": 1 / epsilon})
 
 
 def random_bits(released: str) -> Callable[[RunSetup], list[Release]]:
     """Every user sends one bit, the randomised response to a number of [0, 1], once."""
-
-    def releases(setup: RunSetup) -> list[Release]:
-        assert setup.epsilon is not None
-        return [
-            Release(
-                mechanism="randomised response",
-                released=released,
-                unit="one reward",
-                at=_when(setup),
-                budget=setup.epsilon.largest,
-            )
-        ]
-
-    return releases
+    return _of_each_user(released, lambda epsilon: {"mechanism": "randomised response", "budget": epsilon})
