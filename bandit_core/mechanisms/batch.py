@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_core.spec.bisection import bisected
+
 
 @dataclass(frozen=True, kw_only=True)
 class Batch(ABC):
@@ -40,13 +42,6 @@ def batch_epsilon(first: np.ndarray, second: np.ndarray, delta: float) -> float:
     >>> round(batch_epsilon(np.array([0.75, 0.25]), np.array([0.25, 0.75]), 0.0), 6)  # ln 3
     1.098612
     """
-    low, high = 0.0, 700.0
-    if batch_delta(first, second, high) > delta:
+    if batch_delta(first, second, 700.0) > delta:
         return np.inf
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if batch_delta(first, second, middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return bisected(0.0, 700.0, lambda epsilon: batch_delta(first, second, epsilon) > delta, steps=60)[1]

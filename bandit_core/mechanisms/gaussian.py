@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import described, words_of
+from bandit_core.spec.bisection import bisected
 from bandit_core.spec.errors import InputError, Issue
 
 CLASSICAL_LIMIT = 1.0  # the classical formula is proved up to this epsilon
-_STEPS = 200  # of a bisection that ends when the double does
 
 
 def smallest_delta(sensitivity: float, sd: float, epsilon: float) -> float:
@@ -40,15 +40,7 @@ def smallest_epsilon(sensitivity: float, sd: float, delta: float) -> float:
         return 0.0
     while smallest_delta(sensitivity, sd, high) > delta:
         low, high = high, 2 * high
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        if smallest_delta(sensitivity, sd, middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return bisected(low, high, lambda epsilon: smallest_delta(sensitivity, sd, epsilon) > delta)[1]
 
 
 def classical_sd(sensitivity: float, epsilon: float, delta: float) -> float:
@@ -61,15 +53,7 @@ def analytic_sd(sensitivity: float, epsilon: float, delta: float) -> float:
     low, high = 1e-12 * sensitivity, sensitivity
     while smallest_delta(sensitivity, high, epsilon) > delta:
         low, high = high, 2 * high
-    for _ in range(_STEPS):
-        middle = math.sqrt(low * high)
-        if not low < middle < high:
-            break
-        if smallest_delta(sensitivity, middle, epsilon) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return bisected(low, high, lambda sd: smallest_delta(sensitivity, sd, epsilon) > delta, ratio=True)[1]
 
 
 def checked_target(sensitivity: float, epsilon: float, delta: float) -> None:

@@ -36,9 +36,9 @@ from numpy.typing import ArrayLike
 from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.batch import Batch, batch_delta
 from bandit_core.mechanisms.description import described
+from bandit_core.spec.bisection import bisected
 
 _WIDE = 45.0  # nats of probability that are left out of a distribution
-_STEPS = 50  # of a bisection
 
 
 @inlined
@@ -198,16 +198,11 @@ def skellam_sum(epsilon: float = 1.0, *, users: int = 1000, delta: float = 1e-6)
     >>> 0.0099 < skellam_delta(made, 1.0) <= 0.01
     True
     """
-    low, high = 0.0, math.sqrt(2 * epsilon) + 10.0
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        if high - low < 1e-6 * high:
-            break
-        if skellam_delta(SkellamSum.of(users, middle), epsilon) <= delta:
-            low = middle
-        else:
-            high = middle
-    return SkellamSum.of(users, low)
+
+    def is_kept(rate: float) -> bool:
+        return skellam_delta(SkellamSum.of(users, rate), epsilon) <= delta
+
+    return SkellamSum.of(users, bisected(0.0, math.sqrt(2 * epsilon) + 10.0, is_kept, 1e-6, 50)[0])
 
 
 DESCRIPTIONS = (described("polya-sum", polya_sum), described("skellam-sum", skellam_sum))

@@ -42,12 +42,12 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.batch import Batch
 from bandit_core.mechanisms.description import described
+from bandit_core.spec.bisection import bisected
 from bandit_core.spec.errors import InputError, Issue
 
 Accounting = Literal["paper", "tight"]
 _CUT = 1e-3  # share of delta that the rare numbers of noisy users may count for, all of it as if they gave all away
 _GROUPS = 200  # of numbers of noisy users that count alike, as the smallest of them
-_STEPS = 60  # of the bisection
 _NOBODY = 1e-250  # a smaller chance of a uniform bit makes none, and SciPy leaves the range of a double
 
 
@@ -118,15 +118,11 @@ def noisy_share(users: int, epsilon: float, delta: float, accounting: Accounting
     low = min(enough, 1 / users) * 1e-3
     if shuffle_delta(low, users, epsilon, _CUT * delta) <= delta:
         return low
-    for _ in range(_STEPS):
-        middle = math.sqrt(low * enough)
-        if not low < middle < enough or enough - low < 1e-4 * enough:
-            break
-        if shuffle_delta(middle, users, epsilon, _CUT * delta) <= delta:
-            enough = middle
-        else:
-            low = middle
-    return enough
+
+    def too_few(share: float) -> bool:
+        return shuffle_delta(share, users, epsilon, _CUT * delta) > delta
+
+    return bisected(low, enough, too_few, 1e-4, ratio=True)[1]
 
 
 @dataclass(frozen=True, kw_only=True)

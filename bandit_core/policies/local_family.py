@@ -76,7 +76,7 @@ def _of_each_user(released: str, stated: Callable[[float], dict[str, Any]]) -> C
     def releases(setup: RunSetup) -> list[Release]:
         assert setup.epsilon is not None
         own = "" if setup.epsilon.fixed is not None else "; users have budgets of their own, this row has the largest"
-        said = {"released": released, "unit": "one reward", "at": f"once, by its user{own}"}
+        said: dict[str, Any] = {"released": released, "unit": "one reward", "at": f"once, by its user{own}"}
         return [Release(**said, **stated(setup.epsilon.largest))]
 
     return releases

@@ -24,6 +24,8 @@ from typing import Literal
 
 import numpy as np
 
+from bandit_core.spec.bisection import bisected
+
 Rule = Literal["paper", "advanced", "tight", "as printed", "calibrated"]  # the last two: older words for the first two
 _FIRST = 64  # terms summed one by one before the rest is taken from the Euler-Maclaurin formula
 _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)
@@ -84,11 +86,7 @@ def tight_part(epsilon: float, times: int, delta: float) -> float:
     >>> round(tight_part(1.0, 1, 0.0), 6), round(tight_part(1.0, 100, 1e-6), 4) > 0.01
     (1.0, True)
     """
-    low, high = epsilon / times, epsilon + 50.0
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if tight_delta(epsilon, middle, times) <= delta else (low, middle)
-    return low
+    return bisected(epsilon / times, epsilon + 50.0, lambda part: tight_delta(epsilon, part, times) <= delta, 1e-12)[0]
 
 
 @lru_cache(maxsize=4096)
@@ -170,19 +168,10 @@ def skellam_rate(epsilon: float, delta: float, users: int, scale: float) -> floa
     0.22
     """
 
-    def spent(rate: float) -> float:
-        return skellam_epsilon(rate, max(1, math.ceil(scale * rate * math.sqrt(users))), delta)
+    def is_kept(rate: float) -> bool:
+        return skellam_epsilon(rate, max(1, math.ceil(scale * rate * math.sqrt(users))), delta) <= epsilon
 
-    low, high = 0.0, math.sqrt(2 * epsilon) + 1.0
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if not low < middle < high or high - low <= 1e-9 * high:
-            break
-        if spent(middle) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
+    return bisected(0.0, math.sqrt(2 * epsilon) + 1.0, is_kept, 1e-9, 100)[0]
 
 
 def renyi_epsilon(divergences: np.ndarray, delta: float, orders: np.ndarray = ORDERS) -> np.ndarray:

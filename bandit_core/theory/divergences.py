@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_core.spec import rewards as distributions
+from bandit_core.spec.bisection import bisected
 from bandit_core.spec.own_data import remembered
 from bandit_core.spec.portable_math import tanh
 
@@ -241,20 +242,15 @@ def kinf(distribution: distributions.RewardDistribution, target: float) -> float
     else:
         rewards, weights = distribution.quantile(_PROBABILITIES), _PROBABILITY_WEIGHTS
     excess = rewards - target
-    low, high = 0.0, 1 / (1 - target)
+    highest = 1 / (1 - target)
 
     def rises(x: float) -> bool:
         with np.errstate(divide="ignore"):
             return float(weights @ (-excess / np.maximum(1 - x * excess, 0.0))) > 0
 
-    if rises(high):
-        low = high
-    else:
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if rises(middle) else (low, middle)
+    x = highest if rises(highest) else bisected(0.0, highest, rises, steps=60)[0]
     with np.errstate(divide="ignore"):
-        value = float(weights @ np.log(np.maximum(1 - low * excess, 0.0)))
+        value = float(weights @ np.log(np.maximum(1 - x * excess, 0.0)))
     return max(
         value, float(bernoulli_kl(distribution.expected, target))
     )  # a valid floor, accurate where the gap is tiny

@@ -53,6 +53,7 @@ from bandit_core.policies.contextual import family, jdp_linucb
 from bandit_core.policies.contextual.exact_ols import Ridge
 from bandit_core.policies.contextual.jdp_greedy import Shift
 from bandit_core.policies.contextual.jdp_linucb import choose
+from bandit_core.spec.bisection import bisected
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import contextual
 from bandit_core.theory.accounting import WHOLE_ORDERS, renyi_epsilon, skellam_renyi
@@ -101,17 +102,12 @@ def distances(numbers: int, levels: int, several: bool) -> tuple[float, float]:
 def variance(epsilon: float, delta: float, numbers: int, several: bool) -> float:
     """V: the least (rounded up) that keeps (``epsilon``, ``delta``) for one batch, in squared levels."""
     far, total = distances(numbers, levels(numbers), several)
-    low, high = 0.0, math.sqrt(2 * epsilon) + 1.0  # of the rate
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        if not low < middle < high or high - low <= 1e-9 * high:
-            break
-        divergences = skellam_renyi(WHOLE_ORDERS, far, (far / middle) ** 2, total)
-        if float(renyi_epsilon(divergences, delta, WHOLE_ORDERS)) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return (far / low) ** 2
+
+    def is_kept(rate: float) -> bool:
+        divergences = skellam_renyi(WHOLE_ORDERS, far, (far / rate) ** 2, total)
+        return float(renyi_epsilon(divergences, delta, WHOLE_ORDERS)) <= epsilon
+
+    return (far / bisected(0.0, math.sqrt(2 * epsilon) + 1.0, is_kept, 1e-9, 100)[0]) ** 2
 
 
 def _shape(setup: RunSetup) -> tuple[int, bool]:
