@@ -67,6 +67,7 @@ ENOUGH = 800  # reported trials, where the limits allow: rare costly runs may be
 CLEARLY = 0.9973  # level of the interval that must leave out 0 before a candidate is said to be worse
 CLOSE = 0.03  # share of the leader's loss within which a method is as good
 PRECISE = 0.03  # share of a loss that its standard error must not exceed; else it is said how well the loss is known
+FOR_AMOUNTS = ("normal-ts", "normal-ts-l", "normal-ts-c")  # of yes or no the mean says how much they vary
 COMPARED: tuple[Privacy, ...] = ("none", "local", "central")  # the trust models of the contest
 
 
@@ -143,9 +144,10 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
         When no policy without privacy accepts the question.
     """
     found: list[Experiment] = []
+    left_out = FOR_AMOUNTS if all(isinstance(arm, Bernoulli) for arm in question.arms) else ()
     refusal: InputError | None = None
     for policy in registry().values():
-        if not keeps(policy.privacy, privacy) or policy.setting != "arms":
+        if not keeps(policy.privacy, privacy) or policy.setting != "arms" or policy.name in left_out:
             continue
         try:
             candidate = _candidate(question, policy, privacy)

@@ -243,6 +243,7 @@ def test_without_noise_a_private_policy_is_its_parent(name):
         "gaussian-ts": (0.8, 10.0),  # normal draws of variance 1/(n + 1), where a beta posterior has a quarter of it
         "anytime-lazy-ucb": (0.8, 4.0),
         "lazy-dp-ts": (0.8, 4.0),
+        "normal-ts-c": (0.8, 4.0),
         "dp-klucb": (0.4, 2.0),
         "dp-imed": (0.4, 2.0),
         "dp-se": (2.0, 20.0),

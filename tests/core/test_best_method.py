@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +16,14 @@ from bandit_core.simulation.questions import answer
 from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Discrete, Fixed
-from bandit_core.spec.rewards import Bernoulli, Empirical
+from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint
 from bandit_core.studies import best_method
 from bandit_core.studies.best_method import (
     CLEARLY,
     COMPARED,
     FEWEST,
     FIRST,
+    FOR_AMOUNTS,
     PRECISE,
     Contest,
     Method,
@@ -74,7 +76,9 @@ def test_everybody_who_keeps_the_promise_and_takes_the_arms_takes_part(privacy) 
             continue
         if policy.guarantee(found.setups[0]).delta == 0:
             allowed.add(name)
-    assert names(SMALL, privacy) == allowed and allowed
+    assert names(SMALL, privacy) == allowed - {*FOR_AMOUNTS} and allowed & {*FOR_AMOUNTS}
+    amounts = replace(SMALL, arms=(TwoPoint(low=0.0, high=0.5, p_high=0.4), *SMALL.arms[1:]))
+    assert names(amounts, privacy) == allowed
     for candidate in candidates(SMALL, privacy):
         [line], [instance] = candidate.lines, candidate.setups
         guarantee = line.entry.guarantee(instance)
