@@ -50,7 +50,8 @@ class Release:
 
     ``times`` counts the releases of this kind that one ``unit`` is in, at most; ``at`` says when they are made.
     ``sensitivity`` is the farthest that one unit moves what is released, in ``norm``, and ``scale`` that of the noise
-    in the same units (Laplace: its scale; Gaussian: its standard deviation). Mechanisms whose budget is not the
+    in the same units (Laplace: its scale; Gaussian and Skellam: its standard deviation, of a Skellam sum in rewards;
+    l2-ball: the radius of the sphere of responses, for vectors of one model). Mechanisms whose budget is not the
     quotient of the two have ``budget`` (nats) instead, which may fail with chance ``delta`` where that is not 0. Where
     users have budgets of their own it is that of the largest.
     """

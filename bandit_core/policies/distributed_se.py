@@ -106,8 +106,8 @@ def _polya_releases(setup: RunSetup) -> list[Release]:
 def _skellam_releases(setup: RunSetup) -> list[Release]:
     return [
         Release(
-            mechanism="skellam", released=_RELEASED, unit="one reward", at=_AT, budget=ladder.skellam_spent(setup),
-            delta=setup.parameters.delta,
+            mechanism="skellam", released=_RELEASED, unit="one reward", at=_AT, norm="L2", sensitivity=1.0,
+            scale=1 / ladder.rate(setup), budget=ladder.skellam_spent(setup), delta=setup.parameters.delta,
         )
     ]  # fmt: skip
 

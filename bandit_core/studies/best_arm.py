@@ -223,17 +223,19 @@ class StoppingResult(Shown):
 
     @property
     def row(self) -> dict[str, Any]:
-        """The run in numbers, `COLUMNS`."""
+        """The run in numbers, `COLUMNS`; NaN for the mean time where some runs did not stop."""
         spec, (low, high), lost = self.spec, self.wrong_limits(), estimate(self.regret)
+        times = estimate(self.users)[:2] if self.stopped.all() else (math.nan, math.nan)
         values = (
             spec.policy, spec.entry.privacy, math.nan if spec.epsilon is None else spec.epsilon, spec.rule, spec.delta,
-            self.count, self.not_stopped, *estimate(self.users)[:2], *map(self.quantile, QUANTILES), self.wrong_share,
+            self.count, self.not_stopped, *times, *map(self.quantile, QUANTILES), self.wrong_share,
             low, high, *lost[:2], self.at_least,
         )  # fmt: skip
         return dict(zip(COLUMNS, values, strict=True))
 
     def _words(self) -> str:
-        return f"of {self.spec.policy}: {self.mean_users:,.0f} users on average in {self.count:,} runs"
+        least = "" if self.stopped.all() else "at least "
+        return f"of {self.spec.policy}: {least}{self.mean_users:,.0f} users on average in {self.count:,} runs"
 
     def _shown(self) -> pd.DataFrame:
         import pandas as pd
@@ -504,8 +506,8 @@ def _label(line: Line, lines: Sequence[Line]) -> str:
 def decision_table(lines: Sequence[StoppingLine], results: Sequence[StoppingResult]) -> pd.DataFrame:
     """One row per line, columns `DECISION_COLUMNS`: times in users, shares in [0, 1].
 
-    A run that does not stop by the horizon counts with the horizon in ``stop_mean``, which is then too small, and as
-    infinite in the quantiles. ``lower_bound`` holds for the mean time of every policy that keeps the line's promise
+    Where a run does not stop by the horizon, ``stop_mean`` is NaN, and the run counts as infinite in the quantiles.
+    ``lower_bound`` holds for the mean time of every policy that keeps the line's promise
     and errs with probability delta at most; NaN where none is known.
     """
 

@@ -162,3 +162,18 @@ def test_older_specs_still_run_as_they_did(name, old, new):
     experiment = experiment_of(name, fixed(1.0), accounting=old)
     assert experiment == experiment_of(name, fixed(1.0), accounting=new)
     assert experiment.spec()["lines"][0]["params"] == {"accounting": new}
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [("dist-rdp-se", 1.0), ("dist-linucb", 2.0), ("ldp-sgd", 1.0)])
+def test_releases_that_state_a_budget_list_their_noise_as_well(name, epsilon):
+    setup = experiment_of(name, fixed(epsilon), 5000, "single").setups[0]
+    [release] = registry()[name].releases(setup)
+    noise, made = release.scale, registry()[name].prepare(setup).arguments
+    [numbers] = [part for part in made if hasattr(part, "_fields") and {"levels", "ball", "spread"} & {*part._fields}]
+    if name == "ldp-sgd":
+        assert noise == numbers.ball.radius > 1
+    elif name == "dist-linucb":
+        assert noise == pytest.approx(math.sqrt(numbers.variance) / numbers.levels) and release.sensitivity > 1
+    else:
+        assert noise == pytest.approx(math.sqrt(numbers.spread[0]) / numbers.levels[0])
+    assert release.epsilon == release.budget

@@ -73,7 +73,7 @@ def test_trials_horizon_labels_and_rule_are_those_of_the_spec_and_the_options(pr
     assert "0.05" in proved[1]["label"] and proved[2]["label"] == stopping_policies()["adap-tt"].title
     assert float(quick[0]["stop_mean"]) < float(proved[0]["stop_mean"])
     late = proved[1]  # at a small budget 3,000 users are too few
-    assert float(late["not_stopped"]) == 1.0 and float(late["stop_mean"]) == 3000
+    assert float(late["not_stopped"]) == 1.0 and late["stop_mean"] == ""
     assert float(late["stop_median"]) == math.inf
 
 

@@ -180,7 +180,7 @@ def times_rows(until: Until) -> list[dict[str, str]]:
                 "who is trusted": who(row),
                 "weeks, median": until.weeks(row.times.quantile(0.5)),
                 "users, median": users_words(row.times.quantile(0.5)),
-                "users, mean": users_words(row.times.mean_users if row.times.stopped.all() else math.inf),
+                "users, mean": "at least " * (not row.times.stopped.all()) + users_words(row.times.mean_users),
                 "middle 90%": f"{low} to {high}",
                 **({"at least, on average": least_words(row)} if bounded else {}),
                 decided: f"{100 * decided_share(row, until.question.users):.3g}%",

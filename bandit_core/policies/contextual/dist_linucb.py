@@ -131,10 +131,13 @@ def _guarantee(setup: RunSetup) -> Guarantee:
 
 
 def _releases(setup: RunSetup) -> list[Release]:
+    shape = _shape(setup)
+    g = levels(shape[0])
     return [
         Release(
             mechanism="skellam", released="sums of x x^T and r x of a batch, rounded to levels, modulo m",
             unit="one user's context, choice and reward", at="once, when the batch is complete",
+            norm="L2", sensitivity=distances(shape[0], g, shape[1])[0] / g, scale=math.sqrt(variance_of(setup)) / g,
             budget=setup.fixed_epsilon, delta=setup.parameters.delta,
         )
     ]  # fmt: skip

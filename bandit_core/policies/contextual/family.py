@@ -96,9 +96,9 @@ def gaussian_guarantee(setup: RunSetup, sensitivity: float, sd: float) -> Guaran
 
 
 def one_message(
-    released: str, *, sensitivity: float | None = None, sd: float | None = None, budget: float | None = None
+    released: str, *, scale: float, sensitivity: float | None = None, budget: float | None = None
 ) -> list[Release]:
-    """All that a user sends, as one release: with normal noise ``sd``, or by the l2-ball mechanism at ``budget``."""
+    """All that a user sends, as one release: with normal noise, or by the l2-ball mechanism at ``budget``."""
     return [
         Release(
             mechanism="gaussian" if budget is None else "l2-ball",
@@ -107,7 +107,7 @@ def one_message(
             at="once, by the user",
             norm="L2" if budget is None else None,
             sensitivity=sensitivity,
-            scale=sd,
+            scale=scale,
             budget=budget,
         )
     ]

@@ -108,7 +108,7 @@ def _guarantee(setup: RunSetup) -> Guarantee:
 
 def _releases(setup: RunSetup) -> list[Release]:
     what = "upper triangle of x x^T over 2 C_B^2, and r x over C_B c_r; where each arm has a parameter, of all arms"
-    return family.one_message(what, sensitivity=SENSITIVITY, sd=noise(setup)[0])
+    return family.one_message(what, sensitivity=SENSITIVITY, scale=noise(setup)[0])
 
 
 class Numbers(NamedTuple):

@@ -112,7 +112,9 @@ def _guarantee(setup: RunSetup) -> Guarantee:
 
 def _releases(setup: RunSetup) -> list[Release]:
     what = "the gradient; where each arm has a parameter, the messages for all arms together"
-    return family.one_message(what, budget=release_epsilon(setup))
+    epsilon = release_epsilon(setup)
+    reach = radius(family.contexts_of(setup).dimension, epsilon, setup.parameters.gradient_bound)
+    return family.one_message(what, scale=reach, budget=epsilon)
 
 
 class Numbers(NamedTuple):

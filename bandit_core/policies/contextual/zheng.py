@@ -136,7 +136,7 @@ def _guarantee(setup: RunSetup) -> Guarantee:
 def _releases(setup: RunSetup) -> list[Release]:
     what = "the gradient and <theta_hat, x> x" if _is_gloc(setup) else "and y x"
     sensitivity = SENSITIVITY[3 if _is_gloc(setup) else 2]
-    return family.one_message(f"upper triangle of x x^T, {what}", sensitivity=sensitivity, sd=_sd(setup))
+    return family.one_message(f"upper triangle of x x^T, {what}", sensitivity=sensitivity, scale=_sd(setup))
 
 
 class Numbers(NamedTuple):
