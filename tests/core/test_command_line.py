@@ -252,7 +252,7 @@ def test_link(say, spec):
         (["run", "default", "--hor", "5"], "command line"),
         (["run", "default", "extra\nword"], "command line"),
         (["list", "colours"], "command line"),
-        (["audit"], "command line"),
+        (["audit"], "name"),
         (["audit", "nobody"], "name"),
         (["audit", "ctb", "--epsilon", "0"], "epsilon"),
         (["audit", "ctb", "--samples", "1e9"], "samples"),

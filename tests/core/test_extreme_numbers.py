@@ -170,7 +170,7 @@ def test_gaps_may_be_smaller_than_numbers_and_bounds_say_where_they_end():
 
 
 def test_typed_rates_are_refused_where_the_limits_are_too_far_away():
-    with refused("option 0") as issues:
+    with refused("baseline") as issues:
         typed_arms(0.5, [], True, (0, 1e6))
     assert "1e-6 of the range" in issues[0].allowed
     assert [arm.mean for arm in typed_arms(0, [1], False, (0, 1e6))] == [0, 1e-6]
