@@ -125,7 +125,8 @@ def verdict(result: Result, escape: Escape = str) -> str:
         lost = [
             f"**{called(row.label, escape)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]
         ]
-        return f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}."
+        first = f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}"
+        return f"{'. '.join([first, *refuted(result, escape)])}."
     cheapest, costliest = (pick(private, key=lambda row: row.price) for pick in (min, max))
     named = [cheapest] if cheapest is costliest else [cheapest, costliest]
     costs = [_cost(row, escape) for row in named]
