@@ -27,6 +27,7 @@ WAYS = {
     "contest_check": ["--every 12"],
     "load": ["", "--phones 300", "--classes 100 --phones 10", "--soak 30"],
     "pictures": ["--numbers"],
+    "positions": ["--check"],
 }
 MAKERS = {"first_pictures", "play_all"}
 HOURS = 2.0  # after which one that has not ended counts as failed

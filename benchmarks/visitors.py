@@ -202,7 +202,7 @@ class Visitor:
         kind = element.WhichOneof("type")
         if kind == "alert" and element.alert.format in (element.alert.ERROR, element.alert.WARNING):
             self.refusals.append(element.alert.body)
-        if kind == "plotly_chart":
+        if kind == "plotly_chart" or (kind == "bidi_component" and "player" in element.bidi_component.component_name):
             self.drawn_at = self.drawn_at or time.perf_counter()
         if kind in ("slider", "button", "button_group", "file_uploader", "checkbox"):
             widget = getattr(element, kind)
@@ -215,9 +215,7 @@ class Visitor:
             self.metrics[element.metric.label] = element.metric.body
         elif kind == "plotly_chart" and "class-guesses" in element.plotly_chart.id:
             self.histogram = element.plotly_chart.spec
-        elif kind == "plotly_chart" and (
-            "regret-chart" in element.plotly_chart.id or "home" in element.plotly_chart.id
-        ):
+        elif kind == "plotly_chart" and ("regret-chart" in element.plotly_chart.id):
             self.picture, self.picture_at = element.plotly_chart.spec, time.perf_counter()
             return True
         return False

@@ -7,9 +7,10 @@ from functools import partial
 
 import streamlit as st
 
-from ui import charts, figures, gallery, lesson, menu, page_frame, page_lock, runner, shared, state, theme, words
+from bandit_core import InputError
+from ui import gallery, lesson, menu, page_frame, page_lock, shared, state, theme, words
 from ui.menu import Page
-from ui.page_fields import ask
+from ui.player import view as player
 
 PAGE = Page(title="Start", icon="home", place=0, section="", fields="eps")
 page_frame.enter()
@@ -19,30 +20,27 @@ SENTENCE = (
     "more rewards: the **regret**."
 )
 
-lesson_mode, phone = state.lesson(), theme.is_phone()
+lesson_mode = state.lesson()
 st.title("What does privacy cost?")
 if not lesson_mode:
     st.markdown(SENTENCE)
-epsilon = ask(gallery.HOME)
-experiment = gallery.home_experiment(epsilon)
 hidden = lesson.hides_private_lines("home")
-answer = runner.result_of(experiment, "home", with_companions=True)
-if answer is not None:
-    complete = answer
-    result = lesson.without_private(complete) if hidden else complete
-    direct = not (phone or lesson_mode)
-    before = None if hidden else gallery.ghosts(result)
-    make = partial(gallery.home_chart, result, before, direct_labels=direct, lesson_mode=lesson_mode)
-    figures.draw("home", result, make, partial(charts.describe, result), direct, lesson_mode, before and before.content)
-    page_lock.shown()
-    if not hidden:
-        verdict = shared.once("home-verdict", complete, None, lambda: gallery.verdict(complete, epsilon))
-        st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks(answer, before)}")
-    if not lesson_mode:
-        st.caption(words.odds(epsilon))
+how = theme.is_dark(), lesson_mode, hidden
+try:
+    document = shared.once("home", gallery.SHIPPED, how, partial(gallery.document, *how))
+except InputError as error:
+    st.error(words.issues(error.issues))
+    page_frame.leave()
+epsilon = player.ask(gallery.HOME, document)
+page_lock.shown()
+if not hidden:
+    verdict = gallery.verdict(gallery.shown(epsilon), epsilon)
+    st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks()}")
+if not lesson_mode:
+    st.caption(words.odds(epsilon))
 if lesson_mode:
     lesson.foot(menu.named("home"))
     page_frame.leave()
-gallery.link_to_explore("Open this picture in Explore", experiment)
+gallery.link_to_explore("Open this picture in Explore", gallery.home_experiment(epsilon))
 gallery.doors()
 gallery.cards()

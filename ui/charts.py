@@ -48,20 +48,25 @@ SWIPE = """document.addEventListener("touchstart", event => {
 """
 
 
+def grid(dark: bool) -> str:
+    """The colour of the lines behind curves."""
+    return "#283442" if dark else "#EBF0F8"
+
+
 def _template(dark: bool) -> go.layout.Template:
     """The look of a chart on light or dark ground. Plotly's own templates style thirty kinds of charts: ten times the
     work for every picture, and some kilobytes on the way to every visitor."""
-    ink, grid = theme.ink(dark), "#283442" if dark else "#EBF0F8"
+    ink = theme.ink(dark)
     axis = {
         "automargin": True,
-        "gridcolor": grid,
-        "linecolor": grid,
+        "gridcolor": grid(dark),
+        "linecolor": grid(dark),
         "tickfont": {"color": ink},
         "ticklabeloverflow": "allow",  # there is room for them; looking whether there is takes a browser long
         "ticks": "",
         "exponentformat": "none",
         "title": {"font": {"color": ink, "size": SIZE}, "standoff": 15},
-        "zerolinecolor": grid,
+        "zerolinecolor": grid(dark),
         "zerolinewidth": 2,
     }
     everywhere = {"autotypenumbers": "strict", "font": {"color": ink}, "hoverlabel": {"align": "left"}}

@@ -11,17 +11,25 @@ import streamlit as st
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
-from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import Summary, summaries
-from bandit_core.spec.errors import InputError
+from bandit_core.simulation.results import Drawable, Result
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import number
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, epsilon_grid, lesson, page_links, theme, words
+from ui.player.document import Stop, text
+from ui.player.shipped import Shipped, shipped
 
 EPSILONS = best_by_trust.BUDGETS
 HOME = replace(epsilon_grid.SLIDER, allowed=EPSILONS, key="home-epsilon")
 CARDS = ("first-look", "two-treatments", "three-price-pages", "shy-users", "own-budgets", "wild-rewards")
+SHIPPED = "start"  # name of its positions, see ui/player/shipped.py
+NUMBERS = {
+    "central": "ratio 1 0",
+    "central-more": "difference 1 0",
+    "local": "ratio 2 0",
+    "local-more": "difference 2 0",
+}
 SINCE = 100  # users, where Start's picture begins: the methods were chosen for many more
 ARROW = ":material/arrow_forward:"
 
@@ -31,24 +39,58 @@ def home_experiment(epsilon: float) -> Experiment:
     return load_preset(best_by_trust.PRESET).with_changes(lines=best_by_trust.lines(epsilon, words.HOME_LABELS))
 
 
-def verdict(result: Result, epsilon: float) -> str:
+def shown(epsilon: float) -> Shipped:
+    """Start's picture at a position of its slider, which ships.
+
+    Raises
+    ------
+    InputError
+        Where the files that ship are damaged or missing.
+    """
+    found = shipped(SHIPPED, epsilon, lambda: home_experiment(epsilon))
+    if found is None:
+        raise InputError([Issue("positions", SHIPPED, "a file that ships; run python -m benchmarks.positions")])
+    return found
+
+
+def document(dark: bool, alone: bool, covered: bool) -> str:
+    """All of Start's pictures, for the player; ``alone`` as a lesson, ``covered`` without those of private lines."""
+    stops = []
+    for epsilon in EPSILONS:
+        found = shown(epsilon)
+        found = lesson.without_private(found) if covered else found
+        name, figure = f"ε = {epsilon:g}", home_chart(found, dark)
+        aloud = name if covered else f"{name}. {verdict(found, epsilon)}".replace("*", "")
+        stops.append(Stop(name, aloud, charts.describe(found), figure))
+    look = {"height": lesson.HEIGHT, "size": lesson.SIZE} if alone else {"height": 360}
+    handle = {} if covered else {"handle": stops[0].key(words.HOME_LABELS[-1])}
+    return text(stops, dark, label=HOME.label, help=HOME.help, **look, **handle)
+
+
+def verdict(found: Shipped, epsilon: float) -> str:
     """What the two steps of trust lose, as a multiple of what is lost without privacy."""
-    rows = {row.line: row for row in summaries(result)}
     methods = best_by_trust.at(epsilon)
+    curator, no_one = (_loses(found, line) for line in ("central", "local"))
     if methods["central"] == methods["local"]:
-        return f"At ε = {epsilon:g}, privacy {_loses(rows[2])}, whether you trust a curator or no one."
-    message = f"At ε = {epsilon:g}, trusting a curator {_loses(rows[1])}; trusting no one"
-    return f"{message}, {_times(rows[2])}." if rows[1].differs and rows[2].differs else f"{message} {_loses(rows[2])}."
+        return f"At ε = {epsilon:g}, privacy {no_one}, whether you trust a curator or no one."
+    if all(_is_large(found, line) for line in ("central", "local")):
+        no_one = f"about **{number(found.numbers['local'].value, 2)} times**"
+        return f"At ε = {epsilon:g}, trusting a curator {curator}; trusting no one, {no_one}."
+    return f"At ε = {epsilon:g}, trusting a curator {curator}; trusting no one {no_one}."
 
 
-def _times(row: Summary) -> str:
-    return f"about **{number(row.price, 2)} times**"
+def _is_large(found: Shipped, line: str) -> bool:
+    """Whether it is told as a multiple; what is close to 1 is told in percent."""
+    return found.numbers[f"{line}-more"].verdict == "more" and found.numbers[line].value >= 1.1
 
 
-def _loses(row: Summary) -> str:
-    if not row.differs:
+def _loses(found: Shipped, line: str) -> str:
+    times = found.numbers[line].value
+    if found.numbers[f"{line}-more"].verdict == "unclear":
         return "is statistically tied with no privacy"
-    return f"loses {_times(row)} as many rewards as no privacy"
+    if not _is_large(found, line):
+        return f"loses about **{number(100 * (times - 1), 1)}%** more rewards than no privacy"
+    return f"loses about **{number(times, 2)} times** as many rewards as no privacy"
 
 
 def methods(epsilon: float) -> str:
@@ -59,11 +101,12 @@ def methods(epsilon: float) -> str:
     return f"Each curve is the best method for that level of trust: {named}.{alike}"
 
 
-def marks(result: Result, before: Result | None) -> str:
+def marks() -> str:
     """What is drawn beside the curves."""
-    trials = min((line.count for line in result.lines if line is not None), default=0)
-    message = f"{words.sentence(words.band(trials, result.experiment.view))}."
-    return message if before is None else f"{message} Thin: the slider's last position."
+    found = shown(EPSILONS[0])
+    trials = min(line.count for line in found.lines if line is not None)
+    message = words.sentence(words.band(trials, found.experiment.view))
+    return f"{message}. Thin: the slider's last position. Drag the slider, or the ring at the end of a curve."
 
 
 def home_range(experiment: Experiment) -> tuple[float, float]:
@@ -94,15 +137,9 @@ def _alike(one: Experiment, other: Experiment) -> bool:
     return same and names[0] == names[1]
 
 
-def home_chart(
-    result: Result, before: Result | None, dark: bool, direct_labels: bool, lesson_mode: bool = False
-) -> go.Figure:
-    """Start's picture, with the curves of the slider's last position behind it; ``lesson_mode`` as a lesson."""
-    height = lesson.HEIGHT if lesson_mode else 360 if direct_labels else 320  # a phone has no room for labels, either
-    figure = charts.regret_chart(result, dark, height, direct_labels, home_range(result.experiment), SINCE)
-    if before is not None:
-        charts.add_ghosts(figure, before, result, dark)
-    return lesson.large(figure) if lesson_mode else figure
+def home_chart(found: Drawable, dark: bool) -> go.Figure:
+    """Start's picture at a position."""
+    return charts.regret_chart(found, dark, vertical=home_range(found.experiment), since=SINCE, direct_labels=False)
 
 
 def link_to_explore(label: str, experiment: Experiment) -> None:

@@ -4,6 +4,7 @@ opens it on a phone; and with ``reveal=off`` private lines that stay hidden unti
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -19,7 +20,9 @@ from bandit_core.spec.errors import InputError
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, epsilon_grid, menu, page_fields, sharing, state, templates
+from ui.player.shipped import Shipped
 
+Shown = TypeVar("Shown", Result, Shipped)
 HEIGHT = 300  # of the picture, so that it stands above the fold of a projector of 960 × 540
 SIZE = 18  # of words and numbers in a picture, in pixels
 STYLE = f"<style>{templates.text('lesson.css')}</style>"
@@ -67,7 +70,7 @@ def hides_private_lines(where: str) -> bool:
     return True
 
 
-def without_private(result: Result) -> Result:
+def without_private(result: Shown) -> Shown:
     """The result as if no private line had been played: neither picture nor words tell anything of one."""
     lines = tuple(
         line if stated.entry.privacy == "none" else None

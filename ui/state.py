@@ -173,14 +173,25 @@ def open_preset(name: str) -> None:
 def own_key(name: str) -> str:
     """The key of a widget that a page's own field of the address is drawn from; fresh after the Back button."""
     memory().setdefault("own-names", {})[name] = None
-    turn = memory().get("own-turn", 0)
-    return f"{name}:turn {turn}" if turn else name
+    return f"{name}:turn {turn()}" if turn() else name
+
+
+def turn() -> int:
+    """How often the Back button, or another address of the same page, has changed what its own controls say."""
+    found: int = memory().get("own-turn", 0)
+    return found
+
+
+def kept_key(name: str) -> str:
+    """The key of such a widget that stays, and looks at the `turn` by itself."""
+    memory().setdefault("kept-names", {})[name] = None
+    return name
 
 
 def _widgets() -> dict[str, str]:
     """What the widgets of the address say, by their keys, to tell a moved one from the Back button."""
     shared = f":{memory().get('generation')}"
-    names = {own_key(name) for name in tuple(memory().get("own-names", ()))}
+    names = {own_key(name) for name in tuple(memory().get("own-names", ()))} | {*memory().get("kept-names", ())}
     said = {str(name): value for name, value in st.session_state.to_dict().items()}
     return {name: repr(value) for name, value in said.items() if name.endswith(shared) or name in names}
 

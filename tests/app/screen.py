@@ -174,3 +174,16 @@ def _is_band(trace: dict[str, Any], group: str) -> bool:
 def chart(screen: AppTest, name: str = "regret-chart") -> Chart:
     """The chart with that key."""
     return Chart(screen.get_by_key(name).proto.spec)
+
+
+def players(screen: AppTest) -> list[dict[str, Any]]:
+    """What the players of a page draw: their documents, with the position ``at`` which each begins."""
+    found = [element.proto for element in screen.get("bidi_component") if element.proto.component_name == "player"]
+    sent = [json.loads(proto.json) for proto in found]
+    return [{**json.loads(each["text"]), "at": each["at"]} for each in sent]
+
+
+def slide(screen: AppTest, name: str, place: int) -> AppTest:
+    """Bring the slider of a player to rest at that position."""
+    screen.session_state[name] = {"at": [screen.session_state["lab"].get("own-turn", 0), place]}
+    return run(screen)

@@ -8,7 +8,7 @@ import screen as on
 from bandit_core import Experiment, load_preset
 from bandit_core.experiments import links
 from bandit_core.experiments.shared_budget import shared_budget
-from ui import menu, page_requirements, state
+from ui import gallery, menu, page_requirements, state
 
 CASES = {
     "arms": {"arms": "0.9,beta(4,1)x5", "T": "500", "n": "3"},
@@ -102,24 +102,22 @@ def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
 
 def test_the_slider_of_home_is_in_the_address() -> None:
     screen = on.visit("home", eps="0.3")
-    slider = screen.select_slider(key="home-epsilon")
-    assert slider.value == 0.3
+    assert on.players(screen)[0]["at"] == gallery.EPSILONS.index(0.3)
     assert "At ε = 0.3," in on.words(screen)
-    slider.set_value(2.0)
-    on.run(screen)
-    assert on.address(screen) == {"eps": "2"}
+    on.slide(screen, "home-epsilon", gallery.EPSILONS.index(2.0))
+    assert "At ε = 2," in on.words(screen) and on.address(screen) == {"eps": "2"}
     screen.query_params["eps"] = "0.3"  # Back
     on.run(screen)
-    assert on.own(screen, "select_slider", "home-epsilon").value == 0.3
-    assert on.address(screen) == {"eps": "0.3"}
+    assert on.players(screen)[0]["at"] == gallery.EPSILONS.index(0.3)
+    assert "At ε = 0.3," in on.words(screen) and on.address(screen) == {"eps": "0.3"}
 
 
-@pytest.mark.parametrize("value", ["nan", "[x](http://x)", "0.01"])
+@pytest.mark.parametrize("value", ["nan", "[x](http://x)", "0.01", "0.35"])
 def test_a_broken_budget_on_home_is_told(value: str) -> None:
     screen = on.visit("home", eps=value)
     assert "eps" in screen.main.warning[0].value
     assert "](" not in screen.main.warning[0].value
-    assert screen.select_slider(key="home-epsilon").value == 1.0
+    assert on.players(screen)[0]["at"] == gallery.EPSILONS.index(1.0)
 
 
 def test_a_slider_moved_before_the_new_address_arrived_is_not_moved_back() -> None:
@@ -162,11 +160,10 @@ def test_a_slider_that_went_and_came_back_at_once_is_not_moved_back(monkeypatch:
 def test_where_an_earlier_address_is_passed_over_the_present_one_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "SETTLE_SECONDS", 60.0)
     screen = on.visit("home", eps="0.3")
-    screen.select_slider(key="home-epsilon").set_value(2.0)
-    on.run(screen)
+    on.slide(screen, "home-epsilon", gallery.EPSILONS.index(2.0))
     screen.query_params["eps"] = "0.3"
     on.run(screen)
-    assert screen.select_slider(key="home-epsilon").value == 2.0
+    assert "At ε = 2," in on.words(screen)
     assert on.address(screen) == {"eps": "2"}
 
 

@@ -1,13 +1,17 @@
 """Home answers with the best policies known on its arms."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from bandit_core import Experiment, InputError, Simulation, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.policies import registry
-from bandit_core.simulation.bundled_results import open_shipped
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import with_companions
+from benchmarks import positions
 from ui import gallery, words
+from ui.learn.measured import Number
+from ui.player import shipped
 
 
 def rival(name: str, experiment: Experiment) -> Experiment | None:
@@ -63,9 +67,32 @@ def test_no_curve_of_home_rises_clearly_with_epsilon_and_none_lies_above_one_of_
         before = lines
 
 
-def test_what_home_opens_with_ships() -> None:
-    """Where this fails, ``python -m benchmarks.first_pictures`` makes the file anew."""
-    store = Store(None, 0)
-    store.bundled_results = open_shipped()
-    result = Simulation(with_companions(gallery.home_experiment(1.0)), store).result()
-    assert result.complete and result.bundled_results
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_what_home_shows_ships_and_comes_out_again(epsilon: float) -> None:
+    """Where this fails, ``python -m benchmarks.positions start`` plays it anew."""
+    start = next(positions.lessons())
+    assert positions.far(start, epsilon, trials=60) < positions.FAR
+
+
+def test_home_tells_a_cost_as_a_multiple_or_in_percent_or_as_a_tie() -> None:
+    found = gallery.shown(1.0)
+    free, close, far = Number(1.002, 0.002), Number(1.04, 0.005), Number(4.4, 0.03)
+
+    def told(times: Number, more: float) -> str:
+        numbers = {"central": far, "central-more": Number(9.0, 1.0), "local": times, "local-more": Number(more, 1.0)}
+        return gallery.verdict(replace(found, numbers=numbers), 1.0)
+
+    assert told(far, 9.0).endswith("trusting a curator loses about **4.4 times** as many rewards as no privacy; "
+                                   "trusting no one, about **4.4 times**.")  # fmt: skip
+    assert told(close, 9.0).endswith("trusting no one loses about **4%** more rewards than no privacy.")
+    assert told(free, 1.0).endswith("trusting no one is statistically tied with no privacy.")
+
+
+def test_a_damaged_file_of_positions_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    for text in ("{", "{}", '{"positions": {"1": {"lines": [[0, 1, 2]]}}, "rows": []}'):
+        (tmp_path / "start.json").write_text(text, "utf-8")
+        shipped._read.cache_clear()
+        with pytest.raises(InputError, match=r"start\.json"):
+            gallery.shown(1.0)
+    shipped._read.cache_clear()

@@ -11,7 +11,7 @@ import segno
 
 from bandit_core.experiments import links
 from bandit_core.studies.tradeoff import blind_regret
-from ui import lesson, menu
+from ui import gallery, lesson, menu
 
 FIELDS = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1),ucb-cf(1)", "T": "400", "n": "6"}
 
@@ -96,16 +96,16 @@ def test_private_lines_are_hidden_until_the_button_is_pressed(controls: str) -> 
 
 def test_on_home_private_lines_are_hidden_too_and_the_lesson_is_the_picture_alone() -> None:
     screen = teach("home", reveal="off")
-    assert on.chart(screen, "home").names == ["– no privacy"]
+    covered = on.players(screen)[0]
+    assert {curve["label"] for each in covered["positions"] for curve in each["curves"]} == {"– no privacy"}
+    assert "times" not in str(covered) and "trust" not in str(covered)
     screen.button(key="reveal-home").click()
     on.run(screen)
-    chart = on.chart(screen, "home")
-    assert len(chart.names) == 3 and chart.layout["font"]["size"] == lesson.SIZE
+    shown = on.players(screen)[0]
+    assert {len(each["curves"]) for each in shown["positions"]} == {3} and shown["size"] == lesson.SIZE
     assert "#### I teach" not in on.words(screen) and "#### I teach" in on.words(on.visit("home"))
-    screen.select_slider(key="home-epsilon").set_value(4.0)
-    on.run(screen)
+    on.slide(screen, "home-epsilon", gallery.EPSILONS.index(4.0))
     assert on.address(screen) == {"eps": "4", "controls": "off", "reveal": "off"}
-    assert len(on.chart(screen, "home").names) == 4  # with the ghost
 
 
 def test_what_reveal_cannot_be_is_told() -> None:

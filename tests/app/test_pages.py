@@ -19,7 +19,7 @@ from bandit_core.experiments.presets import load_preset
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Discrete
 from bandit_core.studies import threshold_check
-from ui import charts, legends, menu, state, words
+from ui import charts, gallery, legends, menu, state, words
 
 # The course asks for a guess first; Theory has drawings, and charts in a fold; coin is of docs/extending.md.
 WITHOUT_A_PICTURE = ("glossary", "learn", "teach", "theory", "errata", "coin")
@@ -32,7 +32,9 @@ def test_every_page_opens_with_its_title_and_charts_that_can_be_read(page: str) 
     assert not screen.warning and not screen.error
     assert len(screen.title) == 1
     drawn = [on.Chart(element.proto.spec) for element in screen.get("plotly_chart")]
-    assert drawn or page in WITHOUT_A_PICTURE
+    players = on.players(screen)
+    assert drawn or players or page in WITHOUT_A_PICTURE
+    assert all(each["size"] >= 13 for each in players)
     for chart in drawn:
         letters_are_large_ticks_plain_and_buttons_have_room(chart)
     printed = [on.words(screen), *(element.proto.spec for element in screen.get("plotly_chart"))]
@@ -95,14 +97,19 @@ def every_control_says_what_it_is_for(screen: AppTest, page: menu.Page) -> None:
         "button_group file_uploader download_button"
     )
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
+    players = on.players(screen)
     silent = [element.label for element in controls if not element.help.strip()]
-    assert len(controls) > (10 if page.sidebar == "all" else 0)
+    silent += [each["label"] for each in players if not each["help"].strip() or not each["label"].strip()]
+    assert len(controls) + len(players) > (10 if page.sidebar == "all" else 0)
     assert silent == []
 
 
 def every_picture_is_told_in_words_and_never_moves_by_itself(screen: AppTest, page: menu.Page) -> None:
-    figures = screen.get("plotly_chart")
-    assert figures or page.name in WITHOUT_A_PICTURE
+    figures, positions = screen.get("plotly_chart"), [at for each in on.players(screen) for at in each["positions"]]
+    assert figures or positions or page.name in WITHOUT_A_PICTURE
+    for position in positions:
+        for said in (position["alt"], position["aloud"]):
+            assert re.search(r"\d", said) and "<" not in said and "**" not in said
     for figure in figures:
         assert len(figure.proto.alt) > 30 and re.search(r"\d", figure.proto.alt), figure.proto.alt
         assert "<" not in figure.proto.alt and html.unescape(figure.proto.alt) == figure.proto.alt
@@ -127,29 +134,18 @@ def test_the_chart_shows_ordered_bands_rising_means_and_the_bounds() -> None:
 
 
 def test_on_home_the_curve_moves_and_not_the_frame() -> None:
-    screen = on.visit("home", eps="1")
-    first = on.chart(screen, "home")
-    ranges = {str((first.layout["xaxis"]["range"], first.layout["yaxis"]["range"]))}
-    assert not [trace for trace in first.traces if trace.get("legendgroup") == "before"]
-    for epsilon, last in ((0.1, "ε = 1"), (8.0, "ε = 0.1")):
-        before = on.chart(screen, "home")
-        screen.select_slider(key="home-epsilon").set_value(epsilon)
-        on.run(screen)
-        chart = on.chart(screen, "home")
-        ranges.add(str((chart.layout["xaxis"]["range"], chart.layout["yaxis"]["range"])))
-        ghosts = [trace for trace in chart.traces if trace.get("legendgroup") == "before"]
-        assert [trace["name"] for trace in ghosts] == [f"before: {last}"] * 2  # no privacy has not changed
-        for ghost, name in zip(ghosts, ("■ trust a curator", "● trust no one"), strict=True):
-            np.testing.assert_array_equal(on.numbers_in(ghost["y"]), before.y(name))
-            assert ghost["line"]["width"] < chart.traces[-3]["line"]["width"]
-        highest = 10 ** chart.layout["yaxis"]["range"][1]
-        assert max(np.nanmax(chart.y(name)) for name in chart.names) < highest
-    assert len(ranges) == 1
-    assert set(on.address(screen)) == {"eps"}
-    on.run(screen)  # another look moves no ghost
-    assert len([trace for trace in on.chart(screen, "home").traces if trace.get("legendgroup") == "before"]) == 2
-    again = on.chart(on.visit("home", eps="8"), "home")  # this visit only
-    assert not [trace for trace in again.traces if trace.get("legendgroup") == "before"]
+    shown = on.players(on.visit("home", eps="1"))[0]
+    assert [each["name"] for each in shown["positions"]] == [f"ε = {epsilon:g}" for epsilon in gallery.EPSILONS]
+    assert len({str((each["x"], each["y"])) for each in shown["positions"]}) == 1
+    low, high = shown["positions"][0]["y"]["ends"]
+    ends = []
+    for each in shown["positions"]:
+        rows = [shown["series"][curve["y"]] for curve in each["curves"]]
+        assert all(low < row[-1] < high and len(row) <= 60 for row in rows)
+        ends.append([row[-1] for row in rows])
+    (free, *_), curator, no_one = np.transpose(ends)
+    assert np.all(curator <= no_one) and np.all(free <= curator)
+    assert np.all(np.diff(no_one) < 0)
 
 
 @pytest.mark.parametrize("low", [-6.3, -1.0, 0.0, 0.12, 3.95])

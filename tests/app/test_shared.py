@@ -22,7 +22,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core import simulate
 from bandit_core.experiments.links import read
 from bandit_core.simulation.store import Store
-from ui import budget_panel, charts, lab_parts, panels, shared, state, theme, words
+from ui import budget_panel, charts, gallery, lab_parts, panels, shared, state, theme, words
 
 COUNTED = (
     (charts, "regret_chart"),
@@ -88,7 +88,7 @@ def test_a_shared_picture_is_the_one_that_would_be_drawn() -> None:
 def test_home_is_drawn_once_for_all_who_come(drawn: Counter[str]) -> None:
     for _ in range(3):
         on.visit("home")
-    assert drawn["regret_chart"] == drawn["describe"] == 1
+    assert drawn["regret_chart"] == drawn["describe"] == len(gallery.EPSILONS)
 
 
 def test_another_ground_or_device_is_another_picture(drawn: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -155,10 +155,14 @@ def test_start_explore_learn_and_readme_say_the_same_of_whom_one_trusts(visits: 
         visitor.open(page)
         verdict = visitor.main().locator("p", has_text="At ε = 1").first
         expect(verdict).to_contain_text(re.compile(f"about {prices[1]} times.*about {prices[2]} times"))
-        plot = visitor.main().locator(".js-plotly-plot").first
-        plot.locator(".main-svg").first.wait_for()
-        level = "plot => plot.data.filter(trace => trace.line?.width === 2.5).map(trace => trace.line.color)"
-        assert plot.evaluate(level) == [theme.TRUST_COLOURS[level] for level in best_by_trust.LEVELS]
+        lines = visitor.main().locator(".player path[stroke-width='2.5'], .js-plotly-plot .lines path.js-line")
+        lines.first.wait_for()
+        colours = lines.evaluate_all("lines => lines.map(line => getComputedStyle(line).stroke).filter(Boolean)")
+        wanted = [theme.TRUST_COLOURS[level] for level in best_by_trust.LEVELS]
+        shown = [
+            f"#{int(r):02x}{int(g):02x}{int(b):02x}" for r, g, b in (re.findall(r"\d+", each)[:3] for each in colours)
+        ]
+        assert [colour for colour in shown if colour in wanted] == wanted
     visitor.settle()
     free, curator, nobody = (curve[-40:] for curve in visitor.chart().values())
     assert (free <= curator).all() and (curator <= nobody).all()

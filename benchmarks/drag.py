@@ -1,0 +1,88 @@
+"""Frames while the thumb of Start's slider moves, in a Chromium: ``python -m benchmarks.drag [ADDRESS]``.
+
+At 1280 and at 390 pixels, the latter also with a processor that is four times slower. The thumb goes to and fro for
+some seconds. Printed are frames a second, the script's milliseconds in a frame (on the clock, so a busy machine shows
+more), and whether they are as asked; the exit code is 1 where they are not. Without an address a server is started.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import sync_playwright
+
+from benchmarks.measuring import machine, print_table
+from benchmarks.visitors import running_server
+
+WINDOWS = ((1280, 1, 50.0), (390, 1, 50.0), (390, 4, 30.0))  # pixels, times slower, frames a second at least
+SECONDS, MOST = 4.0, 2.0  # of a drag; milliseconds of script in a frame, at most, on a processor as it is
+# What a frame asks for is timed where the page asks for it, before the player is there.
+TIMED = """const ask = window.requestAnimationFrame.bind(window); window.frames_at = []; window.script = [];
+window.requestAnimationFrame = act => ask(now => {
+  const start = performance.now(); act(now); window.script.push(performance.now() - start) });
+(function frame(now) { window.frames_at.push(now); ask(frame) })(0);"""
+
+
+def drag(browser: Any, address: str, width: int, slower: int) -> tuple[float, float, float]:
+    """Frames a second, and milliseconds of script in a frame: the median and the 95th percentile."""
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.add_init_script(TIMED)
+    page.goto(address)
+    slider = page.locator(".player input")
+    page.locator(".player .handle").wait_for(timeout=120_000)
+    page.wait_for_timeout(3000)
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    box = slider.bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 2, middle)
+    page.mouse.down()
+    page.evaluate("frames_at.length = script.length = 0")
+    for step in itertools.count():
+        page.mouse.move(box["x"] + box["width"] * (0.5 + 0.4 * math.sin(step / 20)), middle)
+        if page.evaluate("frames_at.at(-1) - frames_at[0]") > 1000 * SECONDS:
+            break
+    frames, script = page.evaluate("[frames_at, script]")
+    page.mouse.up()
+    page.close()
+    typical, most = np.percentile(script, [50, 95])
+    return 1000 * (len(frames) - 1) / (frames[-1] - frames[0]), float(typical), float(most)
+
+
+@contextmanager
+def opened() -> Iterator[str]:
+    """The address of Start."""
+    if len(sys.argv) > 1:
+        yield sys.argv[1]
+        return
+    kernels = Path.home() / ".cache" / "private-bandit-lab"
+    with tempfile.TemporaryDirectory() as name, running_server(Path(name), kernels) as server:
+        yield f"http://127.0.0.1:{server.port}/"
+
+
+def main() -> int:
+    """Print the table; 1 where a drag is not as smooth as asked."""
+    print(machine(), end="\n\n")
+    rows, smooth = [], True
+    with opened() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for width, slower, wanted in WINDOWS:
+            frames, typical, most = drag(browser, address, width, slower)
+            good = frames >= wanted and (slower > 1 or most <= MOST)
+            rows.append([f"{width} px, processor {slower}x slower", frames, typical, most, "yes" if good else "NO"])
+            smooth = smooth and good
+        browser.close()
+    print_table(["while the thumb moves", "frames a second", "script, ms a frame", "95%", "as asked"], rows)
+    return int(not smooth)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

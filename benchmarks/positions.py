@@ -1,0 +1,115 @@
+"""Play the positions that ship anew: ``python -m benchmarks.positions [LESSON ...]`` writes ``presets/positions``.
+
+Each is 8,000 runs of the experiment that Explore opens from there, with its own seed. Kept are the mean and the band at
+`POINTS` checkpoints, and the numbers that the lesson says. ``--check`` plays the first runs instead, and compares their
+means with the shipped ones; the exit code is 1 where one lies more than `FAR` standard errors away.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bandit_core import Experiment, simulate
+from bandit_core.export.document import Pool
+from bandit_core.literature.reproductions import thinned
+from bandit_core.simulation.results import Result, band
+from bandit_core.simulation.store import Store
+from ui import gallery
+from ui.learn import course, measured
+from ui.player.shipped import FOLDER, shipped
+
+TRIALS, CHECKED, POINTS = 8_000, 100, 60
+FAR = 4.5  # standard errors
+STORE = Store(None, 2**29)
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What ships under a name: the experiment at each stop, the first user that is drawn, and numbers by name."""
+
+    name: str
+    experiments: dict[float, Experiment]
+    since: int
+    numbers: dict[str, str]
+    places: tuple[float, ...]  # of which a number may name the one ``at`` the stop, and its neighbours
+
+
+def lessons() -> Iterator[Lesson]:
+    """All of them; the first is Start."""
+    start = {epsilon: gallery.home_experiment(epsilon) for epsilon in gallery.EPSILONS}
+    yield Lesson(gallery.SHIPPED, start, gallery.SINCE, gallery.NUMBERS, gallery.EPSILONS)
+    for step in (part for each in course.LESSONS for part in (each, each.second) if part is not None and part.setting):
+        stops = {at: step.experiment(at) for at in step.slider.stops}
+        yield Lesson(step.name, stops, 1, step.numbers, step.places)
+
+
+def position(lesson: Lesson, at: float, result: Result, pool: Pool) -> dict[str, Any]:
+    """What is kept of a position."""
+    kept = np.flatnonzero(result.times >= lesson.since)
+    kept = kept[thinned(kept, POINTS)]
+    lines = []
+    for line in result.lines:
+        assert line is not None
+        low, high = band(line, result.experiment.view.band)
+        rows = [pool(values[kept]) for values in (line.mean, low, high)]
+        lines.append([*rows, float(f"{line.final().stderr:.4g}")])
+    place = lesson.places.index(at)
+    numbers = {name: _kept(measured.measure(text, result, place)) for name, text in lesson.numbers.items()}
+    return {"times": pool(result.times[kept]), "lines": lines, "numbers": numbers}
+
+
+def _kept(number: Any) -> Any:
+    if isinstance(number, str):
+        return number
+    return [float(f"{each:.6g}") for each in (number.value, number.error, number.low, number.high)]
+
+
+def write(lesson: Lesson) -> None:
+    """Play a lesson, and write its file."""
+    pool, found = Pool(), {}
+    for at, experiment in lesson.experiments.items():
+        result = simulate(experiment.with_changes(trials=TRIALS), store=STORE)
+        found[f"{at:g}"] = position(lesson, at, result, pool)
+        print(lesson.name, at, found[f"{at:g}"]["numbers"], file=sys.stderr)
+    document = {"trials": TRIALS, "positions": found, "rows": pool.rows}
+    FOLDER.mkdir(exist_ok=True)
+    text = json.dumps(document, separators=(",", ":"))
+    (FOLDER / f"{lesson.name}.json").write_text(text + "\n", "utf-8")
+    print(f"{lesson.name}: {len(text) / 1000:.1f} kB", file=sys.stderr)
+
+
+def far(lesson: Lesson, at: float, trials: int = CHECKED) -> float:
+    """By how many standard errors the last mean of a line is off, at most."""
+    kept = shipped(lesson.name, at, lambda: lesson.experiments[at])
+    assert kept is not None
+    result = simulate(lesson.experiments[at].with_changes(trials=trials), store=STORE)
+    apart = [0.0]
+    for line, there in zip(result.lines, kept.lines, strict=True):
+        assert line is not None and there is not None
+        error = math.hypot(line.final().stderr, there.error)
+        apart.append(abs(line.final().value - there.mean[-1]) / error if error else 0.0)
+    return max(apart)
+
+
+def main() -> int:
+    """Write, or check."""
+    asked = [word for word in sys.argv[1:] if not word.startswith("--")]
+    chosen = [lesson for lesson in lessons() if lesson.name in asked or not asked]
+    if "--check" not in sys.argv:
+        for lesson in chosen:
+            write(lesson)
+        return 0
+    wrong = [f"{each.name} at {at:g}" for each in chosen for at in each.experiments if far(each, at) > FAR]
+    print("\n".join(wrong) or "all come out")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

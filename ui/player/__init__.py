@@ -1,0 +1,1 @@
+"""One slider, its pictures, and the positions that ship."""

@@ -1,0 +1,125 @@
+"""What ui/player/player.js draws: figures at all positions of a slider, as one text in JSON.
+
+``label`` and ``help`` are the slider's, ``height`` and ``size`` (of letters) in pixels, ``colours`` CSS by name; a
+picture with a ``handle`` has one at the end, or the largest dot, of that curve. Each of the ``positions`` has a
+``name``, what is read ``aloud`` of it, the picture in words (``alt``), the axes ``x`` and ``y`` and ``curves``. An axis
+has ``ends``, is ``log`` or not, and may have ``ticks``, or ``names`` at 0, 1, 2 and so on. Of a curve ``x``, ``y``,
+``low`` and ``high`` are places in ``series``; curves of one ``key`` glide into each other. ``named``: the curve may
+have its label at its end; ``listed``: it stands in the legend; ``hover``: the pointer shows its numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bandit_core.export.document import Pool
+from ui import charts, theme
+
+DASHES = {"dash": "6 4", "dot": "1.5 4", "longdash": "12 5"}
+ROWS = ("x", "y", "low", "high")
+MARGIN = 0.04  # of an axis whose ends follow its curves, beyond them
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A position of the slider: its name, what is read aloud, its picture in words, and the picture."""
+
+    name: str
+    aloud: str
+    alt: str
+    figure: go.Figure
+
+    def key(self, label: str) -> int:
+        """The key of the curve with that label, whatever sign stands before it."""
+        names = [charts.as_text(trace.name or "") for trace in self.figure.data]
+        return next(number for number, name in enumerate(names) if name.endswith(label))
+
+
+def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
+    """The document of a slider's ``stops``; ``head`` is what it says once."""
+    pool, found = Pool(), []
+    for stop in stops:
+        layout, curves = stop.figure.layout, [*_curves(stop.figure, dark)]
+        names = [str(trace.x[0]) for trace in stop.figure.data if trace.type == "bar"]
+        across = {"names": names, "ends": [-0.5, len(names) - 0.5]} if names else _ends(layout.xaxis, curves, ["x"])
+        axes = {"x": _axis(layout.xaxis) | across}
+        axes |= {"y": _axis(layout.yaxis) | _ends(layout.yaxis, curves, ["y", "low", "high"])}
+        drawn = [each | {row: pool(each[row]) for row in ROWS if row in each} for each in curves]
+        found.append({"name": stop.name, "aloud": stop.aloud, "alt": stop.alt, **axes, "curves": drawn})
+    colours = {"ink": theme.ink(dark), "grid": charts.grid(dark)}
+    colours |= {"ground": "var(--st-background-color)", "accent": "var(--st-primary-color)"}
+    whole = {"size": charts.SIZE, "colours": colours, **head, "positions": found, "series": pool.rows}
+    return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _axis(axis: Any) -> dict[str, Any]:
+    found = {"title": charts.as_text(axis.title.text or ""), "log": axis.type == "log"}
+    if axis.tickvals is not None:
+        found["ticks"] = [float(value) for value in axis.tickvals]
+    return found | ({"hidden": True} if axis.visible is False else {})
+
+
+def _ends(axis: Any, curves: list[dict[str, Any]], rows: list[str]) -> dict[str, Any]:
+    """The ends of an axis as Plotly has them; without a range they lie a little beyond the curves."""
+    log, ends = axis.type == "log", axis.range
+    if ends is None:
+        values = np.concatenate([np.asarray(each[row], float) for each in curves for row in rows if row in each])
+        values = values[np.isfinite(values) & ((values > 0) | (not log))]
+        values = np.append(np.log10(values) if log else values, [0.0] if axis.rangemode == "tozero" else [])
+        low, high = float(values.min()), float(values.max())
+        room = MARGIN * ((high - low) or 1.0)
+        ends = (low - room * (axis.rangemode != "tozero"), high + room)
+    return {"ends": [10.0**end if log else float(end) for end in ends]}
+
+
+def _curves(figure: go.Figure, dark: bool) -> Iterator[dict[str, Any]]:
+    """Curves and bars of a figure; a filled area is the band of the curve after it."""
+    edges: dict[str, Any] = {}
+    before: Any = None
+    bars = 0
+    for number, trace in enumerate(figure.data):
+        if trace.type == "bar":
+            yield _look(trace, number, dark, figure) | {"x": [bars], "bar": True, "opacity": trace.marker.opacity}
+            bars += 1
+        elif trace.fill == "tonexty":
+            edges = {"low": trace.y, "high": before.y, "band": True}
+        elif trace.line.width != 0:
+            yield _look(trace, number, dark, figure) | _line(trace) | edges
+            edges = {}
+        before = trace
+
+
+def _look(trace: Any, number: int, dark: bool, figure: go.Figure) -> dict[str, Any]:
+    """What curves and bars have in common."""
+    label, colour = charts.as_text(trace.name or ""), trace.line.color if trace.type == "scatter" else None
+    colour = colour or trace.marker.color or theme.GREY
+    listed = bool(label) and trace.showlegend is not False and figure.layout.showlegend is not False
+    found = {"key": number, "label": label, "colour": colour, "x": trace.x, "y": trace.y, "listed": listed}
+    found |= {"ink": theme.as_text(colour, dark) if colour.startswith("#") else colour}
+    found |= {"hover": bool(label) and trace.hoverinfo != "skip"}
+    if trace.error_y.array is not None:
+        below = trace.error_y.array if trace.error_y.arrayminus is None else trace.error_y.arrayminus
+        found |= {"low": np.subtract(trace.y, below), "high": np.add(trace.y, trace.error_y.array)}
+    return found
+
+
+def _line(trace: Any) -> dict[str, Any]:
+    """What a curve or points alone have."""
+    found: dict[str, Any] = {}
+    if "lines" in trace.mode:
+        found |= {"width": trace.line.width or 2, "named": bool(trace.name) and trace.showlegend is not False}
+        found |= {"dash": DASHES[trace.line.dash]} if trace.line.dash in DASHES else {}
+    if "markers" in trace.mode:
+        size, few = trace.marker.size, trace.marker.maxdisplayed
+        found |= {"sign": (trace.marker.symbol or "circle").replace("line-ns-open", "line")}
+        found |= {"size": size} if isinstance(size, (int, float)) else {"sizes": [float(each) for each in size]}
+        found |= {"few": few} if few else {}
+    if "text" in trace.mode:
+        found["texts"] = [*trace.text]
+    return found
