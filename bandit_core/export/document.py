@@ -37,6 +37,7 @@ BAND_WORDS: dict[Band, str] = {
     "half-sd": "the mean ± half a standard deviation",
     "quarter-sd": "the mean ± a quarter of a standard deviation",
 }
+SHAPES = {"local": "circle", "shuffle": "diamond", "distributed": "triangle-up", "none": "line"}  # else a square
 DASHES = {"bound lower": "", "bound upper": "6 4", "slope": "1.5 4", "shape": "12 5"}
 
 
@@ -133,6 +134,22 @@ def _rows(position: Position, result: Result) -> list[dict[str, Any]]:
     return rows
 
 
+def _table(rows: list[dict[str, Any]], users: str, lines: list[dict[str, Any]]) -> str:
+    """The same as HTML of a table."""
+    heads = ["Line", f"Regret after {users} users", "Price of privacy (× the regret of)"]
+    found = []
+    for row in rows:
+        line = lines[row["line"]]
+        sign = f'<span class="sign line-{row["line"]}" title="{html.escape(line["words"])}">{line["sign"]}</span>'
+        against = f'<span class="against"> × {html.escape(row["against"])}</span>' if row["against"] else ""
+        cells = [row["regret"], row["price"] + against][: 1 + any(row["against"] for row in rows)]
+        numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+        found.append(f'<tr><th scope="row">{sign}{html.escape(row["label"])}</th>{numbers}</tr>')
+        shown = 1 + len(cells)
+    head = "".join(f'<th scope="col">{each}</th>' for each in heads[:shown])
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(found)}</tbody></table>"
+
+
 def _alt(position: Position, rows: list[dict[str, Any]], trials: int) -> str:
     """The picture in words."""
     what = QUANTITY_WORDS[position.experiment.view.quantity]
@@ -146,9 +163,9 @@ def _link(experiment: Experiment, base: str) -> str:
 
 
 def _positions(positions: Positions, results: Sequence[Result], base: str, pool: Pool) -> list[dict[str, Any]]:
-    documents = []
+    documents, lines = [], _promises(positions.experiment)
     for position, result in zip(positions.positions, results, strict=True):
-        rows = _rows(position, result)
+        rows, curves = _rows(position, result), _curves(position, result, pool)
         trials = min((line.count for line in result.lines if line is not None), default=0)
         here = position.experiment
         message = here.plays_as(positions.experiment) or position.value is None
@@ -162,12 +179,19 @@ def _positions(positions: Positions, results: Sequence[Result], base: str, pool:
                 "alt": _alt(position, rows, trials),
                 "link": _link(here.model_copy(update={"title": "", "note": ""}), base),
                 "rows": rows,
-                "users": count(here.horizon),
+                "table": _table(rows, count(here.horizon), lines),
+                "bounds": "".join(f"<li>{html.escape(each['label'])}</li>" for each in curves if "dash" in each),
                 "x": pool.exact(result.times.tolist()),
-                "curves": _curves(position, result, pool),
+                "curves": curves,
             }
         )
     return documents
+
+
+def _promises(experiment: Experiment) -> list[dict[str, Any]]:
+    """Of each line: whom it trusts in words, and the sign of that in words and in the picture."""
+    promises = [line.entry.promise for line in experiment.lines]
+    return [{"words": each.who, "sign": each.sign, "shape": SHAPES.get(each.key, "square")} for each in promises]
 
 
 def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str, Any] | None:
@@ -272,10 +296,7 @@ def document(
         "slider": positions.slider,
         "start": positions.start,
         "overall": overall,
-        "lines": [
-            {"trust": promise.key, "words": promise.who, "sign": promise.sign}
-            for promise in (line.entry.promise for line in experiment.lines)
-        ],
+        "lines": _promises(experiment),
         "users": {"log": [view.x == "log", view.y == "log"], "title": QUANTITY_WORDS[view.quantity]},
         "legend": message,
         "budgets": budgets,

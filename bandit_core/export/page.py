@@ -17,6 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, TypedDict, Unpack
 
+from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.export.document import as_json, document
 from bandit_core.export.positions import Positions
@@ -26,6 +27,7 @@ from bandit_core.spec.errors import InputError, Issue
 
 MAX_BYTES = 2 * 10**6
 ASSETS = Path(__file__).parent / "assets"
+PLAYER = paths.ROOT / "ui" / "player"  # the same script as in the app
 Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
 # As in ui/theme.py (quiet, cool, warm, brown, violet), each readable as text on its ground.
 SHADES: Mapping[Privacy, Colours] = {
@@ -68,9 +70,12 @@ def colours_of(experiment: Experiment) -> list[tuple[str, str]]:
 def style_of(colours: Colours) -> str:
     """The style sheet, with the colours of the lines."""
     light, dark = (
-        "".join(f".line-{number}{{color:{pair[ground]}}}" for number, pair in enumerate(colours)) for ground in (0, 1)
+        ":root{" + ";".join(f"--line-{number}:{pair[ground]}" for number, pair in enumerate(colours)) + "}"
+        for ground in (0, 1)
     )
-    return f"{(ASSETS / 'lesson.css').read_text('utf-8')}{light}@media (prefers-color-scheme:dark){{{dark}}}"
+    signs = "".join(f".line-{number}{{color:var(--line-{number})}}" for number in range(len(colours)))
+    sheet = (ASSETS / "lesson.css").read_text("utf-8")
+    return f"{sheet}{light}@media (prefers-color-scheme:dark){{{dark}}}{signs}"
 
 
 def source(inline: str) -> str:
@@ -88,8 +93,8 @@ def policy(style: str, script: str) -> str:
 
 def _figure(name: str, head: str) -> str:
     return (
-        f'<h2>{head}</h2><svg id="{name}" role="img" aria-label=""></svg>'
-        f'<p class="quiet" id="{name}-read" aria-hidden="true">&nbsp;</p>'
+        f'<h2>{head}</h2><div class="player" id="{name}"><svg role="img" aria-label=""></svg>'
+        '<p class="point" hidden></p><ul class="legend"></ul></div>'
     )
 
 
@@ -144,7 +149,8 @@ def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[flo
 
 
 def _written(content: dict[str, Any], colours: Colours, around: str) -> str:
-    style, script = style_of(colours), (ASSETS / "lesson.js").read_text("utf-8")
+    style = style_of(colours) + (PLAYER / "player.css").read_text("utf-8")
+    script = (PLAYER / "player.js").read_text("utf-8") + (ASSETS / "lesson.js").read_text("utf-8")
     positions, over, start = content["positions"], content["budgets"], content["positions"][content["start"]]
     label, low, high = SLIDERS[content["slider"]]
     users = _figure("users", "Regret as users come")

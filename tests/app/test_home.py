@@ -92,7 +92,7 @@ def test_a_damaged_file_of_positions_is_told(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
     for text in ("{", "{}", '{"positions": {"1": {"lines": [[0, 1, 2]]}}, "rows": []}'):
         (tmp_path / "start.json").write_text(text, "utf-8")
-        shipped._read.cache_clear()
+        shipped.read.cache_clear()
         with pytest.raises(InputError, match=r"start\.json"):
             gallery.shown(1.0)
-    shipped._read.cache_clear()
+    shipped.read.cache_clear()

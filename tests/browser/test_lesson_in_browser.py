@@ -134,7 +134,7 @@ def test_it_is_used_by_keyboard_and_told_to_screen_readers(opened, lesson):
     seen = opened(lesson)
     seen.tab.keyboard.press("Tab")
     assert seen.tab.evaluate("document.activeElement.id") == "slider"
-    first = seen.tab.locator("#users").get_attribute("aria-label")
+    first = seen.tab.get_by_role("img").first.get_attribute("aria-label")
     seen.tab.keyboard.press("Home")
     seen.tab.keyboard.press("ArrowRight")
     rows, _ = expected(EPSILONS[1])
@@ -149,7 +149,7 @@ def test_it_is_used_by_keyboard_and_told_to_screen_readers(opened, lesson):
 def test_a_swipe_over_the_picture_moves_the_slider(opened, lesson):
     seen = opened(lesson, 390, has_touch=True)
     start = int(seen.slider.input_value())
-    box = seen.tab.locator("#users").bounding_box()
+    box = seen.tab.locator("#users svg").bounding_box()
     session = seen.context.new_cdp_session(seen.tab)
     top = box["y"] + box["height"] / 2
 
@@ -168,7 +168,7 @@ def test_the_scale_is_the_same_everywhere_until_it_is_let_free(opened, lesson):
     seen = opened(lesson)
 
     def ticks() -> list[str]:
-        return seen.tab.locator("#users text[text-anchor=end]").all_text_contents()
+        return seen.tab.locator("#users svg text[text-anchor=end]").all_text_contents()
 
     seen.move_to(0)
     strict = ticks()

@@ -142,7 +142,8 @@ def test_far_from_the_checkout_everything_is_found_and_played(installed: Path, t
     assert set(told["papers"]) == {path.stem for path in (ROOT / "papers").glob("*.toml")}
     assert told["results"] == sorted(path.stem for path in (ROOT / "papers" / "results").glob("*.json"))
     assert told["confirmed"] and told["lesson code"] == 0
-    assert (ROOT / "bandit_core" / "export" / "assets" / "lesson.js").read_text(encoding="utf-8") in told["lesson"]
+    for script in ("ui/player/player.js", "bandit_core/export/assets/lesson.js"):
+        assert (ROOT / script).read_text(encoding="utf-8") in told["lesson"]
     assert told["pages"] == {"papers": [1, []], "glossary": [1, []]}
     assert told["version"] == told["own version"] == PROJECT["version"]
     requirements = [Requirement(each) for each in told["needed"]]

@@ -51,7 +51,7 @@ function ticks({ log, ends: [low, high], ticks, names }) {
   }
   const rough = (high - low) / 5, unit = 10 ** Math.floor(Math.log10(rough));
   const step = unit * [1, 2, 5, 10].find(nice => nice * unit >= rough);
-  for (let number = Math.ceil(least / step); number * step <= most; number++) found.push(number * step);
+  for (let number = Math.ceil(least / step); number * step <= most; number++) found.push(number * step || 0);
   return found;
 }
 
@@ -221,7 +221,7 @@ export function picture(doc, svg, point, legend) {
     for (const { key, rows, ink, top: first } of labels)
       rows.forEach((row, place) => {
         const where = { x: right + 14, y: (first + 0.75 * LINE + LINE * place).toFixed(1), "font-size": size - 1 };
-        put(over, `${key}-${place}`, "text", { ...where, style: `fill:${ink}` }, row);
+        put(over, `${key}-${place}`, "text", { ...where, class: "name", fill: ink }, row);
       });
     const there = { x: right - 6, y: top + size, "text-anchor": "end" };
     if (past && !beside) put(over, "past", "text", there, past);
@@ -250,7 +250,7 @@ export function picture(doc, svg, point, legend) {
     return spots;
   }
 
-  return { draw, hide, svg, read: found => { [doc, held] = [found, {}]; } };
+  return { draw, hide, svg, read: found => { [doc, held] = [found, {}]; }, alt: place => doc.positions[place].alt };
 }
 
 // The position, or the place between two, whose handle is nearest to a point.
@@ -353,7 +353,7 @@ export default function ({ parentElement, data, setStateValue }) {
   root.picture = picture(doc, svg, find(".point"), find(".legend"));
   const say = place => {
     find("output").textContent = here(place).name;
-    svg.setAttribute("aria-label", here(place).alt);
+    svg.setAttribute("aria-label", root.picture.alt(place));
     return here(place).aloud;
   };
   const rested = place => setStateValue("at", [root.turn, place]);

@@ -62,7 +62,8 @@ class Shipped:
 
 
 @cache
-def _read(name: str) -> dict[str, Any]:
+def read(name: str) -> dict[str, Any]:
+    """The file of a lesson, read once."""
     return dict(json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
 
 
@@ -76,7 +77,7 @@ def shipped(name: str, at: float, experiment: Callable[[], Experiment]) -> Shipp
     """
     path: Path = FOLDER / f"{name}.json"
     try:
-        found = _read(name)
+        found = read(name)
         stop = found["positions"].get(f"{at:g}")
         if stop is None:
             return None
