@@ -3,8 +3,8 @@
 Those of the lessons on page Teach (ui/assets/lessons), and that of the README (docs/picture.png). It also prints what
 README says of its picture, the numbers of Start. ``--numbers`` prints them and draws nothing.
 
-README's picture needs what tests/requirements.txt installs, and a ``chromium`` on PATH. The page
-``/explore?preset=trust&bounds=0`` shows the same numbers.
+README's picture needs what tests/requirements.txt installs, and a ``chromium`` on PATH. Its numbers are Start's at
+ε = 1, which ``python -m benchmarks.positions`` has played.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ import numpy as np
 import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
-from bandit_core import load_preset, simulate
-from ui import charts
+from bandit_core import simulate
+from ui import charts, gallery
 from ui.learn import course
 from ui.teach.view import PICTURES
 
 WHERE = Path(__file__).parent.parent / "docs" / "picture.png"
-PRESET = "trust"
 WIDTH, HEIGHT = 900, 460
 LESSON_WIDTH, LESSON_HEIGHT, EDGE = 260, 110, 8  # pixels
 MAX_POINTS, MAX_DOTS = 60, 120
@@ -103,9 +102,8 @@ def _shape(trace: go.Scatter | go.Bar, left: np.ndarray, top: np.ndarray, width:
 
 
 def page() -> str:
-    """The chart of the preset as a page that fills the window."""
-    experiment = load_preset(PRESET).with_changes(view={"bounds": False})
-    figure = charts.regret_chart(simulate(experiment), height=HEIGHT - 70)
+    """The chart of Start as a page that fills the window."""
+    figure = charts.regret_chart(gallery.shown(1.0), height=HEIGHT - 70, since=gallery.SINCE)
     font = "'Source Sans 3', 'Source Sans Pro', 'DejaVu Sans', Helvetica, Arial, sans-serif"
     figure.update_layout(
         width=WIDTH - 20, height=HEIGHT - 20, paper_bgcolor="white", font_family=font, showlegend=False
@@ -115,10 +113,9 @@ def page() -> str:
 
 def numbers() -> tuple[str, str]:
     """README's numbers in its words: the losses, then the prices of privacy by trust in a curator and in no one."""
-    result = simulate(load_preset(PRESET))
-    free, curator, nobody = (line for line in result.lines if line is not None)
-    losses = [f"{line.mean[-1]:.0f}" for line in (free, curator, nobody)]
-    prices = [f"{line.ratio(free).value:.1f}" for line in (curator, nobody)]
+    found = gallery.shown(1.0)
+    losses = [f"{line.mean[-1]:.0f}" for line in found.lines if line is not None]
+    prices = [f"{found.numbers[name].value:.1f}" for name in ("central", "local")]
     message = (
         "without privacy about {} lost rewards in 10,000 users, with a trusted curator about {}, "
         "where no one is trusted about {}."

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from bandit_core import InputError
-from ui import gallery, lesson, menu, page_frame, page_lock, shared, state, theme, words
+from ui import gallery, lesson, menu, page_frame, shared, state, theme, words
 from ui.menu import Page
 from ui.player import view as player
 
@@ -31,8 +31,7 @@ try:
 except InputError as error:
     st.error(words.issues(error.issues))
     page_frame.leave()
-epsilon = player.ask(gallery.HOME, document)
-page_lock.shown()
+epsilon = player.ask(gallery.HOME, document, player.value(gallery.HOME))
 if not hidden:
     verdict = gallery.verdict(gallery.shown(epsilon), epsilon)
     st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks()}")

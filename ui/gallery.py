@@ -12,7 +12,7 @@ from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
 from bandit_core.simulation.results import Drawable, Result
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError
 from bandit_core.spec.number_text import number
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
@@ -47,24 +47,20 @@ def shown(epsilon: float) -> Shipped:
     InputError
         Where the files that ship are damaged or missing.
     """
-    found = shipped(SHIPPED, epsilon, lambda: home_experiment(epsilon))
-    if found is None:
-        raise InputError([Issue("positions", SHIPPED, "a file that ships; run python -m benchmarks.positions")])
-    return found
+    return shipped(SHIPPED, epsilon, home_experiment(epsilon))
 
 
-def document(dark: bool, alone: bool, covered: bool) -> str:
-    """All of Start's pictures, for the player; ``alone`` as a lesson, ``covered`` without those of private lines."""
+def document(dark: bool, lesson_mode: bool, hidden: bool) -> str:
+    """All of Start's pictures, for the player; ``lesson_mode`` as a lesson, ``hidden`` without those of private lines."""
     stops = []
     for epsilon in EPSILONS:
         found = shown(epsilon)
-        found = lesson.without_private(found) if covered else found
+        found = lesson.without_private(found) if hidden else found
         name, figure = f"ε = {epsilon:g}", home_chart(found, dark)
-        aloud = name if covered else f"{name}. {verdict(found, epsilon)}".replace("*", "")
+        aloud = name if hidden else f"{name}. {verdict(found, epsilon)}".replace("*", "")
         stops.append(Stop(name, aloud, charts.describe(found), figure))
-    look = {"height": lesson.HEIGHT, "size": lesson.SIZE} if alone else {"height": 360}
-    handle = {} if covered else {"handle": stops[0].key(words.HOME_LABELS[-1])}
-    return text(stops, dark, label=HOME.label, help=HOME.help, **look, **handle)
+    look = {"height": lesson.HEIGHT, "size": lesson.SIZE} if lesson_mode else {"height": 360}
+    return text(stops, dark, label=HOME.label, help=HOME.help, **look)
 
 
 def verdict(found: Shipped, epsilon: float) -> str:

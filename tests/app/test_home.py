@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bandit_core import Experiment, InputError, simulate
@@ -71,7 +72,11 @@ def test_no_curve_of_home_rises_clearly_with_epsilon_and_none_lies_above_one_of_
 def test_what_home_shows_ships_and_comes_out_again(epsilon: float) -> None:
     """Where this fails, ``python -m benchmarks.positions start`` plays it anew."""
     start = next(positions.lessons())
-    assert positions.far(start, epsilon, trials=60) < positions.FAR
+    assert not positions.differs(start, epsilon)
+    kept, result = gallery.shown(epsilon), simulate(start.experiments[epsilon].with_changes(trials=200))
+    for there, line in zip(kept.lines, result.lines, strict=True):
+        assert there is not None and line is not None and there.count == positions.TRIALS
+        assert np.all(np.abs(np.log(there.mean[-1] / line.mean[-1])) < 0.2)
 
 
 def test_home_tells_a_cost_as_a_multiple_or_in_percent_or_as_a_tie() -> None:
@@ -90,7 +95,7 @@ def test_home_tells_a_cost_as_a_multiple_or_in_percent_or_as_a_tie() -> None:
 
 def test_a_damaged_file_of_positions_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
-    for text in ("{", "{}", '{"positions": {"1": {"lines": [[0, 1, 2]]}}, "rows": []}'):
+    for text in ("{", "{}", '{"trials": 2, "positions": {"1": {"lines": [[0, 1, 2]]}}, "rows": []}'):
         (tmp_path / "start.json").write_text(text, "utf-8")
         shipped.read.cache_clear()
         with pytest.raises(InputError, match=r"start\.json"):

@@ -48,7 +48,22 @@ def guess(screen: Any, step: Step) -> Any:
 
 
 def answered(screen: Any) -> bool:
-    return any("learn-picture" in each.key for each in screen.get("plotly_chart"))
+    return bool(on.players(screen)) or any("learn-picture" in each.key for each in screen.get("plotly_chart"))
+
+
+def move(screen: Any, step: Step, at: float) -> Any:
+    """Bring the slider of a lesson to rest there."""
+    if step.ships:
+        return on.slide(screen, f"play-{step.name}", step.slider.stops.index(at))
+    on.own(screen, "select_slider", f"learn-{step.name}").set_value(at)
+    return on.run(screen)
+
+
+def position(screen: Any, step: Step) -> float:
+    """Where it is."""
+    if step.ships:
+        return step.slider.stops[on.players(screen)[0]["at"]]
+    return float(on.own(screen, "select_slider", f"learn-{step.name}").value)
 
 
 def at_step(number: int, **address: str) -> Any:
@@ -68,9 +83,14 @@ def test_a_step_asks_first_and_then_draws_and_tells(step: Step) -> None:
     screen = guess(screen, step)
     assert answered(screen)
     assert not screen.warning and not screen.error
-    chart = on.chart(screen, "learn-picture")
-    assert chart.traces and len(screen.get_by_key("learn-picture").proto.alt) > 30
     at = step.slider.start
+    if step.ships:
+        [player] = on.players(screen)
+        assert player["at"] == step.slider.stops.index(at) and len(player["positions"]) == len(step.slider.stops)
+        assert all(len(each["alt"]) > 30 and each["curves"] for each in player["positions"])
+    else:
+        chart = on.chart(screen, "learn-picture")
+        assert chart.traces and len(screen.get_by_key("learn-picture").proto.alt) > 30
     message = step.conclude(step.content(at, lambda experiment: simulate(experiment, store=_store)), at)
     assert message.text in on.words(screen)
     assert any(step.exact in text.value for fold in screen.expander for text in fold.markdown)
@@ -111,12 +131,10 @@ def test_the_second_part_asks_first_and_opens_the_preset_itself() -> None:
     [fold] = [each for each in screen.expander if part.title in each.label]
     assert not fold.get("plotly_chart") and part.idea in fold.markdown[0].value
     screen = guess(screen, part)
-    assert not screen.warning and on.chart(screen, "learn-second-picture").traces
-    assert not [each for each in screen.get("plotly_chart") if each.key == "learn-picture"]  # the step asks still
+    assert not screen.warning and len(screen.get("plotly_chart")) + len(on.players(screen)) == 1  # the step asks still
     message = part.conclude(part.content(start, lambda experiment: simulate(experiment, store=_store)), start)
     assert message.text in on.words(screen) and message.verdict == "more"
-    on.own(screen, "select_slider", f"learn-{part.name}").set_value(0.3)
-    on.run(screen)
+    move(screen, part, 0.3)
     assert on.address(screen) == {"step": str(number), "second": "0.3"}
     screen.button(key="learn-next-above").click()
     assert on.address(on.run(screen)) == {"step": str(number + 1)}
@@ -211,11 +229,10 @@ def test_the_slider_stands_in_the_address_and_moves_the_sentence(step: Step) -> 
     screen = guess(at_step(number), step)
     before = on.words(screen)
     last = step.slider.stops[-1] if step.slider.start != step.slider.stops[-1] else step.slider.stops[0]
-    on.own(screen, "select_slider", f"learn-{step.name}").set_value(last)
-    on.run(screen)
+    move(screen, step, last)
     assert on.address(screen).get("at") == f"{last:g}" and on.words(screen) != before
     opened = guess(at_step(number, at=f"{last:g}"), step)
-    assert on.own(opened, "select_slider", f"learn-{step.name}").value == last
+    assert position(opened, step) == last
     screen.button(key="learn-next-above" if number < len(STEPS) else "learn-back-above").click()
     on.run(screen)
     assert "at" not in on.address(screen)

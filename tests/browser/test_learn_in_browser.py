@@ -24,8 +24,8 @@ def guess_button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
 
 
 def picture_and_sentence(visitor: Visitor) -> None:
-    plot = visitor.element("learn-picture").locator(".js-plotly-plot")
-    expect(plot.locator(".main-svg").first).to_be_visible()
+    drawn = visitor.main().locator("[class*=st-key-learn-picture] .main-svg, .player svg path")
+    expect(drawn.first).to_be_visible()
     expect(visitor.element("learn-told").locator("strong").first).to_be_visible()
 
 
@@ -68,10 +68,10 @@ def test_the_course_is_walked_through_by_keyboard_wide_on_a_projector_and_as_nar
 @pytest.mark.parametrize("path", ["/?", "/explore?preset=two-treatments&"])
 def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str) -> None:
     visitor = visits(f"{path}controls=off", width=960)
-    plot = visitor.main().locator(".js-plotly-plot")
+    plot = visitor.main().locator(".js-plotly-plot, .player svg")
     for width, height in ((960, 540), (1280, 720)):
         visitor.tab.set_viewport_size({"width": width, "height": height})
-        plot.locator(".main-svg").first.wait_for()
+        plot.locator("path").first.wait_for()
         visitor.settle()
         top, bottom = plot.evaluate(TOP_AND_BOTTOM)
         assert top > 0 and bottom <= height, width

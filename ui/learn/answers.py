@@ -8,12 +8,16 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from bandit_core import simulate
 from bandit_core.spec.errors import Issue
-from ui import charts, figures, page_fields, page_lock, runner, state, theme
+from ui import charts, figures, page_fields, page_lock, runner, shared, state, theme
 from ui.learn import pictures
 from ui.learn.course import named
 from ui.learn.measured import Number
 from ui.learn.step import Slider, Step
+from ui.page_fields import Field
+from ui.player import view as player
+from ui.player.document import Stop, text
 
 OTHER = "eps"  # field of the address: where the second slider of a lesson stands
 SECOND = "second"  # and where the slider of a second part does
@@ -60,6 +64,24 @@ def _slider(slider: Slider, at: float, field: str, key: str) -> float:
     return chosen
 
 
+def played(step: Step, at: float, field: str, height: int) -> float:
+    """The slider of a lesson that ships, with its picture, which follows the thumb; where it rests."""
+    slider, dark = step.slider, theme.is_dark()
+
+    def document() -> str:
+        stops = []
+        for stop in slider.stops:
+            content, name = step.content(stop, simulate), slider.words(stop)
+            figure = step.draw(content, stop, dark, height)
+            aloud = f"{name}. {step.conclude(content, stop).text}".replace("*", "")
+            stops.append(Stop(name, aloud, charts.read_aloud(figure, step.title), figure))
+        return text(stops, dark, label=slider.label, help=slider.help, height=height)
+
+    row = Field(field, slider.label, slider.start, slider.help, allowed=slider.stops, key=f"play-{step.name}")
+    rest: float = player.ask(row, shared.once("learn", step.name, (height, dark), document), at)
+    return rest
+
+
 def other(step: Step) -> Step:
     """The lesson as its second slider says, where it has one."""
     if step.other is None:
@@ -88,6 +110,8 @@ def verdict(step: Step, guess: float, measured: Number) -> str:
 
 def content(step: Step, at: float, place: str = "learn") -> Any:
     """What the lesson shows, once all of it is there; None before."""
+    if step.ships:
+        return step.content(at, simulate)
     if step.setting:
         result = runner.result_of(step.experiment(at), place)
         return result if result is not None and result.complete else None

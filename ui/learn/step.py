@@ -21,6 +21,7 @@ from bandit_core.studies import best_by_trust
 from ui.learn import measured, pictures, samples
 from ui.learn.measured import Number
 from ui.learn.pictures import Picture
+from ui.player.shipped import Shipped, shipped, ships
 
 FOLDER = Path(__file__).with_name("texts")
 BARS = "± is one standard error; the bars are 95% intervals."
@@ -186,14 +187,21 @@ class Step(Frozen):
         return {name: text.format(at=f"{at:g}", epsilon=f"{self.epsilon:g}") for name, text in self.link.items()}
 
     def content(self, at: float, simulate: Callable[[Experiment], Any], seed: int | None = None) -> Any:
-        """What the step shows at a position: a result of ``simulate``, or what it draws otherwise.
+        """What the step shows at a position: what ships, a result of ``simulate``, or what it draws otherwise.
 
         ``seed`` is another one than the step's own, which every view shows.
         """
+        if self.ships and seed is None:
+            return shipped(self.name, at, self.experiment(at))
         if self.setting:
             experiment = self.experiment(at)
             return simulate(experiment if seed is None else experiment.with_changes(seed=seed))
         return self.sample(at, seed or 0)
+
+    @property
+    def ships(self) -> bool:
+        """Whether all positions do."""
+        return bool(self.setting) and ships(self.name, self.slider.stops)
 
     def sample(self, at: float, seed: int) -> Any:
         """What a step without an experiment draws."""
@@ -208,6 +216,8 @@ class Step(Frozen):
 
     def number(self, content: Any, name: str, at: float) -> Any:
         """A number by its name; some names stand for words."""
+        if isinstance(content, Shipped):
+            return content.numbers.get(f"{name} {at:g}", content.numbers[name])
         if self.setting:
             return measured.measure(self.numbers[name], content, self.places.index(at))
         return content.numbers(at)[name]

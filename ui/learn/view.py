@@ -94,13 +94,13 @@ def _lesson(step: Step) -> None:
         shown = step.name in _guesses()
         with words:
             st.markdown(step.idea)
-            if shown:
-                at, step = answers.slider(step, at), answers.other(step)
-            else:
+            if not shown:
                 _ask(step, at)
+            elif not step.ships:
+                at, step = answers.slider(step, at), answers.other(step)
         with picture:
             if shown:
-                _reveal(step, at)
+                at = _reveal(step, at)
             else:
                 answers.scene(step, HEIGHT)
                 if step.coins:
@@ -137,15 +137,19 @@ def said_of(step: Step, guess: Guess) -> str:
     return f"{head}Measured: {step.answer_to(guess.measured)}. {answers.verdict(step, guess.value, guess.measured)}"
 
 
-def _reveal(step: Step, at: float, place: str = "") -> None:
-    """Picture and sentence at the slider's position."""
+def _reveal(step: Step, at: float, place: str = "", field: str = "at") -> float:
+    """Picture and sentence at the slider's position, which is returned: the player has the slider in the picture."""
+    if step.ships:
+        at = answers.played(step, at, field, HEIGHT)
     content = answers.content(step, at, f"learn{place}")
     if content is None:
-        return
-    answers.picture(step.draw(content, at, theme.is_dark(), HEIGHT), step.title, f"learn{place}-picture")
+        return at
+    if not step.ships:
+        answers.picture(step.draw(content, at, theme.is_dark(), HEIGHT), step.title, f"learn{place}-picture")
     _say(step, at, content, f"learn{place}-told")
     if step.watch:
         watch.fold(step.watch, content.experiment, "learn-watch", 1)
+    return at
 
 
 def _say(step: Step, at: float, content: object, key: str) -> None:
@@ -168,8 +172,8 @@ def _second(part: Step) -> None:
         if not shown:
             _ask(part, at)
         else:
-            at = answers.slider(part, at, answers.SECOND)
-            _reveal(part, at, "-second")
+            at = at if part.ships else answers.slider(part, at, answers.SECOND)
+            at = _reveal(part, at, "-second", answers.SECOND)
         _link(part, at)
         if shown:
             st.caption(f"**The maths.** {part.exact}")

@@ -1,7 +1,7 @@
 """What ui/player/player.js draws: figures at all positions of a slider, as one text in JSON.
 
-``label`` and ``help`` are the slider's, ``height`` and ``size`` (of letters) in pixels, ``colours`` CSS by name; a
-picture with a ``handle`` has one at the end, or the largest dot, of that curve. Each of the ``positions`` has a
+``label`` and ``help`` are the slider's, ``height`` and ``size`` (of letters) in pixels, ``colours`` CSS by name; the
+curve with the key ``handle`` can be held at its end, or at its largest dot. Each of the ``positions`` has a
 ``name``, what is read ``aloud`` of it, the picture in words (``alt``), the axes ``x`` and ``y`` and ``curves``. An axis
 has ``ends``, is ``log`` or not, and may have ``ticks``, or ``names`` at 0, 1, 2 and so on. Of a curve ``x``, ``y``,
 ``low`` and ``high`` are places in ``series``; curves of one ``key`` glide into each other. ``named``: the curve may
@@ -11,6 +11,7 @@ have its label at its end; ``listed``: it stands in the legend; ``hover``: the p
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -35,11 +36,6 @@ class Stop:
     alt: str
     figure: go.Figure
 
-    def key(self, label: str) -> int:
-        """The key of the curve with that label, whatever sign stands before it."""
-        names = [charts.as_text(trace.name or "") for trace in self.figure.data]
-        return next(number for number, name in enumerate(names) if name.endswith(label))
-
 
 def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
     """The document of a slider's ``stops``; ``head`` is what it says once."""
@@ -52,10 +48,23 @@ def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
         axes |= {"y": _axis(layout.yaxis) | _ends(layout.yaxis, curves, ["y", "low", "high"])}
         drawn = [each | {row: pool(each[row]) for row in ROWS if row in each} for each in curves]
         found.append({"name": stop.name, "aloud": stop.aloud, "alt": stop.alt, **axes, "curves": drawn})
+    head = {"handle": _handle(found, pool)} | head
     colours = {"ink": theme.ink(dark), "grid": charts.grid(dark)}
     colours |= {"ground": "var(--st-background-color)", "accent": "var(--st-primary-color)"}
     whole = {"size": charts.SIZE, "colours": colours, **head, "positions": found, "series": pool.rows}
     return json.dumps(whole, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _handle(positions: list[dict[str, Any]], pool: Pool) -> int | None:
+    """The key of the curve that can be held: one with a larger dot, else the one whose end moves most."""
+    moves: dict[int, float] = {}
+    for first, last in zip(positions[0]["curves"], positions[-1]["curves"], strict=False):
+        if "width" in first and len(set(first.get("sizes", ()))) > 1:
+            return int(first["key"])
+        one, other = pool.rows[first["y"]][-1], pool.rows[last["y"]][-1]
+        if "width" in first and "dash" not in first and one and other:
+            moves[first["key"]] = abs(math.log(other / one))
+    return max(moves, key=moves.__getitem__, default=None)
 
 
 def _axis(axis: Any) -> dict[str, Any]:

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,37 +57,40 @@ class Shipped:
     times: np.ndarray
     lines: tuple[Mean | None, ...]
     numbers: Mapping[str, Any]
-    along: tuple[()] = ()  # nothing was run for comparison alone
+    companions: tuple[()] = ()  # nothing was run for comparison alone
 
 
 @cache
 def read(name: str) -> dict[str, Any]:
     """The file of a lesson, read once."""
-    return dict(json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
+    found = dict(json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
+    return found | {"rows": [np.array(row, float) for row in found["rows"]]}
 
 
-def shipped(name: str, at: float, experiment: Callable[[], Experiment]) -> Shipped | None:
-    """The position ``at`` of a lesson, whose ``experiment`` says how it is drawn; None where it does not ship.
+def ships(name: str, stops: Iterable[float]) -> bool:
+    """Whether a lesson ships at all these positions."""
+    try:
+        return all(f"{stop:g}" in read(name)["positions"] for stop in stops)
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
+
+
+def shipped(name: str, at: float, experiment: Experiment) -> Shipped:
+    """The position ``at`` of a lesson, whose ``experiment`` says how it is drawn.
 
     Raises
     ------
     InputError
-        Where the file is damaged.
+        Where the file is missing or damaged.
     """
-    path: Path = FOLDER / f"{name}.json"
     try:
         found = read(name)
-        stop = found["positions"].get(f"{at:g}")
-        if stop is None:
-            return None
-        rows = [np.array(row, float) for row in found["rows"]]
-        lines = [Mean(found["trials"], rows[y], rows[low], rows[high], error) for y, low, high, error in stop["lines"]]
+        stop, rows, trials = found["positions"][f"{at:g}"], found["rows"], found["trials"]
+        lines = [Mean(trials, rows[y], rows[low], rows[high], error) for y, low, high, error, _ in stop["lines"]]
         numbers = {
             name: each if isinstance(each, str) else Number(each[0], each[1], (each[2], each[3]))
             for name, each in stop["numbers"].items()
         }
-        return Shipped(experiment(), rows[stop["times"]], tuple(lines), numbers)
-    except FileNotFoundError:
-        return None
+        return Shipped(experiment, rows[stop["times"]], tuple(lines), numbers)
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InputError([unreadable("positions", path.name, error)]) from None
+        raise InputError([unreadable("positions", f"{name}.json", error)]) from None

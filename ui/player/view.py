@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from bandit_core.spec.errors import Issue
-from ui import page_fields, state
+from ui import page_fields, page_lock, state
 from ui.page_fields import Field
 
 FOLDER = Path(__file__).parent
@@ -30,13 +30,14 @@ def value(field: Field) -> Any:
     return field.default
 
 
-def ask(field: Field, document: str) -> Any:
-    """The slider of a field, with its picture; where it rests. The address carries it."""
+def ask(field: Field, document: str, now: Any) -> Any:
+    """The slider of a field, which opens at ``now``, with its picture; where it rests. The address carries it."""
     stops, key, turn = list(field.allowed), state.kept_key(field.key or field.name), state.turn()
-    begin = st.session_state.setdefault(f"{key} begins {turn}", stops.index(value(field)))
+    begin = st.session_state.setdefault(f"{key} begins {turn}", stops.index(now))
     with st.container(key=f"player-{key}"):
         found = _player(key=key, data={"text": document, "at": begin, "turn": turn}, on_at_change=lambda: None)
     moved = found.at is not None and found.at[0] == turn  # else it is where it was before the Back button
     said = stops[found.at[1] if moved else begin]
     page_fields.keep(field, said)
+    page_lock.shown()
     return said
