@@ -303,7 +303,8 @@ def best_search(question: Question, goal: Goal, promises: Sequence[Privacy], use
             found.append(Found(privacy, least))
             continue
         there = replace(question, horizon=int(least.best)) if users else replace(question, epsilon=least.best)
-        decision = yield from within(contest(there, (privacy,)), 0.99, 1.0, 1, steps)
+        done = min(0.99, len(decisions) / usual)
+        decision = yield from within(contest(there, (privacy,)), done, done, 1, steps)
         blind, best = blind_regret(decision.result.experiment), decision.of(privacy)[0]
         found.append(Found(privacy, least, best.title, best.lost, blind))
     return found

@@ -505,7 +505,8 @@ def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visi
         assert answer.experiment.lines[row.line].entry.title in page and guarantee["words"] in page
         assert answers.amount(*row.lost[:2]) in page
     for number in (
-        answer.question.reported,
+        answer.experiment.trials,
+        answer.decision.screened,
         answer.question.screening_seed,
         *meta["kernels"].values(),
         *meta["versions"].values(),
@@ -513,6 +514,18 @@ def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visi
         assert str(number) in page
     for dark in (False, True):
         assert all(shade in page for shade in theme.line_colours(answer.experiment, dark))
+
+
+def test_the_sheet_names_the_lifts_of_the_options_and_no_numbers_that_a_test_was_not_asked_for(answer) -> None:
+    page = summary.summary_page(answer, "", {}, "", None)
+    assert "<th>lift" in page and "<td>100%" in page  # 0.3 and 0.6
+    assert "baseline = " not in page and "effect = " not in page
+
+
+def test_a_loss_that_is_not_known_well_is_said_to_be_that(answer: answers.Reply) -> None:
+    rows = (_cost("none", 10, math.nan, math.nan), _cost("local", 378.0, 300.0, 40.0))
+    said = answers.verdict(replace(answer, rows=(rows[0], replace(rows[1], lost=Estimate(378.0, 30.0, 310.0, 440.0)))))
+    assert said.count("That loss is known to 8% only.") == 1
 
 
 def test_the_summary_is_made_without_a_session(monkeypatch: pytest.MonkeyPatch, log: list[str]) -> None:

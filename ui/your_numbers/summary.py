@@ -100,8 +100,10 @@ def _options(answer: Reply) -> str:
         cut = ""
         if asked.limits and asked.observed:
             cut = f"<td>{words.number(asked.observed[place].clipped(*asked.limits).mean)}"
-        rows.append(f"<tr><td>{escape(name)}<td>{shown}<td>{sure}<td>{count}{cut}")
-    head = "<tr><th>option<th>mean per user<th>95% interval<th>observations" + "<th>mean after the cut" * bool(
+        first, mean = asked.means[0], asked.means[place]
+        lift = f"{words.number(100 * (mean - first) / abs(first), 3)}%" if place and first else "–"
+        rows.append(f"<tr><td>{escape(name)}<td>{shown}<td>{lift}<td>{sure}<td>{count}{cut}")
+    head = "<tr><th>option<th>mean per user<th>lift<th>95% interval<th>observations" + "<th>mean after the cut" * bool(
         asked.limits
     )
     return f"<table>{head}{''.join(rows)}</table>"
