@@ -179,7 +179,8 @@ def _power(options: argparse.Namespace) -> None:
         numbers["effect"] = numbers["baseline"] * command_options.share(options, "lift")
     if numbers["baseline"] in (0, 1):
         raise InputError([Issue("baseline", options.baseline, "nothing to find; a rate between 0% and 100%")])
-    frames.write(power_table(**numbers), options.out)
+    numbers |= command_options.read(options, ("users", "solve", "goal", "spending"))
+    frames.write(power_table(**numbers, trusts=options.trust), options.out)
 
 
 def _price(options: argparse.Namespace) -> None:
@@ -188,6 +189,7 @@ def _price(options: argparse.Namespace) -> None:
 
     numbers = command_options.read(options, command_options.PRICE_NUMBERS)
     numbers["epsilon"], numbers["zone"] = read_epsilons(options.epsilon), round(100 * numbers["zone"], 10)
+    numbers["trusts"] = options.trust
     if options.baseline is not None:
         numbers["baseline"] = command_options.share(options, "baseline")
         numbers["lifts"] = read_lifts(options.lifts) if options.lifts else []

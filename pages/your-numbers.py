@@ -17,7 +17,7 @@ PAGE = Page(
     place=0.7,
     section="",
     fields="as base lifts by least most users unit eps goal limit search delta power rule week list times night zone "
-    "tests slack sale sd",
+    "tests slack sale sd looks split sides trust",
     remembers=True,
 )
 page_frame.enter()
@@ -38,11 +38,11 @@ chosen, advice = settled
 contest = inputs.contest_of(asked, chosen)
 
 planned.section(asked, chosen)
-decision_times = until.until_when(asked, chosen)
+until.fold(asked, chosen)
 st.header("3. Learning while earning")
 decision = drawing.decided(asked, chosen, contest)
-price = drawing.known(asked, chosen, decision_times, decision)
-drawing.advise(advice, price, decision_times, decision)
+price = drawing.known(asked, chosen, decision)
+drawing.advise(advice, price, decision)
 if decision is None:
     st.info("No answer yet: the search for the best method is going on, or waits for Run.")
     page_frame.leave()
@@ -57,10 +57,8 @@ if decision.more:
 drawing.methods(answer)
 drawn = exports.telling(partial(make, False), lambda: exports.made(answer.result))
 figures.fold_for_print(drawn, "price-of-privacy")
-if decision_times is not None:
-    until.losses(decision_times, answer)
 price = drawing.side_by_side(asked, chosen, price)
 found = drawing.search(answer)
-drawing.take_away(answer, price, found, decision_times)
+drawing.take_away(answer, price, found)
 lab_parts.fold("If you build this", "own-build", lambda: build_view.draw(answer.experiment, "own-build"))
 lab_parts.fold("How is this computed?", "explanation", lambda: drawing.explanation(answer))

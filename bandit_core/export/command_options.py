@@ -7,13 +7,15 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from bandit_core.export import frames
 from bandit_core.policies import load_policy
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError
 from bandit_core.spec.number_text import read_shares
+from bandit_core.theory.critical_values import Spending
+from bandit_core.theory.power import EVERY_TRUST, Goal, Solved
 
 AUDIT_NUMBERS = {
     "epsilon": ("1", "E", "the claimed epsilon"),
@@ -21,13 +23,19 @@ AUDIT_NUMBERS = {
     "seed": ("0", "S", "of the samples"),
     "confidence": ("0.999", "C", "chance that the bound is right"),
 }
+TEST_NUMBERS = {
+    "sides": ("2", "N", "1: only a better option counts"),
+    "split": ("1", "R", "users of the baseline for one of each other option, where these are compared with it"),
+}
 POWER_NUMBERS = {
     "baseline": ("50%%", "P", "mean of the usual option, such as 4%%"),
     "effect": ("10%%", "D", "smallest difference of means worth finding, such as 1%% for 4%% and 5%%"),
     "epsilon": ("1", "E", "budget of each user"),
-    "alpha": ("0.05", "A", "chance of a false alarm, two-sided"),
+    "alpha": ("0.05", "A", "chance of a false alarm"),
     "power": ("0.8", "B", "chance of finding the effect"),
-    "options": ("2", "K", "options of the test; more than two are compared with the baseline by Dunnett's test"),
+    "options": ("2", "K", "options of the test, the baseline included"),
+    "looks": ("1", "N", "looks at the data at equal distances, after each of which the test may end"),
+    **TEST_NUMBERS,
 }
 STOPPING_NUMBERS = {
     "delta": ("0.05", "D", "chance of a wrong recommendation that is allowed"),
@@ -45,6 +53,8 @@ PRICE_NUMBERS = {
     "delta": ("0.05", "D", "chance of error"),
     "power": ("0.8", "B", "chance that a planned test finds the difference"),
     "zone": ("0", "Z", "options worse than the best by this share of the first at most count as equally good in tests"),
+    "looks": ("5", "N", "looks of the test with looks, 2 to 10"),
+    **TEST_NUMBERS,
     "seed": ("0", "S", "of the streams"),
 }
 BUDGET_NUMBERS = {
@@ -114,6 +124,11 @@ def _numbers(rows: Mapping[str, tuple[str, str, str]]) -> list[Any]:
     ]  # fmt: skip
 
 
+def _trust(usual: str) -> Any:
+    help = f"of {', '.join(EVERY_TRUST)} (default {usual})"
+    return _number("trust", help, "A,B", lambda text: [part.strip() for part in text.split(",")], default=usual)
+
+
 SPEC_HELP = "a preset name, a .json or .toml file, a link of the app, or - for JSON on standard input"
 _JOBS = _number("jobs", "workers; never changes a number")
 _CHANGES = (
@@ -159,12 +174,18 @@ COMMANDS = (
         _number("purchase", "mean and spread of a purchase; the baseline is who buys", "M,SD", _several),
         _number("limits", "smallest and largest reward, where there are amounts", "A,B", _several),
         _option("--epsilon", "budgets of a person", "A,B", default="0.5,1,2,4"),
-        _JOBS, *_numbers(PRICE_NUMBERS),
+        _trust("local,central"), _JOBS, *_numbers(PRICE_NUMBERS),
     ), spec=False, out=(".html",)),
     Command("power", _DECIDE, "users that an A/B test needs, with and without privacy",
             "--baseline 4% --lift 10% --epsilon 1", (
         _option("--lift", "instead of the effect: what the new option adds to the baseline, such as 15%%", "L"),
         *_numbers(POWER_NUMBERS),
+        _number("users", "users of the whole test: then effect, power or epsilon is searched"),
+        _option("--solve", "what follows from --users (default effect)", choices=get_args(Solved), default="effect"),
+        _option("--goal", "find the best, or what beats the baseline (default: both)", choices=get_args(Goal)),
+        _option("--spending", "boundaries of the looks (default obrien-fleming)", choices=get_args(Spending),
+                default="obrien-fleming"),
+        _trust("none,local,central"),
     ), spec=False, out=()),
     Command("decide", _DECIDE, "users until each line of a spec has decided which arm is best",
             "question.toml --delta 0.05", (

@@ -214,23 +214,63 @@ _COUNTED = 10**6  # weights of amounts become counts that sum to about this
 _STEEPEST = 500.0  # of the exponent in `_tilted`
 
 
+@dataclass(frozen=True, order=True)
+class Belief:
+    """What is known of an option's mean in [0, 1]: uniform between two ends, or normal with a mean and a deviation.
+
+    ``beta``: ``low`` plus ``width`` times a beta variable of the parameters ``first`` and ``second``.
+    """
+
+    kind: Literal["uniform", "beta", "normal"]
+    first: float
+    second: float
+    low: float = 0.0
+    width: float = 1.0
+
+    def at(self, chances: np.ndarray) -> np.ndarray:
+        """The means below which the true one lies with these chances."""
+        from scipy.special import betaincinv, ndtr, ndtri  # heavy import
+
+        if self.kind == "uniform":
+            return self.first + chances * (self.second - self.first)
+        places = ndtri(chances)
+        if self.kind == "normal":
+            return np.asarray(self.first + self.second * places)
+        grid = np.linspace(-5.0, 5.0, 401)  # an exact quantile takes 10 microseconds, and between these it is smooth
+        return self.low + self.width * np.interp(places, grid, betaincinv(self.first, self.second, ndtr(grid)))
+
+
+def drawn_means(beliefs: Sequence[Belief], draws: int) -> np.ndarray:
+    """Means of each option that stand for what is not known, evenly spread, shape (draws, options).
+
+    A Latin hypercube of the first points of Sobol's sequence. An option takes the dimension of its rank among the
+    beliefs, so the draws do not depend on the order of the options.
+
+    >>> drawn_means([Belief("uniform", 0, 2), Belief("uniform", 0, 1)], 4).tolist()
+    [[0.25, 0.125], [1.25, 0.625], [1.75, 0.375], [0.75, 0.875]]
+    """
+    from scipy.stats import qmc  # heavy import
+
+    points = qmc.Sobol(len(beliefs), scramble=False).random_base2(math.ceil(math.log2(draws)))[:draws]
+    chances = (points.argsort(axis=0).argsort(axis=0) + 0.5) / draws
+    found = np.empty_like(chances)
+    for dimension, place in enumerate(sorted(range(len(beliefs)), key=lambda place: beliefs[place])):
+        found[:, place] = beliefs[place].at(chances[:, dimension])
+    return found
+
+
 @dataclass(frozen=True)
 class Options:
-    """Options with rewards in [0, 1], ``ranges`` of their means, and ``draws``: both are empty where all is exact."""
+    """Options with rewards in [0, 1], what is known of their means, and `DRAWS` draws; nothing where all is exact."""
 
     arms: tuple[Arm, ...]
-    ranges: tuple[tuple[float, float], ...] = ()
+    beliefs: tuple[Belief, ...] = ()
     draws: tuple[tuple[Arm, ...], ...] = ()
 
 
-def strata(parts: int) -> np.ndarray:
-    """Chances that fill (0, 1) evenly for each of so many parts, shape (DRAWS, parts): a Latin hypercube.
-
-    >>> sorted(strata(3)[:, 1].round(3).tolist())[:3]
-    [0.025, 0.075, 0.125]
-    """
-    random = np.random.default_rng(0)
-    return np.stack([(random.permutation(DRAWS) + 0.5) / DRAWS for _ in range(parts)], axis=1)
+def ranges_of(beliefs: Sequence[Belief]) -> list[tuple[float, float]]:
+    """Ends of the ranges that were typed; empty where nothing was."""
+    return [(each.first, each.second) for each in beliefs if each.kind == "uniform"]
 
 
 def typed_options(
@@ -254,15 +294,13 @@ def typed_options(
     reach = REACH if relative else REACH * abs(baseline)
     ends = [(-reach, reach) if lift == "?" else lift if isinstance(lift, tuple) else (lift, lift) for lift in lifts]
     sides = [typed_arms(baseline, [pair[side] for pair in ends], relative, limits) for side in (0, 1)]
-    ranges = tuple((min(pair), max(pair)) for pair in zip(*([arm.mean for arm in arms] for arms in sides), strict=True))
-    if all(low == high for low, high in ranges):
+    pairs = list(zip(*([arm.mean for arm in arms] for arms in sides), strict=True))
+    if all(low == high for low, high in pairs):
         return Options(sides[0])
     middle = typed_arms(baseline, [(low + high) / 2 for low, high in ends], relative, limits)
-    draws = [
-        [low + chance * (high - low) for chance, (low, high) in zip(row, ranges, strict=True)]
-        for row in strata(len(ranges)).tolist()
-    ]
-    return Options(middle, ranges, tuple(tuple(Bernoulli(mean=_chance(mean)) for mean in row) for row in draws))
+    beliefs = tuple(Belief("uniform", min(pair), max(pair)) for pair in pairs)
+    drawn = drawn_means(beliefs, DRAWS).tolist()
+    return Options(middle, beliefs, tuple(tuple(Bernoulli(mean=_chance(mean)) for mean in row) for row in drawn))
 
 
 def shares(lifts: Sequence[Lift]) -> list[Lift]:
@@ -278,8 +316,8 @@ def _chance(mean: float) -> float:
     return mean if mean == 0 else min(max(mean, SMALLEST), 1.0)
 
 
-def observed_draws(options: Sequence[Option], arms: Sequence[Arm], scale: float) -> tuple[tuple[Arm, ...], ...]:
-    """Observed options with means from what the data allow; none where an option leaves its own error unknown.
+def observed(options: Sequence[Option], arms: Sequence[Arm], scale: float) -> Options:
+    """Observed options with means from what the data allow; exact where an option leaves its own error unknown.
 
     A rate has a uniform prior. The mean of amounts is normal around the observed one; the weights of the amounts then
     change by an exponential factor, which moves the mean and keeps every amount.
@@ -292,28 +330,22 @@ def observed_draws(options: Sequence[Option], arms: Sequence[Arm], scale: float)
         What a reward of 1 of an arm is worth.
     """
     if any(option.interval is None for option in options):
-        return ()
-    return tuple(
-        tuple(_redrawn(*each, scale) for each in zip(options, arms, row, strict=True))
-        for row in strata(len(options)).tolist()
-    )
+        return Options(tuple(arms))
+    beliefs = tuple(_believed(*each, scale) for each in zip(options, arms, strict=True))
+    drawn = drawn_means(beliefs, DRAWS).tolist()
+    return Options(tuple(arms), beliefs, tuple(tuple(map(_moved, arms, row)) for row in drawn))
 
 
-def _redrawn(option: Option, arm: Arm, chance: float, scale: float) -> Arm:
-    """The arm with the mean below which the true one lies with this chance."""
-    from scipy.special import betaincinv, ndtri  # heavy import
-
-    if option.yes_or_no:
-        won = option.mean * option.count
-        moved = float(betaincinv(1 + won, 1 + option.count - won, chance)) - option.mean
-    else:
-        moved = float(ndtri(chance)) * option.sd / math.sqrt(option.count)
-    return _moved(arm, moved / scale)
+def _believed(option: Option, arm: Arm, scale: float) -> Belief:
+    """What the data say of an arm's mean."""
+    if not option.yes_or_no:
+        return Belief("normal", arm.expected, option.sd / math.sqrt(option.count) / scale)
+    won = option.mean * option.count
+    return Belief("beta", 1 + won, 1 + option.count - won, arm.expected - option.mean / scale, 1 / scale)
 
 
-def _moved(arm: Arm, by: float) -> Arm:
+def _moved(arm: Arm, mean: float) -> Arm:
     """The arm with another mean and the same rewards."""
-    mean = arm.expected + by
     if isinstance(arm, Bernoulli):
         return Bernoulli(mean=_chance(mean))
     if isinstance(arm, TwoPoint):
@@ -445,8 +477,8 @@ def sales(names: Sequence[str], rates: Options, mean: float, sd: float, limit: f
     middle = made(rates.arms)
     arms, low, high, clip = observed_arms(middle, (0.0, limit))
     draws = tuple(observed_arms(made(each), (0.0, limit))[0] for each in rates.draws)
-    ranges = tuple((least * mean / high, most * mean / high) for least, most in rates.ranges)
-    return Sales(Options(arms, ranges, draws), low, high, clip, middle)
+    beliefs = [Belief("uniform", *(end * mean / high for end in pair)) for pair in ranges_of(rates.beliefs)]
+    return Sales(Options(arms, tuple(beliefs), draws), low, high, clip, middle)
 
 
 def _option(name: str, rate: float, amounts: np.ndarray, weights: np.ndarray) -> Option:

@@ -1,15 +1,15 @@
 """Your numbers' whole question: what each level of trust costs at each budget, in losses, users and weeks.
 
-There are three ways to find the best option: a planned A/B test, a test that stops by itself, and a learner that earns
-while it learns. Tests count each person once, so the whole budget of a person goes into one answer. A learner meets a
-person ``visits`` times.
+There are three ways to find the best option: a planned A/B test, one with looks, which may end early, and a learner
+that earns while it learns. Tests count each person once, so the whole budget of a person goes into one answer. A
+learner meets a person ``visits`` times.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,7 +19,7 @@ from pydantic import Field
 
 from bandit_core.data.observations import Observations, read_observations
 from bandit_core.experiments.arguments import checked
-from bandit_core.model import PROMISES, Privacy
+from bandit_core.model import KEPT, PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.questions import Answer, Round, Rounds, Study, answer
@@ -34,31 +34,35 @@ from bandit_core.spec.rewards import Arm
 from bandit_core.studies.accounts import LEAST_EPSILON
 from bandit_core.studies.best_method import Decision, Question, contests, known_words
 from bandit_core.studies.business_case import (
-    Options,
+    Belief,
     costs,
+    observed,
     observed_arms,
-    observed_draws,
     sales,
     shares,
     typed_options,
     unknown_share,
 )
-from bandit_core.studies.roll_out import TRIALS, RollOut, RollOutQuestion, until_decided
+from bandit_core.studies.roll_out import TRIALS, RollOutQuestion
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = (
     "trust", "epsilon", "method", "loss", "loss_stderr", "loss_q95", "extra", "extra_stderr", "test_users",
-    "test_weeks", "stop_users_median", "stop_weeks_median",
+    "test_weeks", "beats_users", "beats_weeks", "looks_users_most", "looks_users_mean", "looks_users_median",
+    "looks_weeks_median",
 )  # fmt: skip
+LOOKS = 5
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 MAX_EPSILONS = 8
 MAX_EPSILON = 10.0
 MAX_PEOPLE = 10**10
 MAX_WEEKLY = 10**10
 MAX_WEEKS = 104  # a longer test is not practical
-PRIVATE: tuple[Privacy, ...] = ("local", "central")  # least trust first
+TestTrust = Literal["local", "shuffle", "distributed", "central"]
+PRIVATE: tuple[TestTrust, ...] = ("local", "central")  # least trust first
+MAX_LOOKS = 10
 Budget = Annotated[float, Field(ge=LEAST_EPSILON, le=MAX_EPSILON)]
 
 Escape = Callable[[str], str]
@@ -103,9 +107,9 @@ def sure_words(epsilon: float) -> str:
 class PriceQuestion:
     """Options with rewards in [0, 1], ``users`` people, ``weekly`` of them a week, and the budgets of a person.
 
-    A reward of 0 is ``low`` of the ``unit``, and one of 1 is ``scale`` more. ``ranges`` are those of typed means in
-    [0, 1] and ``draws`` those of the options; both are empty where the means are exact. The rest is as in `Question`
-    and `RollOutQuestion`.
+    A reward of 0 is ``low`` of the ``unit``, and one of 1 is ``scale`` more. ``beliefs`` and ``draws`` are empty where
+    the means are exact. ``trusts`` are the private levels of trust, the least first, and ``looks`` those of the test
+    with looks. The rest is as in `Question` and `RollOutQuestion`.
     """
 
     arms: tuple[Arm, ...]
@@ -126,8 +130,12 @@ class PriceQuestion:
     low: float = 0.0
     scale: float = 1.0
     unit: str = "conversions"
-    ranges: tuple[tuple[float, float], ...] = ()
+    beliefs: tuple[Belief, ...] = ()
     draws: tuple[tuple[Arm, ...], ...] = ()
+    trusts: tuple[Privacy, ...] = PRIVATE
+    looks: int = LOOKS
+    sides: int = 2
+    split: float = 1.0
 
     @property
     def weeks(self) -> float:
@@ -137,7 +145,7 @@ class PriceQuestion:
     @cached_property
     def keep(self) -> float:
         """What giving everyone the first option loses, in the unit; the mean over all draws."""
-        lost = [max(each.means) - each.means[0] for each in self.roll_out().each]
+        lost = [max(each.means) - each.means[0] for each in self.tests.each]
         return self.users * self.visits * self.scale * sum(lost) / len(lost)
 
     @property
@@ -145,12 +153,6 @@ class PriceQuestion:
         """The options that learners are chosen by: those given, or a middle draw where several of these are best."""
         exact = not self.draws or _lead(self.arms) > 1e-9
         return self.arms if exact else sorted(self.draws, key=_lead)[len(self.draws) // 2]
-
-    @property
-    def undecided(self) -> bool:
-        """Whether no test names a single best option at some level of trust."""
-        asked = self.roll_out()
-        return any(asked.effect(privacy) <= 1e-12 for privacy in ("none", *PRIVATE))
 
     def contest(self, epsilon: float) -> Question:
         """The question which learner loses least."""
@@ -162,9 +164,14 @@ class PriceQuestion:
     def roll_out(self, *epsilons: float) -> RollOutQuestion:
         """The question when a test ends, at these budgets for each private level of trust."""
         budgets = tuple((privacy, epsilon) for privacy in PRIVATE for epsilon in epsilons)
+        return replace(self.tests, epsilons=budgets)
+
+    @cached_property
+    def tests(self) -> RollOutQuestion:
+        """The question how many users a test takes."""
         return RollOutQuestion(
-            self.arms, self.users, budgets, self.delta, self.power, self.rule, self.trials, self.seed, self.clip,
-            self.zone, self.draws,
+            self.arms, self.users, (), self.delta, self.power, self.rule, self.trials, self.seed, self.clip,
+            self.zone, self.draws, self.beliefs, self.sides, self.split,
         )  # fmt: skip
 
 
@@ -179,32 +186,25 @@ class Row:
     """One level of trust at one budget. Losses are in the unit; what is not known is NaN, and never is infinite.
 
     ``worst`` is what one run in 20 loses more than. ``test_users`` name the best option in a planned test,
-    ``lift_users`` show there that it beats the first one; ``stop_users`` is the median of the test that stops by
-    itself. Where the means are not known exactly, ``cases`` are the users that 10% and 90% of the draws need at most to
-    name the best, and ``unknown`` is the share of the variance of the loss over runs that comes from the draws.
+    ``lift_users`` show there that it beats the first one. With looks naming the best takes ``most_users``,
+    ``mean_users`` on average and ``median_users`` in half of the tests. Where the means are not known exactly, powers
+    are averages over the draws; ``cases`` are the users that 10%, half and 90% of the draws need at most to name the
+    best, and ``unknown`` is the share of the variance of the loss over runs that comes from the draws.
     """
 
     privacy: Privacy
     epsilon: float | None
     test_users: float
     lift_users: float
-    stop_users: float = math.nan
+    most_users: float
+    mean_users: float
+    median_users: float
     method: str = ""
     loss: Estimate = NOT_KNOWN
     worst: float = math.nan
     extra: Estimate = NOT_KNOWN
-    cases: tuple[int, int] | None = None
+    cases: tuple[int, ...] | None = None
     unknown: float = math.nan
-
-    @property
-    def way(self) -> Literal["test", "stop"]:
-        """The quicker test: a planned one, or one that stops by itself."""
-        return "stop" if self.stop_users < self.test_users else "test"
-
-    @property
-    def quickest(self) -> float:
-        """Users of the quicker test."""
-        return self.stop_users if self.way == "stop" else self.test_users
 
     @property
     def who(self) -> str:
@@ -212,17 +212,16 @@ class Row:
         return PROMISES[self.privacy].who + ("" if self.epsilon is None else f" at ε = {self.epsilon:g}")
 
 
-def rows_of(
-    question: PriceQuestion,
-    outs: Mapping[float, Sequence[RollOut] | None] = {},
-    decisions: Mapping[float, Decision] = {},
-) -> tuple[Row, ...]:
-    """No privacy, then each level of trust at each budget; with what is known of searches and learners."""
-    asked = question.roll_out(*question.epsilons)
-    options, rows = len(asked.means), []
-    for (privacy, epsilon), size, lift in zip(asked.trusts, asked.sizes, asked.lift_sizes, strict=True):
+def rows_of(question: PriceQuestion, decisions: Mapping[float, Decision] = {}) -> tuple[Row, ...]:
+    """No privacy, then each level of trust at each budget; with what is known of learners."""
+    asked, rows = question.tests, []
+    options, several = len(asked.means), len(asked.means) > 2
+    budgets = [(privacy, epsilon) for privacy in question.trusts for epsilon in question.epsilons]
+    for privacy, epsilon in [("none", None), *budgets]:
+        size = asked.test_for(privacy, epsilon, "best")
+        lift = asked.test_for(privacy, epsilon, "baseline") if several else size
+        looks = asked.test_for(privacy, epsilon, "best", question.looks)
         at = question.epsilons[0] if epsilon is None else epsilon
-        out = next((each for each in outs.get(at) or () if each.privacy == privacy), None)
         decision, known = decisions.get(at), dict[str, Any]()
         for cost in () if decision is None else costs(decision.result, question.scale, decision.levels):
             if cost.privacy == privacy:
@@ -231,14 +230,18 @@ def rows_of(
                 if question.draws:
                     line: Any = decision.result.lines[cost.line]  # type: ignore[union-attr]
                     known["unknown"] = unknown_share(line.regret[:, -1], line.trials, len(question.draws))
+        found = asked.effect(privacy) > 0
+        total = looks.total(options) if found else math.inf
         rows.append(
             Row(
                 privacy,
                 epsilon,
-                size.total(options) if asked.effect(privacy) > 0 else math.inf,
-                math.inf if lift is None else lift.total(options),
-                math.nan if out is None else out.times.quantile(0.5),
-                cases=size.cases and (size.cases[0] * options, size.cases[1] * options),
+                size.total(options) if found else math.inf,
+                lift.total(options) if asked.effect(privacy, "baseline") > 0 else math.inf,
+                total,
+                looks.mean * total,
+                looks.median * total,
+                cases=size.cases and tuple(replace(size, users_per_option=each).total(options) for each in size.cases),
                 **known,
             )
         )
@@ -249,7 +252,10 @@ def unknown_words(question: PriceQuestion, rows: Sequence[Row]) -> str:
     """That the answers average over what is not known, and how much of the spread that is; empty where all is exact."""
     if not question.draws:
         return ""
-    told = f"All answers average over {len(question.draws)} draws of the means that are not known."
+    told = (
+        f"Powers of tests are averages over {question.tests.cases:,} draws of the means that are not known, and losses "
+        f"over {len(question.draws)}."
+    )
     shares = [round(100 * row.unknown) for row in rows if not math.isnan(row.unknown)]
     if shares:
         ends = f"{min(shares)}%" if min(shares) == max(shares) else f"{min(shares)}% to {max(shares)}%"
@@ -265,7 +271,7 @@ def unknown_words(question: PriceQuestion, rows: Sequence[Row]) -> str:
 class Advice:
     """What to do: the row that it speaks of (None: keep the first option), and the sentence."""
 
-    kind: Literal["test", "stop", "learn", "keep", "open", "nothing", "limits"]
+    kind: Literal["test", "learn", "keep", "open", "nothing", "limits"]
     row: Row | None
     words: str
 
@@ -285,37 +291,37 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
     limit = min(question.weeks, MAX_WEEKS)
     if not any(math.isfinite(row.test_users) for row in rows):
         return Advice("nothing", None, "**Nothing to find**: several options are equally good.")
-    view = question.roll_out().view("central")
+    view = question.tests.view("central")
     if view.misleads:
         looks, is_best = (escape(question.names[int(np.argmax(means))]) for means in (view.means, view.truth))
         message = f"once rewards are cut to these, {looks} looks best, but {is_best} is the best option"
         return Advice("limits", None, f"**Choose wider limits**: {message}. With privacy no method would find it.")
-    private.sort(key=lambda row: (PRIVATE.index(row.privacy), row.epsilon))
+    private.sort(key=lambda row: (KEPT.index(row.privacy), row.epsilon))
 
     def weeks(users: float) -> str:
         return weeks_words(users / question.weekly)
 
     for row in private:
-        if row.quickest / question.weekly <= limit:
-            name = {"test": "a planned A/B test", "stop": "a test that stops by itself"}[row.way]
-            half = " in half of all runs" if row.way == "stop" else ""
-            message = f"**If you {row.who}, {name} takes {weeks(row.quickest)}{half}**; "
-            other = f"without privacy the quickest test takes {weeks(plain.quickest)}"
-            if question.clip is not None and plain.quickest > row.quickest:
-                other += " (uncut; cut at the same limits it would be quicker, too)"
-            other += "."
-            less = [each for each in private if PRIVATE.index(each.privacy) < PRIVATE.index(row.privacy)]
+        if row.test_users / question.weekly <= limit:
+            message = f"**If you {row.who}, a planned A/B test takes {weeks(row.test_users)}**; "
+            if row.median_users < row.test_users:
+                message += f"with {question.looks} looks half of all tests end within {weeks(row.median_users)}; "
+            message += f"without privacy the planned test takes {weeks(plain.test_users)}"
+            if question.clip is not None and plain.test_users > row.test_users:
+                message += " (uncut; cut at the same limits it would be quicker, too)"
+            message += "."
+            less = [each for each in private if KEPT.index(each.privacy) < KEPT.index(row.privacy)]
             if less:
-                best = min(less, key=lambda each: each.quickest)
-                other += f" If you {best.who}, it takes {weeks(best.quickest)}."
-            return Advice(row.way, row, message + other)
+                best = min(less, key=lambda each: each.test_users)
+                message += f" If you {best.who}, it takes {weeks(best.test_users)}."
+            return Advice("test", row, message)
     first = escape(question.names[0]) if question.names else "the first option"
     budgets = {row.epsilon for row in private}
     at = f" at ε = {private[0].epsilon:g}" if len(budgets) == 1 else ""
     late = f"no private test{at} ends within {weeks(limit * question.weekly)}"
-    if plain.quickest / question.weekly > limit:  # then traffic is to blame, not privacy
+    if plain.test_users / question.weekly > limit:  # then traffic is to blame, not privacy
         late = f"too few people come for any test to end within {weeks(limit * question.weekly)}. Even without privacy "
-        late += f"the quickest test takes {weeks(plain.quickest)}"
+        late += f"the planned test takes {weeks(plain.test_users)}"
     if any(math.isnan(row.loss.value) for row in private):
         return Advice("open", None, f"**{late[0].upper()}{late[1:]}.** What a learner loses was not simulated.")
     learners = [row for row in private if _less(row, question.keep)]
@@ -362,8 +368,9 @@ class Price(Shown):
         cells = [
             (
                 row.privacy, math.nan if row.epsilon is None else row.epsilon, row.method, *row.loss[:2],
-                row.worst, *row.extra[:2], row.test_users, row.test_users / self.question.weekly, row.stop_users,
-                row.stop_users / self.question.weekly,
+                row.worst, *row.extra[:2], row.test_users, row.test_users / self.question.weekly, row.lift_users,
+                row.lift_users / self.question.weekly, row.most_users, row.mean_users, row.median_users,
+                row.median_users / self.question.weekly,
             )
             for row in self.rows
         ]  # fmt: skip
@@ -393,22 +400,20 @@ def _affordable(rounds: Rounds[Answer]) -> Rounds[Answer | None]:
 
 
 def priced(question: PriceQuestion) -> Rounds[Price]:
-    """The contest and the searches of every budget; what costs more than is allowed here stays unknown.
+    """The contest of every budget; what costs more than is allowed here stays unknown.
 
     Raises
     ------
     InputError
         When no policy accepts the question.
     """
-    searched = () if question.undecided else question.epsilons
-    searches = [_affordable(until_decided(question.roll_out(at))) for at in searched]
-    *outs, found = yield Round([*searches, _affordable(contests([*map(question.contest, question.epsilons)]))])
+    [found] = yield Round([_affordable(contests([*map(question.contest, question.epsilons)]))])
     decisions = dict(zip(question.epsilons, found or (), strict=found is not None))
-    return Price(question, rows_of(question, dict(zip(searched, outs, strict=True)), decisions), decisions)
+    return Price(question, rows_of(question, decisions), decisions)
 
 
 class PriceStudy(Study[Price]):
-    """The contest and the searches of every budget being played; see `priced`."""
+    """The contest of every budget being played; see `priced`."""
 
     def __init__(self, question: PriceQuestion, store: Store | None = None) -> None:
         super().__init__(priced(question), store)
@@ -435,6 +440,10 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     delta: Annotated[float, Field(ge=0.0001, le=0.3)] = 0.05,
     power: Annotated[float, Field(ge=0.5, le=0.999)] = 0.8,
     zone: Annotated[float, Field(ge=0, le=1000)] = 0.0,
+    trusts: Annotated[Sequence[TestTrust], Field(min_length=1)] = PRIVATE,
+    looks: Annotated[int, Field(ge=2, le=MAX_LOOKS)] = LOOKS,
+    sides: Annotated[int, Field(ge=1, le=2)] = 2,
+    split: Annotated[float, Field(ge=0.1, le=10)] = 1.0,
     unit: str = "",
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0,
 ) -> PriceQuestion:
@@ -467,7 +476,7 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         seen = seen if first is None else seen.starting_with(first)
         arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
         names, scale = tuple(option.name for option in seen.options), high - low
-        options = Options(arms, draws=observed_draws(seen.options, arms, scale))
+        options = observed(seen.options, arms, scale)
     users = round(weekly * weeks)
     if not 10 <= users <= MAX_PEOPLE:
         raise InputError([Issue("weeks", weeks, f"so many that 10 to {number(MAX_PEOPLE)} people come in all")])
@@ -476,7 +485,8 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     unit = unit or ("conversions" if limits is None else "units of reward")
     return PriceQuestion(
         options.arms, users, weekly, budgets, visits, batch, delta, power, zone=ignored, seed=seed, clip=clip,
-        names=names, low=low, scale=scale, unit=unit, ranges=options.ranges, draws=options.draws,
+        names=names, low=low, scale=scale, unit=unit, beliefs=options.beliefs, draws=options.draws,
+        trusts=tuple(sorted(set(trusts), key=KEPT.index)), looks=looks, sides=sides, split=split,
     )  # fmt: skip
 
 
@@ -525,6 +535,14 @@ def price(
         Chance of error, and of finding the difference in a planned test.
     zone
         Options that are worse than the best by this at most (percent of the first one) count as equally good in tests.
+    trusts
+        Private levels of trust: of ``local``, ``shuffle``, ``distributed`` and ``central``. Learners are simulated for
+        the first and the last only; a shuffler's tests keep delta = 1e-6.
+    looks
+        How often the test with looks looks at the data, at equal distances.
+    sides, split
+        1: only a better option counts (two options, and against the first one). Users of the first option for one of
+        each other, where a test compares with the first one.
     unit
         What a reward is called.
     seed

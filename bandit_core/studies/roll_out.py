@@ -1,45 +1,41 @@
-"""How many users until one option may be rolled out, and what is lost on the way: by an A/B test and by a policy that
-stops, in every trust model, on the same options.
+"""How many users until one option may be rolled out: of planned tests, and of policies that stop by themselves, in
+every trust model, on the same options.
 
-The test is planned with the variance of the amounts, and for the difference of the two best options, which one would
+A test is planned with the variance of the amounts, and for the difference of the two best options, which one would
 have to guess. To the policy rewards in [0, 1] count as bits that are 1 with this chance: the most varied case, which
 takes longest. With privacy both see cut rewards; without it they see uncut ones, in units of the range in which these
-lie. Where another option looks best once rewards are cut, no private test finds the best one. Both then give their
-winner to everyone else; who has not decided by the last user rolls out nothing.
+lie. Where another option looks best once rewards are cut, no private test finds the best one.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
 from bandit_core.policies.stopping import Rule, StoppingPolicy, stopping_policies
 from bandit_core.simulation.questions import Round, Rounds, Study, answer
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.field_types import SMALLEST
-from bandit_core.spec.rewards import Arm, Bernoulli, RewardDistribution, TwoPoint, expand, seen
+from bandit_core.spec.rewards import Arm, Bernoulli, RewardDistribution, expand, seen
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy
 from bandit_core.studies.best_method import keeps
+from bandit_core.studies.business_case import Belief, drawn_means
 from bandit_core.theory.best_arm import TimeBound, time_bounds
-from bandit_core.theory.power import TestSize, assured_size, sample_size
+from bandit_core.theory.power import Goal, TestSize, assured_size
 
-TESTS: dict[Privacy, str] = {
-    "none": "explore-then-commit",
-    "local": "explore-then-commit-local",
-    "central": "explore-then-commit-central",
-}
 CAP = 10**10  # users after which a search gives up; more than there are people
 TRIALS = 1000
+CASES, FEW_CASES = 2**16, 2**14  # draws of means that are not known, for planned tests: of up to `FEW` options, of more
+FEW = 16
+GROUPS = 500  # of draws with about the same difference
 _LEAST = SMALLEST  # a chance of 0 as the power calculation takes it
 _NEVER = 1e-15  # a variance of 0
 
@@ -77,33 +73,19 @@ class View:
         worst = min(true for true, mean in zip(self.truth, self.means, strict=True) if mean == max(self.means))
         return max(self.truth) - worst > self.zone + 1e-12
 
-    @property
-    def effect(self) -> float:
-        """Best mean minus the next one outside the zone: 0 where no test decides."""
-        *others, best = sorted(self.means)
-        if self.misleads:
-            return 0.0
-        if self.zone == 0:
-            return best - others[-1]
-        return min((best - mean for mean in others if best - mean > self.zone * (1 + 1e-9)), default=0.0)
-
-    @property
-    def lift(self) -> float:
-        """Best mean minus that of the first option: 0 where that is within the zone."""
-        lift = 0.0 if self.misleads else max(self.means) - self.means[0]
-        return lift if lift > self.zone * (1 + 1e-9) else 0.0
-
 
 @dataclass(frozen=True)
 class RollOutQuestion:
     """Options with rewards in [0, 1], ``users`` in all, and a budget for each private trust model in ``epsilons``.
 
-    With privacy rewards are seen cut to ``clip`` (None: to 0 and 1); what is lost, and whether a recommendation is
-    wrong, is counted in uncut rewards.
-    ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test (Dunnett's for more
-    than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by.
+    With privacy rewards are seen cut to ``clip`` (None: to 0 and 1); whether a recommendation is wrong is counted in
+    uncut rewards.
+    ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test, whose chance of
+    finding the difference is ``power``; ``rule`` is the threshold to stop by. ``sides`` and ``split`` are those of the
+    test.
     Options that are worse than the best by ``zone`` at most count as equally good; 0: none are. Where the options are
-    not known exactly, all is over ``draws`` of them, and the test finds the difference with ``power`` on average.
+    not known exactly, all is over ``draws`` of them, and the test finds the difference with ``power`` on average over
+    `cases` draws from the ``beliefs``.
     """
 
     arms: tuple[Arm, ...]
@@ -117,6 +99,9 @@ class RollOutQuestion:
     clip: tuple[float, float] | None = None
     zone: float = 0.0
     draws: tuple[tuple[Arm, ...], ...] = ()
+    beliefs: tuple[Belief, ...] = ()
+    sides: int = 2
+    split: float = 1.0
 
     @cached_property
     def each(self) -> tuple[RollOutQuestion, ...]:
@@ -153,13 +138,9 @@ class RollOutQuestion:
         """Whether a reward may be another than 0 and 1."""
         return not all(isinstance(arm, Bernoulli) for arm in (self.draws or (self.arms,))[0])
 
-    def _gaps(self, privacy: Privacy, gap: Callable[[View], float]) -> list[float]:
-        """A difference in each draw; 0 in all where cut rewards mislead."""
-        return [0.0 if self.view(privacy).misleads else gap(each.view(privacy)) for each in self.each]
-
-    def effect(self, privacy: Privacy) -> float:
-        """The largest `View.effect` of all draws."""
-        return max(self._gaps(privacy, attrgetter("effect")))
+    def effect(self, privacy: Privacy, goal: Goal = "best") -> float:
+        """The largest difference of all draws that is to be found: 0 where no test decides."""
+        return float(self._cases[privacy != "none", goal][1].max())
 
     @property
     def trusts(self) -> tuple[tuple[Privacy, float | None], ...]:
@@ -169,32 +150,75 @@ class RollOutQuestion:
     @cached_property
     def sizes(self) -> tuple[TestSize, ...]:
         """Users of a test that names the best option, by trust model."""
-        return tuple(self._size(*trust, self._gaps(trust[0], attrgetter("effect"))) for trust in self.trusts)
+        return tuple(self.test_for(privacy, epsilon, "best") for privacy, epsilon in self.trusts)
+
+    def test_for(self, privacy: Privacy, epsilon: float | None, goal: Goal, looks: int = 1) -> TestSize:
+        """Users of a test that names the best option, or shows that it beats the first one.
+
+        Draws without a difference are left out, unless all are.
+        """
+        lows, gaps, spreads = self._cases[privacy != "none", goal]
+        fitting = np.clip(gaps, _LEAST, 1 - lows).tolist()
+        size = assured_size(
+            lows.tolist(), fitting, spreads.tolist() if self.amounts else None, alpha=self.delta, power=self.power,
+            privacy=privacy, epsilon=epsilon, options=len(self.means), goal=goal, looks=looks, sides=self.sides,
+            split=self.split if goal == "baseline" or len(self.means) == 2 else 1.0,
+        )  # fmt: skip
+        return size if self.draws else replace(size, cases=None)
 
     @property
-    def lift_sizes(self) -> tuple[TestSize | None, ...]:
-        """Users of a test that shows that the best option beats the first; None where it is no better."""
-        lifts = [self._gaps(privacy, attrgetter("lift")) for privacy, _ in self.trusts]
-        return tuple(
-            self._size(*trust, gaps) if any(gaps) else None for trust, gaps in zip(self.trusts, lifts, strict=True)
-        )
+    def cases(self) -> int:
+        """Draws that the power of a test averages over."""
+        return CASES if len(self.beliefs) <= FEW else FEW_CASES
 
-    def _size(self, privacy: Privacy, epsilon: float | None, gaps: Sequence[float]) -> TestSize:
-        """Users of a test for these differences of the draws; those without one are left out, unless all are."""
-        cases, amounts = [], []
-        for each, gap in zip(self.each, gaps, strict=True):
-            if gap or not any(gaps):
-                means, variances = np.array(each.view(privacy).means), each.view(privacy).variances
-                low = max(_LEAST, float(means.max()) - gap)
-                cases.append((low, min(max(gap, _LEAST), 1 - low)))
-                best, rival = means.argmax(), np.abs(means.max() - gap - means).argmin()
-                amounts.append(max(_NEVER, float(variances[best] + variances[rival])))
-        asked: dict[str, Any] = {"alpha": self.delta, "power": self.power, "privacy": privacy, "epsilon": epsilon}
-        asked["options"] = len(self.means)
+    def _moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """True means, (cases, options), and means and variances as seen, (2 views, 2, cases, options).
+
+        The means of `cases` draws follow from the beliefs; the rest is the parabola through `draws`, which is exact for
+        rates and sales.
+        """
+        known = np.array([[(view.means, view.variances) for view in each._views] for each in self.each])
+        known, truth = np.moveaxis(known, 0, 2), np.array([each.means for each in self.each])
         if not self.draws:
-            return sample_size(*cases[0], **asked, amounts=amounts[0] if self.amounts else None)
-        known = amounts if self.amounts else None
-        return assured_size([low for low, _ in cases], [gap for _, gap in cases], **asked, amounts=known)
+            return truth, known
+        drawn = drawn_means(self.beliefs, self.cases)
+        found = np.empty((2, 2, *drawn.shape))
+        for view, kind, place in np.ndindex(2, 2, drawn.shape[1]):
+            means, values = truth[:, place], known[view, kind, :, place]
+            found[view, kind, :, place] = values[0]
+            if np.ptp(means) > _NEVER:
+                curve = np.polynomial.Polynomial.fit(means, values, min(2, len(means) - 1))
+                found[view, kind, :, place] = curve(drawn[:, place])
+        return drawn, found
+
+    @cached_property
+    def _cases(self) -> dict[tuple[bool, Goal], np.ndarray]:
+        """By view and goal: mean of the rival, its distance from the best, the sum of both variances, (3, cases).
+
+        The rival is the next best option outside the zone, or the first one; without it the distance is 0, as where cut
+        rewards mislead. Draws with about the same distance count as one case with their mean.
+        """
+        cases: dict[tuple[bool, Goal], np.ndarray] = {}
+        truth, moments = self._moments()
+        for private, (means, variances) in enumerate(moments):
+            view, best = self._views[private], means.argmax(axis=1)[:, None]
+            behind, zone = np.take_along_axis(means, best, 1) - means, view.zone * (1 + 1e-9)
+            lost = truth.max(axis=1)[:, None] - np.take_along_axis(truth, best, 1)
+            apart = {"baseline": behind > zone, "best": behind > zone if zone else np.arange(means.shape[1]) != best}
+            apart["baseline"][:, 1:] = False
+            for goal in get_args(Goal):
+                gaps = np.where(apart[goal], behind, np.inf)
+                rival = gaps.argmin(axis=1)[:, None]
+                gap = np.take_along_axis(gaps, rival, 1)
+                gap[np.isinf(gap) | (lost > self.zone + 1e-12) | view.misleads] = 0.0
+                low = np.clip(np.take_along_axis(means, rival, 1), _LEAST, 1 - _LEAST)
+                spread = sum(np.take_along_axis(variances, option, 1) for option in (best, rival))
+                found = np.hstack([low, gap, np.maximum(spread, _NEVER)])
+                found = found[gap[:, 0] > 0] if gap.any() else found
+                found = found[found[:, 1].argsort(kind="stable")]
+                starts = np.unique(np.linspace(0, len(found), GROUPS + 1).astype(int))
+                cases[bool(private), goal] = np.add.reduceat(found, starts[:-1]).T / np.diff(starts)
+        return cases
 
     def specs(self, cap: int, drawn: RollOutQuestion | None = None) -> list[StoppingSpec]:
         """Every policy that stops and keeps at least the promise, in every trust model (`levels` has these in the same
@@ -237,40 +261,15 @@ class RollOutQuestion:
         """The trust model that each of `specs` plays for."""
         return [privacy for privacy, *_ in self._played]
 
-    @property
-    def tests(self) -> tuple[Experiment, ...]:
-        """The test of each trust model, followed by its winner, as an experiment over ``users``; draw by draw.
-
-        Rewards are as the test sees them: two amounts with their mean and variance.
-        """
-        return tuple(each._test(size) for each in self.each for size in self.sizes)
-
-    def _test(self, size: TestSize) -> Experiment:
-        budget = {} if size.epsilon is None else {"epsilon": {"kind": "fixed", "value": size.epsilon}}
-        line = {"policy": TESTS[size.privacy], "params": {"users": size.total(len(self.means))}, **budget}
-        numbers = {"horizon": self.users, "trials": self.trials, "seed": self.seed}
-        shown = self.view(size.privacy)
-        arms = tuple(map(two_amounts, shown.means, shown.variances.tolist())) if self.amounts else shown.bits
-        return Experiment.model_validate({"arms": arms, "lines": [line], **numbers})
-
-
-def two_amounts(mean: float, variance: float) -> Arm:
-    """Rewards of 0 or one amount, at most 1, with the mean and the variance of rewards in [0, 1]."""
-    if mean == 0 or variance >= mean * (1 - mean) * (1 - 1e-9):
-        return Bernoulli(mean=mean)
-    high = mean + variance / mean
-    return TwoPoint(low=0.0, high=high, p_high=min(1.0, mean / high))
-
 
 @dataclass(frozen=True, eq=False)
 class RollOut:
-    """One trust model: users of the test, the ``times`` of the quickest policy that stops (on average; it may ask for
-    less trust), and what both lose by the last user (trials,). All is over the draws of the question.
+    """One trust model: users of the test, and the ``times`` of the quickest policy that stops (on average; it may ask
+    for less trust). All is over the draws of the question.
 
-    Losses are in reward units; ``bound`` is the largest lower bound on the mean time of every policy of this trust and
-    error (None: none applies, or there are draws, a zone or amounts). ``noiseless`` (trials,) is when the same policy
-    stops with an infinite budget, in users, at most the cap (None without privacy): these users are the method's, the
-    rest is privacy's.
+    ``bound`` is the largest lower bound on the mean time of every policy of this trust and error (None: none applies,
+    or there are draws, a zone or amounts). ``noiseless`` (trials,) is when the same policy stops with an infinite
+    budget, in users, at most the cap (None without privacy): these users are the method's, the rest is privacy's.
     """
 
     privacy: Privacy
@@ -278,8 +277,6 @@ class RollOut:
     test_users: int
     times: StoppingResult
     bound: TimeBound | None
-    lost_by_test: np.ndarray
-    lost_by_search: np.ndarray
     noiseless: np.ndarray | None = None
 
     @property
@@ -288,7 +285,7 @@ class RollOut:
         times = self.times
         arrays = [times.trials, times.users, times.stopped, times.recommended, times.pulls]
         arrays += [] if self.noiseless is None else [self.noiseless]
-        return sum(array.nbytes for array in (*arrays, self.lost_by_test, self.lost_by_search))
+        return sum(array.nbytes for array in arrays)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,9 +310,7 @@ def _mixed(parts: Sequence[StoppingResult]) -> StoppingResult:
 
 
 def until_decided(question: RollOutQuestion) -> Rounds[tuple[RollOut, ...]]:
-    """The searches and the tests, once, no privacy first.
-
-    The quickest search of each trust model is then played up to the last user, for what it loses, and without noise.
+    """The searches, once, no privacy first; the quickest of each trust model is then played without noise.
 
     Raises
     ------
@@ -323,28 +318,22 @@ def until_decided(question: RollOutQuestion) -> Rounds[tuple[RollOut, ...]]:
         When the options are no question to a policy that stops, or when it takes more than is allowed here.
     """
     specs = [question.specs(CAP, each) for each in question.each]
-    capped = [question.specs(question.users, each) for each in question.each]
     places = [[place for place, level in enumerate(question.levels) if level == each] for each, _ in question.trusts]
-    seconds = [[spec.trials * spec.trial_seconds for spec in each] for each in (*specs, *capped)]
-    later = sum(max(each[place] for place in mine) for mine in places for each in seconds)
-    steps = question.trials * len(set(specs[0])) * (CAP + 2 * question.users)
+    seconds = [[spec.trials * spec.trial_seconds for spec in each] for each in specs]
+    later = sum(max(each[place] for place in mine) for mine in places[1:] for each in seconds)
+    steps = question.trials * len(set(specs[0])) * CAP
     search = StoppingStudy(list(dict.fromkeys(itertools.chain(*specs))))  # a policy may play for two trust models
-    found, *tests = yield Round([search, *question.tests], 0.0, 0.8, later, steps=steps)
+    [found] = yield Round([search], 0.0, 0.8, later, steps=steps)
     by_spec = dict(zip(search.specs, found, strict=True))
     times = [_mixed([by_spec[each[place]] for each in specs]) for place in range(len(question.levels))]
     quickest = [min(mine, key=lambda place: times[place].mean_users) for mine in places]
-    ends = StoppingStudy(list(dict.fromkeys(each[place] for place in quickest for each in capped)))
     plain = StoppingStudy([each[place] for place in quickest[1:] for each in specs], noiseless=True)
-    lost, noiseless = yield Round([ends, plain], 0.8)
-    by_spec = dict(zip(ends.specs, lost, strict=True))
-    gaps = [max(each.means) - np.array(each.means) for each in question.each]
+    [noiseless] = yield Round([plain], 0.8)
     # Bounds are for successes whose chances are known, and for the single best option.
     exact = not question.draws and not question.zone and question.clip is None and not question.amounts
     rows = []
     for number, ((privacy, epsilon), place) in enumerate(zip(question.trusts, quickest, strict=True)):
         bounds = time_bounds(question.arms, question.delta, privacy, epsilon) if exact else []
-        played = [test.lines[0] for test in tests[number :: len(question.trusts)]]
-        end, width = max(question.users, len(question.means)), question.view(privacy).width
         at_once = noiseless[(number - 1) * len(specs) : number * len(specs)] if number else ()  # no privacy comes first
         rows.append(
             RollOut(
@@ -353,8 +342,6 @@ def until_decided(question: RollOutQuestion) -> Rounds[tuple[RollOut, ...]]:
                 test_users=question.sizes[number].total(len(question.means)),
                 times=times[place],
                 bound=max((b for b in bounds if b.not_applicable is None), key=lambda b: b.users, default=None),
-                lost_by_test=np.concatenate([line.pulls @ gap for line, gap in zip(played, gaps, strict=True)]),
-                lost_by_search=width * np.concatenate([by_spec[each[place]].regret_at(end) for each in capped]),
                 noiseless=np.concatenate([part.users for part in at_once]) if number else None,
             )
         )
@@ -362,12 +349,12 @@ def until_decided(question: RollOutQuestion) -> Rounds[tuple[RollOut, ...]]:
 
 
 class RollOutStudy(Study[tuple[RollOut, ...]]):
-    """The searches and the tests being played; see `until_decided`."""
+    """The searches being played; see `until_decided`."""
 
     def __init__(self, question: RollOutQuestion, store: Store | None = None) -> None:
         super().__init__(until_decided(question), store)
 
 
 def roll_outs(question: RollOutQuestion, jobs: int | None = None, store: Store | None = None) -> tuple[RollOut, ...]:
-    """Users until a decision, and what is lost on the way; see `until_decided`."""
+    """Users until a decision; see `until_decided`."""
     return answer(until_decided(question), jobs, store)

@@ -1,63 +1,76 @@
-r"""How many users an A/B test needs: a two-sided test of proportions, with and without privacy.
+r"""How many users an A/B test needs: tests of proportions or amounts, with and without privacy, with or without looks.
 
 Options of means p and p + D are to be told apart at level alpha with the given power. Each of n users per option adds
 
 * without privacy the reward itself, of variance p (1 - p) or, where amounts are known, theirs;
 * under local privacy one randomised bit, read as g = 1/2 + coth(epsilon/2) (bit - 1/2), which has mean p and variance
   coth(epsilon/2)^2 / 4 - (p - 1/2)^2;
+* with a shuffler such a bit, which is uniform with the chance c of `mechanisms.shuffled_bits` only, so that 1 / (1 - c)
+  stands in place of coth(epsilon/2);
+* with a secure sum the reward, to a sum with the discrete Laplace noise of `mechanisms.modular_sums`;
 * with a trusted curator the reward, to a sum that is released once with Laplace(1/epsilon) noise, so that the mean
   has variance p (1 - p) / n + 2 / (epsilon n)^2, for amounts their own in place of p (1 - p). A randomised bit of an
   amount in [0, 1] has the variance above, whatever the amounts are.
 
-With s_1^2, s_2^2 the two variances of one user and z the normal quantiles, the means differ by D with the standard
-deviation that the test needs when
+With s_0^2, s_1^2 the two variances of one user, r n users of the baseline and v(n) the variance of one noise, the
+means differ by D with the standard deviation that the test needs when
 
-    (z_{1-alpha/2} + z_power)^2 [ (s_1^2 + s_2^2) / n + 4 / (epsilon n)^2 ] = D^2                                  (*)
+    D^2 = theta^2 [ (s_0^2 / r + s_1^2) / n + L v(n) (1 + 1 / r^2) / n^2 ]                                         (*)
 
-(the last term with a curator only). The means' distributions are taken as normal, as every textbook formula does: for a
-curator that is good where sampling outweighs the noise, that is n well above 4 / (epsilon^2 (s_1^2 + s_2^2)). Where the
-noise outweighs all else, an alpha of .05 is really .059 for 2 options, and .067, .074, .080, .101 for 3, 4, 5 and 10.
-
-With K > 2 options a test compares each of the others with the baseline. Then z_{1-alpha/2} is replaced by the two-sided
-critical value d of Dunnett (1955, A multiple comparison procedure for comparing several treatments with a control), so
-that any false alarm has chance alpha in all; ``power`` is the chance of finding one given difference. The same value
-also decides which option is best: Hsu (1984, Constrained simultaneous confidence intervals for multiple comparisons
-with the best) needs no more than its one-sided version. The comparisons share the baseline's mean, so they have
-correlation 1/2:
-
-    1 - alpha = E[ (Phi(sqrt(2) d + U) - Phi(-sqrt(2) d + U))^(K - 1) ],   U standard normal.                      (**)
+for L blocks of users that are released one after the other (L = 1 without looks): each user is in one block, which
+spends the whole epsilon. The variances are not pooled; who pools them, or uses arcsine square roots, finds a few
+percent more or fewer users where rates are small. The means' distributions are taken as normal, as every textbook
+formula does: with noise in sums that is good where sampling outweighs it, that is n well above
+4 / (epsilon^2 (s_0^2 + s_1^2)). Where a curator's noise outweighs all else, an alpha of .05 of Dunnett's test is really
+.059 for 2 options, and .067, .074, .080, .101 for 3, 4, 5 and 10. theta and the boundaries d are those of
+`bandit_core.theory.critical_values`: theta is d + z_power for one difference and one look. A test that names the best
+option is planned for the hardest case, in which all others are equally good: ``power`` is at least the chance that the
+best beats all of them.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from bandit_core.mechanisms.modular_sums import levels
+from bandit_core.mechanisms.shuffled_bits import noisy_share
 from bandit_core.model import Privacy
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import write_number
+from bandit_core.theory.critical_values import Design, Spending, design_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("trust", "users_per_option", "users", "inflation")
+COLUMNS = (
+    "trust", "goal", "epsilon", "effect", "power", "users_per_option", "users", "inflation", "users_mean",
+    "users_median",
+)  # fmt: skip
 MAX_OPTIONS = 10_000
 MAX_USERS = 10**15  # per option; more is not told apart
+MAX_LOOKS, MAX_OPTIONS_WITH_LOOKS = 100, 100
+MAX_SPLIT = 1000.0  # users of the baseline for one of another option, or the reverse
 TRUSTS: tuple[Privacy, ...] = ("none", "local", "central")
+EVERY_TRUST: tuple[Privacy, ...] = ("none", "local", "shuffle", "distributed", "central")
+Goal = Literal["best", "baseline"]
+Solved = Literal["effect", "power", "epsilon"]
 
 
 @dataclass(frozen=True)
 class TestSize:
-    """Users that a test needs: per option, and how many times as many as without privacy (before rounding).
+    """Users that a test needs: of an option that is not the baseline, and how many times as many as without privacy.
 
-    ``cases`` are the numbers that 10% and 90% of several cases need at most, each by itself (None: there is one case).
+    ``cases`` are the numbers that 10%, half and 90% of several cases need at most, each by itself (None: there is one
+    case). ``split`` is the number of users of the baseline for one of another option. With looks, tests of the planned
+    effect end after the shares ``mean`` and ``median`` of all users.
     """
 
     __test__ = False  # it is no test of pytest's
@@ -66,99 +79,202 @@ class TestSize:
     epsilon: float | None
     users_per_option: int
     inflation: float
-    effect_seen: float
-    cases: tuple[int, int] | None = None
+    cases: tuple[int, ...] | None = None
+    split: float = 1.0
+    mean: float = 1.0
+    median: float = 1.0
 
     def total(self, options: int) -> int:
         """Users of a test of so many options."""
-        return self.users_per_option * options
+        return self.users_per_option * (options - 1) + math.ceil(self.users_per_option * self.split)
 
 
-def _z(probability: float) -> float:
-    from scipy.special import ndtri  # heavy import
-
-    return float(ndtri(probability))
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-@cache
-def critical_value(alpha: float = 0.05, options: int = 2) -> float:
-    """Standard errors that a difference from the baseline must exceed: d of (**), and z_{1-alpha/2} for two options.
+def _variance(mean: Any, reading: float | None) -> Any:
+    """Variance of what one user adds to an option's mean: of the reward, or of a bit that is multiplied to be read."""
+    return mean * (1 - mean) if reading is None else 0.25 * reading**2 - (mean - 0.5) ** 2
 
-    >>> round(critical_value(), 3), round(critical_value(options=5), 3)
-    (1.96, 2.442)
+
+@dataclass(frozen=True)
+class TestPlan:
+    """How a test decides, and whom its users trust.
+
+    Parameters
+    ----------
+    alpha, power
+        Chance of finding any difference where there is none, and of finding one of the size that is planned for.
+    privacy, epsilon, delta
+        Who is trusted, the budget of each user (nats; ignored without privacy), and delta (with a shuffler only).
+    options
+        How many there are, the baseline included.
+    goal
+        ``baseline``: find one option that beats the baseline (Dunnett); ``best``: name the best one (Hsu). The same for
+        two options.
+    sides
+        2, or 1 where only an option that is better counts. ``best`` of more than two is one-sided by itself.
+    split
+        Users of the baseline for one of each other option.
+    looks, spending
+        How often the test looks, and how it spends alpha (see `bandit_core.theory.critical_values`).
+
+    Raises
+    ------
+    InputError
+        With every number that is out of its range.
     """
-    from scipy.optimize import brentq  # heavy imports
-    from scipy.special import ndtr, ndtri
 
-    if options == 2:
-        return float(-ndtri(alpha / 2))
-    places = np.linspace(-9.0, 9.0, 4001)
-    weights = np.exp(-0.5 * places**2)
-    weights /= weights.sum()
+    __test__ = False
 
-    def any_alarm(critical: float) -> float:
-        reach = math.sqrt(2) * critical
-        outside = np.minimum(ndtr(-reach - places) + ndtr(-reach + places), 1 - 1e-16)
-        return float(weights @ -np.expm1((options - 1) * np.log1p(-outside)))
+    alpha: float = 0.05
+    power: float = 0.8
+    privacy: Privacy = "none"
+    epsilon: float | None = None
+    options: int = 2
+    goal: Goal = "baseline"
+    sides: int = 2
+    split: float = 1.0
+    looks: int = 1
+    spending: Spending = "obrien-fleming"
+    delta: float = 1e-6
 
-    return float(brentq(lambda critical: any_alarm(critical) - alpha, 1e-9, 30.0, xtol=1e-12))
+    def __post_init__(self) -> None:
+        issues = [
+            Issue(name, value, f"a number from {write_number(SMALLEST)}, below 1")
+            for name, value in (("alpha", self.alpha), ("power", self.power))
+            if not _number(value) or not SMALLEST <= value < 1
+        ]
+        if self.privacy not in EVERY_TRUST:
+            issues.append(Issue("privacy", self.privacy, f"one of {', '.join(EVERY_TRUST)}"))
+        budget = _number(self.epsilon) and SMALLEST <= self.epsilon <= LARGEST  # type: ignore[operator]
+        if not budget and not (self.privacy == "none" and self.epsilon is None):
+            allowed = f"a number from {write_number(SMALLEST)} to {write_number(LARGEST)}"
+            issues.append(Issue("epsilon", self.epsilon, allowed))
+        for name, whole, low, high in (
+            ("options", True, 2, MAX_OPTIONS),
+            ("looks", True, 1, MAX_LOOKS),
+            ("sides", True, 1, 2),
+            ("split", False, 1 / MAX_SPLIT, MAX_SPLIT),
+            ("delta", False, 1e-15, 1e-3),
+        ):
+            value = getattr(self, name)
+            if not _number(value) or not low <= value <= high or (whole and value != int(value)):
+                issues.append(Issue(name, value, f"a {'whole ' * whole}number from {low:g} to {high:g}"))
+        for name, kind in (("goal", Goal), ("spending", Spending)):
+            if getattr(self, name) not in get_args(kind):
+                issues.append(Issue(name, getattr(self, name), f"one of {', '.join(get_args(kind))}"))
+        if not issues and self.power <= self.alpha / self.sides:
+            issues.append(Issue("power", self.power, "above alpha / sides, what a test finds by chance"))
+        if not issues and self.split != 1 and self.best:
+            issues.append(Issue("split", self.split, "1 where the best of several options is to be named"))
+        if not issues and self.looks > 1 and self.options > MAX_OPTIONS_WITH_LOOKS:
+            issues.append(Issue("options", self.options, f"at most {MAX_OPTIONS_WITH_LOOKS} in a test with looks"))
+        if issues:
+            raise InputError(issues)
+
+    @property
+    def best(self) -> bool:
+        """Whether the best of more than two options is to be named."""
+        return self.goal == "best" and self.options > 2
+
+    @property
+    def test(self) -> Design:
+        """Boundaries and power by the size of the difference."""
+        sides = 1 if self.best else self.sides
+        return design_of(self.alpha, self.options, self.best, sides, self.split, self.looks, self.spending)
+
+    def variance(self, users: Any, baseline: Any, effect: Any, amounts: Any = None) -> Any:
+        """Variance of the difference of two means: what (*) has in brackets, in squared rewards. Numbers or arrays.
+
+        ``users`` are those of an option that is not the baseline; ``amounts`` as in `sample_size`.
+        """
+        reading, noise, rounding = self._release(users)
+        if amounts is not None and reading is None:
+            spread = amounts * (1 + 1 / self.split) / 2 + rounding
+        else:
+            spread = _variance(baseline, reading) / self.split + _variance(baseline + effect, reading)
+        return spread / users + self.looks * noise * (1 + 1 / self.split**2) / users**2
+
+    def _release(self, users: Any) -> tuple[float | None, float, float]:
+        """What a bit is multiplied with to be read (None: no bits), v(n), and what rounding adds to both variances.
+
+        v(n) is the variance of the noise on the sum of a block.
+        """
+        if self.privacy == "none" or self.epsilon is None:
+            return None, 0.0, 0.0
+        if self.privacy == "local":
+            return 1 / math.tanh(self.epsilon / 2), 0.0, 0.0
+        if self.privacy == "central":
+            return None, 2 / self.epsilon**2, 0.0
+        block = max(1, int(users * min(1.0, self.split) / self.looks))
+        if self.privacy == "shuffle":
+            block = int(1.02 ** int(math.log(block, 1.02)))  # a little too few, so that near numbers share an account
+            return 1 / (1 - noisy_share(block, self.epsilon, self.delta)), 0.0, 0.0
+        grid = levels(self.epsilon, block)  # rounding to the next level at random varies by 1/4 of its square at most
+        return None, 1 / (2 * grid**2 * math.sinh(self.epsilon / grid / 2) ** 2), (1 + 1 / self.split) / (4 * grid**2)
+
+    def chance(self, users: Any, baseline: Any, effect: Any, amounts: Any = None) -> Any:
+        """The power with so many users of an option that is not the baseline. Numbers or arrays."""
+        return self.test.chance(effect / np.sqrt(self.variance(users, baseline, effect, amounts)))
+
+    def users(self, baseline: Any, effect: Any, amounts: Any = None) -> float:
+        """Users of an option that is not the baseline, on average over cases (arrays) or for one; not rounded."""
+        return _first(lambda n: float(np.mean(self.chance(n, baseline, effect, amounts))), self.power, MAX_USERS)
+
+    def solve(
+        self, which: Solved, users: float, baseline: float, effect: float = SMALLEST, amounts: float | None = None
+    ) -> float:
+        """What follows from so many users: the smallest effect, the power, or the smallest epsilon; NaN: none does."""
+        if which == "power":
+            return float(self.chance(users, baseline, effect, amounts))
+        if which == "epsilon" and self.privacy == "none":
+            return math.nan
+        most, least = (1 - baseline, 1e-12) if which == "effect" else (LARGEST, SMALLEST)
+
+        def chance(value: float) -> float:
+            plan, gap = (self, value) if which == "effect" else (replace(self, epsilon=value), effect)
+            return float(plan.chance(users, baseline, gap, amounts))
+
+        return _first(chance, self.power, most, least) if chance(most) >= self.power else math.nan
 
 
-def variance(mean: Any, privacy: Privacy, epsilon: float | None) -> Any:
-    """Variance of what one user adds to an option's mean (or means), in squared reward units; see above."""
-    if privacy != "local":
-        return mean * (1 - mean)
-    assert epsilon is not None
-    return 0.25 / math.tanh(epsilon / 2) ** 2 - (mean - 0.5) ** 2
+def _first(chance: Callable[[float], float], power: float, most: float, least: float = 1.0) -> float:
+    """The smallest number from ``least`` to ``most`` with so much power, which grows with it; ``most`` if none has."""
+    from scipy.optimize import brentq  # heavy import
+
+    low, high = math.log(least), math.log(most)
+    if chance(most) <= power:
+        return most
+    if chance(least) >= power:
+        return least
+    return math.exp(brentq(lambda each: chance(math.exp(each)) - power, low, high, xtol=1e-14))
 
 
-def _checked(numbers: dict[str, float | None], privacy: Privacy) -> None:
-    least = write_number(SMALLEST)
-    issues = []
-    for name, value in numbers.items():
-        if name == "epsilon" and privacy == "none" and value is None:
-            continue
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if name == "epsilon":
-            if not number or not SMALLEST <= value <= LARGEST:  # type: ignore[operator]
-                issues.append(Issue(name, value, f"a number from {least} to {write_number(LARGEST)}"))
-        elif not number or not SMALLEST <= value < 1:  # type: ignore[operator]
-            issues.append(Issue(name, value, f"a number from {least}, below 1"))
-    if privacy not in TRUSTS:
-        issues.append(Issue("privacy", privacy, f"one of {', '.join(TRUSTS)}"))
-    if not issues and numbers["baseline"] + numbers["effect"] > 1:  # type: ignore[operator]
-        issues.append(Issue("effect", numbers["effect"], "baseline + effect at most 1"))
-    if not issues and numbers["power"] <= numbers["alpha"] / 2:  # type: ignore[operator]
-        issues.append(Issue("power", numbers["power"], "above alpha / 2, what a test finds by chance"))
+def _plan_for(baselines: Sequence[float], effects: Sequence[float], fields: dict[str, Any]) -> TestPlan:
+    """The plan, once it and all cases are in their ranges."""
+    issues = [
+        Issue(name, value, f"a number from {write_number(SMALLEST)}, below 1")
+        for name, values in (("baseline", baselines), ("effect", effects))
+        for value in values
+        if not _number(value) or not SMALLEST <= value < 1
+    ]
+    if not issues:
+        pairs = zip(baselines, effects, strict=True)
+        issues += [Issue("effect", gap, "baseline + effect at most 1") for low, gap in pairs if low + gap > 1]
+    try:
+        plan = TestPlan(**fields)
+    except InputError as error:
+        raise InputError(issues + error.issues) from None
     if issues:
         raise InputError(issues)
+    return plan
 
 
-def _checked_options(options: int) -> None:
-    if isinstance(options, bool) or not isinstance(options, int) or not 2 <= options <= MAX_OPTIONS:
-        raise InputError([Issue("options", options, f"a whole number from 2 to {MAX_OPTIONS}")])
-
-
-def _spread(
-    baseline: Any, effect: Any, privacy: Privacy, epsilon: float | None, amounts: Any = None
-) -> tuple[Any, float]:
-    """What (*) divides by n and by n squared: both variances of one user, and the noise of a curator.
-
-    ``amounts`` is the sum of both variances where rewards are amounts.
-    """
-    noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
-    if amounts is not None and privacy != "local":
-        return amounts, noise
-    return variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon), noise
-
-
-def _needed(
-    baseline: Any, effect: Any, factor: float, privacy: Privacy, epsilon: float | None, amounts: Any = None
-) -> Any:
-    """The n of (*), not rounded; ``factor`` is the square of the sum of quantiles. Numbers or arrays."""
-    spread, noise = _spread(baseline, effect, privacy, epsilon, amounts)
-    half = factor * spread / (2 * effect**2)
-    return half + np.sqrt(half**2 + factor * noise / effect**2)
+def _whole(users: float) -> int:
+    """A number of users per option, rounded up."""
+    return MAX_USERS if users >= MAX_USERS else max(1, math.ceil(users * (1 - 1e-11)))
 
 
 def sample_size(
@@ -170,19 +286,16 @@ def sample_size(
     epsilon: float | None = None,
     options: int = 2,
     amounts: float | None = None,
+    **plan: Any,
 ) -> TestSize:
-    """Users per option of a two-sided test of ``baseline`` against ``baseline + effect``.
+    """Users per option of a test of ``baseline`` against ``baseline + effect``.
 
     Parameters
     ----------
     baseline, effect
         The mean of one option, and the smallest difference worth finding; both in [1e-6, 1), their sum at most 1.
-    alpha, power
-        Chance of finding any difference where there is none, and of finding one of size ``effect``.
-    privacy, epsilon
-        Who is trusted, and the budget of each user (nats; ignored without privacy).
-    options
-        How many there are, the baseline included: more than two are compared with it by Dunnett's test.
+    alpha, power, privacy, epsilon, options
+        As in `TestPlan`, and so are its other fields, by name.
     amounts
         Sum of the variances of one user's reward with each of both options, where rewards are amounts in [0, 1]; left
         out, they are successes.
@@ -191,7 +304,7 @@ def sample_size(
     -------
     TestSize
         ``users_per_option`` is n of (*) rounded up (at most `MAX_USERS`); ``inflation`` is n over that without
-        privacy; ``effect_seen`` is what is left of the effect in what is sent: tanh(epsilon/2) times it for bits.
+        privacy.
 
     Raises
     ------
@@ -200,83 +313,56 @@ def sample_size(
 
     >>> sample_size(0.04, 0.004).users_per_option, sample_size(0.04, 0.004, privacy="local", epsilon=1).users_per_option
     (39473, 942755)
+    >>> [sample_size(0.04, 0.004, options=4, goal=goal).users_per_option for goal in ("baseline", "best")]
+    [51195, 58162]
     """
-    numbers = {"baseline": baseline, "effect": effect, "alpha": alpha, "power": power, "epsilon": epsilon}
-    _checked(numbers, privacy)
-    _checked_options(options)
-    factor = (critical_value(alpha, options) + _z(power)) ** 2
-    plain, mine = (float(_needed(baseline, effect, factor, each, epsilon, amounts)) for each in ("none", privacy))
-    seen = effect * math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else effect
-    budget = None if privacy == "none" else epsilon
-    return TestSize(privacy, budget, _whole(mine), mine / plain, seen)
-
-
-def _whole(users: float) -> int:
-    """A number of users per option, rounded up."""
-    return MAX_USERS if users >= MAX_USERS else max(1, math.ceil(users * (1 - 1e-12)))
+    fields = {"alpha": alpha, "power": power, "privacy": privacy, "epsilon": epsilon, "options": options}
+    known = None if amounts is None else [amounts]
+    return replace(assured_size([baseline], [effect], known, **fields, **plan), cases=None)
 
 
 def assured_size(
-    baselines: Sequence[float],
-    effects: Sequence[float],
-    alpha: float = 0.05,
-    power: float = 0.8,
-    privacy: Privacy = "none",
-    epsilon: float | None = None,
-    options: int = 2,
-    amounts: Sequence[float] | None = None,
+    baselines: Sequence[float], effects: Sequence[float], amounts: Sequence[float] | None = None, **plan: Any
 ) -> TestSize:
     """Users per option of a test that finds the effect with chance ``power`` on average over several cases.
 
     That average is the assurance of a test (O'Hagan, Stevens and Campbell 2005, Assurance in clinical trial design).
-    ``baselines``, ``effects`` and ``amounts`` (cases,) are as in `sample_size`, and so is the rest; for one case so is
-    the answer.
+    ``baselines``, ``effects`` and ``amounts`` (cases,) are as in `sample_size`, for one case so is the answer; ``plan``
+    are the fields of `TestPlan`.
 
     >>> assured_size([0.04], [0.004]).users_per_option, assured_size([0.04, 0.04], [0.003, 0.005]).users_per_option
     (39473, 46802)
     """
-    from scipy.optimize import brentq  # heavy imports
-    from scipy.special import ndtr
-
-    for each, effect in zip(baselines, effects, strict=True):
-        numbers = {"baseline": each, "effect": effect, "alpha": alpha, "power": power, "epsilon": epsilon}
-        _checked(numbers, privacy)
-    _checked_options(options)
-    low, gap, critical = np.array(baselines), np.array(effects), critical_value(alpha, options)
-    both = None if amounts is None else np.array(amounts)
-
-    def needed(trust: Privacy) -> float:
-        spread, noise = _spread(low, gap, trust, epsilon, both)
-
-        def beyond(log_users: float) -> float:
-            users = math.exp(log_users)
-            return float(ndtr(gap / np.sqrt(spread / users + noise / users**2) - critical).mean()) - power
-
-        most = math.log(MAX_USERS)
-        if beyond(most) <= 0:
-            return MAX_USERS
-        return 1.0 if beyond(0.0) >= 0 else math.exp(brentq(beyond, 0.0, most, xtol=1e-13))
-
-    plain, mine = (needed(each) for each in ("none", privacy))
-    single = _needed(low, gap, (critical + _z(power)) ** 2, privacy, epsilon, both)
-    ends = np.quantile(single, [0.1, 0.9], method="inverted_cdf").tolist()
-    seen = math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else 1.0
-    budget = None if privacy == "none" else epsilon
-    cases = (_whole(ends[0]), _whole(ends[1]))
-    return TestSize(privacy, budget, _whole(mine * (1 - 1e-11)), mine / plain, seen * float(gap.mean()), cases)
+    mine = _plan_for(baselines, effects, plan)
+    gaps = np.array(effects)
+    cases = (np.array(baselines), gaps, None if amounts is None else np.array(amounts))
+    users, plain = mine.users(*cases), replace(mine, privacy="none").users(*cases)
+    drifts = gaps / np.sqrt(mine.variance(users, *cases))
+    order = np.argsort(-drifts)  # the cases from the easiest to the hardest
+    ends = [order[max(0, math.ceil(share * len(order)) - 1)] for share in (0.1, 0.5, 0.9)]
+    least, middle, most = (_whole(mine.users(*(None if each is None else each[end] for each in cases))) for end in ends)
+    budget, parts = None if mine.privacy == "none" else mine.epsilon, mine.test.users(drifts)
+    return TestSize(mine.privacy, budget, _whole(users), users / plain, (least, middle, most), mine.split, *parts)
 
 
-def sample_sizes(
-    baseline: float, effect: float, epsilon: float, alpha: float = 0.05, power: float = 0.8, options: int = 2
-) -> tuple[TestSize, ...]:
-    """The same for no privacy, local and central privacy at ``epsilon``, in this order."""
-    return tuple(sample_size(baseline, effect, alpha, power, privacy, epsilon, options) for privacy in TRUSTS)
-
-
-def power_table(
-    baseline: float, effect: float, epsilon: float, alpha: float = 0.05, power: float = 0.8, options: int = 2
+def power_table(  # noqa: PLR0913 - one argument for each thing that is asked
+    baseline: float,
+    effect: float,
+    epsilon: float,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    options: int = 2,
+    trusts: Sequence[Privacy] = TRUSTS,
+    users: float | None = None,
+    solve: Solved = "effect",
+    goal: Goal | None = None,
+    **plan: Any,
 ) -> pd.DataFrame:
-    """One row per trust, columns `COLUMNS`: the users that `sample_size` needs, and those of all ``options`` together.
+    """One row per trust and goal, columns `COLUMNS`: what `sample_size` needs, or what so many ``users`` find.
+
+    With ``users``, all options of a test together, their number is given and ``solve`` is searched instead: the
+    smallest effect, the power, or the smallest epsilon; NaN where no number is enough. Without ``goal`` there are rows
+    for both, unless they are the same test (two options), or shares are unequal.
 
     Raises
     ------
@@ -285,42 +371,27 @@ def power_table(
     """
     import pandas as pd
 
-    return pd.DataFrame(
-        [
-            (size.privacy, size.users_per_option, size.total(options), size.inflation)
-            for size in sample_sizes(baseline, effect, epsilon, alpha, power, options)
-        ],
-        columns=list(COLUMNS),
-    )
-
-
-def smallest_effect(
-    users_per_option: float,
-    baseline: float,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    privacy: Privacy = "none",
-    epsilon: float | None = None,
-    options: int = 2,
-    amounts: float | None = None,
-) -> float:
-    """The smallest difference above ``baseline`` that a test of so many users finds: (*) solved for D.
-
-    Both variances are quadratic in the mean, so (*) is a quadratic equation; ``amounts`` as in `sample_size`. NaN where
-    the test finds nothing.
-
-    >>> round(smallest_effect(39_473, 0.04), 6)
-    0.004
-    """
-    _checked({"baseline": baseline, "effect": SMALLEST, "alpha": alpha, "power": power, "epsilon": epsilon}, privacy)
-    _checked_options(options)
-    factor = (critical_value(alpha, options) + _z(power)) ** 2
-    share, lean = factor / users_per_option, 1 - 2 * baseline
-    spread, noise = _spread(baseline, 0.0, privacy, epsilon, amounts)
-    still = share * spread + share * noise / users_per_option
-    if amounts is not None and privacy != "local":
-        effect = math.sqrt(still)
-    else:
-        root = math.sqrt((share * lean) ** 2 + 4 * (1 + share) * still)
-        effect = (share * lean + root) / (2 * (1 + share))
-    return effect if effect <= 1 - baseline else math.nan
+    if users is not None and (not _number(users) or not 2 <= users <= MAX_USERS):
+        raise InputError([Issue("users", users, f"a number from 2 to {MAX_USERS:g}, all options together")])
+    if solve not in get_args(Solved):
+        raise InputError([Issue("solve", solve, f"one of {', '.join(get_args(Solved))}")])
+    gap = SMALLEST if users is not None and solve == "effect" else effect
+    fields = {"alpha": alpha, "power": power, "epsilon": epsilon, "options": options, **plan}
+    asked = _plan_for([baseline], [gap], fields | ({"goal": goal} if goal else {}))
+    goals: Sequence[Goal] = [goal] if goal else get_args(Goal) if options > 2 and asked.split == 1 else ["baseline"]
+    rows = []
+    for each, trust in itertools.product(goals, trusts):
+        mine, plain = (_plan_for([baseline], [gap], fields | {"goal": each, "privacy": one}) for one in (trust, "none"))
+        numbers = {"epsilon": math.nan if trust == "none" else epsilon, "effect": gap, "power": power}
+        share = mine.users(baseline, gap) if users is None else users / (options - 1 + mine.split)
+        if users is not None and not (trust == "none" and solve == "epsilon"):
+            numbers[solve] = mine.solve(solve, share, baseline, gap)
+        mine = replace(mine, epsilon=numbers["epsilon"]) if numbers["epsilon"] > 0 else mine
+        lead = numbers["effect"] if trust == "none" or numbers["epsilon"] > 0 else math.nan
+        noisy, exact = (plan.variance(share, baseline, lead) for plan in (mine, plain))
+        parts = (math.nan, math.nan) if math.isnan(lead) else mine.test.users(lead / math.sqrt(noisy))
+        size = TestSize(trust, None, _whole(share), noisy / exact, None, mine.split, *parts)
+        total = size.total(options) if users is None else users
+        row = trust, each, *numbers.values(), size.users_per_option, total, size.inflation
+        rows.append((*row, size.mean * total, size.median * total))
+    return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -11,8 +11,8 @@ from benchmarks import attack, load, nightly
 
 HELPERS = {"__init__", "measuring", "visitors"}
 HELP = {  # they play for minutes: only their arguments are read
-    "attack", "bench_pages", "bench_registry", "benchmark_check", "best_by_trust", "contest_check", "coverage", "frozen",
-    "load", "nightly", "processes", "stopping_check",
+    "attack", "bench_pages", "bench_registry", "benchmark_check", "best_by_trust", "contest_check", "coverage",
+    "frozen", "load", "nightly", "power_check", "processes", "stopping_check",
 }  # fmt: skip
 IMPORTED = {  # the same, without arguments
     "bench_peers", "first_pictures", "pictures", "play_all", "shipped",

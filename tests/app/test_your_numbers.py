@@ -362,8 +362,8 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
     )
     assert "**The limits of a reward change which option is best**" in memory
     assert any("**Choose wider limits**" in box.value for box in screen.success)
+    best = _table(on.unfold(screen, "own-all-methods", "own-until-fold"), "best method")
     assert any("So with privacy no test finds the best one" in box.value for box in screen.info)
-    best = _table(on.unfold(screen, "own-all-methods"), "best method")
     lost = [float(cells[2].partition(" ")[0].replace(",", "")) for cells in best]
     blind = 3000 * 8.75 / 2
     assert len(lost) == 3 and lost[0] < 0.75 * blind and min(lost[1:]) > 0.9 * blind  # in euros of the file
@@ -559,12 +559,11 @@ def _table(screen: AppTest, column: str) -> list[list[str]]:
     return cells
 
 
-def _times(screen: AppTest) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
-    """Cells of the tables on time and loss, and what the pictures show."""
-    on.unfold(screen, "own-until-numbers", "own-losses")
-    drawn = [on.chart(screen, name).traces for name in ("planned-chart", "until-chart")]
-    shown = [[str(trace["x"]), str(trace["y"])] for traces in drawn for trace in traces]
-    return _table(screen, "users, median"), _table(screen, "learner"), shown
+def _times(screen: AppTest) -> tuple[list[list[str]], list[list[str]]]:
+    """Cells of the table of times, and what the pictures show."""
+    on.unfold(screen, "own-until-fold")
+    shown = [[str(trace["x"]), str(trace["y"])] for trace in on.chart(screen, "planned-chart").traces]
+    return _table(screen, "users, median"), shown
 
 
 def _rows(arms: tuple[Bernoulli, ...]) -> tuple[RollOut, ...]:
@@ -574,19 +573,16 @@ def _rows(arms: tuple[Bernoulli, ...]) -> tuple[RollOut, ...]:
 def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() -> None:
     screen, _ = _answered(lifts="-50,100", week="80", **{"as": "amount", "most": "20", "unit": "euros"})
     rows = _rows(typed_arms(10, [-0.5, 1.0], True, (0, 20)))
-    times, losses, _ = _times(screen)
+    times, _ = _times(screen)
     message = on.words(screen)
-    for row, cells, lost in zip(rows, times, losses, strict=True):
-        assert cells[0] == lost[0] == until.who(row)
+    for row, cells in zip(rows, times, strict=True):
+        assert cells[0] == until.who(row)
         middle = row.times.quantile(0.5)
         assert cells[1] == weeks_words(middle / 80) and cells[2] == until.users_words(middle)
         assert f"**{weeks_words(middle / 80)}**" in message and f"**{weeks_words(row.test_users / 80)}**" in message
         assert cells[3] == until.users_words(row.times.mean_users)
         assert cells[6] == f"{100 * until.decided_share(row, 400):.3g}%" and cells[8] == row.times.spec.entry.title
         assert row.bound is not None and cells[5].startswith(answers.words.number(row.bound.users))
-        for cell, values in ((lost[1], row.lost_by_test), (lost[2], row.lost_by_search)):
-            error = 20 * values.std(ddof=1) / math.sqrt(60)
-            assert cell.startswith(answers.amount(20 * values.mean(), error))
 
 
 @pytest.mark.parametrize(
@@ -596,6 +592,10 @@ def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() ->
         ("delta", "number_input", 0.2, "0.2"),
         ("power", "number_input", 0.95, "0.95"),
         ("rule", "button_group", "heuristic", "heuristic"),
+        ("looks", "number_input", 8, "8"),
+        ("split", "number_input", 2.0, "2"),
+        ("sides", "toggle", True, "1"),
+        ("trust", "toggle", True, "1"),
         ("eps", "select_slider", 0.5, "0.5"),
         ("list", "text_input", "1, 3", "1, 3"),
     ],
@@ -603,13 +603,13 @@ def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() ->
 def test_every_control_of_the_tests_changes_the_answer_and_stands_in_the_link(
     name: str, kind: str, value: object, said: str
 ) -> None:
-    screen = on.unfold(on.visit("your-numbers", **QUICK, lifts="100"), "own-details")
+    screen = on.unfold(on.visit("your-numbers", **QUICK, lifts="100"), "own-details", "own-until-fold")
     before = (*_times(screen), _table(screen, "planned test"))
     control = next(each for each in getattr(screen, kind) if (each.key or "").partition(":")[0] == f"own-{name}")
     control.set_value(value)
     on.run(screen)
     after = (*_times(screen), _table(screen, "planned test"))
-    assert after[2:] != before[2:]
+    assert after != before
     assert on.address(screen)[name] == said
     again = on.visit("your-numbers", **on.address(screen))
     assert not again.warning and (*_times(again), _table(again, "planned test")) == after
@@ -618,7 +618,7 @@ def test_every_control_of_the_tests_changes_the_answer_and_stands_in_the_link(
 def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_take() -> None:
     screen, _ = _answered(lifts="-50,100")
     rows = _rows(typed_arms(10, [-0.5, 1.0], True, (0, 100)))  # percent
-    said = on.words(on.unfold(screen, "own-until-numbers"))
+    said = on.words(on.unfold(screen, "own-until-fold"))
     for row in rows[1:]:
         method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
         ratio = answers.words.number(row.times.quantile(0.5) / method, 2)
@@ -629,16 +629,16 @@ def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_
 
 def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
     screen = on.visit("your-numbers", **QUICK, lifts="0")
+    on.unfold(screen, "own-until-fold")
     assert until.NOTHING_TO_FIND in [box.value for box in screen.info]
-    on.unfold(screen, "own-until-numbers")
     assert not [table for table in screen.main.dataframe if "users, median" in table.value]
     assert all(cells[3] == "not in practice" for cells in _table(screen, "planned test"))
 
 
 def test_users_until_a_decision_are_searched_once_for_all_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = on.visit("your-numbers", **QUICK)
+    first = _times(on.visit("your-numbers", **QUICK))
     monkeypatch.setattr(until, "RollOutStudy", None)  # no one needs to build one
-    assert _times(on.arrive("your-numbers", **QUICK)) == _times(first)
+    assert _times(on.arrive("your-numbers", **QUICK)) == first
 
 
 def test_times_of_an_upload_are_remembered_by_the_session_alone() -> None:
@@ -651,15 +651,13 @@ def test_times_of_an_upload_are_remembered_by_the_session_alone() -> None:
     assert "own-until-found" not in screen.session_state
 
 
-def test_the_sheet_tells_users_until_a_decision(answer: answers.Reply) -> None:
-    question = RollOutQuestion(answer.question.arms, 200, (("local", 1.0), ("central", 0.5)), trials=20)
-    found = until.Until(answer.asked, answer.chosen, question, roll_outs(question))
-    page = summary.summary_page(answer, answers.verdict(answer), {}, "", None, until=found)
-    for row in (*until.times_rows(found), *until.loss_rows(found, answer)):
+def test_the_sheet_has_the_rows_of_the_tests(answer: answers.Reply) -> None:
+    question = inputs.question_of(answer.asked, answer.chosen)
+    found = price.Price(question, price.rows_of(question))
+    page = summary.summary_page(answer, answers.verdict(answer), {}, "", None, price=found)
+    for row in planned.table(question, found.rows).to_dict("records"):
         assert all(summary.escape(cell) in page for cell in row.values())
-    assert "(test not over)" in page and until.LEAST in page
-    without = summary.summary_page(answer, answers.verdict(answer), {}, "", None)
-    assert until.LEAST not in without
+    assert summary.escape(planned.looks_words(question)) in page
 
 
 # --- the whole question ----------------------------------------------------------------------------------------------
@@ -681,7 +679,7 @@ def test_the_page_and_the_library_say_the_same_of_the_same_question() -> None:
     whole = planned.table(expected.question, expected.rows).to_numpy().tolist()
     assert [cells[:4] for cells in first] == [cells[:4] for cells in whole]
     assert [cells for cells in first if cells[1] != "1"] == [cells for cells in whole if cells[1] != "1"]
-    assert all(cells[4] == "–" for cells in first if cells[1] == "1")
+    assert all(cells[6] == "–" for cells in first if cells[1] == "1")
     screen.toggle(key="own-every").set_value(True)
     on.run(screen)
     assert _table(screen, "planned test") == whole
@@ -695,7 +693,7 @@ def test_a_range_is_answered_on_average_and_as_by_the_library() -> None:
     question = price.price_question(baseline=0.5, lifts=[(20, 60)], weekly=40, weeks=10, epsilon=[1, 2])
     whole = planned.table(question, price.rows_of(question)).to_numpy().tolist()
     assert [cells[:4] for cells in _table(screen, "planned test")] == [cells[:4] for cells in whole]
-    assert "60% to 80%" in on.words(screen) and f"{len(question.draws)} draws" in on.words(screen)
+    assert "60% to 80%" in on.words(screen) and f"losses over {len(question.draws)}." in on.words(screen)
     assert on.address(screen)["lifts"] == "20-60"
     assert "60% to 80%" in one_page.one_page(price.Price(question, price.rows_of(question)))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bandit_core.studies.price import price_question, rows_of
-from bandit_core.theory.power import critical_value
+from bandit_core.theory.critical_values import critical_value
 
 PLAYED = 4000
 

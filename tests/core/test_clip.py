@@ -23,7 +23,7 @@ from bandit_core.studies.best_arm import StoppingSpec, searches_of, stopping, st
 from bandit_core.studies.best_method import Question, best_methods, candidates
 from bandit_core.studies.one_run import one_run
 from bandit_core.studies.price import PriceQuestion, advise, rows_of
-from bandit_core.studies.roll_out import RollOutQuestion, RollOutStudy, two_amounts
+from bandit_core.studies.roll_out import RollOutQuestion, RollOutStudy
 from bandit_core.studies.tradeoff import blind_regret
 
 OFTEN = Empirical(values=(0.0,) * 5 + (0.01, 0.01, 0.02, 0.03, 0.04))  # pays little to every other user
@@ -215,7 +215,7 @@ def test_a_roll_out_plans_with_cut_rewards_and_never_for_the_wrong_option():
     question = RollOutQuestion((OFTEN, RARELY), 4000, (("local", 2.0), ("central", 2.0)), trials=40, clip=CLIP)
     assert [question.view(each).misleads for each in ("none", "local", "central")] == [False, True, True]
     assert question.effect("none") > 0 == question.effect("local") == question.effect("central")
-    assert [size is None for size in question.lift_sizes] == [False, True, True]
+    assert [question.effect(each, "baseline") > 0 for each in ("none", "local", "central")] == [True, False, False]
     mild = replace(question, clip=(0.0, 0.9))
     cut = [each.expected for each in mild.view("central").arms]
     assert mild.effect("none") == question.effect("none") and mild.effect("central") == pytest.approx(cut[1] - cut[0])
@@ -238,16 +238,6 @@ def test_there_is_no_advice_and_there_are_no_weeks_for_an_option_that_only_looks
     assert math.isfinite(plain.test_users) and all(row.test_users == row.lift_users == math.inf for row in private)
     advice = advise(question, (plain, *private))
     assert advice.kind == "limits" and "often looks best, but rarely is the best option" in advice.words
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
-@settings(max_examples=60, deadline=None)
-def test_two_amounts_have_the_mean_and_the_variance_that_were_asked_for(values):
-    mean = float(np.mean(values))
-    if mean == 0 or mean > 1e-4:
-        arm = two_amounts(mean, float(np.var(values)))
-        assert arm.inside(0, 1) and arm.expected == pytest.approx(mean, rel=1e-6)
-        assert arm.expect(lambda reward: (reward - mean) ** 2) == pytest.approx(np.var(values), abs=1e-8)
 
 
 # ---------------------------------------------------------------------------------------------------------------

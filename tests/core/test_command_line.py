@@ -26,6 +26,7 @@ from bandit_core.simulation.results import CURVE_COLUMNS
 from bandit_core.spec import budgets
 from bandit_core.spec.rewards import DISTRIBUTIONS
 from bandit_core.studies.best_arm import HARD
+from bandit_core.theory.power import COLUMNS
 
 SPEC = {
     "version": 1,
@@ -76,7 +77,7 @@ def refuse(capsys):
 def table(text):
     """A printed table, every number exactly as it stands there."""
     frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    words = {"label", "policy", "side", "name", "source", "status", "privacy", "trust", "rule", "instance"}
+    words = {"label", "policy", "side", "name", "source", "status", "privacy", "trust", "goal", "rule", "instance"}
     for name in set(frame) - words:
         frame[name] = [float(cell) if cell else float("nan") for cell in frame[name]]
     return frame
@@ -309,14 +310,32 @@ def test_an_audit_prints_one_row_and_says_it_in_words(capsys):
 
 
 def test_power_prints_users_per_trust(say):
-    frame = table(say("power", "--baseline", "0.04", "--effect", "0.004", "--options", "3"))
-    assert list(frame.columns) == ["trust", "users_per_option", "users", "inflation"]
-    assert list(frame["trust"]) == ["none", "local", "central"]
+    frame = table(say("power", "--baseline", "0.04", "--effect", "0.004", "--options", "3", "--trust", "none,shuffle"))
+    assert list(frame.columns) == list(COLUMNS)
+    assert list(zip(frame["trust"], frame["goal"], strict=True)) == [
+        ("none", "best"), ("shuffle", "best"), ("none", "baseline"), ("shuffle", "baseline")
+    ]  # fmt: skip
     for _, row in frame.iterrows():
-        epsilon = None if row["trust"] == "none" else 1.0
-        size = sample_size(0.04, 0.004, privacy=row["trust"], epsilon=epsilon, options=3)
+        plan = {"privacy": row["trust"], "epsilon": 1.0, "options": 3, "goal": row["goal"]}
+        size = sample_size(0.04, 0.004, **plan)
         assert (row["users_per_option"], row["users"]) == (size.users_per_option, 3 * size.users_per_option)
-        assert row["inflation"] == size.inflation
+        assert row["inflation"] == pytest.approx(size.inflation, rel=1e-9)
+
+
+@pytest.mark.parametrize("solve", ["effect", "power", "epsilon"])
+def test_power_finds_any_of_its_numbers(say, solve):
+    """What it finds gives the users back; `--split` makes the groups unequal, `--looks` lets the test end early."""
+    how = ["--baseline", "4%", "--options", "3", "--goal", "baseline", "--split", "2", "--looks", "4", "--sides", "1"]
+    how += ["--trust", "local,central"]
+    given = {"effect": 0.004, "power": 0.8, "epsilon": 1.0}
+    frame = table(say("power", *how, "--users", "300000", "--solve", solve, "--effect", "0.4%"))
+    for _, row in frame.iterrows():
+        numbers = {name: repr(row[name]) if name == solve else str(value) for name, value in given.items()}
+        again = table(say("power", *how, *(word for each in numbers.items() for word in (f"--{each[0]}", each[1]))))
+        back = again[again["trust"] == row["trust"]].iloc[0]
+        assert back["users"] == pytest.approx(300_000, rel=1e-4)
+        assert back["inflation"] == pytest.approx(row["inflation"], rel=1e-3)
+        assert 4 * back["users_per_option"] == back["users"] >= max(back["users_mean"], back["users_median"])
 
 
 def test_stopping_prints_times_and_errors(say):

@@ -25,7 +25,7 @@ from bandit_core.spec.errors import InputError
 from bandit_core.studies.accounts import releases
 from bandit_core.studies.business_case import typed_arms
 from bandit_core.studies.sweep import budgets
-from bandit_core.theory.power import sample_sizes
+from bandit_core.theory.power import EVERY_TRUST, sample_size
 
 # Are played: not all, as their kernels would have to be compiled.
 FEW = ("ucb", "ts-cf", "heldp-ucb-b", "dp-ucb-int", "robust-ucb", "explore-then-commit", "kl-ucb", "dp-se")
@@ -127,7 +127,8 @@ def test_the_smallest_and_the_largest_budget_are_taken(epsilon):
     judge(default.with_changes(lines=[line]))
     play(default.with_changes(lines=[line]))
     assert budgets([epsilon]) == (epsilon,)
-    assert all(np.isfinite(size.inflation) for size in sample_sizes(0.04, 0.004, epsilon))
+    for trust in EVERY_TRUST:
+        assert np.isfinite(sample_size(0.04, 0.004, privacy=trust, epsilon=epsilon).inflation)
 
 
 def test_a_budget_beyond_them_is_refused_everywhere():
@@ -135,7 +136,7 @@ def test_a_budget_beyond_them_is_refused_everywhere():
         with refused("epsilon[0]"):
             budgets([epsilon])
         with refused("epsilon"):
-            sample_sizes(0.04, 0.004, epsilon)
+            sample_size(0.04, 0.004, privacy="local", epsilon=epsilon)
         with refused("lines[0].epsilon.value"):
             line = {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": epsilon}}
             load_preset("default").with_changes(lines=[line])

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 from bandit_core import read_observations
 from bandit_core.data.observations import cut_misleads
-from bandit_core.studies.business_case import DRAWS, PARTS, purchases, sales, typed_options
+from bandit_core.studies.business_case import DRAWS, PARTS, purchases, ranges_of, sales, typed_options
 from bandit_core.studies.price import price_question, rows_of
 
 
@@ -84,7 +84,7 @@ def test_options_bring_their_rate_times_the_mean_and_limits_cut_the_large_amount
         assert option.outside(0, 100) / option.count == pytest.approx(
             rate.mean * np.average(amounts > 100, weights=weights), rel=1e-3
         )
-    for (least, most), wanted in zip(found.options.ranges, rates.ranges, strict=True):
+    for (least, most), wanted in zip(ranges_of(found.options.beliefs), ranges_of(rates.beliefs), strict=True):
         assert (found.high * least, found.high * most) == pytest.approx((40 * wanted[0], 40 * wanted[1]))
     assert found.clip == (0.0, 100 / found.high) and len(found.options.draws) == DRAWS
     assert sales("ab", typed_options(3, [0], True, (0, 100)), 40.0, 60.0, 1e6).clip is None

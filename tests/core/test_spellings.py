@@ -11,7 +11,7 @@ from bandit_core import InputError, cli
 from bandit_core.data import tables
 from bandit_core.spec import notation
 from bandit_core.studies import price
-from bandit_core.studies.business_case import read_lifts
+from bandit_core.studies.business_case import ranges_of, read_lifts
 
 ASKED, NONE = "may be", "numbers, ranges or ?"
 SPELLINGS = {
@@ -52,7 +52,7 @@ def test_a_lift_is_the_same_in_every_command_and_on_the_page(text, meant, monkey
     [lift] = read_lifts(text)
     assert (lift if isinstance(lift, tuple) else (lift, lift)) == tuple(round(100 * end, 10) for end in ends)
     question = _shell(monkeypatch, "--baseline", "2%", "--lifts", text)
-    shown = question.ranges[1] if question.ranges else (question.arms[1].mean,) * 2
+    shown = ranges_of(question.beliefs)[1] if question.beliefs else (question.arms[1].mean,) * 2
     assert shown == pytest.approx([0.02 * (1 + end) for end in ends], rel=1e-12)
     if not isinstance(meant, tuple) and meant > 0:
         tables_of = []

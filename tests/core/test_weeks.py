@@ -21,7 +21,6 @@ from bandit_core.studies.price import (
     PRIVATE,
     Price,
     PriceStudy,
-    Row,
     advise,
     price_question,
     read_epsilons,
@@ -29,8 +28,10 @@ from bandit_core.studies.price import (
     weeks_words,
 )
 from bandit_core.studies.roll_out import RollOutStudy
-from bandit_core.theory.power import sample_size, smallest_effect
+from bandit_core.theory.critical_values import critical_value
+from bandit_core.theory.power import TestPlan, sample_size
 
+ALL_BEATEN = 1.16913  # x of E[Phi(sqrt(2) x + U)^2] = .8
 SIGNUPS = {"baseline": 0.031, "lifts": [8, 15], "weekly": 40_000, "weeks": 26}
 
 
@@ -64,11 +65,12 @@ def test_three_signup_pages_take_the_weeks_of_a_test_of_two_proportions():
     alone = [weeks_by_hand(*rates, 40_000, 3, epsilon) for epsilon in (None, 1.0, 2.0)]
     assert alone == pytest.approx([8.3, 4.6 * 365.25 / 7, 54], rel=0.02)
     critical = dunnett_by_hand(3)
-    corrected = [weeks_by_hand(*rates, 40_000, 3, epsilon, critical) for epsilon in (None, 1.0, 2.0)]
     plain, *private = rows_of(price_question(**SIGNUPS, epsilon=[1, 2]))
     local, central = private[:2], private[2:]
-    assert [row.test_users / 40_000 for row in (plain, *local)] == pytest.approx(corrected, rel=2e-3)
+    ratio = ((critical_value(options=3, sides=1) + ALL_BEATEN) / (1.959964 + 0.841621)) ** 2  # Hsu's test
+    assert [row.test_users / 40_000 for row in (plain, *local)] == pytest.approx([ratio * each for each in alone], 2e-3)
     assert all(1 < row.test_users / plain.test_users < 1.01 for row in central)
+    critical = dunnett_by_hand(3)
     beats = [weeks_by_hand(0.031, rates[1], 40_000, 3, epsilon, critical) for epsilon in (None, 1.0, 2.0)]
     assert [row.lift_users / 40_000 for row in (plain, *local)] == pytest.approx(beats, rel=2e-3)
 
@@ -76,7 +78,7 @@ def test_three_signup_pages_take_the_weeks_of_a_test_of_two_proportions():
 def test_differences_that_do_not_matter_make_the_test_as_short_as_that_against_the_rest():
     exact, ignored = (rows_of(price_question(**SIGNUPS, epsilon=[1], zone=zone)) for zone in (0, 8))
     for before, after in zip(exact, ignored, strict=True):
-        assert after.test_users == before.lift_users == after.lift_users < before.test_users
+        assert before.lift_users == after.lift_users < after.test_users < before.test_users
     near, alone = (
         RollOutStudy(
             replace(price_question(**SIGNUPS, epsilon=[1], zone=zone), trials=60).roll_out(1.0), Store(None, 2**26)
@@ -94,9 +96,10 @@ def test_differences_that_do_not_matter_make_the_test_as_short_as_that_against_t
 @pytest.mark.parametrize(("rate", "effect", "options"), [(0.031, 0.004, 2), (0.5, 0.1, 3), (0.9, 0.05, 10)])
 def test_the_smallest_lift_is_the_one_that_needs_so_many_users(privacy, epsilon, rate, effect, options):
     users = sample_size(rate, effect, 0.1, 0.9, privacy, epsilon, options).users_per_option
-    found = smallest_effect(users, rate, 0.1, 0.9, privacy, epsilon, options)
+    plan = TestPlan(0.1, 0.9, privacy, epsilon, options)
+    found = plan.solve("effect", users, rate)
     assert found <= effect and found == pytest.approx(effect, rel=2e-3 + 2 / users)
-    assert math.isnan(smallest_effect(0.1, rate, 0.1, 0.9, privacy, epsilon, options))
+    assert math.isnan(plan.solve("effect", 0.1, rate))
 
 
 GRID = list(
@@ -107,13 +110,12 @@ GRID = list(
 
 
 def dressed(rows, question, place):
-    """The rows with made-up times and losses, some unknown, some better than keeping the first option."""
+    """The rows with made-up losses, some better than keeping the first option."""
     draw = np.random.default_rng(place)
     found = []
     for row in rows:
-        stop = row.test_users * draw.choice([0.3, 0.9, 1.5, math.inf]) if draw.random() < 0.8 else math.nan
         loss = Estimate(question.keep * draw.choice([0.2, 0.95, 1.4]) + 1e-9, question.keep * 0.03)
-        found.append(Row(row.privacy, row.epsilon, row.test_users, row.lift_users, stop, "M", loss))
+        found.append(replace(row, method="M", loss=loss))
     return tuple(found)
 
 
@@ -124,19 +126,19 @@ def test_the_advice_never_contradicts_its_table():
         rows = dressed(rows_of(question), question, place)
         private, limit = rows[1:], min(question.weeks, MAX_WEEKS)
         advice = advise(question, rows)
-        in_time = [row for row in private if row.quickest / weekly <= limit]
+        in_time = [row for row in private if row.test_users / weekly <= limit]
         kinds.add(advice.kind)
-        if advice.kind in ("test", "stop"):
+        if advice.kind == "test":
             row = advice.row
-            users = row.test_users if advice.kind == "test" else row.stop_users
-            assert users / weekly <= limit and users == row.quickest
+            users = row.test_users
+            assert users / weekly <= limit
             assert PRIVATE.index(row.privacy) == min(PRIVATE.index(each.privacy) for each in in_time)
             assert row.epsilon == min(each.epsilon for each in in_time if each.privacy == row.privacy)
             assert weeks_words(users / weekly) in advice.words and row.who in advice.words
             assert "not in practice" not in advice.words.partition("**;")[0]
             continue
         assert not in_time
-        traffic = advice.kind != "nothing" and rows[0].quickest / weekly > limit
+        traffic = advice.kind != "nothing" and rows[0].test_users / weekly > limit
         assert ("too few people come" in advice.words) == traffic
         best = min(private, key=lambda row: row.loss.value)
         if advice.kind == "learn":
@@ -145,7 +147,7 @@ def test_the_advice_never_contradicts_its_table():
             assert all(row.loss.value + 2 * row.loss.stderr >= question.keep for row in private)
         else:
             assert advice.kind == "nothing" and all(math.isinf(row.test_users) for row in rows)
-    assert kinds == {"test", "stop", "learn", "keep", "nothing"}
+    assert kinds == {"test", "learn", "keep", "nothing"}
 
 
 def test_what_was_not_simulated_is_no_advice():
@@ -204,7 +206,7 @@ def test_a_clinic_is_answered_in_losses_users_and_weeks(clinic):
     assert table["test_weeks"].tolist() == pytest.approx((table["test_users"] / 40).tolist())
     assert table["test_weeks"].tolist()[0] == pytest.approx(weeks_by_hand(0.5, 0.65, 40, 2), rel=0.02)
     assert (table["loss"] > 0).all() and table["extra"].isna().tolist() == [True, *[False] * 4]
-    assert table["loss"][1] > table["loss"][3] and (table["stop_users_median"] > 0).all()
+    assert table["loss"][1] > table["loss"][3] and (table["looks_users_median"] <= table["looks_users_most"]).all()
     assert clinic.advice.row in clinic.rows
 
 
@@ -221,7 +223,7 @@ def test_ten_million_users_a_day_are_planned_without_a_learner(monkeypatch):
     monkeypatch.setenv("LAB_MAX_STEPS", str(10**9))
     found = price(baseline=0.031, lifts=[1], weekly=70_000_000, weeks=10, epsilon=[1])
     assert found.table["loss"].isna().all() and found.table["test_weeks"].between(0, 10).all()
-    assert found.advice.kind in ("test", "stop")
+    assert found.advice.kind == "test"
 
 
 def test_the_command_prints_the_same_numbers(capsys, tmp_path):

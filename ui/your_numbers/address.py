@@ -14,7 +14,7 @@ from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.studies.accounts import MAX_DELTA, MAX_TESTS
 from bandit_core.studies.business_case import GOALS
 from bandit_core.studies.business_case import LARGEST_AMOUNT as SALES
-from bandit_core.studies.price import LEAST_EPSILON, MAX_EPSILON, MAX_WEEKLY, read_epsilons
+from bandit_core.studies.price import LEAST_EPSILON, LOOKS, MAX_EPSILON, MAX_LOOKS, MAX_WEEKLY, read_epsilons
 from ui import epsilon_grid, page_fields, state
 from ui.page_fields import Field, Fields
 
@@ -51,13 +51,21 @@ FIELDS = Fields(
     Field("times", "Visits of one person", 1, "The ε of a person covers all visits. A test counts one of them, a "
           "learner counts all.", "number", (1, MAX_VISITS), place="visits"),
     Field("night", "Learn after every ... visits", 1, "", "number", (1, MAX_WAITING), place="batch"),
-    Field("delta", "Chance of error, α and δ", 0.05, "Planned test: level α, two-sided, for all comparisons. Test that "
-          "stops by itself: δ, the chance that it names a wrong option.", "number", (0.0001, 0.3), step=0.01,
-          place="delta"),
-    Field("power", "Power of the planned test", 0.8, "The chance that the planned test finds the difference.",
-          "number", (0.5, 0.999), step=0.05, place="power"),
+    Field("delta", "Chance of error, α", 0.05, "The chance that a test names a wrong option, for all comparisons "
+          "together.", "number", (0.0001, 0.3), step=0.01, place="delta"),
+    Field("power", "Power of the tests", 0.8, "The chance that a test finds the difference.", "number", (0.5, 0.999),
+          step=0.05, place="power"),
+    Field("looks", "Looks at the data", LOOKS, "After each look the test may end. Looks are at equal distances.",
+          "number", (2, MAX_LOOKS), place="looks"),
+    Field("split", "Users of the first option for one of each other", 1.0, "1: equal shares. Where there are more than "
+          "two options, it changes only the test that compares them with the first one.", "number", (0.1, 10.0),
+          step=0.5, place="split"),
+    Field("sides", "One-sided test", False, "Only a better option counts, not a worse one. Tests that name the best of "
+          "several options are one-sided by themselves.", "switch", place="one_sided"),
+    Field("trust", "Also a shuffler and secure sums", False, "Two more levels of trust for the tests.", "switch",
+          place="all_trusts"),
     Field("zone", "Ignore differences up to, %", 0.0, "In percent of the first option. Options that close to the best "
-          "count as equally good in both tests.", "number", (0.0, 1000.0), step=1.0, place="zone"),
+          "count as equally good in tests.", "number", (0.0, 1000.0), step=1.0, place="zone"),
     Field("rule", "Rule to stop by", "proved", "Proved: wrong with probability δ at most, whatever the options are. "
           "Heuristic: the rule that published programs use; how often it is wrong can only be measured.", "buttons",
           RULES, place="rule"),

@@ -29,7 +29,7 @@ from ui.your_numbers.inputs import Asked, Setting, question_of
 from ui.your_numbers.one_page import TITLE, one_page
 from ui.your_numbers.planned import table
 from ui.your_numbers.summary import summary_page
-from ui.your_numbers.until import Until, studied
+from ui.your_numbers.until import studied
 
 
 def decided(asked: Asked, chosen: Setting, question: Question) -> Decision | None:
@@ -211,19 +211,18 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     st.caption(f"{what} (with 95% intervals). The dashed line is your limit.")
 
 
-def known(asked: Asked, chosen: Setting, until: Until | None, decision: Decision | None) -> Price:
+def known(asked: Asked, chosen: Setting, decision: Decision | None) -> Price:
     """The answer at the budget of the page, as far as it is known."""
     question = question_of(asked, chosen)
-    outs = {} if until is None else {chosen.tested: until.rows}
     decisions = {chosen.tested: decision} if isinstance(chosen.epsilon, float) and decision is not None else {}
-    return Price(question, rows_of(question, outs, decisions))
+    return Price(question, rows_of(question, decisions))
 
 
-def advise(place: DeltaGenerator, price: Price, until: Until | None, decision: Decision | None) -> None:
+def advise(place: DeltaGenerator, price: Price, decision: Decision | None) -> None:
     """What to do, once all that it follows from is known."""
     advice = advise_on(price.question, price.rows, words.plain)
-    settled, known = advice.kind in ("nothing", "limits"), decision is not None and not decision.more
-    if settled or (until is not None and (known or advice.kind in ("test", "stop"))):
+    known = decision is not None and not decision.more
+    if known or advice.kind in ("test", "nothing", "limits"):
         place.success(advice.words, icon=":material/tips_and_updates:")
 
 
@@ -241,7 +240,7 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
     if len(question.epsilons) > 1 and st.toggle(
         "Simulate every ε",
         key="own-every",
-        help="Also find the best learner, and the time of the test that stops by itself, at each ε of the table.",
+        help="Also find the best learner at each ε of the table.",
     ):
         before = st.session_state.get("own-price-found", (None,))[0]
         found = studied("own-price", question, lambda: PriceStudy(question))
@@ -250,14 +249,11 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
         price = found or price
     rows = shared.once("own-table", (question, price.rows), None, lambda: words.table(table(question, price.rows)))
     lab_parts.table(rows, "own")
-    st.caption(
-        "The same ε is a different promise for each level of trust. “Stops by itself” is the median. "
-        + unknown_words(question, price.rows)
-    )
+    st.caption("The same ε is a different promise for each level of trust. " + unknown_words(question, price.rows))
     return price
 
 
-def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until: Until | None) -> None:
+def take_away(answer: Reply, price: Price, found: dict[str, list[Found]]) -> None:
     """The page for a meeting, the sheet for engineers, and the links where the numbers were typed."""
     st.header("Take it to a meeting")
     limit = f"at most {address.said('limit'):.12g} {goals(answer.chosen.unit)[address.said('goal')]}"
@@ -268,7 +264,7 @@ def take_away(answer: Reply, price: Price, found: dict[str, list[Found]], until:
     page = partial(one_page, price, " ".join(title.split()), link)
     message = "Question, advice, one picture and one table (HTML). It holds means, never single rewards."
     figures.download(first, "One page to print", page, "price-of-privacy.html", message)
-    page = partial(summary_page, answer, verdict(answer), found, limit, link, until=until)
+    page = partial(summary_page, answer, verdict(answer), found, limit, link, price=price)
     message = "Methods, promises, seeds and versions (HTML). It holds means, never single rewards."
     figures.download(second, "Sheet for engineers", page, "price-of-privacy-details.html", message)
     if own_data.store():

@@ -33,15 +33,16 @@ from bandit_core.studies.business_case import (
     UNKNOWN,
     Options,
     chances_of_being_best,
+    observed,
     observed_arms,
-    observed_draws,
     read_lifts,
     sales,
     shares,
     typed_options,
 )
-from bandit_core.studies.price import PriceQuestion, read_epsilons
+from bandit_core.studies.price import PRIVATE, PriceQuestion, read_epsilons
 from bandit_core.studies.roll_out import TRIALS
+from bandit_core.theory.power import EVERY_TRUST
 from ui import lab_parts, page_fields, real_world_budgets, state, uploads, words
 from ui.your_numbers import limits as reward_limits
 from ui.your_numbers.address import FIELDS, ask, said, write_address
@@ -49,7 +50,7 @@ from ui.your_numbers.question import Asked, Setting
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
-DETAILS = ("times", "night", "delta", "power", "zone", "rule", "list")  # fields of the fold
+DETAILS = ("times", "night", "delta", "power", "zone", "split", "sides", "trust", "list")  # fields of the fold
 _STUDIES = ("own", "own-search-ε", "own-search-users", "own-until", "own-price")
 _OF_UPLOADS = (
     "own-store",
@@ -115,7 +116,7 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     unit, worth = ("%", (0.0, 1.0)) if amount == "share" else ("", (low, high))
     sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
     sure += " ? stands for a lift from -20% to 20% of the baseline." * (UNKNOWN in lifts)
-    asked = Asked(typed.arms, names, *worth, None, sure, unit, ranges=typed.ranges, draws=typed.draws)
+    asked = Asked(typed.arms, names, *worth, None, sure, unit, beliefs=typed.beliefs, draws=typed.draws)
     spans = zip(names, asked.spans(100 if unit else 1, unit), strict=True)
     compared = ", ".join(f"**{name}** {span}" for name, span in spans)
     st.markdown(f"You compare {compared}. Best: {asked.best}. {sure}")
@@ -134,7 +135,7 @@ def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit:
     asked = Asked(
         sold.options.arms, names, sold.low, sold.high, None, sure, cut=cut, amounts=True,
         limits=None if sold.clip is None else (0.0, limit),
-        misled=reward_limits.misled_words(sold.amounts, (0.0, limit)), ranges=sold.options.ranges,
+        misled=reward_limits.misled_words(sold.amounts, (0.0, limit)), beliefs=sold.options.beliefs,
         draws=sold.options.draws,
     )  # fmt: skip
     compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans(), strict=True))
@@ -267,6 +268,7 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
     """What was observed as the options of the question; methods with privacy see rewards cut to the limits."""
     options, cut = seen.options, reward_limits.cut_words(seen.options, limits)
     arms, low, high, clip = observed_arms(options, limits)
+    known = observed(options, arms, high - low)
     return Asked(
         arms=arms,
         names=tuple(option.name for option in options),
@@ -278,7 +280,8 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
         limits=None if clip is None else limits,
         amounts=not all(option.clipped(*limits).yes_or_no for option in options),
         misled=reward_limits.misled_words(options, limits),
-        draws=observed_draws(options, arms, high - low),
+        beliefs=known.beliefs,
+        draws=known.draws,
     )
 
 
@@ -383,7 +386,7 @@ def _details() -> None:
     ask("night", second, help=f"For the learner only. 1: after each visit. {night}: every night.")
     for name, place in (("delta", first), ("power", second), ("zone", third)):
         ask(name, place)
-    for name, place in zip(("rule", "list"), st.columns(2, vertical_alignment="bottom"), strict=True):
+    for name, place in (("split", first), ("list", second), ("sides", third), ("trust", third)):
         ask(name, place)
 
 
@@ -393,7 +396,8 @@ def question_of(asked: Asked, chosen: Setting, *epsilons: float) -> PriceQuestio
         asked.arms, chosen.users, chosen.weekly, epsilons or (chosen.tested,), chosen.visits, chosen.batch,
         chosen.delta, chosen.power, chosen.rule, TRIALS, chosen.zone / 100 * abs(asked.means[0]) / asked.scale,
         clip=asked.clip, note=asked.cut[:600], names=asked.names, low=asked.low, scale=asked.scale, unit=chosen.unit,
-        ranges=asked.ranges, draws=asked.draws,
+        beliefs=asked.beliefs, draws=asked.draws, trusts=EVERY_TRUST[1:] if chosen.all_trusts else PRIVATE,
+        looks=chosen.looks, sides=2 - chosen.one_sided, split=chosen.split,
     )  # fmt: skip
 
 

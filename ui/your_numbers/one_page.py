@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 from html import escape
 
 from bandit_core import paths
-from bandit_core.studies.price import Price, advise
+from bandit_core.studies.business_case import ranges_of
+from bandit_core.studies.price import LOOKS, PRIVATE, Price, advise
 from ui import charts, printing, templates, words
-from ui.your_numbers.planned import correction, picture, table
+from ui.your_numbers.planned import correction, looks_words, picture, table
 from ui.your_numbers.summary import plain_html, shareable, table_html
 
 TITLE = "What would privacy cost?"
@@ -49,7 +50,7 @@ def _means(price: Price) -> tuple[float, ...]:
 def _spans(price: Price) -> list[str]:
     """Mean reward of each option in words, or its range."""
     question, rate = price.question, price.question.scale == 1
-    ends = question.ranges or [(mean, mean) for mean in question.roll_out().means]
+    ends = ranges_of(question.beliefs) or [(mean, mean) for mean in question.roll_out().means]
     worth, unit = (100, "%") if rate else (1, "")
     shown = [[words.number(worth * (question.low + question.scale * end)) + unit for end in pair] for pair in ends]
     return [" to ".join(dict.fromkeys(pair)) for pair in shown]
@@ -65,17 +66,14 @@ def _assumptions(price: Price) -> str:
         price.unknown or "The means above are taken as exact.",
         f"Error {words.number(100 * question.delta)}%, power {words.number(100 * question.power)}%.",
         correction(question),
-        "In both tests each person counts once.",
+        looks_words(question),
+        "In tests each person counts once.",
         f"A person comes {question.visits} times, and ε covers all visits." if question.visits > 1 else "",
         f"A learner learns after every {words.count(question.batch)} visits." if question.batch > 1 else "",
-        "The planned test is sized for larger differences than the ignored one; the test that stops by itself may name "
-        "any option within it. These are different questions."
-        if question.zone
-        else "",
+        "Tests are sized for larger differences than the ignored one." if question.zone else "",
         "Trust no one: each answer is randomised on the person's own device. Trust a curator: someone sees the answers "
         "and publishes only private results. The same ε protects less with a curator.",
-        "“Stops by itself” is the median. “Lost” compares with giving everyone the best option; ± is one standard "
-        "error. – was not simulated.",
+        "“Lost” compares with giving everyone the best option; ± is one standard error. – was not simulated.",
     ]
     return escape(" ".join(filter(None, message)))
 
@@ -83,18 +81,20 @@ def _assumptions(price: Price) -> str:
 def _settings(price: Price) -> str:
     """The command that makes these numbers again; empty where they came from a file or are amounts."""
     question = price.question
-    (first, _), *others = question.ranges or [(mean, mean) for mean in _means(price)]
-    if question.scale != 1 or not first or question.clip is not None or (question.draws and not question.ranges):
+    ranges = ranges_of(question.beliefs)
+    (first, _), *others = ranges or [(mean, mean) for mean in _means(price)]
+    if question.scale != 1 or not first or question.clip is not None or (question.draws and not ranges):
         return ""
     ends = [dict.fromkeys(f"{100 * (mean / first - 1):.6g}%" for mean in pair) for pair in others]
     lifts = ",".join("..".join(pair) for pair in ends)
     learned = dict.fromkeys(row.epsilon for row in price.rows[1:] if not math.isnan(row.loss.value))
     budgets = ",".join(f"{epsilon:g}" for epsilon in learned or question.epsilons)
     command = f"bandit-lab price --baseline {100 * first:.10g}% --lifts={lifts} --epsilon {budgets}"
-    usual = {"visits": 1, "batch": 1, "delta": 0.05, "power": 0.8}
+    usual = {"visits": 1, "batch": 1, "delta": 0.05, "power": 0.8, "looks": LOOKS, "sides": 2, "split": 1}
     said = {name: getattr(question, name) for name in usual}
     numbers = {"weekly": question.weekly, "weeks": question.weeks}
     numbers |= {name: value for name, value in said.items() if value != usual[name]}
+    command += f" --trust {','.join(question.trusts)}" if question.trusts != PRIVATE else ""
     command += "".join(f" --{name} {value:.10g}" for name, value in numbers.items())
     command += f" --zone {100 * question.zone / first:.10g}%" if question.zone else ""
     return f"The same numbers again: <code>{escape(command)}</code>."

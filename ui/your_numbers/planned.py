@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,8 @@ from bandit_core.spec.field_types import SMALLEST
 from bandit_core.studies.accounts import parts
 from bandit_core.studies.best_method import known_words
 from bandit_core.studies.price import MAX_WEEKS, PRIVATE, PriceQuestion, Row, rows_of, sure_words, weeks_words
-from bandit_core.theory.power import critical_value, smallest_effect
+from bandit_core.theory.critical_values import critical_value, design_of
+from bandit_core.theory.power import TestPlan
 from ui import charts, figures, lab_parts, theme, uploads, words
 from ui.your_numbers.address import ask, write_address
 from ui.your_numbers.answers import amount
@@ -29,9 +31,11 @@ WEEKS = np.geomspace(1, MAX_WEEKS, 40)
 
 
 def section(asked: Asked, chosen: Setting) -> None:
-    """The answer, its picture, and what a test can find."""
+    """The planned test and the one with looks, their picture, and what a test can find."""
     question = question_of(asked, chosen)
-    st.markdown(f"## 1. A planned A/B test\n\n{sentence(question, rows_of(question))}")
+    rows = rows_of(question)
+    st.markdown(f"## 1. A planned A/B test\n\n{sentence(question, rows)}")
+    st.caption(correction(question))
     make, what = partial(picture, question, chosen.budgets), "Weeks of a planned A/B test against ε"
     figures.draw("planned-chart", question, make, what, chosen.budgets)
     lab_parts.fold(
@@ -39,6 +43,16 @@ def section(asked: Asked, chosen: Setting) -> None:
     )
     several = partial(_several, question)
     lab_parts.fold("One person in several tests", "own-several", several, "tests", "slack")
+    st.header("2. A test with looks")
+    left, right = st.columns([1, 3], vertical_alignment="bottom")
+    question = replace(question, looks=ask("looks", left))
+    write_address()
+    rows = rows_of(question)
+    if any(math.isfinite(row.test_users) for row in rows):
+        half = weeks_words(rows[0].median_users / question.weekly)
+        right.markdown(f"Without privacy, half of all tests that look {question.looks} times end within **{half}**.")
+        lab_parts.table(words.table(looks_table(question, rows)), "looks")
+    st.caption(looks_words(question))
 
 
 def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...]) -> None:
@@ -46,7 +60,7 @@ def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...]) ->
     make = partial(lift_picture, asked, question, budgets)
     what = "Smallest lift over the first option that a planned test finds"
     figures.draw("lift-chart", question, make, what, budgets)
-    st.caption(" ".join(filter(None, (correction(question), assumed(question)))))
+    st.caption(assumed(question))
 
 
 def _several(question: PriceQuestion) -> None:
@@ -80,52 +94,95 @@ def sentence(question: PriceQuestion, rows: Sequence[Row]) -> str:
     """How long the test takes at every level of trust."""
     if not any(math.isfinite(row.test_users) for row in rows):
         return "Several options are equally good, so no test can name the best one."
-    times = [
-        f"**{weeks_words(row.test_users / question.weekly)}** "
-        + ("without privacy" if row.epsilon is None else f"if you {row.who}")
-        for row in rows
-    ]
+    times = [f"**{weeks_words(row.test_users / question.weekly)}** {_if(row)}" for row in rows]
     message = f"To find the best option takes {'; '.join(times)}."
+    if rows[0].cases:
+        middle = [weeks_words((row.cases or (0, 0, 0))[1] / question.weekly) for row in rows]
+        message += f" Power is an average over what is not known; half of the cases take at most {'; '.join(middle)}."
     if len(question.arms) > 2 and any(row.lift_users < row.test_users for row in rows):
         shorter = [weeks_words(row.lift_users / question.weekly) for row in rows]
         message += f" That it beats the first one shows sooner: {'; '.join(shorter)}."
     return message
 
 
+def _if(row: Row) -> str:
+    return "without privacy" if row.epsilon is None else f"if you {row.who}"
+
+
 def correction(question: PriceQuestion) -> str:
-    """How the test keeps its level where there are more than two options; empty for two."""
-    options = len(question.roll_out().means)
+    """Which tests these are, and how they keep their level."""
+    options, error = len(question.tests.means), words.number(100 * question.delta)
+    formula = "Sizes are by the normal formula with unpooled variances; pooled ones differ by a few percent."
     if options == 2:
-        return ""
-    needed, alone = (critical_value(question.delta, each) for each in (options, 2))
+        sides = "two-sided" if question.sides == 2 else "one-sided"
+        return f"The tests are {sides} at level {error}%. {formula}"
+    best = critical_value(question.delta, options, 1)
+    first = critical_value(question.delta, options, question.sides, question.split)
     return (
-        f"With {options} options this is Dunnett's test. A difference counts beyond {needed:.2f} standard errors, "
-        f"not {alone:.2f}. So the chance of any false alarm is about {words.number(100 * question.delta)}% in all."
+        f"“Find the best option” is Hsu's test: the best must lead each of the other {options - 1} by {best:.2f} "
+        f"standard errors, and is planned for others that are all as good as the second best. “Beats the first” is "
+        f"Dunnett's test: {first:.2f} standard errors. Either errs in about {error}% of cases at most, over all "
+        f"comparisons. {formula}"
+    )
+
+
+def looks_words(question: PriceQuestion) -> str:
+    """How the test with looks keeps its level."""
+    options = len(question.tests.means)
+    sides = 1 if options > 2 else question.sides
+    test = design_of(question.delta, options, options > 2, sides, 1.0, question.looks)
+    limits = ", ".join(f"{boundary:.2f}" for boundary in test.boundaries)
+    shuffled = " With a shuffler δ = 0.000001." * ("shuffle" in question.trusts)
+    return (
+        f"The test with {question.looks} looks is group-sequential: it ends once the best option leads by so many "
+        f"standard errors: {limits} (O'Brien-Fleming type, Lan and DeMets 1983). With privacy, the users between two "
+        f"looks are one block that spends the whole ε, and its noise is counted.{shuffled}"
+    )
+
+
+def looks_table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
+    """Weeks of the planned test and of the one with looks, a row for each level of trust."""
+    ways = ("without looks", "test_users"), ("with looks, at most", "most_users"), ("on average", "mean_users")
+    return pd.DataFrame(
+        {
+            "who is trusted": [row.who for row in rows],
+            **{
+                name: [weeks_words(getattr(row, users) / question.weekly) for row in rows]
+                for name, users in (*ways, ("half end within", "median_users"))
+            },
+        }
     )
 
 
 def assumed(question: PriceQuestion) -> str:
     """What a planned test assumes."""
+    shares = "Every option gets the same number of users"
+    if question.split != 1:
+        shares = f"The first option gets {question.split:g} users for one of each other option"
     return (
-        "Every option gets the same number of users, and each person counts once. The number of users is fixed "
-        "beforehand, for the difference that you expect. The test misses a difference of that size in "
-        f"{words.number(100 * (1 - question.power))}% of cases."
+        f"{shares}, and each person counts once. The number of users is fixed beforehand, for the difference that you "
+        f"expect. The test misses a difference of that size in {words.number(100 * (1 - question.power))}% of cases."
     )
 
 
 def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:
     """Weeks against ε, a curve for each level of trust; signs at the budgets that are compared."""
-    grid = tuple(sorted({*FINE, *budgets, *question.epsilons}))
-    plain, *rows = rows_of(replace(question, epsilons=grid))
-    level, hover = [plain.test_users / question.weekly] * 2, "%{y:,.2~g} weeks"
-    curves = [charts.Curve([grid[0], grid[-1]], level, "no privacy", theme.quiet(dark), hover)]
-    sizes = [10 if epsilon in budgets or epsilon in question.epsilons else 0 for epsilon in grid]
-    for trust in PRIVATE:
-        weeks = [row.test_users / question.weekly for row in rows if row.privacy == trust]
+    grid, tests = tuple(sorted({*FINE, *budgets, *question.epsilons})), question.tests
+
+    def weeks(privacy: Privacy, epsilon: float | None) -> float:
+        size = tests.test_for(privacy, epsilon, "best")
+        return size.total(len(tests.means)) / question.weekly if tests.effect(privacy) > 0 else math.inf
+
+    hover, plain = "%{y:,.2~g} weeks", weeks("none", None)
+    curves = [charts.Curve([grid[0], grid[-1]], [plain] * 2, "no privacy", theme.quiet(dark), hover)]
+    signs = {*budgets, *question.epsilons}
+    for trust in question.trusts:
+        places = sorted({*FINE[::8], *signs}) if trust == "shuffle" else grid  # a shuffler's account takes long
+        sizes = [10 * (epsilon in signs) for epsilon in places]
         marker = {"symbol": theme.MARKERS[trust], "size": sizes, "opacity": 1, "line": {"width": 0}}
         name, colour = f"{theme.TRUST_SIGNS[trust]} {PROMISES[trust].who}", theme.TRUST_COLOURS[trust]
-        more = {"mode": "lines+markers", "marker": marker}
-        curves.append(charts.Curve(grid, weeks, name, colour, f"ε = %{{x:.3~g}}: {hover}", more=more))
+        more, found = {"mode": "lines+markers", "marker": marker}, [weeks(trust, epsilon) for epsilon in places]
+        curves.append(charts.Curve(places, found, name, colour, f"ε = %{{x:.3~g}}: {hover}", more=more))
     shown = [value for curve in curves for value in curve.y if math.isfinite(value)]
     low, high = min([*shown, question.weeks]), max([*shown, MAX_WEEKS])
     levels = [(question.weeks, "your weeks"), (MAX_WEEKS, "two years")]
@@ -148,14 +205,15 @@ def smallest_lift(
     asked: Asked, question: PriceQuestion, privacy: Privacy, epsilon: float | None, weeks: float
 ) -> float:
     """The smallest lift over the first option that a test of so many weeks finds, in percent; NaN: none."""
-    rewards = question.roll_out()
+    rewards = question.tests
     view = rewards.view(privacy)
     if view.misleads or not asked.means[0]:
         return math.nan
-    effect = smallest_effect(
-        weeks * question.weekly / len(view.means), min(max(view.means[0], SMALLEST), 1 - SMALLEST), question.delta,
-        question.power, privacy, epsilon, len(view.means), 2 * float(view.variances[0]) if rewards.amounts else None,
-    )  # fmt: skip
+    fields: dict[str, Any] = {"privacy": privacy, "epsilon": epsilon, "options": len(view.means)}
+    plan = TestPlan(question.delta, question.power, sides=question.sides, split=question.split, **fields)
+    users = weeks * question.weekly / (len(view.means) - 1 + question.split)
+    base, amounts = min(max(view.means[0], SMALLEST), 1 - SMALLEST), 2 * float(view.variances[0])
+    effect = plan.solve("effect", users, base, amounts=amounts if rewards.amounts else None)
     return 100 * effect * view.width * asked.scale / abs(asked.means[0])
 
 
@@ -202,7 +260,8 @@ def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
             "50% sure becomes": "–" if row.epsilon is None else sure_words(row.epsilon),
             "planned test": weeks(row.test_users) + _cases(row, question.weekly),
             "beats the first": weeks(row.lift_users),
-            "stops by itself": weeks(row.stop_users),
+            f"{question.looks} looks: half end within": weeks(row.median_users),
+            "at most": weeks(row.most_users),
             f"{question.unit} lost": _loss(*row.loss[:2]) + known_words(row.loss),
             "1 run in 20 loses more than": "–" if math.isnan(row.worst) else words.number(row.worst),
             "more than without privacy": _loss(*row.extra[:2]),
@@ -214,11 +273,11 @@ def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
 
 
 def _cases(row: Row, weekly: int) -> str:
-    """What 10% and 90% of the draws take at most, where the means are not known exactly."""
+    """What 10%, half and 90% of the draws take at most, where the means are not known exactly."""
     if row.cases is None or not math.isfinite(row.test_users):
         return ""
-    low, high = (weeks_words(users / weekly).removesuffix(" (not in practice)") for users in row.cases)
-    return f" (one draw: {low} to {high})"
+    low, middle, high = (weeks_words(users / weekly).removesuffix(" (not in practice)") for users in row.cases)
+    return f" on average (one draw: {low} to {high}, median {middle})"
 
 
 def _loss(value: float, error: float) -> str:

@@ -11,7 +11,8 @@ from bandit_core.policies.stopping import Rule
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Arm
-from bandit_core.studies.price import EPSILONS
+from bandit_core.studies.business_case import Belief, ranges_of
+from bandit_core.studies.price import EPSILONS, LOOKS
 from ui import words
 
 
@@ -19,7 +20,7 @@ from ui import words
 class Asked:
     """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit.
 
-    ``ranges`` and ``draws`` as in `PriceQuestion`.
+    ``beliefs`` and ``draws`` as in `PriceQuestion`.
 
     ``observed`` are the uploaded rewards as they are; methods with privacy see them cut to ``limits``. ``amounts`` says
     whether more than 0 and 1 is left of them then.
@@ -36,7 +37,7 @@ class Asked:
     limits: tuple[float, float] | None = None  # in the visitor's unit; None where they cut nothing
     amounts: bool = False
     misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
-    ranges: tuple[tuple[float, float], ...] = ()
+    beliefs: tuple[Belief, ...] = ()
     draws: tuple[tuple[Arm, ...], ...] = ()
 
     @property
@@ -56,7 +57,7 @@ class Asked:
 
     def spans(self, worth: float = 1.0, unit: str = "") -> list[str]:
         """Mean of each option in words, or its range; multiplied by ``worth``."""
-        ends = self.ranges or [(arm.expected, arm.expected) for arm in self.arms]
+        ends = ranges_of(self.beliefs) or [(arm.expected, arm.expected) for arm in self.arms]
         shown = [[words.number(worth * (self.low + self.scale * end)) + unit for end in pair] for pair in ends]
         return [" to ".join(dict.fromkeys(pair)) for pair in shown]
 
@@ -89,6 +90,10 @@ class Setting:
     power: float = 0.8
     rule: Rule = "proved"
     zone: float = 0.0
+    looks: int = LOOKS
+    split: float = 1.0
+    one_sided: bool = False
+    all_trusts: bool = False
     budgets: tuple[float, ...] = EPSILONS
     slider: float = 2.0
 

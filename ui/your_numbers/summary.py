@@ -19,9 +19,10 @@ from bandit_core import paths
 from bandit_core.model import PROMISES
 from bandit_core.spec import own_data
 from bandit_core.studies.goal_search import Found
+from bandit_core.studies.price import Price
 from ui import templates, theme, words
 from ui.your_numbers.answers import Reply, amount, found_words
-from ui.your_numbers.until import Until, bits_words, least_known, loss_rows, promises, sentence, times_rows
+from ui.your_numbers.planned import correction, looks_words, table
 
 
 def _colours(answer: Reply, dark: bool) -> str:
@@ -143,18 +144,6 @@ def table_html(rows: list[dict[str, str]]) -> str:
     return f"<div style='overflow-x:auto'><table><tr>{head}{body}</table></div>"
 
 
-def _until(until: Until, answer: Reply) -> str:
-    """Users until a decision, and what is lost on the way."""
-    unit, users = escape(answer.chosen.unit), words.count(until.question.users)
-    notes = escape(" ".join(filter(None, (promises(until), least_known(until), bits_words(until)))))
-    return (
-        f"<h2>A test that stops by itself</h2><p>{plain_html(sentence(until))}</p>{table_html(times_rows(until))}"
-        f"<p class='small'>{notes} Rule to stop by: {until.question.rule}. {until.question.trials} runs with seed "
-        f"{until.question.seed}.</p><h2>Lost on the way: {unit} among {users} users</h2>"
-        + table_html(loss_rows(until, answer))
-    )
-
-
 def summary_page(
     answer: Reply,
     verdict: str,
@@ -162,14 +151,17 @@ def summary_page(
     limit: str,
     link: str | None,
     made: datetime | None = None,
-    until: Until | None = None,
+    price: Price | None = None,
 ) -> str:
     """Question, answer, assumptions, origin and (for typed numbers) the link, as one self-contained HTML page.
 
     ``found`` are the answers of the searches by what was searched, ``limit`` what they were to meet, in words;
-    ``made`` is the date that the page bears (default: now), ``until`` the users until a decision.
+    ``made`` is the date that the page bears (default: now), ``price`` has the rows of tests.
     """
-    asked, chosen, searched = answer.asked, answer.chosen, ""
+    asked, chosen, searched, tests = answer.asked, answer.chosen, "", ""
+    if price is not None:
+        tests = f"<h2>Tests</h2>{table_html(table(price.question, price.rows).to_dict('records'))}"
+        tests += f"<p class='small'>{escape(correction(price.question))} {escape(looks_words(price.question))}</p>"
     for axis, rows in found.items():
         message = "".join(
             f"<li>{escape(PROMISES[each.privacy].who)}: {plain_html(found_words(each, answer, axis == 'users'))}"
@@ -200,7 +192,7 @@ def summary_page(
         trials=answer.rows[0].trials,
         covered=covered,
         odds=f"<p>{escape(words.odds(chosen.epsilon))}</p>" if isinstance(chosen.epsilon, float) else "",
-        until="" if until is None else _until(until, answer),
+        tests=tests,
         searched=searched,
         options=_options(answer),
         ends="" if asked.unit == "%" else ends,

@@ -1,25 +1,23 @@
-"""Until when? Users until a decision on Your numbers: what is asked, the answer in words, numbers and a picture."""
+"""Until when? Users until a decision on Your numbers: what is asked, and the answer in words and numbers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import InputError
 from bandit_core.model import PROMISES
-from bandit_core.simulation.comparisons import estimate
 from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import CAP, RollOut, RollOutQuestion, RollOutStudy
-from ui import charts, figures, lab_parts, runner, shared, theme, uploads, words
-from ui.your_numbers.answers import Reply, amount
+from ui import lab_parts, runner, shared, uploads, words
+from ui.your_numbers.address import ask, write_address
 from ui.your_numbers.inputs import Asked, Setting, question_of
 
 LEAST = (
@@ -56,30 +54,27 @@ class Until:
         return weeks_words(users / self.chosen.weekly)
 
 
-def until_when(asked: Asked, chosen: Setting) -> Until | None:
-    """The answer; None as long as there is none (why is told)."""
-    st.header("2. A test that stops by itself")
+def fold(asked: Asked, chosen: Setting) -> None:
+    """The search, for who opens the fold."""
+    make, title = partial(_until_when, asked, chosen), "For researchers: a test with exact confidence"
+    lab_parts.fold(title, "own-until-fold", make, "rule")
+
+
+def _until_when(asked: Asked, chosen: Setting) -> None:
+    """When each level's runs end, and what the test promises; why there is no answer where none is."""
+    chosen = replace(chosen, rule=ask("rule"))
+    write_address()
     question = question_of(asked, chosen).roll_out(chosen.tested)
     if nothing := undecided(question):
         st.info(nothing)
-        return None
+        return
     rows = studied("own-until", question, lambda: RollOutStudy(question))
     if rows is None:
-        return None
+        return
     until = Until(asked, chosen, question, rows)
     key = question, chosen.weekly
     st.markdown(shared.once("until-words", key, None, lambda: sentence(until)))
-    figures.draw("until-chart", key, partial(picture, until), lambda: describe(until))
-    lab_parts.fold("Numbers of this test", "own-until-numbers", partial(_numbers, until))
-    return until
-
-
-def _numbers(until: Until) -> None:
-    """When each level's runs end, and what the test promises."""
-    st.caption(
-        f"{until.question.trials:,} simulated runs. Thin: the middle 90%. Thick: the middle half. Sign: the median. "
-        "Dashed: your number of weeks. A test counts each person once."
-    )
+    st.caption(f"{until.question.trials:,} simulated runs. A test counts each person once.")
     alt = "When the test that stops by itself ends, for each level of trust"
     st.dataframe(pd.DataFrame(times_rows(until)), hide_index=True, width="stretch", alt=alt)
     told = *map(method_words, until.rows[1:]), promises(until), least_known(until), bits_words(until)
@@ -194,30 +189,6 @@ def times_rows(until: Until) -> list[dict[str, str]]:
     return rows
 
 
-def loss_rows(until: Until, answer: Reply) -> list[dict[str, str]]:
-    """What is lost by the last user, a row for each level of trust, in the visitor's unit."""
-    bandits = {row.privacy: row for row in answer.rows}
-    worth = answer.asked.scale * answer.chosen.visits  # in a test a person gets the same option at every visit
-    rows = []
-    for row in until.rows:
-        bandit = bandits.get(row.privacy)
-        test, search = (amount(*estimate(worth * lost)[:2]) for lost in (row.lost_by_test, row.lost_by_search))
-        unfinished = " (test not over)" if row.test_users > until.question.users else ""
-        learner = "–"
-        if bandit is not None:
-            title = answer.decision.chosen(bandit.privacy).title
-            learner = f"{amount(*bandit.lost[:2])} ({title})"
-        rows.append(
-            {
-                "who is trusted": who(row),
-                "A/B test, then its winner": test + unfinished,
-                "stops by itself, then its winner": search,
-                "learner": learner,
-            }
-        )
-    return rows
-
-
 def promises(until: Until) -> str:
     """How the promise of the test differs from that of the method that stops, in one sentence."""
     promise = f"errs in at most {until.error} of the cases, whatever the options are"
@@ -243,64 +214,3 @@ def bits_words(until: Until) -> str:
     return (
         "Every amount counts here as the largest or the smallest one, with the same mean: the case that takes longest."
     )
-
-
-def losses(until: Until, answer: Reply) -> None:
-    """What the three ways lose among all users, for who opens the fold."""
-    title = f"What each way loses: {answer.amounts} among {words.count(until.question.users)} users"
-    lab_parts.fold(title, "own-losses", partial(_losses, until, answer))
-
-
-def _losses(until: Until, answer: Reply) -> None:
-    lab_parts.table(words.table(pd.DataFrame(loss_rows(until, answer))), "losses")
-    st.caption("± is one standard error. A test that has not ended by the last user goes on trying until then.")
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# The picture
-
-
-def picture(until: Until, dark: bool) -> go.Figure:
-    """Stopping times on a logarithmic axis, a row for each trust model."""
-    weekly, ink, names, curves = until.chosen.weekly, theme.ink(dark), [*map(_wrapped, until.rows)], []
-    for row, name in zip(until.rows, names, strict=True):
-        trust = row.privacy
-        colour = theme.TRUST_COLOURS[trust] if trust != "none" else theme.quiet(dark)
-        for shares, width in (((0.05, 0.95), 2), ((0.25, 0.75), 8)):
-            ends = [min(row.times.quantile(share), CAP) / weekly for share in shares]
-            curves.append(charts.Curve(ends, [name] * 2, colour=colour, hover="", width=width, listed=False))
-        middle = row.times.quantile(0.5)
-        marker = {"symbol": theme.MARKERS[trust], "size": 15, "color": colour, "line": {"color": ink, "width": 2}}
-        title, hover = f"{theme.TRUST_SIGNS[trust]} {PROMISES[trust].who}", "median %{x:,.2~g} weeks"
-        x, more = [middle / weekly if math.isfinite(middle) else None], {"mode": "markers", "marker": marker}
-        curves.append(charts.Curve(x, [name], title, hover=hover, more=more))
-    sizes: list[float | None] = [row.test_users / weekly for row in until.rows]
-    least = [None if row.bound is None else row.bound.users / weekly or None for row in until.rows]
-    for x, title, symbol in ((sizes, "planned A/B test", "x"), (least, "at least, on average", "diamond-open")):
-        more = {"mode": "markers", "marker": {"size": 11, "color": ink, "symbol": symbol}}
-        if any(x):
-            curves.append(charts.Curve(x, names, title, hover="%{x:,.2~g} weeks", more=more))
-    weeks = until.question.users / weekly
-    shown = np.array([weeks, *(x for curve in curves for x in curve.x if x)], float)
-    ends = [math.log10(shown.min()) - 0.15, math.log10(shown.max()) + 0.15]
-    across = charts.log_axis("weeks until a decision", *ends, range=ends, tickangle=0)
-    mark, down = charts.Mark(weeks, colour=theme.quiet(dark)), {"autorange": "reversed"}
-    return charts.draw(curves, across, down, 340, dark, [mark], closest=True)
-
-
-def _wrapped(row: RollOut) -> str:
-    """The name of a row, in two lines: a phone is narrow."""
-    return PROMISES[row.privacy].who.replace("trust ", "trust<br>") + (f", ε {row.epsilon:g}" if row.epsilon else "")
-
-
-def describe(until: Until) -> str:
-    """The picture as text, for screen readers."""
-    parts = ["Users until a decision, by trust model."]
-    for row in until.rows:
-        low, middle, high = (users_words(row.times.quantile(share)) for share in (0.05, 0.5, 0.95))
-        parts.append(
-            f"{who(row)}: half of the runs stop by {middle} users, the middle 90% from {low} to {high}; "
-            f"an A/B test takes {words.count(row.test_users)}"
-            + ("." if row.bound is None else f"; at least on average: {least_words(row)}.")
-        )
-    return " ".join(parts)
