@@ -47,7 +47,12 @@ def same(screen: AppTest, expected: Price, unit: str = "conversions") -> None:
     ],
 )
 def test_typed_rates(baseline: float, lifts: list[float], weekly: int, zone: float) -> None:
-    asked = {"base": f"{100 * baseline:g}", "lifts": ",".join(map(str, lifts)), "week": str(weekly), "zone": str(zone)}
+    asked = {
+        "base": f"{100 * baseline:g}",
+        "lifts": ",".join(f"{lift}%" for lift in lifts),
+        "week": str(weekly),
+        "zone": str(zone),
+    }
     screen = on.visit("your-numbers", **asked, users=str(USERS), eps="1", list="1")
     same(screen, answered(weekly=weekly, baseline=baseline, lifts=lifts, zone=zone))
 

@@ -142,16 +142,10 @@ def looks_words(question: PriceQuestion) -> str:
 
 def looks_table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
     """Weeks of the planned test and of the one with looks, a row for each level of trust."""
-    ways = ("without looks", "test_users"), ("with looks, at most", "most_users"), ("on average", "mean_users")
-    return pd.DataFrame(
-        {
-            "who is trusted": [row.who for row in rows],
-            **{
-                name: [weeks_words(getattr(row, users) / question.weekly) for row in rows]
-                for name, users in (*ways, ("half end within", "median_users"))
-            },
-        }
-    )
+    columns = ["who is trusted", "without looks", "with looks, at most", "on average", "half end within"]
+    times = [(row.test_users, row.most_users, row.mean_users, row.median_users) for row in rows]
+    cells = [[weeks_words(users / question.weekly) for users in each] for each in times]
+    return pd.DataFrame([[row.who, *each] for row, each in zip(rows, cells, strict=True)], columns=columns)
 
 
 def assumed(question: PriceQuestion) -> str:
