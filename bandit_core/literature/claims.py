@@ -12,6 +12,7 @@ probability of the paper's outcome under our simulated distribution. Sizes are `
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -390,12 +391,11 @@ def _crossing(claim: papers.Crossing, files: _Files) -> Verdict:
 
 def _first_release(place: _Place) -> int:
     """When a noisy release comes first: until then a policy that waits for it learns nothing."""
-    setup, before, after = place.shipped.experiment.setups[place.number], 0, place.shipped.experiment.horizon
-    spent = place.shipped.experiment.lines[place.number].entry.spent
-    while after - before > 1:
-        middle = (before + after) // 2
-        before, after = (before, middle) if spent(setup, np.array([middle]))[0] > 0 else (middle, after)
-    return after
+    setup, spent = (
+        place.shipped.experiment.setups[place.number],
+        place.shipped.experiment.lines[place.number].entry.spent,
+    )
+    return bisect_left(range(setup.horizon), True, 1, key=lambda t: bool(spent(setup, np.array([t]))[0] > 0))
 
 
 def _stuck(place: _Place) -> tuple[float, str]:

@@ -19,6 +19,7 @@ v = 1.1, and 4,062 in place of 4,142 at epsilon 0.1.)
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import lru_cache
 from typing import Literal
 
@@ -273,14 +274,8 @@ def release_interval(epsilon: float, delta: float, v: float, rule: Rule = "tight
     enough = max(1, math.ceil(run_with ** (-2 / v)))
     if rule in ("advanced", "calibrated"):
         return enough
-    too_few = 0  # enough is no promise yet, only never too few by the tight account
-    while too_few + 1 < enough:
-        middle = (too_few + enough) // 2
-        if interval_epsilon(middle, v, delta) <= epsilon:
-            enough = middle
-        else:
-            too_few = middle
-    return enough
+    # enough is no promise yet, only never too few by the tight account
+    return bisect_left(range(enough), True, 1, key=lambda each: bool(interval_epsilon(each, v, delta) <= epsilon))
 
 
 def interval_epsilon(interval: int, v: float, delta: float, pulls: np.ndarray | float = math.inf) -> np.ndarray:
