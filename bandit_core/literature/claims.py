@@ -391,10 +391,8 @@ def _crossing(claim: papers.Crossing, files: _Files) -> Verdict:
 
 def _first_release(place: _Place) -> int:
     """When a noisy release comes first: until then a policy that waits for it learns nothing."""
-    setup, spent = (
-        place.shipped.experiment.setups[place.number],
-        place.shipped.experiment.lines[place.number].entry.spent,
-    )
+    experiment = place.shipped.experiment
+    setup, spent = experiment.setups[place.number], experiment.lines[place.number].entry.spent
     return bisect_left(range(setup.horizon), True, 1, key=lambda t: bool(spent(setup, np.array([t]))[0] > 0))
 
 
