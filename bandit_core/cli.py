@@ -250,7 +250,7 @@ def _audit(options: argparse.Namespace) -> None:
     epsilon = numbers.pop("epsilon")
     for name in options.added:
         looks = list(audit_policy(registry()[name], [epsilon], **numbers))
-        audits += [(name, "policy", f"{name}: {look.seen}. ", look.found) for look in looks]
+        audits += [(name, "policy", f"{name}: {seen}. ", result) for seen, result in looks]
         if not looks:
             print(f"{name}: nothing of it can be sampled, so its privacy is as declared.", file=sys.stderr)
     import pandas as pd

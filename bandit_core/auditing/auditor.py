@@ -26,7 +26,7 @@ import numpy as np
 from bandit_core.auditing.runs import places, setup_of
 from bandit_core.auditing.subjects import subject
 from bandit_core.mechanisms.base import Mechanism, Sampler
-from bandit_core.model import Guarantee, Policy
+from bandit_core.model import Policy
 from bandit_core.simulation.comparisons import share_limits
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import number
@@ -160,23 +160,16 @@ def audit(
     )
 
 
-@dataclass(frozen=True)
-class Look:
-    """One look at a policy: ``seen`` says at what, ``claim`` the guarantee, ``found`` what the samples tell of it."""
-
-    seen: str
-    claim: Guarantee
-    found: AuditResult
-
-
 def audit_policy(
     policy: Policy,
     epsilons: Sequence[float] = EPSILONS,
     samples: int = SAMPLES,
     confidence: float = CERTAINTY,
     seed: int = 0,
-) -> Iterator[Look]:
-    """Every look at a policy of the registry (see `bandit_core.auditing.runs`); none where nothing can be sampled.
+) -> Iterator[tuple[str, AuditResult]]:
+    """Every look at a policy of the registry (see `bandit_core.auditing.runs`): at what, and what the samples tell.
+
+    None where nothing can be sampled.
 
     ``confidence`` is the least chance that no look refuses a policy that keeps its guarantee at all these ``epsilons``:
     each limit is exact (Clopper and Pearson), and the error is split evenly. ``samples`` are drawn for each of two
@@ -193,10 +186,7 @@ def audit_policy(
         for words, sampler, users in places(policy, epsilon, rng):
             claim, drawn = policy.guarantee(setup_of(policy, epsilon, users)), min(samples, STEPS // users)
             if claim.epsilon is not None:
-                found = audit(
-                    sampler, claim.epsilon, samples=drawn, confidence=each, seed=seed, delta=claim.delta
-                )  # fmt: skip
-                yield Look(words, claim, found)
+                yield words, audit(sampler, claim.epsilon, ((0.0, 1.0),), drawn, each, seed, claim.delta)
 
 
 class _Evidence(NamedTuple):

@@ -191,18 +191,16 @@ def _bounds(policy: Policy, seed: int) -> Found:
 def _samples(policy: Policy, seed: int) -> Found:
     if policy.privacy == "none":
         return None, "It claims no privacy."
-    seen: list[str] = []
-    for look in audit_policy(policy, seed=seed):
-        if look.found.verdict == "violates":
-            text = (
-                f"It claims {look.claim.budget}, but {look.seen} shows that ε is at least {look.found.lower_bound:.3g}"
-            )
-            return False, f"{text}: noise for the largest reward, drawn anew each time, must come after every clipping."
-        seen.append(look.seen)
+    seen: dict[str, None] = {}
+    for place, result in audit_policy(policy, seed=seed):
+        if result.verdict == "violates":
+            text = f"It claims ε = {result.epsilon:.4g}, and {place} shows that ε is at least {result.lower_bound:.3g}"
+            return False, f"{text}: clip first, then add noise for the largest change, drawn anew for every release."
+        seen[place] = None
     if not seen:
         return None, "Nothing that it sends or plays can be sampled here: its privacy is as declared."
     at = " and ".join(f"{epsilon:g}" for epsilon in EPSILONS)
-    return True, f"At ε = {at} nothing speaks against it (that proves nothing): {', '.join(dict.fromkeys(seen))}."
+    return True, f"At ε = {at} nothing speaks against it (that proves nothing): {', '.join(seen)}."
 
 
 def _in_python(function: Any, made: dict[Any, Any]) -> Any:
