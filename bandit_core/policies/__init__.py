@@ -43,6 +43,11 @@ def unknown_policy(name: str) -> str:
     return f"no such policy; {others} Is it in a file? Give the file: --policy FILE, or load_policy(FILE)"
 
 
+def in_files(names: Collection[str]) -> list[str]:
+    """Those of some policies that were loaded from files."""
+    return [name for name in names if name in _added]
+
+
 def load_policy(path: Path) -> tuple[str, ...]:
     """Run a Python file on this machine and add its ``POLICY`` (or ``POLICIES``); afterwards specs may name them.
 

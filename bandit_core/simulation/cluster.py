@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.model import Block, RunSetup, Signal
-from bandit_core.policies import registry
+from bandit_core.policies import in_files, registry
 from bandit_core.simulation.prepared import prepared_line
 
 CONNECT_SECONDS = 5.0
@@ -56,6 +56,9 @@ def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> 
     Unreachable
         When the cluster cannot be reached, is lost on the way, runs another version, or fails in a block.
     """
+    if own := in_files(sorted({policy for _, policy, *_ in calls})):
+        told = f"{', '.join(own)} stands in a file that the workers do not have"
+        raise Unreachable(f"The Dask cluster is not used ({told}); this machine computes by itself, only slower.")
     when, why = _failed.get(address, (-RETRY_SECONDS, ""))
     if time.monotonic() - when < RETRY_SECONDS:
         raise Unreachable(why)

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from helpers import HANGS, experiment_of, memory, numbers
 
-from bandit_core import Simulation, simulate
+from bandit_core import Simulation, policies, simulate
 from bandit_core.simulation import cluster, costs, engine, prepared
 from bandit_core.simulation.store import Store
 from bandit_core.studies.study import StudyFile, StudyRun
@@ -185,3 +185,11 @@ def test_without_the_package_it_is_told(monkeypatch, everything_is_long, referen
     simulation = Simulation(long_experiment(), memory())
     assert numbers(simulation.run(2)) == reference
     assert len(simulation.notices) == 1 and "distributed" in simulation.notices[0]
+
+
+def test_a_policy_of_a_file_stays_here_and_that_is_told(monkeypatch, everything_is_long, reference):
+    monkeypatch.setenv("LAB_DASK_SCHEDULER", "tcp://127.0.0.1:3")
+    monkeypatch.setitem(policies._added, "ucb", None)  # private: as if it came from a file
+    simulation = Simulation(long_experiment(), memory())
+    assert numbers(simulation.run(2)) == reference
+    assert len(simulation.notices) == 1 and "ucb stands in a file" in simulation.notices[0]
