@@ -123,7 +123,7 @@ def band(line: Curve, kind: Band) -> tuple[np.ndarray, np.ndarray]:
     return line.mean - width, line.mean + width
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LineResult:
     """One line's trials. ``regret`` and ``best_pulls`` are (trials, checkpoints), ``pulls`` is (trials, arms).
 
@@ -136,6 +136,9 @@ class LineResult:
     best_pulls: np.ndarray
     pulls: np.ndarray
     error: np.ndarray | None = None
+
+    def __repr__(self) -> str:
+        return f"<LineResult: {self.count:,} trials, regret {self.final().value:.4g} at the last checkpoint>"
 
     @property
     def count(self) -> int:
@@ -265,6 +268,28 @@ class Result(Shown):
             )
         table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
         return with_origin(table, self.metadata)
+
+    @cached_property
+    def trials_frame(self) -> pd.DataFrame:
+        """One row per line, trial and checkpoint: line, label, policy, epsilon, trial, t, regret and best_share.
+
+        ``epsilon`` is that of the line's guarantee (nats; NaN where it has no one number), ``regret`` is in reward
+        units, and ``best_share`` the share of the first ``t`` users who got a best arm.
+        """
+        import pandas as pd
+
+        frames = []
+        for number, (line, setup) in enumerate(zip(self.lines, self.experiment.setups, strict=True)):
+            if line is not None:
+                entry = self.experiment.lines[number].entry
+                columns = {
+                    "line": number, "label": self.experiment.label(number), "policy": entry.name,
+                    "epsilon": np.nan if entry.privacy == "none" else entry.guarantee(setup).epsilon,
+                    "trial": np.repeat(line.trials, len(self.times)), "t": np.tile(self.times, line.count),
+                    "regret": line.regret.ravel(), "best_share": (line.best_pulls / self.times).ravel(),
+                }  # fmt: skip
+                frames.append(pd.DataFrame(columns))
+        return with_origin(pd.concat(frames or [pd.DataFrame()], ignore_index=True), self.metadata)
 
     @cached_property
     def final(self) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from helpers import experiment_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
@@ -95,6 +96,19 @@ def test_curves_hold_one_row_per_line_and_checkpoint():
     assert curves["stderr"].to_numpy() == pytest.approx(regret.std(axis=0, ddof=1) / 2)
     assert list(curves["q05"]) == list(np.quantile(regret, 0.05, axis=0))
     assert set(curves["trials"]) == {4}
+
+
+def test_single_runs_are_one_long_table():
+    result = simulate(experiment_of())
+    table = result.trials_frame
+    line, times = result.lines[1], result.times
+    assert len(table) == sum(each.regret.size for each in result.lines)
+    mine = table[(table["line"] == 1) & (table["trial"] == line.trials[2])]
+    assert mine["t"].tolist() == times.tolist() and mine["regret"].tolist() == line.regret[2].tolist()
+    assert mine["best_share"].tolist() == (line.best_pulls[2] / times).tolist()
+    means = table[table["t"] == times[-1]].groupby("line")["regret"].mean()
+    np.testing.assert_allclose(means, result.final["regret"])
+    assert "trials, regret" in repr(line) and len(repr(line)) < 80
 
 
 def test_a_result_without_trials_is_an_empty_frame_with_its_columns():
