@@ -1,5 +1,6 @@
 """What a policy of your own is written with; docs/tutorial.md shows how. These names are as public as `bandit_core`."""
 
+from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.batch_rule import NEVER, BatchRule
 from bandit_core.kernels.contexts import row_of
 from bandit_core.kernels.contextual import greedy_arm, play_users, predicted
@@ -20,7 +21,7 @@ from bandit_core.theory.local import lower_bounds as local_lower_bounds
 __all__ = [
     "NEVER", "BatchRule", "Bound", "Guarantee", "Inverses", "Number", "Parameters", "Policy", "Release", "Rule",
     "Whole", "add_context", "any_rewards", "around", "bounded_rewards", "call_with_users", "central_lower_bounds",
-    "first", "gaussian", "greedy_arm", "inverses_of", "laplace", "local_guarantee", "local_lower_bounds", "no_arms",
-    "noisy_answers", "noisy_sums", "nothing_stated", "one_model", "play_users", "predicted", "pure", "pure_policy",
-    "random_bits", "row_of", "trivial_cap", "uniform", "unit_rewards",
+    "first", "gaussian", "greedy_arm", "inlined", "inverses_of", "laplace", "local_guarantee",
+    "local_lower_bounds", "no_arms", "noisy_answers", "noisy_sums", "nothing_stated", "one_model", "play_users",
+    "predicted", "pure", "pure_policy", "random_bits", "row_of", "trivial_cap", "uniform", "unit_rewards",
 ]  # fmt: skip

@@ -271,7 +271,11 @@ _inlined = cache(inlined)  # one piece for each function, whichever rules it is 
 
 
 def _with(function: Any, parts: Mapping[str, Any]) -> Any:
-    """The function, some of whose global names mean something else."""
+    """The function with other meanings of global names: ``parts``, and of plain functions beside it their pieces."""
+    for name in set(function.__code__.co_names) - parts.keys():
+        helper = function.__globals__.get(name)
+        if isinstance(helper, FunctionType) and helper.__module__ == function.__module__ and helper is not function:
+            parts = {**parts, name: piece_of(helper)}
     if not parts.keys() & set(function.__code__.co_names):
         return function
     made = FunctionType(function.__code__, {**function.__globals__, **parts}, function.__name__)

@@ -105,7 +105,7 @@ def test_no_right_policy_is_refused_by_its_samples(name):
     """With fewer samples than usual, which change no chance of a false refusal: it is at most 1 - `CERTAINTY`."""
     policy = registry()[name]
     looks = [[*audit_policy(policy, [epsilon], 1000)] for epsilon in EPSILONS]
-    assert [look for found in looks for look in found if look.found.verdict == "violates"] == []
+    assert [look for found in looks for look in found if look[1].verdict == "violates"] == []
     assert max(map(len, looks)) <= MOST_LOOKS and CERTAINTY == 1 - 1e-6
     declared = policy.stops or (policy.setting == "contexts" and policy.privacy != "local")
     assert (looks[0] == []) == declared
@@ -115,7 +115,7 @@ def test_an_audit_of_a_policy_errs_no_more_often_than_it_says():
     """HeLDP-UCB-B sends one bit whose loss is exactly ε: no policy that keeps ε is nearer to a refusal."""
     policy, runs, chance = registry()["heldp-ucb-b"], 100, 0.3
     audits = [audit_policy(policy, [1.0], 400, 1 - chance, seed) for seed in range(runs)]
-    refused = sum(any(look.found.verdict == "violates" for look in found) for found in audits)
+    refused = sum(any(result.verdict == "violates" for _, result in found) for found in audits)
     assert 0 < refused <= stats.binom(runs, chance).ppf(1 - 1e-6)
 
 
@@ -179,6 +179,16 @@ def test_what_no_rule_may_show_ends_the_run_with_a_sentence(file, wrong):
         simulate({**instance, "horizon": 500, "trials": 2, "lines": [{**SPEC["lines"][0], "policy": name}]})
     [found] = findings(registry()[name], ["numbers"])
     assert found.holds is False and "choose" in found.words
+
+
+def test_a_rule_may_call_a_function_of_its_file(file):
+    helpers = "def twice(value):\n    return 2.0 * value\n\n\ndef same(value):\n    return twice(value) / 2.0\n\n\n"
+    call = ("return reward + laplace(", "return same(reward) + laplace(")
+    ends = []
+    for changes in ((), (call, ("def respond(", f"{helpers}def respond("))):
+        load_policy(file(*changes))
+        ends.append(simulate(SPEC).final["regret"].tolist())
+    assert ends[0] == ends[1]
 
 
 def _nan(numbers, known, arm, t):
