@@ -51,7 +51,7 @@ def shown(epsilon: float) -> Shipped:
 
 
 def document(dark: bool, lesson_mode: bool, hidden: bool) -> str:
-    """All of Start's pictures, for the player; ``lesson_mode`` as a lesson, ``hidden`` without those of private lines."""
+    """All of Start's pictures, for the player; ``lesson_mode`` as a lesson, ``hidden`` without private lines."""
     stops = []
     for epsilon in EPSILONS:
         found = shown(epsilon)
