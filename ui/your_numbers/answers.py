@@ -121,7 +121,7 @@ def _price(row: Cost, answer: Reply) -> str:
 
 def _warnings(row: Cost, answer: Reply) -> list[str]:
     """What a decision must not overlook: nothing is learned, or trying costs more than it brings."""
-    message = [f"That loss is {known}."] if (known := known_words(row.lost).strip(" ()")) else []
+    message = [f"Its loss is {known}."] if (known := known_words(row.lost).strip(" ()")) else []
     learned = row.learned(answer.blind)
     if learned == "nothing":
         message.append("Within its error that is no better than choosing at random: nothing useful is learned.")
