@@ -35,7 +35,7 @@ CAP = 10**10  # users after which a search gives up; more than there are people
 TRIALS = 1000
 CASES, FEW_CASES = 2**16, 2**14  # draws of means that are not known, for planned tests: of up to `FEW` options, of more
 FEW = 16
-GROUPS = 500  # of draws with about the same difference
+ALIKE, GROUPS = 125, 1000  # parts of draws with about the same difference, and these by their variance
 _LEAST = SMALLEST  # a chance of 0 as the power calculation takes it
 _NEVER = 1e-15  # a variance of 0
 
@@ -196,7 +196,7 @@ class RollOutQuestion:
         """By view and goal: mean of the rival, its distance from the best, the sum of both variances, (3, cases).
 
         The rival is the next best option outside the zone, or the first one; without it the distance is 0, as where cut
-        rewards mislead. Draws with about the same distance count as one case with their mean.
+        rewards mislead. Draws with about the same distance and variance count as one case with their mean.
         """
         cases: dict[tuple[bool, Goal], np.ndarray] = {}
         truth, moments = self._moments()
@@ -216,6 +216,8 @@ class RollOutQuestion:
                 found = np.hstack([low, gap, np.maximum(spread, _NEVER)])
                 found = found[gap[:, 0] > 0] if gap.any() else found
                 found = found[found[:, 1].argsort(kind="stable")]
+                alike = np.arange(len(found)) * ALIKE // len(found)
+                found = found[np.lexsort((found[:, 2], alike))]
                 starts = np.unique(np.linspace(0, len(found), GROUPS + 1).astype(int))
                 cases[bool(private), goal] = np.add.reduceat(found, starts[:-1]).T / np.diff(starts)
         return cases

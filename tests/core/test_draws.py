@@ -190,6 +190,7 @@ def test_a_file_is_answered_over_what_its_data_allow(tmp_path):
 BELIEFS = [
     [Belief("uniform", 0.0335, 0.0357), Belief("uniform", 0.0248, 0.0372), Belief("uniform", 0.031, 0.031)],
     [Belief("beta", 31.0, 970.0), Belief("beta", 45.0, 956.0)],
+    [Belief("beta", 5.0, 20.0), Belief("beta", 9.0, 20.0), Belief("beta", 9.0, 20.0)],
     [Belief("normal", 0.4, 0.01), Belief("normal", 0.42, 0.02), Belief("beta", 400.0, 600.0)],
 ]
 
@@ -206,7 +207,7 @@ def test_chances_of_the_draws_are_even():
     assert np.abs(np.corrcoef(drawn_means([Belief("uniform", 0, 1)] * 6, 2**14).T) - np.eye(6)).max() < 0.01
 
 
-@pytest.mark.parametrize("beliefs", BELIEFS, ids=lambda beliefs: beliefs[0].kind)
+@pytest.mark.parametrize("beliefs", BELIEFS, ids=lambda beliefs: f"{beliefs[0].kind}-{len(beliefs)}")
 @pytest.mark.parametrize(("privacy", "epsilon"), [("none", None), ("local", 1.0), ("central", 0.5)])
 def test_average_power_is_that_of_other_draws_and_exact_quantiles(beliefs, privacy, epsilon):
     laws = {"uniform": stats.uniform, "beta": stats.beta, "normal": stats.norm}
@@ -222,7 +223,7 @@ def test_average_power_is_that_of_other_draws_and_exact_quantiles(beliefs, priva
     assert stats.binomtest(sum(each > size.cases[1] for each in alone), 400).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("beliefs", BELIEFS, ids=lambda beliefs: beliefs[0].kind)
+@pytest.mark.parametrize("beliefs", BELIEFS, ids=lambda beliefs: f"{beliefs[0].kind}-{len(beliefs)}")
 def test_the_weeks_do_not_depend_on_the_order_of_the_options(beliefs):
     first, turned = (over(order).test_for("local", 1.0, "best", 3) for order in (beliefs, beliefs[::-1]))
     assert (first.users_per_option, first.cases) == (turned.users_per_option, turned.cases)
