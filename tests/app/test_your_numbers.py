@@ -775,3 +775,14 @@ def test_the_chosen_budget_is_in_every_picture_of_the_planned_test(epsilon: floa
         assert names.count(f"ε = {epsilon:g}") == 2 and len(drawn.data) <= 7
         weeks = [trace for trace in planned.picture(question, budgets, False).data if trace.marker.size is not None]
         assert all(dict(zip(trace.x, trace.marker.size, strict=True))[epsilon] == 10 for trace in weeks) and weeks
+
+
+def test_an_upload_asks_whether_two_spellings_are_one_option_and_begins_with_the_control() -> None:
+    rows = "".join(f"{name},{place % 2}\n" for place in range(20) for name in ("New", "Control", "control"))
+    screen = upload(on.visit("your-numbers", **QUICK), f"option,reward\n{rows}".encode())
+    [box] = [box for box in screen.checkbox if "as 'Control'" in box.label]
+    assert box.label == "Count 'control' as 'Control' (20 in all)" and not screen.get("plotly_chart")
+    box.check()
+    on.run(screen)
+    [baseline] = [box for box in screen.selectbox if box.label == "Baseline"]
+    assert baseline.value == "Control" and screen.session_state["own-limited"][1].names == ("Control", "New")

@@ -176,7 +176,7 @@ def _accepted(troubles: Sequence[Trouble], slot: str) -> bool:
         what = f" ({cells:,} in all)" if cells > 1 else ""
         agreed.append(
             st.checkbox(
-                f"{repair.capitalize()}{what}",
+                f"{repair[0].upper()}{repair[1:]}{what}",
                 key=f"{slot}-{repair}",
                 help="Nothing is left out or guessed before you agree. You can also mend the file and upload it again.",
             )
