@@ -42,7 +42,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, around, gaussian, laplace
-from bandit_core.model import Bound, KernelCall, Policy, Release, RunSetup
+from bandit_core.model import Policy, Release, RunSetup
 from bandit_core.policies import batch_family, local_family
 from bandit_core.policies.central_family import central_release
 from bandit_core.theory import central, classic, finite_time_bounds, local
@@ -80,10 +80,8 @@ class State(NamedTuple):
 
 def start(numbers: Numbers, arms: int) -> State:
     """Nothing."""
-    return State(
-        np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms), np.zeros(arms),
-        np.zeros(arms),
-    )  # fmt: skip
+    zeros = np.zeros((8, arms))
+    return State(zeros[0], zeros[1], zeros[2], zeros[3], zeros[4], zeros[5], zeros[6], zeros[7])
 
 
 @inlined
@@ -159,58 +157,42 @@ RULE = Rule("normal_draws", start, choose, learn, belief, decides="draw")
 LOCAL = Rule("noisy_normal_draws", start, choose, learn, belief, respond, decides="draw")
 
 
-def numbers(setup: RunSetup, privacy: str) -> Numbers:
-    """The numbers of a line."""
-    if privacy == "none":
-        return Numbers(0.0, 0.0, 0.0, 1.0, FIRST)
-    epsilon = setup.fixed_epsilon
-    first = max(FIRST, math.ceil(5 / epsilon))
-    if privacy == "local":
-        return Numbers(1 / epsilon, 0.0, 0.0, 1.0, first)
-    return Numbers(0.0, 1 / (FOR_SUMS * epsilon), 1 / ((1 - FOR_SUMS) * epsilon), 2.0, first)
+def _first(setup: RunSetup) -> int:
+    return max(FIRST, math.ceil(5 / setup.fixed_epsilon))
 
 
-def _prepare(privacy: str) -> Any:
-    def prepare(setup: RunSetup) -> KernelCall:
-        return (LOCAL if privacy == "local" else RULE).call(setup, numbers(setup, privacy))
-
-    return prepare
+def _scales(setup: RunSetup) -> tuple[float, float]:
+    return 1 / (FOR_SUMS * setup.fixed_epsilon), 1 / ((1 - FOR_SUMS) * setup.fixed_epsilon)
 
 
 def _releases(setup: RunSetup) -> list[Release]:
-    made, when = numbers(setup, "central"), "once, when the batch is full"
-    return [
-        central_release("the sum of a batch of an arm's rewards", 1.0, made.sums, when),
-        central_release("the sum of their squares", 1.0, made.squares, when),
-    ]
+    released = ("the sum of a batch of an arm's rewards", "the sum of their squares")
+    when = "once, when the batch is full"
+    return [central_release(what, 1.0, scale, when) for what, scale in zip(released, _scales(setup), strict=True)]
 
 
-def _bounds(lower: Any) -> Any:
-    def bounds(setup: RunSetup) -> list[Bound]:
-        return [*lower(setup), classic.trivial_cap(setup)]
-
-    return bounds
-
-
-def _without_privacy(setup: RunSetup) -> list[Bound]:
-    return [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup)]
-
-
-_COMMON: dict[str, Any] = {"late": True, "step_cost": lambda setup: 1.0 + 0.7 * len(setup.arms)}
+_COMMON: dict[str, Any] = {"anytime": True, "late": True, "step_cost": lambda setup: 1.0 + 0.7 * len(setup.arms)}
 POLICIES = (
     Policy(
-        name="normal-ts", title="Normal TS", anytime=True, accepts=local_family.bounded_rewards("ucb", "its prior"),
-        prepare=_prepare("none"), bounds=_bounds(_without_privacy), **_COMMON,
+        name="normal-ts", title="Normal TS", accepts=local_family.bounded_rewards("ucb", "its prior"),
+        prepare=lambda setup: RULE.call(setup, Numbers(0.0, 0.0, 0.0, 1.0, FIRST)),
+        bounds=lambda setup: [
+            *finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup), classic.trivial_cap(setup),
+        ],
+        **_COMMON,
     ),
     Policy(
-        name="normal-ts-l", title="Normal TS-L", parent="normal-ts", privacy="local", epsilon="one", anytime=True,
+        name="normal-ts-l", title="Normal TS-L", parent="normal-ts", privacy="local", epsilon="one",
         guarantee_words="epsilon-local DP for every reward", accepts=local_family.bounded_rewards("heldp-ucb-ls"),
-        refuses=batch_family.refuse_tiny_budget, prepare=_prepare("local"), bounds=_bounds(local.lower_bounds),
-        guarantee=local_family.local_guarantee, releases=local_family.noisy_answers("the reward"), **_COMMON,
+        prepare=lambda setup: LOCAL.call(setup, Numbers(1 / setup.fixed_epsilon, 0.0, 0.0, 1.0, _first(setup))),
+        bounds=lambda setup: [*local.lower_bounds(setup), classic.trivial_cap(setup)],
+        guarantee=local_family.local_guarantee, releases=local_family.noisy_answers("the reward"),
+        refuses=batch_family.refuse_tiny_budget, **_COMMON,
     ),
     batch_family.pure_policy(
-        name="normal-ts-c", title="Normal TS-C", parent="normal-ts", prepare=_prepare("central"),
-        bounds=_bounds(central.lower_bounds), releases=_releases, **_COMMON,
+        name="normal-ts-c", title="Normal TS-C", parent="normal-ts", releases=_releases, **_COMMON,
         guarantee_words="epsilon-central DP (pure): every reward enters one batch, which is published as two sums",
+        prepare=lambda setup: RULE.call(setup, Numbers(0.0, *_scales(setup), 2.0, _first(setup))),
+        bounds=lambda setup: [*central.lower_bounds(setup), classic.trivial_cap(setup)],
     ),
 )  # fmt: skip
