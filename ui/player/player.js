@@ -159,8 +159,10 @@ function told(curves, across, left) {
   const places = curves.flatMap(each => each.xs.map((far, place) => [Math.abs(far - left), each.x[place]]));
   const [, value] = places.reduce((best, each) => (each[0] < best[0] ? each : best), [Infinity]);
   if (value === undefined) return [];
-  const said = curves.map(each => [each, each.x.indexOf(value)]).filter(([each, place]) => (each.y[place] ?? null) !== null);
-  const range = ({ low, high }, place) => (low?.[place] == null ? "" : ` (${amount(low[place])} to ${amount(high[place])})`);
+  const here = curves.map(each => [each, each.x.indexOf(value)]);
+  const said = here.filter(([each, place]) => Number.isFinite(each.y[place]));
+  const range = ({ low, high }, place) =>
+    Number.isFinite(low?.[place]) ? ` (${amount(low[place])} to ${amount(high[place])})` : "";
   const words = said.map(([each, place]) => `${each.label}: ${amount(each.y[place])}${range(each, place)}`);
   return [value, [across.names?.[value] ?? `${across.title}: ${amount(value)}`, ...words].join("\n")];
 }
@@ -185,7 +187,7 @@ export function picture(doc, svg, point, legend) {
     const { across, up, curves } = moment(doc, p), { size } = doc, width = svg.clientWidth || 800;
     const height = svg.clientHeight || doc.height, named = curves.filter(each => each.named).map(each => each.key);
     const beside = width >= WIDE && named.length && named.length <= MOST_NAMES;
-    const labels = beside ? curves.filter(each => each.named).map(each => ({ ...each, rows: in_rows(each.label) })) : [];
+    const labels = curves.filter(each => beside && each.named).map(each => ({ ...each, rows: in_rows(each.label) }));
     const old = before === null ? [] : moment(doc, before).curves.filter(each => {
       const now = curves.find(mine => mine.key === each.key);
       return each.named && now?.y.some((value, place) => value !== each.y[place]);
@@ -214,7 +216,8 @@ export function picture(doc, svg, point, legend) {
     const centre = (left + right) / 2, turned = `translate(${size} ${(top + bottom) / 2}) rotate(-90)`;
     put(frame, "across", "text", { x: centre, y: height - size / 2, "text-anchor": "middle" }, across.title);
     put(frame, "up", "text", { transform: turned, "text-anchor": "middle" }, up.hidden ? "" : up.title);
-    for (const { low, sign, ...each } of old) draw_curve(put, ghosts, `${each.key} before`, { ...each, width: 1 }, x, y);
+    for (const { low, sign, ...each } of old)
+      draw_curve(put, ghosts, `${each.key} before`, { ...each, width: 1 }, x, y);
     const drawn = curves.map(each => draw_curve(put, plot, each.key, each, x, y, bottom));
     for (const each of labels) each.end = y(each.y.at(-1));
     apart(labels, top, bottom);
@@ -239,7 +242,8 @@ export function picture(doc, svg, point, legend) {
     svg.onclick = svg.onpointermove = event => {
       const from = svg.getBoundingClientRect().left;
       const [value, words] = told(drawn.filter(each => each.hover), across, event.clientX - from);
-      point.hidden = event.buttons > 0 || words === undefined || (event.type !== "click" && event.pointerType !== "mouse");
+      const meant = event.type === "click" || (event.pointerType === "mouse" && !event.buttons);
+      point.hidden = !meant || words === undefined;
       if (point.hidden) return;
       point.textContent = words;
       const beyond = x(value) > width / 2 ? -point.offsetWidth - 12 : 12;
