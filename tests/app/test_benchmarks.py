@@ -15,7 +15,7 @@ HELP = {  # they play for minutes: only their arguments are read
     "frozen", "load", "nightly", "power_check", "processes", "stopping_check",
 }  # fmt: skip
 IMPORTED = {  # the same, without arguments
-    "bench_peers", "first_pictures", "pictures", "play_all", "shipped",
+    "bench_peers", "drag", "first_pictures", "pictures", "play_all", "positions", "shipped",
 }  # fmt: skip
 
 

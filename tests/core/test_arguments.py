@@ -11,6 +11,7 @@ import bandit_core
 from bandit_core import Experiment, Goal, InputError, Question
 from bandit_core.experiments.arguments import experiment_of
 from bandit_core.studies.price import price_question
+from bandit_core.theory.power import TestPlan
 
 SMALL = Experiment(
     arms=[{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)],
@@ -87,10 +88,12 @@ def functions():
 
 
 def parameters(function):
-    """Names of its parameters; `price` hands most of its own to `price_question`."""
-    own = inspect.signature(function).parameters
-    asked = inspect.signature(price_question).parameters if "fields" in own else ()
-    return {*own, *asked} - {"fields"}
+    """Names of its parameters; `price` hands most of its own to `price_question`, `power` some to a plan."""
+    own = {*inspect.signature(function).parameters}
+    handed = {"fields": price_question, "plan": TestPlan}
+    for name in own & {*handed}:
+        own |= {*inspect.signature(handed[name]).parameters}
+    return own - {*handed}
 
 
 def test_every_public_function_is_asked(tmp_path):

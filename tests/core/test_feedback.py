@@ -35,9 +35,18 @@ BATCHES = {  # their runs: test_late_batches.py
     *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),
     *("se", "ldp-se", "dp-se"),
 }
-# Theirs: test_gaussian_ts.py, test_heavy.py, test_trees.py, test_ladder.py; with features: test_contextual_kernels.py.
+# Theirs: test_gaussian_ts.py, test_normal_ts.py, test_heavy.py, test_trees.py, test_ladder.py; with features: test_contextual_kernels.py.
 OTHERS = {
-    *("gaussian-ts", "robust-ucb", "dp-robust-ucb", "dp-robust-se", "ldp-robust-se"),
+    *(
+        "gaussian-ts",
+        "normal-ts",
+        "normal-ts-l",
+        "normal-ts-c",
+        "robust-ucb",
+        "dp-robust-ucb",
+        "dp-robust-se",
+        "ldp-robust-se",
+    ),
     *("private-ucb", "dp-ucb-bound", "dp-ucb"),
     *("shuffle-se", "dist-dp-se", "dist-rdp-se"),
 }
