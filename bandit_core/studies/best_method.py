@@ -118,6 +118,11 @@ class Question:
         return round(FEWEST * min(1.0, self.effort))
 
     @property
+    def most(self) -> int:
+        """Screening trials of one candidate at most: `MOST`, or about as many as are asked to be reported."""
+        return MOST if self.trials is None else min(MOST, max(self.fewest, self.trials))
+
+    @property
     def gaps(self) -> np.ndarray:
         """Best mean minus mean of each option, shape (draws, options); one draw where all is exact."""
         means = np.array([[arm.expected for arm in expand(arms)] for arms in self.draws or (self.arms,)])
@@ -385,7 +390,7 @@ class _Table:
         """Screening trials of a candidate before anyone stops."""
         return _doubled(
             self.asked.fewest,
-            min(MOST_AT_FIRST, CHEAP_SECONDS / self.each(name), CHEAP_PULLS / self.asked.horizon),
+            min(MOST_AT_FIRST, self.asked.most, CHEAP_SECONDS / self.each(name), CHEAP_PULLS / self.asked.horizon),
         )
 
     def cost(self, counts: Mapping[Name, int], fresh: bool = False) -> np.ndarray:
@@ -433,7 +438,7 @@ class _Table:
         for field in self.fields.values():
             names = _undecided(field, self.screened)
             for name in names:
-                count = min(MOST, 2 * self.screened[name].count)
+                count = min(self.asked.most, 2 * self.screened[name].count)
                 if count > self.screened[name].count and (names[1:] or count * self.each(name) <= CHEAP_SECONDS):
                     wanted[name] = count
         return wanted
