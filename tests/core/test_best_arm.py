@@ -344,7 +344,7 @@ def test_numbers_of_a_result_by_hand():
     with pytest.raises(InputError, match="horizon"):
         result.regret_at(99)
     assert tuple(result.row) == COLUMNS
-    assert math.isnan(result.row["mean_users"]) and math.isnan(result.row["stderr"])  # one run did not stop
+    assert math.isnan(result.row["mean"]) and math.isnan(result.row["stderr"])  # one run did not stop
     for count, trials in ((0, 7), (3, 50), (7, 7), (12, 1000)):
         exact = stats.binomtest(count, trials).proportion_ci(0.9)
         assert share_limits(count, trials, 0.05) == pytest.approx((exact.low, exact.high))

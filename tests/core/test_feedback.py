@@ -35,7 +35,8 @@ BATCHES = {  # their runs: test_late_batches.py
     *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),
     *("se", "ldp-se", "dp-se"),
 }
-# Theirs: test_gaussian_ts.py, test_normal_ts.py, test_heavy.py, test_trees.py, test_ladder.py; with features: test_contextual_kernels.py.
+# Theirs: test_gaussian_ts.py, test_normal_ts.py, test_heavy.py, test_trees.py, test_ladder.py;
+# with features: test_contextual_kernels.py.
 OTHERS = {
     *(
         "gaussian-ts",
