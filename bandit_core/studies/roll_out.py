@@ -158,6 +158,7 @@ class RollOutQuestion:
         Draws without a difference are left out, unless all are.
         """
         lows, gaps, spreads = self._cases[privacy != "none", goal]
+        lows = np.maximum(lows, _LEAST)  # the mean of several may end just below
         fitting = np.clip(gaps, _LEAST, 1 - lows).tolist()
         size = assured_size(
             lows.tolist(), fitting, spreads.tolist() if self.amounts else None, alpha=self.delta, power=self.power,
