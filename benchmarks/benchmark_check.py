@@ -5,12 +5,11 @@ for each cell), plays each of these cells with `MORE` times its runs, and asks w
 row's mean holds the fresh mean.
 
 ``--play-with SALT FILE`` plays the whole benchmark with other streams, and ``--against FILE`` asks the same of every
-row that both files have, and of the interval of every score (those in docs/benchmark.md) whose contest is complete in
-both.
+row that both files have.
 
-A fresh mean, or score, has an error of its own: an interval holds where the fresh value lies within it, its ends
-widened by that error (in quadrature). At least 90% of the rows, and of the scores, must hold; the exit code is 1 where
-fewer do. Not checked: the columns without an interval (spread, tail, halves).
+A fresh mean has an error of its own: an interval holds where the fresh value lies within it, its ends widened by that
+error (in quadrature). At least 90% of the rows must hold; the exit code is 1 where fewer do. Not checked: the columns
+without an interval (spread, tail, halves), and scores, whose intervals are over tasks.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from bandit_core.policies import registry
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
 from bandit_core.studies import benchmark
-from bandit_core.studies.benchmark import contests, entrants, scores
 from benchmarks.measuring import print_table
 
 if TYPE_CHECKING:
@@ -83,25 +81,6 @@ def same_rows(rows: pd.DataFrame, other: pd.DataFrame) -> tuple[int, int]:
     return held, len(both)
 
 
-def same_scores(rows: pd.DataFrame, other: pd.DataFrame) -> tuple[int, int]:
-    """The same of the scores of every contest that is complete in ``other``."""
-    held, number = 0, 0
-    for contest in contests(rows):
-        if len(entrants(other, contest)) < len(entrants(rows, contest)):
-            print(contest.key, "is not complete: left out")
-            continue
-        ours, theirs = scores(rows, contest), scores(other, contest).set_index("policy")
-        for row in ours.dropna(subset=["factor"]).to_dict("records"):
-            fresh = theirs.loc[row["policy"]]
-            error = math.log(fresh["high"] / fresh["low"]) / (2 * NORMAL)
-            ends = (math.log(row[name]) for name in ("low", "high", "factor"))
-            fine = holds(*ends, math.log(fresh["factor"]), error)
-            held, number = held + fine, number + 1
-            if not fine:
-                print(contest.key, row["policy"], row["low"], row["high"], "fresh", fresh["factor"])
-    return held, number
-
-
 def play_with(salt: str, path: str, jobs: int | None) -> None:
     """Play the whole benchmark with other streams, and write it."""
     rows = None
@@ -126,7 +105,7 @@ def main() -> int:
         return 0
     if asked.against:
         rows, other = benchmark.load(), benchmark.load(asked.against)
-        found = {"rows": same_rows(rows, other), "scores": same_scores(rows, other)}
+        found = {"rows": same_rows(rows, other)}
     else:
         found = {"rows": cells(asked.rows, asked.seed, asked.jobs)}
     for what, (held, number) in found.items():

@@ -27,13 +27,14 @@ ABOUT = (
     "A **score** of 2 means: on average over many tasks, a policy loses twice as much as the best one for the task. "
     "A score of 1 would mean the best everywhere."
 )
+AT = {f"at_{users}": f"Score at {count(users)} users" for users in benchmark.USERS}
 COLUMNS = {
     "rank": "Rank", "title": "Policy", "own": "Its own guarantee", "factor": "Score", "low": "From", "high": "To",
-    "learned": "Score where something can be learned", "clear_in": "Clearly best in", "learned_cells": "of",
+    **AT, "learned": "Score where something can be learned", "clear_in": "Clearly best in", "learned_cells": "of",
     "cells": "All cases", "price": "Price of privacy", "over_floor": "Times the lower bound",
     "tail": "Tail", "spread": "Spread",
 }  # fmt: skip
-DIGITS = ("factor", "low", "high", "learned", "price", "over_floor", "tail", "spread")  # shown with three
+DIGITS = ("factor", "low", "high", *AT, "learned", "price", "over_floor", "tail", "spread")  # shown with three
 
 
 @cache
@@ -120,11 +121,11 @@ def scored(contest: Contest) -> None:
         figures.draw("benchmark-ranking-chart", contest, dots, what, phone)
         met = {_privacy(policy) for policy in _scores(contest)["policy"]}
         signs = (f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in met)
-        st.caption(f"{'; '.join(signs)}. Error bars: 95% intervals over runs of these tasks. Other tasks may differ.")
+        st.caption(f"{'; '.join(signs)}. Error bars: 95% intervals over tasks and runs.")
     else:
         cells, described = partial(_cells, contest, chosen, phone), partial(_cells_in_words, contest, chosen, phone)
         figures.draw("benchmark-parts-chart", contest, cells, described, chosen, phone)
-        st.caption("Scores that are close may differ by chance. The table has intervals.")
+        st.caption("Scores that are close may differ by chance. The table has intervals of the whole score.")
 
 
 def _dots(contest: Contest, phone: bool, dark: bool) -> go.Figure:
@@ -203,6 +204,7 @@ def table(contest: Contest) -> None:
     configured = {COLUMNS[name]: st.column_config.NumberColumn(format="%.3g") for name in DIGITS}
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
     st.expander("What the columns mean").markdown(
+        "A rank stands only where a policy is told apart from the ones before and after it. "
         "Something can be learned where the best policy loses clearly less than a blind choice. Clearly best in: the "
         "number of these cases where it loses less than every rival, beyond chance. Price of privacy: its loss divided "
         "by that of the best policy without privacy. Times the lower bound: its loss divided by the known lower bound, "

@@ -28,9 +28,9 @@ The least of several noisy means is too small (the winner's curse). So the best 
 of the runs and both means are taken from the other half; then the halves change places, and the score is the geometric
 mean of the two. A policy as good as the best may therefore get a little less than 1.
 
-Intervals are percentiles of a parametric bootstrap (Efron 1979): each half's mean is drawn from a gamma distribution
-with that mean and that standard error, independently over policies, cells and halves, as their streams are, and the
-best policy is chosen anew in every draw. They say what the runs leave open, not what other tasks would give.
+Intervals are Student's over the tasks: each task gives one number, the mean log factor of its cells, with the noise of
+its runs in it. So they say what other runs of other such tasks might give. A policy has a **rank** only where it is
+told apart from its neighbours: the one before is clearly better, the one after clearly worse (`steps`).
 
 A policy is **clearly best** in a cell where its mean over all runs is below that of every other policy by a two-sided
 normal test, at a level of 5% split among its rivals.
@@ -46,7 +46,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -54,6 +54,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
 from bandit_core import paths
 from bandit_core.experiments.curves import floor
@@ -74,7 +75,8 @@ from bandit_core.studies.best_method import known_beforehand
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 2
+VERSION = 3
+STREAMS = 2  # the version since which the cells of a task have the streams that they have
 USERS = (1_000, 10_000, 50_000)
 BUDGETS = (0.1, 0.5, 1.0, 5.0)
 DELTA = 1e-6
@@ -140,6 +142,16 @@ TASKS = (
         {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.6, 0.55, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05)]},
     ),
     Task(
+        "3-rare",
+        "3 arms that pay rarely: chances 0.05, 0.044, 0.04",
+        {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.05, 0.044, 0.04)]},
+    ),
+    Task(
+        "4-rare",
+        "4 arms that pay rarely: chances 0.02, 0.015, 0.01, 0.005",
+        {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.02, 0.015, 0.01, 0.005)]},
+    ),
+    Task(
         "5-beta",
         "5 arms, rewards from Beta(3, 2) for the best one, Beta(2, 2) for the others",
         {"arms": [{"kind": "beta", "a": 3.0, "b": 2.0}, {"kind": "beta", "a": 2.0, "b": 2.0, "count": 4}]},
@@ -171,7 +183,7 @@ class Cell:
     @property
     def seed(self) -> int:
         """Of its streams, from its name, which holds no number of runs."""
-        name = f"{VERSION} {self.policy.name} {self.task.name} {self.epsilon} {self.users} {self.salt}"
+        name = f"{STREAMS} {self.policy.name} {self.task.name} {self.epsilon} {self.users} {self.salt}"
         return int(hashlib.sha256(name.encode()).hexdigest()[:13], 16)
 
     def experiment(self, runs: int = LEAST) -> Experiment:
@@ -395,7 +407,6 @@ def replaced(rows: pd.DataFrame, by: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([kept, by], ignore_index=True) if len(kept) else by
 
 
-RESAMPLES, AT_ONCE = 2_000, 100
 LEARNED = 0.9  # of the loss of blind play: where the best policy clearly loses less, something can be learned
 AXES = ("users", "epsilon", "task")
 _CELL = ["task", "epsilon", "users"]
@@ -511,28 +522,31 @@ def _log_factors(halves: np.ndarray) -> np.ndarray:
     return np.asarray((logs - best).mean(axis=2))
 
 
-def _draws(board: _Board) -> Iterator[np.ndarray]:
-    """Half means as other runs might give them, shape (policies, cells, 2, draws), `AT_ONCE` at a time."""
-    generator = np.random.default_rng(0)
-    means, errors = board.halves(0)[..., None], board.halves(1)[..., None]
-    certain = ~(errors > 0)  # no spread, or nothing was played
-    shape = np.where(certain, 1.0, (means / np.where(certain, 1.0, errors)) ** 2)
-    for _ in range(0, RESAMPLES, AT_ONCE):
-        drawn = generator.gamma(np.broadcast_to(shape, (*shape.shape[:3], AT_ONCE))) / shape
-        yield np.maximum(np.where(certain, means, means * drawn), 1e-300 * means)
+def by_part(factors: np.ndarray, keys: Sequence[Any]) -> np.ndarray:
+    """Mean log factors in the cells of each key, such as a task, shape (policies, keys); ``keys`` has one a cell."""
+    return np.stack([_mean(factors[:, np.array(keys) == key]) for key in dict.fromkeys(keys)], axis=1)
 
 
-def _alike(draws: np.ndarray, best: int) -> np.ndarray:
-    """Who cannot be told apart from the best one, by a normal test on the differences of the draws (policies, draws).
+def over_tasks(means: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the second-last axis, and how far Student's interval of this two-sided level reaches to each side.
 
-    The best one was chosen by the same runs, so the level is split among all ordered pairs (Bonferroni).
+    ``means`` are (tasks, ...), NaN where nothing was played. One task says nothing of others: NaN.
     """
-    count = len(draws)
-    if count == 1:
-        return np.ones(1, bool)
-    behind = draws - draws[best]
-    quantile = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / (count * (count - 1)))
-    return np.asarray(behind.mean(axis=1) <= quantile * behind.std(axis=1, ddof=1))
+    count = np.isfinite(means).sum(axis=0)
+    middle = np.nansum(means, axis=0) / np.where(count > 0, count, np.nan)
+    freedom = np.where(count > 1, count - 1, np.nan)
+    deviation = np.sqrt(np.nansum((means - middle) ** 2, axis=0) / freedom)
+    return middle, special.stdtrit(freedom, 0.5 + level / 2) * deviation / np.sqrt(count)
+
+
+def steps(means: np.ndarray) -> np.ndarray:
+    """Whether each policy is clearly better than the next one, shape (policies - 1,).
+
+    ``means`` are those of `by_part`, the best score first. Paired t tests over the tasks; the level is split among the
+    neighbours (Bonferroni).
+    """
+    behind, reach = over_tasks(np.diff(means, axis=0).T, 1 - (1 - CONFIDENCE) / max(1, len(means) - 1))
+    return np.asarray(behind > reach + 1e-12)
 
 
 def clearly_best(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
@@ -588,14 +602,15 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``rank`` (missing for those who do not play every cell: their scores compare with no one's; and for a policy
-        that has no rival), ``policy``, ``title``, ``promises`` (the key of the contest of its own guarantee),
-        ``factor`` with the ends ``low`` and ``high`` of its 95% interval, ``alike`` (not told apart from the first),
-        ``cells`` that it plays, ``learned`` (the score in the ``learned_cells`` where something can be learned) and
-        ``clear_in`` how many of these it is clearly the best in; geometric means of its regret over that of the best
-        policy without privacy (``price``) and over the largest lower bound that holds there (``over_floor``, NaN where
-        none is known); ``tail``, the geometric mean of the 95% quantile of its loss over the mean, and ``spread``, the
-        mean of standard deviation over mean. A policy without a rival has no score: NaN.
+        ``rank`` (missing where a neighbour is not told apart, for those who do not play every cell: their scores
+        compare with no one's; and for a policy that has no rival), ``policy``, ``title``, ``promises`` (the key of the
+        contest of its own guarantee), ``factor`` with the ends ``low`` and ``high`` of its 95% interval, ``alike`` (no
+        clear step lies between the first and it), ``at_1000`` and so on (the score at each number of users), ``cells``
+        that it plays, ``learned`` (the score in the ``learned_cells`` where something can be learned) and ``clear_in``
+        how many of these it is clearly the best in; geometric means of its regret over that of the best policy without
+        privacy (``price``) and over the largest lower bound that holds there (``over_floor``, NaN where none is known);
+        ``tail``, the geometric mean of the 95% quantile of its loss over the mean, and ``spread``, the mean of
+        standard deviation over mean. A policy without a rival has no score: NaN.
     """
     import pandas as pd
 
@@ -604,15 +619,20 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
     means, sds, floors, tails = (board.tables[name] for name in ("mean", "sd", "floor", "tail"))
     factors = _log_factors(board.halves(0))
     score, played = _mean(factors), np.isfinite(means).sum(axis=1)
-    draws = np.concatenate([_mean(_log_factors(drawn)) for drawn in _draws(board)], axis=1)
-    low, high = np.percentile(draws, [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=1)
+    tasks = by_part(factors, [task for task, _, _ in board.cells])
+    reach = over_tasks(tasks.T, CONFIDENCE)[1]
     alone, learned = len(board.names) == 1, learnable(means, board.errors, np.nanmax(board.tables["blind"], axis=0))
     whole = (played == means.shape[1]) & (not alone)
     order = sorted(range(len(board.names)), key=lambda each: (not whole[each], score[each]))
     compared = np.full(len(board.names), math.nan if alone else 1.0)
+    users, ranked = [users for _, _, users in board.cells], order[: whole.sum()]
+    clear = [True, *steps(tasks[ranked]), True]
+    ranks = {each: place for place, each in enumerate(ranked, 1) if clear[place - 1] and clear[place]}
     columns = {
-        "factor": np.exp(score) * compared, "low": np.exp(low) * compared, "high": np.exp(high) * compared,
-        "alike": _alike(draws, order[0]) & whole,
+        "factor": np.exp(score) * compared,
+        "low": np.exp(score - reach) * compared, "high": np.exp(score + reach) * compared,
+        "alike": np.isin(np.arange(len(order)), ranked[: clear.index(True, 1)]),
+        **{f"at_{each}": np.exp(log) * compared for each, log in zip(USERS, by_part(factors, users).T, strict=True)},
         "cells": played,
         "clear_in": (clearly_best(means, board.errors) & learned).sum(axis=1),
         "learned": np.exp(_mean(factors[:, learned])) * compared,
@@ -625,7 +645,7 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
     own = {name: contest_of(rows, name).key for name in board.names}
     table = pd.DataFrame(
         {
-            "rank": pd.array([place if whole[each] else None for place, each in enumerate(order, 1)], "Int64"),
+            "rank": pd.array([ranks.get(each) for each in order], "Int64"),
             "policy": [board.names[each] for each in order],
             "title": [_title(board.names[each]) for each in order],
             "promises": [own[board.names[each]] for each in order],
@@ -714,19 +734,18 @@ def along(rows: pd.DataFrame, contest: Contest, axis: str) -> dict[float | str, 
 
     Empty for a contest of one policy, which has no score.
     """
-    mine = entrants(rows, contest)
-    if mine["policy"].nunique() < 2:
+    board = _board(rows, contest)
+    if len(board.names) < 2 or (contest.privacy, axis) == ("none", "epsilon"):
         return {}
-    values: list[float | str] = mine[axis].dropna().unique().tolist()
-    tasks: list[float | str] = [task.name for task in TASKS]
-    found: dict[float | str, dict[str, float]] = {}
-    for value in sorted(values, key=lambda each: tasks.index(each) if axis == "task" else each):
-        board = _board(rows[(rows[axis] == value).to_numpy()], contest)
-        found[value] = dict(zip(board.names, np.exp(_mean(_log_factors(board.halves(0)))).tolist(), strict=True))
-    return found
+    keys = [cell[_CELL.index(axis)] for cell in board.cells]
+    parts = dict(zip(dict.fromkeys(keys), np.exp(by_part(_log_factors(board.halves(0)), keys)).T.tolist(), strict=True))
+    order: list[float | str] = [task.name for task in TASKS] if axis == "task" else sorted(set(keys))
+    named = {value: zip(board.names, parts[value], strict=True) for value in order if value in parts}
+    return {value: {name: each for name, each in found if not math.isnan(each)} for value, found in named.items()}
 
 
-_HEADS = ("", "policy", "its own guarantee", "score", "95% interval", "clearly best in", "price")
+_HEADS = ("", "policy", "its own guarantee", "score", "95% interval", *(f"{each:,} users" for each in USERS),
+          "clearly best in", "price")  # fmt: skip
 _RULES = Path(__file__).with_name("benchmark.md")
 
 
@@ -741,7 +760,6 @@ def document(rows: pd.DataFrame) -> str:
         most=count(MOST),
         precision=percent(PRECISION),
         capped=capped_words(rows),
-        resamples=count(RESAMPLES),
         learned=percent(LEARNED),
     )
     assert CONFIDENCE == 0.95  # as the words above say
@@ -765,13 +783,15 @@ def capped_words(rows: pd.DataFrame) -> str:
 
 
 def _row(row: dict[str, object], own: str) -> list[str]:
-    ranked = row["rank"] is not None and row["rank"] == row["rank"]
-    place = f"{row['rank']}{' =' if row['alike'] and row['rank'] != 1 else ''}" if ranked else "–"
+    place = "=" if row["alike"] else "–"
+    if isinstance(row["rank"], int):
+        place = str(row["rank"])
     score, low, high, price = (_number(row[name]) for name in ("factor", "low", "high", "price"))
     scored = score != "–"
     interval = f"{low} to {high}" if scored else "–"
     clear = f"{row['clear_in']} of {row['learned_cells']}" if scored else "–"
-    return [place, str(row["title"]), own, score, interval, clear, price]
+    users = [_number(row[f"at_{each}"]) for each in USERS]
+    return [place, str(row["title"]), own, score, interval, *users, clear, price]
 
 
 def _number(value: object) -> str:
