@@ -632,7 +632,7 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
         "factor": np.exp(score) * compared,
         "low": np.exp(score - reach) * compared, "high": np.exp(score + reach) * compared,
         "alike": np.isin(np.arange(len(order)), ranked[: clear.index(True, 1)]),
-        **{f"at_{each}": np.exp(log) * compared for each, log in zip(USERS, by_part(factors, users).T, strict=True)},
+        **{f"at_{each}": np.exp(log) * compared for each, log in zip(dict.fromkeys(users), by_part(factors, users).T, strict=True)},
         "cells": played,
         "clear_in": (clearly_best(means, board.errors) & learned).sum(axis=1),
         "learned": np.exp(_mean(factors[:, learned])) * compared,

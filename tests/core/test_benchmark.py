@@ -315,7 +315,7 @@ def test_a_policy_of_ones_own_is_scored_beside_the_others(tmp_path, monkeypatch)
     found = pd.read_csv(table).set_index("policy")
     assert set(found["contest"]) == {"none"} and "ucb" in found.index
     own, same = found.loc["own"], found.loc["se"]
-    assert own["low"] < same["high"] and same["low"] < own["high"] and own["cells"] == same["cells"] == 24
+    assert own["low"] < same["high"] and same["low"] < own["high"] and own["cells"] == same["cells"] == 30
     assert set(benchmark.load(data)["policy"]) == {*ROWS["policy"], "own"}
 
 
