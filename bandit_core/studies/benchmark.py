@@ -626,13 +626,13 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
     order = sorted(range(len(board.names)), key=lambda each: (not whole[each], score[each]))
     compared = np.full(len(board.names), math.nan if alone else 1.0)
     users, ranked = [users for _, _, users in board.cells], order[: whole.sum()]
-    clear = [True, *steps(tasks[ranked]), True]
+    sizes, clear = [f"at_{each}" for each in dict.fromkeys(users)], [True, *steps(tasks[ranked]), True]
     ranks = {each: place for place, each in enumerate(ranked, 1) if clear[place - 1] and clear[place]}
     columns = {
         "factor": np.exp(score) * compared,
         "low": np.exp(score - reach) * compared, "high": np.exp(score + reach) * compared,
         "alike": np.isin(np.arange(len(order)), ranked[: clear.index(True, 1)]),
-        **{f"at_{each}": np.exp(log) * compared for each, log in zip(dict.fromkeys(users), by_part(factors, users).T, strict=True)},
+        **dict(zip(sizes, (np.exp(log) * compared for log in by_part(factors, users).T), strict=True)),
         "cells": played,
         "clear_in": (clearly_best(means, board.errors) & learned).sum(axis=1),
         "learned": np.exp(_mean(factors[:, learned])) * compared,
