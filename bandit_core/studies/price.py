@@ -322,9 +322,10 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
     if plain.test_users / question.weekly > limit:  # then traffic is to blame, not privacy
         late = f"too few people come for any test to end within {weeks(limit * question.weekly)}. Even without privacy "
         late += f"the planned test takes {weeks(plain.test_users)}"
-    if any(math.isnan(row.loss.value) for row in private):
+    simulated = [row for row in private if not math.isnan(row.loss.value)]
+    if not simulated:
         return Advice("open", None, f"**{late[0].upper()}{late[1:]}.** What a learner loses was not simulated.")
-    learners = [row for row in private if _less(row, question.keep)]
+    learners = [row for row in simulated if _less(row, question.keep)]
     if learners:
         best = min(learners, key=lambda row: row.loss.value)
         unit = escape(question.unit)
@@ -334,7 +335,11 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
             f"**Learn while you earn**: {late}. If you {best.who}, {escape(best.method)} loses "
             f"{best.loss} {unit}{known_words(best.loss)}; keeping {first} loses {number(question.keep, 2)}.",
         )
-    which = "learner, even without privacy," if not _less(plain, question.keep) else f"private learner{at}"
+    which = (
+        "learner, even without privacy,"
+        if not _less(plain, question.keep)
+        else f"private learner{at if simulated == private else ' that was simulated'}"
+    )
     return Advice("keep", None, f"**Keep {first}**: {late}, and no {which} clearly loses less than keeping it.")
 
 

@@ -155,6 +155,19 @@ def test_what_was_not_simulated_is_no_advice():
     assert advise(question, rows_of(question)).kind == "open"
 
 
+@pytest.mark.parametrize("loss", [0.2, 1.4])
+def test_advice_speaks_of_the_budgets_that_were_simulated_beside_others_that_were_not(loss):
+    question = price_question(**{**SIGNUPS, "weeks": 1}, epsilon=[0.5, 1])
+    there = Estimate(question.keep * loss, 0.01)
+    rows = [row if row.epsilon == 0.5 else replace(row, method="M", loss=there) for row in rows_of(question)]
+    advice = advise(question, [replace(rows[0], loss=Estimate(0.0, 0.0)), *rows[1:]])
+    assert "was not simulated" not in advice.words
+    if loss < 1:
+        assert (advice.kind, advice.row.epsilon) == ("learn", 1) and "at ε = 1, M loses" in advice.words
+    else:
+        assert advice.kind == "keep" and "no private learner that was simulated clearly loses less" in advice.words
+
+
 @pytest.mark.parametrize(
     ("weeks", "message"),
     [
