@@ -93,7 +93,7 @@ def methods(epsilon: float) -> str:
     """Which method stands behind each label of Start's picture."""
     titles = [words.plain(each.title) for each in best_by_trust.at(epsilon).values()]
     named = ", ".join(f"{title} ({label})" for title, label in zip(titles, words.HOME_LABELS, strict=True))
-    alike = f" {titles[1]} needs no trust, and a curator can do no better here." if titles[1] == titles[2] else ""
+    alike = f" {titles[1]} needs no trust, and is here the best for a curator, too." if titles[1] == titles[2] else ""
     return f"Each curve is the best method for that level of trust: {named}.{alike}"
 
 
