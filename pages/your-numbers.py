@@ -52,7 +52,7 @@ make = partial(drawing.chart, answer, answer.result)
 figures.draw("own-chart", answer.content, make, partial(answers.describe, answer))
 st.caption(f"Shaded: middle 90% of {answer.experiment.trials} runs, which shows how far a single roll-out may differ.")
 if decision.more:
-    st.info("This is a first answer, from few runs. With more of them errors shrink, and the best method may change.")
+    st.info("This is a first answer. More runs follow: numbers, errors and the best method may still change.")
     page_frame.leave()
 drawing.methods(answer)
 drawn = exports.telling(partial(make, False), lambda: exports.made(answer.result))

@@ -21,7 +21,7 @@ from ui.background import Computation, Request, Run
 
 LONG_SECONDS, MANY_CORES = 90.0, 16  # for longer runs it is said what more cores would gain
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
-REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
+REDRAW_AT = (0.1, 0.25, 0.5, 0.75, 0.92)  # each redraw resets zoom, so there are few
 
 _played_here: set[str] = set()  # policies and studies that this process has played: their machine code is loaded
 
