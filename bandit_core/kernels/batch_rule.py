@@ -30,7 +30,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, inlined, rebound
 from bandit_core.kernels.batches import begin, fresh_sum, pull_in_turns, room_for_batches
-from bandit_core.kernels.play import Belief, Decision, Late, Now, Rule, Stream, User, _with, piece_of, respond
+from bandit_core.kernels.play import Belief, Decision, Late, Now, Rule, Stream, User, piece_of, respond, with_parts
 from bandit_core.kernels.records import Batches, Rewards, rewards_of
 from bandit_core.kernels.trial_loop import STOPPED, allows, write_pulls
 from bandit_core.model import KernelCall, Record, RunSetup
@@ -200,7 +200,7 @@ class BatchRule:
     def _pieces(self) -> dict[str, Any]:
         names = ("choose", "learn", "believe", "take", "total")
         pieces = {each: piece_of(getattr(self, each), self.parts) for each in names}
-        return {**pieces, "start": allocating(_with(self.start, self.parts)), "pull": self.pull}
+        return {**pieces, "start": allocating(with_parts(self.start, self.parts)), "pull": self.pull}
 
     @cached_property
     def at_once(self) -> Callable[..., None]:

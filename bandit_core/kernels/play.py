@@ -270,7 +270,7 @@ def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: 
 _inlined = cache(inlined)  # one piece for each function, whichever rules it is in
 
 
-def _with(function: Any, parts: Mapping[str, Any]) -> Any:
+def with_parts(function: Any, parts: Mapping[str, Any]) -> Any:
     """The function with other meanings of global names: ``parts``, and of plain functions beside it their pieces."""
     for name in set(function.__code__.co_names) - parts.keys():
         helper = function.__globals__.get(name)
@@ -285,7 +285,7 @@ def _with(function: Any, parts: Mapping[str, Any]) -> Any:
 
 def piece_of(function: Any, parts: Mapping[str, Any] | None = None) -> Any:
     """A function as a piece of kernels; some names of its module may mean other ``parts``."""
-    return _inlined(_with(function, parts or {}))
+    return _inlined(with_parts(function, parts or {}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,7 +331,7 @@ class Rule:
         }
         parts = {**self.parts, "respond": piece_of(self.respond, self.parts)}
         pieces["answer"] = piece_of(self.answer, parts)
-        start = allocating(_with(self.start, self.parts))
+        start = allocating(with_parts(self.start, self.parts))
         place = self.choose if self.index is index else self.index
         return rebound(self.loop, place, name, start=start, **pieces, **words)
 

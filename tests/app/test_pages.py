@@ -247,6 +247,7 @@ def test_too_expensive_for_this_server_is_told_in_words(monkeypatch: pytest.Monk
         "teach",
         "trust",
         "benchmark",
+        "home",  # what it draws ships
     )
     for limit in ("1e5", "100"):
         monkeypatch.setenv("LAB_MAX_STEPS", limit)

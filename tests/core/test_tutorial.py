@@ -56,7 +56,7 @@ def test_the_tutorial_is_followed_to_the_letter(fresh_folder: Path, capsys: pyte
                 _, _, package, *words = command.split()
                 assert package == "bandit_core" and main(words) == 0, capsys.readouterr().err
         printed[code or command] = capsys.readouterr().out
-    assert len(printed) == 13
+    assert len(printed) == 14
     checked = [text for command, text in printed.items() if "check-policy" in command]
     assert len(checked) == 3 and all("does not hold" not in text and ": holds" in text for text in checked)
     for picture in ("curves.pdf", "study.pdf"):
