@@ -31,15 +31,15 @@ DARK_GROUND = "rgb(17, 22, 28)"
 # Of what has the focus: its words, whether it is seen, and whether a ring or another mark says so. Arrow keys scroll
 # the page itself, and cells of a table are drawn by the table with rings of its own.
 FOCUSED = """() => {
-  const on = document.activeElement, box = on.getBoundingClientRect();
+  const host = document.activeElement, on = host.shadowRoot?.activeElement ?? host, box = on.getBoundingClientRect();
   const marked = node => node && (getComputedStyle(node).outlineStyle !== 'none'
     || getComputedStyle(node).boxShadow !== 'none' || node.matches('input, textarea'));
   return {
     body: on === document.body,
     own: on.dataset.testid === 'stMain' || !!on.closest('[data-testid=stDataFrame]'),
-    name: on.ariaLabel || on.innerText?.slice(0, 40) || on.id,
-    part: on.closest('[data-testid=stSidebar]') ? 'sidebar' : on.closest('[data-testid=stHeader]') ? 'menu'
-      : on.closest('[data-testid=stMain]') ? 'page' : 'frame',
+    name: on.ariaLabel || on.labels?.[0]?.innerText || on.innerText?.slice(0, 40) || on.id,
+    part: host.closest('[data-testid=stSidebar]') ? 'sidebar' : host.closest('[data-testid=stHeader]') ? 'menu'
+      : host.closest('[data-testid=stMain]') ? 'page' : 'frame',
     top: box.top + (document.querySelector('[data-testid=stMain]')?.scrollTop ?? 0),
     seen: box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth
       && getComputedStyle(on).visibility === 'visible',
@@ -179,8 +179,8 @@ def start_fits(visitor: Visitor, width: int, height: int) -> None:
     visitor.tab.wait_for_function(DRAWN)
     visitor.settle()
     visitor.main().evaluate("main => main.scrollTo(0, 0)")  # keys have been down the page
-    title, slider = bottom(visitor, "h1"), bottom(visitor, "[data-testid=stSlider]")
-    picture, verdict = bottom(visitor, ".js-plotly-plot"), bottom(visitor, "p:has-text('At ε = 1')")
+    title, slider = bottom(visitor, "h1"), bottom(visitor, ".player input")
+    picture, verdict = bottom(visitor, ".player svg"), bottom(visitor, "p:has-text('At ε = 1')")
     assert 0 < title < slider < picture < verdict <= height
     first, all_of_it = visitor.words(numbers=False)
     assert 20 < first <= 90 and all_of_it <= 300, (first, all_of_it)

@@ -24,7 +24,7 @@ def guess_button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
 
 
 def picture_and_sentence(visitor: Visitor) -> None:
-    drawn = visitor.main().locator("[class*=st-key-learn-picture] .main-svg, .player svg path")
+    drawn = visitor.main().locator("[class*=st-key-learn-picture] .main-svg, .player svg text")
     expect(drawn.first).to_be_visible()
     expect(visitor.element("learn-told").locator("strong").first).to_be_visible()
 
@@ -71,7 +71,7 @@ def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str
     plot = visitor.main().locator(".js-plotly-plot, .player svg")
     for width, height in ((960, 540), (1280, 720)):
         visitor.tab.set_viewport_size({"width": width, "height": height})
-        plot.locator("path").first.wait_for()
+        visitor.main().locator(".js-plotly-plot .main-svg, .player svg text").first.wait_for()
         visitor.settle()
         top, bottom = plot.evaluate(TOP_AND_BOTTOM)
         assert top > 0 and bottom <= height, width
