@@ -29,7 +29,8 @@ def _line_bounds(alone: Experiment, policy: Policy) -> tuple[Bound, ...]:
     cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
     guarantee = policy.guarantee(replace(setup, visits=1))  # by every answer, whose epsilon the bounds speak of
-    bounds = [_as_people_come(bound.judged(guarantee), setup) for bound in (*policy.bounds(setup), *own_files)]
+    stated = [bound for bound in (*policy.bounds(setup), *own_files) if bound.name != cap.name]  # which all have
+    bounds = [_as_people_come(bound.judged(guarantee), setup) for bound in stated]
     if setup.uncut is not None and not np.array_equal(setup.gaps, setup.regret_gaps):
         why = "it speaks of cut rewards, as this learner sees them; the regret here counts uncut rewards"
         bounds = [bound if bound.not_applicable else bound.ruled_out(why) for bound in bounds]

@@ -177,7 +177,7 @@ POLICIES = (
         name="normal-ts", title="Normal TS", accepts=local_family.bounded_rewards("ucb", "its prior"),
         prepare=lambda setup: RULE.call(setup, Numbers(0.0, 0.0, 0.0, 1.0, FIRST)),
         bounds=lambda setup: [
-            *finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup),
+            *finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup), classic.trivial_cap(setup),
         ],
         **_COMMON,
     ),
@@ -185,7 +185,7 @@ POLICIES = (
         name="normal-ts-l", title="Normal TS-L", parent="normal-ts", privacy="local", epsilon="one",
         guarantee_words="epsilon-local DP for every reward", accepts=local_family.bounded_rewards("heldp-ucb-ls"),
         prepare=lambda setup: LOCAL.call(setup, Numbers(1 / setup.fixed_epsilon, 0.0, 0.0, 1.0, _first(setup))),
-        bounds=lambda setup: [*local.lower_bounds(setup)],
+        bounds=lambda setup: [*local.lower_bounds(setup), classic.trivial_cap(setup)],
         guarantee=local_family.local_guarantee, releases=local_family.noisy_answers("the reward"),
         refuses=batch_family.refuse_tiny_budget, **_COMMON,
     ),
@@ -193,6 +193,6 @@ POLICIES = (
         name="normal-ts-c", title="Normal TS-C", parent="normal-ts", releases=_releases, **_COMMON,
         guarantee_words="epsilon-central DP (pure): every reward enters one batch, which is published as two sums",
         prepare=lambda setup: RULE.call(setup, Numbers(0.0, *_scales(setup), 2.0, _first(setup))),
-        bounds=lambda setup: [*central.lower_bounds(setup)],
+        bounds=lambda setup: [*central.lower_bounds(setup), classic.trivial_cap(setup)],
     ),
 )  # fmt: skip
