@@ -36,6 +36,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, around, gaussian
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Release, RunSetup
@@ -160,16 +161,25 @@ def start(numbers: Numbers, arms: int) -> State:
     return State(np.zeros(arms), np.zeros(arms), np.zeros(arms))
 
 
+@inlined
+def in_turns(first: int, thetas: np.ndarray, now: Now) -> int:
+    """Whose turn it is until ``first`` rewards of every arm are counted, as if it had the largest draw; then -1."""
+    arms = thetas.shape[0]
+    if now.counted >= arms * first:
+        return -1
+    choice = (now.t - 1) % arms
+    thetas[:] = 0.0
+    thetas[choice] = np.inf
+    return choice
+
+
 def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """In turns until b rewards of every arm are counted; then the arm with the largest draw."""
-    arms = known.sums.shape[0]
-    choice = (now.t - 1) % arms
-    if now.counted < arms * numbers.first:
-        known.thetas[:] = 0.0
-        known.thetas[choice] = np.inf
+    choice = in_turns(numbers.first, known.thetas, now)
+    if choice >= 0:
         return choice
     best = -np.inf
-    for arm in range(arms):
+    for arm in range(known.sums.shape[0]):
         n = known.counts[arm] + 1.0
         theta = known.sums[arm] / n + math.sqrt(numbers.factor / n) * gaussian(stream)
         known.thetas[arm] = theta
@@ -188,10 +198,10 @@ def learn(numbers: Numbers, known: State, arm: int, response: float, user: User,
 def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The distribution of the arm's draw."""
     n = known.counts[arm] + 1.0
-    return around(known.sums[arm] / n, _TAIL * math.sqrt(numbers.factor / n), known.thetas[arm])
+    return around(known.sums[arm] / n, TAIL * math.sqrt(numbers.factor / n), known.thetas[arm])
 
 
-_TAIL = NormalDist().inv_cdf(0.95)  # standard deviations that 5% of the draws lie beyond, on either side
+TAIL = NormalDist().inv_cdf(0.95)  # standard deviations that 5% of the draws lie beyond, on either side
 RULE = Rule("draws", start, choose, learn, belief, decides="draw")
 
 

@@ -45,12 +45,12 @@ from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, around, ga
 from bandit_core.model import Policy, Release, RunSetup
 from bandit_core.policies import batch_family, local_family
 from bandit_core.policies.central_family import central_release
+from bandit_core.policies.gaussian_ts import TAIL, in_turns
 from bandit_core.theory import central, classic, finite_time_bounds, local
 
 FOR_SUMS = 0.8  # share of a curator's epsilon; the rest is for sums of squares
 FIRST = 5  # pulls of each arm before any draw, without noise
 _PRIOR = 0.25  # variance that counts as one reward of each arm: the largest of a reward in [0, 1]
-_TAIL = 1.6448536269514722  # standard deviations that 5% of normal draws lie beyond, on either side
 
 
 class Numbers(NamedTuple):
@@ -107,14 +107,11 @@ def spread(numbers: Any, known: Any, arm: int, each: float) -> float:
 
 def choose(numbers: Numbers, known: State, now: Now, stream: Stream) -> int:
     """In turns until each arm has its first rewards; then the arm with the largest draw."""
-    arms = known.sums.shape[0]
-    choice = (now.t - 1) % arms
-    if now.counted < arms * numbers.first:
-        known.thetas[:] = 0.0
-        known.thetas[choice] = np.inf
+    choice = in_turns(numbers.first, known.thetas, now)
+    if choice >= 0:
         return choice
     each, best = variance(numbers, known), -np.inf
-    for arm in range(arms):
+    for arm in range(known.sums.shape[0]):
         theta = known.sums[arm] / known.counts[arm] + spread(numbers, known, arm, each) * gaussian(stream)
         known.thetas[arm] = theta
         if theta > best:
@@ -149,7 +146,7 @@ def belief(numbers: Numbers, known: State, arm: int, t: int) -> Belief:
     """The distribution of the arm's draw."""
     if known.counts[arm] == 0.0:
         return np.nan, np.nan, np.nan, known.thetas[arm]
-    margin = _TAIL * spread(numbers, known, arm, variance(numbers, known))
+    margin = TAIL * spread(numbers, known, arm, variance(numbers, known))
     return around(known.sums[arm] / known.counts[arm], margin, known.thetas[arm])
 
 
