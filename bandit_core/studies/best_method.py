@@ -21,7 +21,6 @@ flatter it. They double until the standard error of every chosen method is at mo
 are reached. Where they show another finalist to be clearly better, that one is chosen, and further fresh trials are
 reported. Last, no cell loses more than a stricter one, with a smaller budget or less trust: else it takes over what was
 chosen there.
-
 """
 
 from __future__ import annotations
@@ -456,8 +455,7 @@ class _Table:
         }
         for again in range(FINALISTS):  # times that trials have chosen: what is reported is fresh again
             seed, trials, left = self.asked.seed ^ again << 20, self.asked.reported, self.seconds
-            played: dict[Name, LineResult] = {}
-            so_far = self.answer(chosen, played or self.screened, seed, True)
+            so_far = self.answer(chosen, self.screened, seed, True)
             while True:
                 counts = {name: trials for field in finalists.values() for name in field}
                 played = yield from self.playing(counts, seed, left, so_far)

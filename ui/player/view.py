@@ -8,16 +8,10 @@ from typing import Any
 import streamlit as st
 
 from bandit_core.spec.errors import Issue
-from ui import page_fields, page_lock, state
+from ui import page_fields, page_lock, state, templates
 from ui.page_fields import Field
 
-FOLDER = Path(__file__).parent
-_player = st.components.v2.component(
-    "player",
-    html=(FOLDER / "player.html").read_text(encoding="utf-8"),
-    css=(FOLDER / "player.css").read_text(encoding="utf-8"),
-    js=(FOLDER / "player.js").read_text(encoding="utf-8"),
-)
+_player = templates.component("player", Path(__file__).parent, "player")
 
 
 def value(field: Field) -> Any:

@@ -11,16 +11,10 @@ from bandit_core import Experiment, InputError
 from bandit_core.auditing import private_reports
 from bandit_core.simulation.costs import refuse_if_too_large
 from bandit_core.spec import own_data
-from ui import lab_parts, theme
+from ui import lab_parts, templates, theme
 from ui.watch.frames import MESSAGES, frames, message_frames
 
-_FOLDER = Path(__file__).parent
-_player = st.components.v2.component(
-    "watch_one_run",
-    html=(_FOLDER / "watch.html").read_text(encoding="utf-8"),
-    css=(_FOLDER / "watch.css").read_text(encoding="utf-8"),
-    js=(_FOLDER / "watch.js").read_text(encoding="utf-8"),
-)
+_player = templates.component("watch_one_run", Path(__file__).parent, "watch")
 
 
 # What the Mechanisms page shows a learner with: the policy whose users answer by that mechanism.
