@@ -472,6 +472,16 @@ def test_the_maths_states_the_runs_that_are_played(step: Step) -> None:
             assert stated <= {shipped.read(step.name)["trials"] if step.ships else step.experiment(at).trials}
 
 
+def test_what_the_maths_says_of_weighed_answers_is_what_these_runs_give() -> None:
+    experiment = STEP["whom"].experiment(2.0)
+    weighed = experiment.lines[0].model_copy(update={"policy": "heldp-ucb-bw", "params": {}})
+    [line] = simulate(experiment.with_lines((weighed,)), store=_store).lines
+    best = min((each.final() for each in simulate(experiment, store=_store).lines), key=lambda lost: lost.value)
+    said = " ".join(STEP["whom"].exact.split())
+    assert f"it loses {line.final().value:.0f} ± {line.final().stderr:.0f}, the best threshold " in said
+    assert f"threshold {best.value:.0f} ± {best.stderr:.0f} ({experiment.trials} runs)" in said
+
+
 @EVERY_PART
 def test_a_guess_fits_the_range_that_holds_the_number(step: Step) -> None:
     for seed in SEEDS:
