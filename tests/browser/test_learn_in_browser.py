@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
@@ -50,13 +51,13 @@ def test_the_course_is_walked_through_by_keyboard_wide_on_a_projector_and_as_nar
         stands(visitor, number)
         guess_button(visitor, step.name).press("Enter")
         picture_and_sentence(visitor)
-        before = visitor.element("learn-told").inner_text()
         visitor.settle()
+        before = visitor.element("learn-told").inner_text()
         slider = visitor.tab.get_by_role("slider", name=step.slider.label).first
         slider.press("ArrowLeft")
         expect(visitor.element("learn-told")).not_to_have_text(before)
+        expect(visitor.tab).to_have_url(re.compile(r"[?&]at="))
         visitor.settle()
-        assert "at" in visitor.address
         fits(visitor, step.name)
         visitor.tab.set_viewport_size(next(sizes))
         visitor.settle()
