@@ -25,6 +25,7 @@ def test_keys_move_the_slider_its_link_shows_the_same_on_a_phone_and_back_return
     before, words = visitor.chart(), visitor.verdict
     visitor.press_on_slider(EPSILON, "ArrowLeft")
     visitor.sees("At ε = 1.5")
+    visitor.settle()
     after = visitor.chart()
     assert not np.array_equal(before["● HeLDP-UCB-B"], after["● HeLDP-UCB-B"])
     assert np.array_equal(before["– UCB"], after["– UCB"])
@@ -77,6 +78,7 @@ def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
     visitor.sees("At ε = 2")
     visitor.press_on_slider("Privacy budget", "ArrowLeft")
     visitor.sees("At ε = 1.5")
+    visitor.settle()
     assert visitor.address == {"eps": "1.5"}
     visitor.go_back()
     visitor.sees("At ε = 2")
