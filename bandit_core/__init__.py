@@ -10,8 +10,11 @@ they are handed (`experiments.arguments`); each is imported when it is first ask
 ['heldp-ucb-b', 'heldp-ucb-l', 'ucb']
 """
 
+import ast
+from functools import cache
 from importlib import import_module
 from inspect import isclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bandit_core.experiments.arguments import checked
@@ -20,7 +23,7 @@ from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # and for use, when one of them is first asked for
     from bandit_core.auditing.auditor import AuditResult, audit
     from bandit_core.auditing.subjects import subjects
     from bandit_core.data.lending import lending_document, read_lending, read_table, write_synthetic_csv
@@ -57,64 +60,6 @@ if TYPE_CHECKING:
     from bandit_core.theory.power import power_table as power
     from bandit_core.theory.power import sample_size
     from bandit_core.theory.threshold import thresholds
-
-_LATER = {  # the same, for use: name -> module, or module:its name there
-    "AuditResult": "auditing.auditor",
-    "BatchRule": "kernels.batch_rule",
-    "BestSearch": "studies.goal_search",
-    "Goal": "studies.goal_search",
-    "Question": "studies.best_method",
-    "Rule": "kernels.play",
-    "StoppingResult": "studies.best_arm",
-    "StoppingSpec": "studies.best_arm",
-    "StoppingStudy": "studies.best_arm",
-    "StudyResult": "studies.study",
-    "SweepResult": "studies.sweep",
-    "address": "experiments.links",
-    "audit": "auditing.auditor",
-    "benchmark": "studies.benchmark",
-    "best_methods": "studies.best_method",
-    "bounds": "experiments.curves",
-    "budget": "studies.accounts",
-    "build": "studies.production",
-    "check_policy": "studies.policy_check",
-    "composed": "studies.accounts",
-    "decide": "studies.best_arm",
-    "errata": "literature.errata",
-    "fewest_users": "studies.goal_search",
-    "figures": "literature.papers",
-    "frontier": "studies.tradeoff",
-    "lending_document": "data.lending",
-    "lesson": "export.page",
-    "load_policy": "policies",
-    "load_preset": "experiments.presets",
-    "load_shipped": "literature.reproductions:load",
-    "papers": "literature.papers",
-    "power": "theory.power:power_table",
-    "preset_names": "experiments.presets",
-    "price": "studies.price",
-    "read_budgets": "data.observations",
-    "read_experiment": "experiments.experiment:read",
-    "read_lending": "data.lending",
-    "read_observations": "data.observations",
-    "read_table": "data.lending",
-    "releases": "studies.accounts",
-    "reproduce": "literature.reproductions",
-    "sample_size": "theory.power",
-    "simulate": "simulation.engine",
-    "smallest_epsilon": "studies.goal_search",
-    "stopping": "studies.best_arm",
-    "stopping_policies": "policies.stopping",
-    "study": "studies.study",
-    "subjects": "auditing.subjects",
-    "summaries": "simulation.summaries",
-    "sweep": "studies.sweep",
-    "thresholds": "theory.threshold",
-    "time_bounds": "theory.best_arm",
-    "typed_arms": "studies.business_case",
-    "verdicts": "literature.claims",
-    "write_synthetic_csv": "data.lending",
-}
 
 __all__ = [
     "AuditResult",
@@ -179,11 +124,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+@cache
+def _places() -> dict[str, tuple[str, str]]:
+    """Where the names above come from: module, and name there."""
+    nodes = ast.walk(ast.parse(Path(__file__).read_text(encoding="utf-8")))
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {each.asname or each.name: (str(node.module), each.name) for node in imports for each in node.names}
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, original = _LATER[name].partition(":")
-    value = getattr(import_module(f"{__name__}.{module}"), original or name)
+    module, original = _places()[name]
+    value = getattr(import_module(module), original)
     globals()[name] = value = value if isclass(value) else checked(value, name)
     return value
 

@@ -17,7 +17,6 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 AUDIT = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", README + GUIDE + AUDIT, re.DOTALL)
-LATER = bandit_core._LATER  # private: the table of what is imported when it is asked for
 
 
 def test_every_public_name_is_there_and_says_what_it_is() -> None:
@@ -28,19 +27,6 @@ def test_every_public_name_is_there_and_says_what_it_is() -> None:
 def test_a_name_that_is_none_is_refused() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         bandit_core.no_such_name  # noqa: B018
-
-
-def test_names_for_type_checkers_are_those_that_are_imported_later() -> None:
-    tree = ast.parse(Path(bandit_core.__file__).read_text(encoding="utf-8"))
-    (block,) = (node for node in tree.body if isinstance(node, ast.If))
-    message = {
-        alias.asname or alias.name: f"{node.module}:{alias.name}".removeprefix("bandit_core.")
-        for node in ast.walk(block)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
-    assert message == {name: place if ":" in place else f"{place}:{name}" for name, place in LATER.items()}
-    assert set(LATER) <= set(bandit_core.__all__)
 
 
 def test_the_start_imports_neither_studies_nor_papers() -> None:
