@@ -1,7 +1,5 @@
 """What there is, as lists of objects: policies, distributions, presets, what can be audited."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +40,7 @@ def _parameters(policy: Policy) -> list[dict[str, Any]]:
             {
                 "name": name,
                 "default": schema.get("default"),
-                "help": schema.get("description", ""),
+                "help": policy.parameters.model_fields[name].description,
                 "minimum": first(numbers, "minimum", "exclusiveMinimum", "ge", "gt"),
                 "maximum": first(numbers, "maximum", "exclusiveMaximum", "le", "lt"),
                 "choices": words or None,

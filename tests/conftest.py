@@ -1,7 +1,5 @@
 """Shared by all tests: caches of their own, how many processes, and a closing word on browser tests not run."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import os

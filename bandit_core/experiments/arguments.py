@@ -4,8 +4,6 @@ The signature says what is allowed. A preset's name, a file or a document stands
 its bytes; NumPy's arrays and numbers stand for lists and numbers.
 """
 
-from __future__ import annotations
-
 import collections.abc
 import functools
 import inspect

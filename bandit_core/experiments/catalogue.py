@@ -4,8 +4,6 @@ The bounds themselves, with their formulas and words, stand beside the code that
 policies). This module only asks every policy for its bounds on the experiment's arms and sorts the answers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ title and note do not stay where what they speak of is another. Words on the scr
 a label breaks none.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Collection, Mapping

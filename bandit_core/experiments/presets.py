@@ -1,7 +1,5 @@
 """Preset files: one per picture, found by scanning the folder; the same documents as any other spec."""
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from dataclasses import dataclass

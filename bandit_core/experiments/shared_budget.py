@@ -4,8 +4,6 @@ A line follows where it has exactly that budget, and also where some of its user
 others have it: then it is the budget of those who answer, and who stays silent stays so.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bandit_core.experiments.experiment import Experiment

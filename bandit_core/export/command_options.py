@@ -1,7 +1,5 @@
 """The options of every command."""
 
-from __future__ import annotations
-
 import argparse
 import itertools
 from collections.abc import Iterable, Mapping

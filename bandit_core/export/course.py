@@ -1,7 +1,5 @@
 """Lessons in a folder: one file each, and a page that leads to them."""
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Sequence

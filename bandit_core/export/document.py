@@ -4,8 +4,6 @@ Whatever a reader sees as a number is written here, by the functions that also w
 file only chooses and draws. Curves are kept to four digits.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import math

@@ -5,8 +5,6 @@ numbers of a lesson some 100 KB. A policy of its own (``default-src 'none'``) ke
 anything.
 """
 
-from __future__ import annotations
-
 import html
 import json
 from base64 import b64encode

@@ -1,7 +1,5 @@
 """The positions of a lesson's slider, each an experiment of its own: computed by the engine, never interpolated."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

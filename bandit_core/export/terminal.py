@@ -1,7 +1,5 @@
 """A run that a person watches in a terminal: how far it is, on standard error, and Ctrl-C."""
 
-from __future__ import annotations
-
 import sys
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """How kernels and the pieces that they are built of are compiled."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from functools import cached_property

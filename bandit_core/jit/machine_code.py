@@ -9,8 +9,6 @@ Numba's files are pickles, and whoever can write them can run code here. A folde
 this user and root may write to it, or may put another one in its place (`replaceable_by_others`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -5,8 +5,6 @@ calls a piece so; it is linked into kernels. Without this the first picture of u
 as long (`docs/speed.md`). The names that are overridden here are private to numba, hence the tight version range.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen

@@ -1,7 +1,5 @@
 """Reading Python's syntax in several threads."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import TypeVar

@@ -6,8 +6,6 @@ of every function that it calls. An edit of prose changes no version, an edit of
 reach it.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import linecache

@@ -19,8 +19,6 @@ not from rewards, and every reward is in one sum at most, as at once: the promis
 * `EXACTLY` the first so many of the batch's own; no one asks the others. For noise that is made for so many users.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

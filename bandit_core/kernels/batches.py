@@ -5,8 +5,6 @@ batch needs nothing else), and the sum of a batch of two-valued rewards is one b
 are drawn reward by reward. ``at_once`` = False does the same for two-valued distributions: the plain form, for tests.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, device_function, inlined

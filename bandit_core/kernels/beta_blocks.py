@@ -12,8 +12,6 @@ is at least -(c^2 z^4 / 12) (1 + 0.8 |y| / (1 - |y|)) >= -0.15 c^2 z^4. As ln u 
 u < 1 - 0.15 c^2 z^4 and y >= -1/2: all but 1 in 200 from shape 10 on.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ n min(p, 1-p) >= 10, else inversion. All uniforms come from the second generator
 rejection takes as many as it needs.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One compiled function out of many: what a registry found, chosen by its code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bandit_core.jit.decorators import inlined

@@ -6,8 +6,6 @@ generators that follow from the fresh stream (see `normal_blocks`); all others u
 drawn when it is paid.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -14,8 +14,6 @@ A late rule learns what it would of the same users without lateness, only later.
 its users are counted.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

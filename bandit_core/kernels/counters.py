@@ -6,8 +6,6 @@ is new of a k-ary tree with signed digits; one normal variable for a square-root
 an empty one, the noise when one more item is in it, and the ``spread`` of that noise over that of a single variable.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

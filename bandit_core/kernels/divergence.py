@@ -4,8 +4,6 @@ d_eps(x, y) = min over z between x and y of eps |z - x| + d(z, y) (arXiv 2505.05
 Kullback-Leibler divergence. For x < y the minimum is at z* = y / (y + (1-y) e^eps) or at x, whichever is larger.
 """
 
-from __future__ import annotations
-
 import math
 
 from bandit_core.jit.decorators import device_function

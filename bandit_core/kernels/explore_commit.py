@@ -5,8 +5,6 @@ with bits, each arm's sum is one binomial draw. Other rewards are drawn one by o
 the decision nothing is drawn.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ Truncated means set to 0, not moved to the bound: a reward x counts as x if |x| 
   `_pareto_sum`, a few microseconds however long the epoch. Other distributions: reward by reward, 10 to 40 ns each.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

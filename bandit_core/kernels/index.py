@@ -18,8 +18,6 @@ arms, bit for bit:
 `vectorised_wins` is the one place that chooses.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

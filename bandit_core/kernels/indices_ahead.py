@@ -4,8 +4,6 @@ Until the next solution nothing of an index depends on the users in between: the
 it, or before the block of users ends, are computed together, and anew where a solution comes earlier.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

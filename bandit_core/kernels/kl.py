@@ -15,8 +15,6 @@ Both tests keep a margin above rounding, and indices that decide are computed by
 full scan would use: the arms pulled are exactly those of the full scan.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

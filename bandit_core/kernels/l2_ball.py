@@ -5,8 +5,6 @@ is the same distribution as drawing the half sphere first. At a zero gradient (s
 chosen) it stays where it is.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ arms by labels only: at the start of a trial it arranges the table of rewards an
 hence it is the same for all lines of an experiment, and it takes no draw from the stream.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -11,8 +11,6 @@ uniform of the first; noise takes one (Laplace) or two (discrete Laplace) unifor
 of the second as it needs.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -21,8 +21,6 @@ so a release, or the end of the stretch, makes it be asked anew. What is drawn h
 the sums and their noise do not depend on it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

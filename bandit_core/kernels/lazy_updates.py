@@ -6,8 +6,6 @@ and the steps before it are one batch of `batch_rule.play_batches`, in which mos
 one per release, not per step, and the arms are those of a full scan at every step. For posteriors see `lazy_posterior`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

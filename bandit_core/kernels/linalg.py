@@ -5,8 +5,6 @@ other, so that they use the vector units; every number is still the same sum in 
 there: one that could count from the end is loaded by itself. Nothing here creates an array.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -40,8 +40,6 @@ computed from the releases and coins. So the run is epsilon-DP in every reward (
 be infinite: the same rule without noise.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ variance s^2 is one of variance n s^2: it is drawn at once when it is needed. Wi
 step, exactly as the policies are defined.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ has other numbers. A word's lowest 10 bits choose the layer, the eleventh the si
 of one of 2^52 cells, so that no variable is 0.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ the layer, the ninth the sign, the upper 52 the place; one word for all of them 
 32-bit generators, not for 64 bits with disjoint fields.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

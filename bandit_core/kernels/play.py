@@ -14,8 +14,6 @@ comes from the second one, unless the rule has an `answer` of its own. Ties are 
 to arms that must be tried.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ Hormann 1993, "The transformed rejection method for generating Poisson random va
 many as it needs.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

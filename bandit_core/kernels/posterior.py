@@ -27,8 +27,6 @@ Arms that are not settled (few pulls, or close to the best) draw as they are def
 do, which vector units make cheap (`beta_blocks`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

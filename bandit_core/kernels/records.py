@@ -1,7 +1,5 @@
 """What kernels are called with, in a few records (numba takes them apart, they cost nothing)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

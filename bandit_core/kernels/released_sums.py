@@ -9,8 +9,6 @@ noise (sd = 1 here)
   does not fall, f = 1, every release has fresh noise and keeps that of all before it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Drawing rewards from the table of `bandit_core.spec.rewards.tables`, one uniform each."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Inverses of regularised sums of x x^T, by rank-one updates."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ bulk, a checkpoint within a turn needs no draw, and a shorter horizon is a prefi
 come after the last user is not taken.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bandit_core.jit.decorators import kernel

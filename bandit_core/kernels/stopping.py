@@ -46,8 +46,6 @@ its challenger by these distances, as EB-TC with a slack does (Jourdan, Degenne 
 identification algorithm for fixed-confidence and beyond).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ two generators: words 0-3 feed the fixed number of uniforms that every step take
 take as many as they need (rejection), so that a step's uniforms never depend on the arms pulled before it.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The loop over trials and checkpoints, and what a kernel notes at them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

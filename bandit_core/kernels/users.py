@@ -1,7 +1,5 @@
 """Drawing a user's epsilon by inversion of one uniform, from the form of `BudgetDistribution.kernel_form`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bandit_core.jit.decorators import device_function, inlined

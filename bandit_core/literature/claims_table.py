@@ -1,7 +1,5 @@
 """The verdicts as Markdown: every statement and its verdict, and on request readings, tests and how files were made."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path

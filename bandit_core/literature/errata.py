@@ -4,8 +4,6 @@ Their words stand in the papers' files. An error comes with a check that puts on
 fail; misprints are there by inspection. What turned out to be no error stays in the list as withdrawn.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from bandit_core.literature.erratum import KINDS, Check, Erratum, Kind, Outcome

@@ -6,8 +6,6 @@ scale, there are studies: the same presets with more trials, or under another re
 statement names the study that decides it (else the figure does) and the readings that it is judged under besides.
 """
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ adds to a curve of realised regret, and how it was made: date, seed, versions, m
 ``python -m bandit_core reproduce`` writes them; everything else only reads them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import json

@@ -5,8 +5,6 @@ first is smaller", a small ``p_against`` the contrary. `MARGIN` and `AS_LITTLE` 
 computed with them: the first is a round number, the second the usual limit of bioequivalence (80% to 125%).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

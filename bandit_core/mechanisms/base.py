@@ -1,7 +1,5 @@
 """What every mechanism tells about itself: what it takes, what it gives away, and how private that is."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable

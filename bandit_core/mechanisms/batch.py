@@ -1,7 +1,5 @@
 """A whole batch as one mechanism: its users send something each, the server sees one number."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 

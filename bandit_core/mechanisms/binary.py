@@ -6,8 +6,6 @@ L = floor(log2 horizon) + 1 nodes, so each node has noise Laplace(L / epsilon). 
 base 2 is what makes the whole sequence epsilon-DP.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -3,8 +3,6 @@
 Every file here ends in ``DESCRIPTION`` (or ``DESCRIPTIONS``), which `bandit_core.mechanisms.registry` finds by itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal

@@ -9,8 +9,6 @@ The classical s = Delta sqrt(2 ln(1.25/delta)) / epsilon satisfies it for epsilo
 the exact condition is used. A symmetric matrix is released by its upper triangle: mirroring is post-processing.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -7,10 +7,8 @@ half of epsilon each gives epsilon-DP. Tossou and Dimitrakakis (2016) describe b
 is 2 epsilon-DP.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,12 +49,12 @@ class Hybrid(BinaryCounter):
     name: ClassVar[str] = "hybrid"
 
     @classmethod
-    def calibrated(cls, epsilon: float) -> Hybrid:
+    def calibrated(cls, epsilon: float) -> Self:
         """Half of the budget to each part: epsilon-DP."""
         return cls(epsilon / 2, epsilon / 2)
 
     @classmethod
-    def as_printed(cls, epsilon: float) -> Hybrid:
+    def as_printed(cls, epsilon: float) -> Self:
         """The full epsilon to each part, as in Tossou and Dimitrakakis 2016: 2 epsilon-DP."""
         return cls(epsilon, epsilon)
 

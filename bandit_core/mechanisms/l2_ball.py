@@ -11,8 +11,6 @@ The printed radius lost a fraction line. The printed X = (2b - 1)x is no directi
 synthetic updates use it; there X is a uniform direction, so z is uniform on the whole sphere.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Laplace mechanism (Ren et al. 2020, Curator 1, CTL; Dwork et al. 2006)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ exceed epsilon, delta is what has to be paid for it: delta(e) = E[(1 - exp(e - l
 at most the chance of a loss above e.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

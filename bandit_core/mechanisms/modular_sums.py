@@ -24,11 +24,10 @@ Neighbours are two batches of the same l users in which one reward differs; all 
 the noise is no discrete Laplace any more and the promise is weaker: a batch is released only when it is complete.
 """
 
-from __future__ import annotations
-
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -124,7 +123,7 @@ class PolyaSum(ModularSum):
     epsilon: float
 
     @classmethod
-    def of(cls, users: int, epsilon: float, chance: float = 0.1) -> PolyaSum:
+    def of(cls, users: int, epsilon: float, chance: float = 0.1) -> Self:
         """The printed mechanism; ``chance`` is p."""
         g = levels(epsilon, users)
         return cls(users=users, levels=g, slack=polya_slack(epsilon, g, chance), epsilon=epsilon)
@@ -150,7 +149,7 @@ class SkellamSum(ModularSum):
     variance: float
 
     @classmethod
-    def of(cls, users: int, rate: float, scale: float = 10.0, chance: float = 0.1) -> SkellamSum:
+    def of(cls, users: int, rate: float, scale: float = 10.0, chance: float = 0.1) -> Self:
         """Noise of Renyi divergence about a ``rate``^2/2 at every order a; ``scale`` is s, ``chance`` p."""
         g = levels(rate, users, scale)
         variance = (g / rate) ** 2

@@ -5,8 +5,6 @@ The printed formula has epsilon in place of e^epsilon and is not epsilon-LDP. Av
 the response is Bernoulli(1/2 + tanh(eps/2) (mu - 1/2)), so simulation needs no reward.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -30,8 +30,6 @@ Neighbours are two batches of the same public size n in which one reward differs
 the g of n, there are fewer to hide among: `shuffle_delta` says what is left of the promise.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -3,8 +3,6 @@
 The learner then compares E[sigmoid(reward)], which orders arms like their means when all have the same noise.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

@@ -19,8 +19,6 @@ the same and chooses the same. Hence both games have the same releases, and the 
 by at most a factor e^(|x - x'| epsilon / h) in each of h nodes: epsilon-DP for the whole sequence.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import count as count_up
 from typing import ClassVar

@@ -21,8 +21,6 @@ times a constant (`exponentials`; sums of exponentials in this place: Dvijotham,
 Thakurta 2024, arXiv 2404.16706). So the noise after t items is the sum over k of h_k(t) = r_k h_k(t-1) + w_k Z_t.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

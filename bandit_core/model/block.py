@@ -1,7 +1,5 @@
 """What a kernel gives back, and how a running one is watched and stopped."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,10 +1,8 @@
 """A curve of theory beside the simulated one, with everything a reader needs to judge it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -73,15 +71,15 @@ class Bound:
         cap = np.asarray(t, float) * largest_gap
         return np.clip(np.where(np.isnan(raw), cap, raw), 0.0, cap)
 
-    def ruled_out(self, why: str) -> Bound:
+    def ruled_out(self, why: str) -> Self:
         """The same bound, marked as not applicable, with the reason."""
         return replace(self, not_applicable=why)
 
-    def only_if(self, holds: bool, why: str) -> Bound:
+    def only_if(self, holds: bool, why: str) -> Self:
         """The same bound, ruled out with the reason where a condition does not hold."""
         return self if holds else self.ruled_out(why)
 
-    def judged(self, kept: Guarantee) -> Bound:
+    def judged(self, kept: Guarantee) -> Self:
         """The same bound beside a run: a lower bound is ruled out where it says nothing of what the run keeps."""
         if self.not_applicable or self.side == "upper" or self.model == "none":
             return self
@@ -92,7 +90,7 @@ class Bound:
             return self.ruled_out(STRICTER.format(self.measure, kept.delta))
         return self
 
-    def with_curve(self, curve: Curve) -> Bound:
+    def with_curve(self, curve: Curve) -> Self:
         """The same bound with its numbers."""
         return replace(self, curve=curve)
 

@@ -1,7 +1,5 @@
 """The promise of privacy that a run keeps, and the releases that it is made of."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

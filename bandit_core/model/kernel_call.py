@@ -1,7 +1,5 @@
 """What a policy's compiled kernel is called with, and the one way to play it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple

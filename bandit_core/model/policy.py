@@ -1,7 +1,5 @@
 """What every policy tells about itself."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections.abc import Callable, Sequence

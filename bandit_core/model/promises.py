@@ -25,8 +25,6 @@ The same for the measures: epsilon-DP gives epsilon^2/2-zCDP (Bun and Steinke 20
 zCDP and has no pure epsilon. A bound that is stated for pure privacy says nothing of a run that keeps less.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 

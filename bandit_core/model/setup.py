@@ -1,7 +1,5 @@
 """One line of an experiment, ready to be played: arms or contexts, budget, resolved parameters, horizon."""
 
-from __future__ import annotations
-
 import threading
 import weakref
 from dataclasses import dataclass
@@ -9,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from pydantic import ConfigDict
 
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
@@ -51,7 +50,14 @@ def _tables_of(arms: tuple[distributions.RewardDistribution, ...]) -> Tables:
 
 
 class Parameters(Frozen):
-    """Base of every policy's parameters; ranges, defaults and help texts live in the fields."""
+    """Base of every policy's parameters: fields with a range, a default, and a docstring that is the help text."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        for field in cls.model_fields.values():
+            field.description = " ".join((field.description or "").split())  # it may stand on several lines
 
 
 @dataclass(frozen=True)

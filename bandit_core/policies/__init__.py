@@ -4,8 +4,6 @@ A file on one's own machine is added by `load_policy`, which only the command li
 runs what the file says. A guarantee from elsewhere for which no releases are listed is shown as `CLAIMED`.
 """
 
-from __future__ import annotations
-
 import difflib
 import importlib.util
 import linecache

@@ -23,8 +23,6 @@ Deviations from print: as in AdaP-UCB, n is the number of rewards in the mean, a
 not at hand: the algorithm is as it is quoted elsewhere, and the bound on regret is proved here (`theory.normal_noise`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, NamedTuple
 
@@ -44,17 +42,11 @@ from bandit_core.theory import accounting, central, normal_noise
 class ConcentratedParameters(batch_family.ExplorationParameters):
     """How optimistic the index is, and what stands behind the line's epsilon."""
 
-    delta: Annotated[
-        Small, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
-    ] = 1e-6
-    accounting: Annotated[
-        Accounting,
-        Field(
-            description="How the concentrated budget rho follows from epsilon and delta. tight: by the exact condition "
-            "of one release with normal noise. paper: rho + 2 sqrt(rho ln(1/delta)) = epsilon, which asks for more "
-            "noise than needed."
-        ),
-    ] = "tight"
+    delta: Annotated[Small, Field(gt=0, lt=1)] = 1e-6
+    """Probability with which the bound epsilon on the privacy loss may fail."""
+    accounting: Accounting = "tight"
+    """How the concentrated budget rho follows from epsilon and delta. tight: by the exact condition of one release with
+    normal noise. paper: rho + 2 sqrt(rho ln(1/delta)) = epsilon, which asks for more noise than needed."""
 
 
 def budget(setup: RunSetup) -> float:

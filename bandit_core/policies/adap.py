@@ -26,8 +26,6 @@ Deviations from print: n is half the arm's pulls there, which is the number of r
 first pull (1, not 1/2); the number of rewards is used throughout. The conference text has ln(2t) inside the root.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -15,8 +15,6 @@ Deviations from print: the constants of the index are RECONSTRUCTED (we know the
 regret from the abstracts, not the printed index); read its curve as that of the idea, not of the paper's experiment.
 """
 
-from __future__ import annotations
-
 from bandit_core.kernels import lazy_updates
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family, lazy_family

@@ -1,7 +1,5 @@
 """Shared by the policies that see rewards only through sums over batches: from an instance to its kernel's numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
@@ -25,27 +23,18 @@ SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon, an
 class BatchParameters(Parameters):
     """How batches grow."""
 
-    growth: Annotated[
-        Number,
-        Field(
-            gt=1, le=100, description="Each batch lets the arm's pulls grow by this factor, rho (the paper's alpha)."
-        ),
-    ] = 2.0
-    first_batch: Annotated[
-        Annotated[Whole, Field(ge=1, le=10**9)] | Literal["auto"],
-        Field(
-            description="Pulls in an arm's first batch. auto: ceil(5 / epsilon), so that the noise of the first "
-            "release is small; with 1 rare runs with linear regret can dominate the mean."
-        ),
-    ] = "auto"
+    growth: Annotated[Number, Field(gt=1, le=100)] = 2.0
+    """Each batch lets the arm's pulls grow by this factor, rho (the paper's alpha)."""
+    first_batch: Annotated[Whole, Field(ge=1, le=10**9)] | Literal["auto"] = "auto"
+    """Pulls in an arm's first batch. auto: ceil(5 / epsilon), so that the noise of the first release is small; with 1
+    rare runs with linear regret can dominate the mean."""
 
 
 class ExplorationParameters(Parameters):
     """How optimistic the index is."""
 
-    alpha: Annotated[
-        Number, Field(gt=0, le=100, description="Exploration; the paper's regret bound is for values above 3.")
-    ] = 3.1
+    alpha: Annotated[Number, Field(gt=0, le=100)] = 3.1
+    """Exploration; the paper's regret bound is for values above 3."""
 
 
 def resolve_first_batch(parameters: BatchParameters, epsilon: Any) -> BatchParameters:

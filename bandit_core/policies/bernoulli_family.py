@@ -1,7 +1,5 @@
 """Shared by kl-UCB and Thompson sampling, plain and behind randomised response: a response is Bernoulli, or like it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

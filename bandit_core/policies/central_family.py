@@ -1,11 +1,9 @@
 """What the centrally private policies share: accepted rewards, the guarantee in words, and common parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from bandit_core.model import Guarantee, Parameters, Release, RunSetup
 from bandit_core.policies.local_family import bounded_rewards
@@ -32,26 +30,17 @@ class AccountedParameters(Parameters):
     Older specs say "as printed" for paper and "calibrated" for tight.
     """
 
-    accounting: Annotated[
-        Accounting,
-        also({"as printed": "paper", "calibrated": "tight"}),
-        Field(
-            description="tight: the noise is set so that the run really has the epsilon you chose. "
-            "paper: the noise as printed, and the guarantee shown is what that run really has."
-        ),
-    ] = "tight"
+    accounting: Annotated[Accounting, also({"as printed": "paper", "calibrated": "tight"})] = "tight"
+    """tight: the noise is set so that the run really has the epsilon you chose. paper: the noise as printed, and the
+    guarantee shown is what that run really has."""
 
 
 class ReadIndexParameters(AccountedParameters):
     """For Tossou and Dimitrakakis' Algorithms 1 and 2, whose printed index lacks the exploration term."""
 
-    index: Annotated[
-        IndexReading,
-        Field(
-            description="with root: mean + sqrt(2 ln t / n) + the margin for noise, as the text says and the proofs "
-            "need. as printed: Algorithm 1 literally, without sqrt(2 ln t / n)."
-        ),
-    ] = "with root"
+    index: IndexReading = "with root"
+    """with root: mean + sqrt(2 ln t / n) + the margin for noise, as the text says and the proofs need. as printed:
+    Algorithm 1 literally, without sqrt(2 ln t / n)."""
 
 
 # Accepts rewards in [0, 1].

@@ -39,8 +39,6 @@ f(t) / (2 tanh(epsilon/2)^2 (1 - mean)^2) pulls of every arm. Among such arms th
 that end cuts off, decides (then the lowest arm); the order of the arms would make the regret a matter of luck.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal

@@ -43,8 +43,6 @@ growth are 0.1 and 4 in the authors' experiments. With tau as printed the modulu
 beta/2, which does not shrink with the number of sums; the explicit bound counts that.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -62,17 +60,11 @@ class RenyiParameters(elimination_by_trust.BatchParameters):
     """How fine rewards are rounded, and what the run promises."""
 
     delta: Delta = 1e-6
-    scale: Annotated[
-        Annotated[Number, Field(ge=1, le=1000)],
-        Field(description="s: rewards are rounded to ceil(s e sqrt(l)) levels. The authors try 10 and 100."),
-    ] = 10.0
-    accounting: Annotated[
-        Literal["paper", "tight"],
-        Field(
-            description="tight: the noise is set so that the run really has the epsilon you chose, at delta. "
-            "paper: epsilon is the rate of its Renyi divergences, and the guarantee shown is what that run really has."
-        ),
-    ] = "tight"
+    scale: Annotated[Number, Field(ge=1, le=1000)] = 10.0
+    """s: rewards are rounded to ceil(s e sqrt(l)) levels. The authors try 10 and 100."""
+    accounting: Literal["paper", "tight"] = "tight"
+    """tight: the noise is set so that the run really has the epsilon you chose, at delta. paper: epsilon is the rate of
+    its Renyi divergences, and the guarantee shown is what that run really has."""
 
 
 def _pure(setup: RunSetup) -> Guarantee:

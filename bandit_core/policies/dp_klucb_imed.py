@@ -28,8 +28,6 @@ Deviations from print: the sizes of the first batches are not known to us. Each 
 buries the best arm may never be corrected, and these rare runs of linear regret then dominate the mean.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

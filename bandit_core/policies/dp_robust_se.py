@@ -23,8 +23,6 @@ Where rewards are counted late an epoch ends when R of each arm are, of users wh
 all of these, n >= R of an arm, with Laplace(2 B / (n eps)) noise.
 """
 
-from __future__ import annotations
-
 from bandit_core.policies import heavy_family
 from bandit_core.policies.central_family import noisy_sums, pure
 from bandit_core.theory import heavy

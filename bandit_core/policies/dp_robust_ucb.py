@@ -18,8 +18,6 @@ bonus (not in the noise), because both leave out the sampling error, which the n
 kappa below 1 (the default) gives up the proved bound on the regret; privacy does not depend on it.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -19,12 +19,8 @@ epochs are batches of growth^b pulls instead, with the radii of print: the step 
 `bandit_core.policies.elimination_by_trust`, which begins with short batches where DP-SE begins with thousands of pulls.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Annotated, Literal, NamedTuple
-
-from pydantic import Field
+from typing import Literal, NamedTuple
 
 from bandit_core.kernels import ladder as kernels
 from bandit_core.kernels.batch_rule import BatchRule
@@ -39,10 +35,8 @@ from bandit_core.theory import central, ladder
 class EpochParameters(elimination_by_trust.EliminationParameters):
     """How sure an elimination must be, and how long its epochs are."""
 
-    growth: Annotated[
-        elimination_by_trust.Growth | Literal["auto"],
-        Field(description="auto: the epochs of print. A number: batch b pulls every arm that is left growth^b times."),
-    ] = "auto"
+    growth: elimination_by_trust.Growth | Literal["auto"] = "auto"
+    """auto: the epochs of print. A number: batch b pulls every arm that is left growth^b times."""
 
 
 class Numbers(NamedTuple):

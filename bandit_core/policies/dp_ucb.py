@@ -22,8 +22,6 @@ here. Beware: the counters grow with t while an arm's pulls may not, and nothing
 arm with few pulls can look far better or worse than it is.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np

@@ -29,8 +29,6 @@ matrix, whose normal noise of standard deviation s gives nu = s sqrt(8 ln t) and
 on regret is proved for them here.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Literal
 
@@ -46,14 +44,8 @@ from bandit_core.theory import central
 class DPUCBBoundParameters(ReadIndexParameters):
     """Privacy accounting, reading of the index, form of the margin for noise, and the counter of each arm."""
 
-    version: Annotated[
-        Literal["AAAI", "arXiv"],
-        Field(
-            description="Margin for the noise of hybrid counters: AAAI counts the pulls since the last power of two, "
-            "arXiv all pulls.",
-            json_schema_extra={"with": {"counter": "hybrid"}},
-        ),
-    ] = "AAAI"
+    version: Annotated[Literal["AAAI", "arXiv"], Field(json_schema_extra={"with": {"counter": "hybrid"}})] = "AAAI"
+    """Margin for the noise of hybrid counters: AAAI counts the pulls since the last power of two, arXiv all pulls."""
     gamma: Gamma = "t^-4"
     counter: Annotated[
         Literal["hybrid", "k-ary", "square-root"],

@@ -30,8 +30,6 @@ noise at every step, and each of them is a release); sums are kept in the initia
 every step, which is post-processing. The interval series of the technical report's Lemma B.1 was not found.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Literal
 
@@ -50,21 +48,15 @@ class IntervalParameters(Parameters):
     """What the releases may cost."""
 
     accounting: Annotated[
-        Literal["paper", "advanced", "tight"],
-        also({"as printed": "paper", "calibrated": "advanced"}),
-        Field(
-            description="How the interval between releases follows from epsilon. tight: as short as the Renyi account "
-            "allows. advanced: by advanced composition, longer than needed. paper: as printed, which spends more than "
-            "epsilon. The guarantee shown is what the run really has."
-        ),
+        Literal["paper", "advanced", "tight"], also({"as printed": "paper", "calibrated": "advanced"})
     ] = "tight"
-    delta: Annotated[
-        Small, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
-    ] = math.exp(-10)
-    v: Annotated[
-        Number,
-        Field(gt=1, le=1.5, description="How fast the budget of a release falls with its pulls n: n^(-v/2)."),
-    ] = 1.1
+    """How the interval between releases follows from epsilon. tight: as short as the Renyi account allows. advanced: by
+    advanced composition, longer than needed. paper: as printed, which spends more than epsilon. The guarantee shown is
+    what the run really has."""
+    delta: Annotated[Small, Field(gt=0, lt=1)] = math.exp(-10)
+    """Probability with which the bound epsilon on the privacy loss may fail."""
+    v: Annotated[Number, Field(gt=1, le=1.5)] = 1.1
+    """How fast the budget of a release falls with its pulls n: n^(-v/2)."""
 
 
 def interval(setup: RunSetup) -> int:

@@ -5,8 +5,6 @@ by `bandit_core.kernels.ladder`. Growth 2 is what the proofs have, 4 what the ex
 have, and about what the epochs of DP-SE have; in the long run the two lose the same on average over gaps.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,18 +38,15 @@ Growth = Annotated[Whole, Field(ge=2, le=16)]
 class EliminationParameters(Parameters):
     """How sure an elimination must be."""
 
-    beta: Annotated[
-        Annotated[Number, Field(gt=0, lt=1)] | Literal["auto"],
-        Field(description="Probability that a best arm may ever be dropped. auto: 1 / horizon."),
-    ] = "auto"
+    beta: Annotated[Number, Field(gt=0, lt=1)] | Literal["auto"] = "auto"
+    """Probability that a best arm may ever be dropped. auto: 1 / horizon."""
 
 
 class BatchParameters(EliminationParameters):
     """How batches grow."""
 
-    growth: Annotated[
-        Growth, Field(description="Batch b pulls every arm that is left growth^b times (the proofs have 2).")
-    ] = 4
+    growth: Growth = 4
+    """Batch b pulls every arm that is left growth^b times (the proofs have 2)."""
 
 
 def epoch(numbers: Ladder, known: State, number: int, size: int) -> tuple[int, float]:

@@ -1,7 +1,5 @@
 """What policies share that eliminate arms batch by batch: which arms are left, and what is believed of them."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -32,11 +32,9 @@ needs for every arm (Dunnett's test for more than two). No part of it depends on
 to the largest mean whether the difference is significant or not: someone has to be shown something.
 """
 
-from __future__ import annotations
-
 import math
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -63,27 +61,19 @@ Open = Annotated[Number, Field(gt=0, lt=1)]
 class LengthParameters(Parameters):
     """How long the test is."""
 
-    users: Annotated[
-        Annotated[Whole, Field(ge=1, le=MAX_USERS)] | Literal["auto"],
-        Field(description="Users of the test, over all arms. auto: as many as the power calculation asks for."),
-    ] = "auto"
-    alpha: Annotated[
-        Open, Field(description="Power calculation: chance of a false alarm, two-sided. Only for users = auto.")
-    ] = 0.05
-    power: Annotated[
-        Annotated[Number, Field(ge=0.5, lt=1)],
-        Field(description="Power calculation: chance of finding the smallest effect. Only for users = auto."),
-    ] = 0.8
-    effect: Annotated[
-        Open, Field(description="Power calculation: smallest difference of means worth finding. Only for users = auto.")
-    ] = 0.1
-    baseline: Annotated[
-        Open,
-        Field(description="Power calculation: mean of the usual option; 0.5 needs most users. Only for users = auto."),
-    ] = 0.5
+    users: Annotated[Whole, Field(ge=1, le=MAX_USERS)] | Literal["auto"] = "auto"
+    """Users of the test, over all arms. auto: as many as the power calculation asks for."""
+    alpha: Open = 0.05
+    """Power calculation: chance of a false alarm, two-sided. Only for users = auto."""
+    power: Annotated[Number, Field(ge=0.5, lt=1)] = 0.8
+    """Power calculation: chance of finding the smallest effect. Only for users = auto."""
+    effect: Open = 0.1
+    """Power calculation: smallest difference of means worth finding. Only for users = auto."""
+    baseline: Open = 0.5
+    """Power calculation: mean of the usual option; 0.5 needs most users. Only for users = auto."""
 
     @model_validator(mode="after")
-    def _possible(self) -> LengthParameters:
+    def _possible(self) -> Self:
         if self.baseline + self.effect > 1:
             raise ValueError("baseline + effect must be at most 1")
         return self

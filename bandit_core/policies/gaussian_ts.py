@@ -26,8 +26,6 @@ Deviation from print: b is at least 1. This lab's `thompson` draws from beta pos
 on a mean, and this proof says nothing about it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from statistics import NormalDist
@@ -49,23 +47,14 @@ from bandit_core.theory import central, normal_noise
 class GaussianThompsonParameters(Parameters):
     """Pulls before the draws, how wide they are, and the chance that epsilon fails."""
 
-    delta: Annotated[
-        Small, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
-    ] = 1e-6
-    pre_pulls: Annotated[
-        Annotated[Whole, Field(ge=1, le=10**9)] | Literal["auto"],
-        Field(
-            description="Pulls of each arm before any draw, b. auto: sqrt(T) / mu, of which the draws' variance is 1 "
-            "afterwards, and at most half of the users in all."
-        ),
-    ] = "auto"
-    factor: Annotated[
-        Annotated[Number, Field(gt=0, le=10**12)] | Literal["auto"],
-        Field(
-            description="Factor c of the draws' variance. auto: what epsilon needs, and at least 1. A number: the "
-            "guarantee shown is what the run then has."
-        ),
-    ] = "auto"
+    delta: Annotated[Small, Field(gt=0, lt=1)] = 1e-6
+    """Probability with which the bound epsilon on the privacy loss may fail."""
+    pre_pulls: Annotated[Whole, Field(ge=1, le=10**9)] | Literal["auto"] = "auto"
+    """Pulls of each arm before any draw, b. auto: sqrt(T) / mu, of which the draws' variance is 1 afterwards, and at
+    most half of the users in all."""
+    factor: Annotated[Number, Field(gt=0, le=10**12)] | Literal["auto"] = "auto"
+    """Factor c of the draws' variance. auto: what epsilon needs, and at least 1. A number: the guarantee shown is what
+    the run then has."""
 
 
 def _target(setup: RunSetup) -> float:

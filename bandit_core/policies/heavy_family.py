@@ -1,7 +1,5 @@
 """Shared by the policies for heavy-tailed rewards: moments, parameters, and the numbers that their kernels take."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache
@@ -59,43 +57,27 @@ class HeavyParameters(Parameters):
 class IndexParameters(HeavyParameters):
     """For index policies."""
 
-    kappa: Annotated[
-        Kappa,
-        Field(
-            description="Multiplies the bonus of the index; 1 = theory. auto: 1/4 for Robust-UCB, 1/16 for DPRUCB, "
-            "chosen by experiment. "
-            "Privacy is the same for every kappa; the bound on the regret is proved for 1 only."
-        ),
-    ] = "auto"
+    kappa: Kappa = "auto"
+    """Multiplies the bonus of the index; 1 = theory. auto: 1/4 for Robust-UCB, 1/16 for DPRUCB, chosen by experiment.
+    Privacy is the same for every kappa; the bound on the regret is proved for 1 only."""
 
 
 class EliminationParameters(HeavyParameters):
     """For elimination in epochs."""
 
-    kappa: Annotated[
-        Kappa,
-        Field(
-            description="Multiplies the length of every epoch (its leading part), and the threshold by the power of it "
-            "that keeps threshold and precision in step; 1 = theory. auto: what makes the error constants 1/16 "
-            "of the printed ones, chosen by experiment. Privacy is the same for every kappa; the bound on the regret "
-            "is proved for 1 only."
-        ),
-    ] = "auto"
-    beta: Annotated[
-        Annotated[Small, Field(gt=0, lt=1)] | Literal["auto"],
-        Field(description="Probability that a best arm may ever be dropped. auto: 1 / horizon."),
-    ] = "auto"
+    kappa: Kappa = "auto"
+    """Multiplies the length of every epoch (its leading part), and the threshold by the power of it that keeps
+    threshold and precision in step; 1 = theory. auto: what makes the error constants 1/16 of the printed ones, chosen
+    by experiment. Privacy is the same for every kappa; the bound on the regret is proved for 1 only."""
+    beta: Annotated[Small, Field(gt=0, lt=1)] | Literal["auto"] = "auto"
+    """Probability that a best arm may ever be dropped. auto: 1 / horizon."""
 
 
 class LocalEliminationParameters(EliminationParameters):
     """For elimination in epochs under local privacy."""
 
-    shrink: Annotated[
-        Literal[2, 4],
-        Field(
-            description="Each epoch is this many times more precise: 4 as printed, 2 overshoots the needed one less."
-        ),
-    ] = 4
+    shrink: Literal[2, 4] = 4
+    """Each epoch is this many times more precise: 4 as printed, 2 overshoots the needed one less."""
 
 
 def error_kappa(v: float, local: bool) -> float:

@@ -1,7 +1,5 @@
 """Shared by the policies of Ren, Zhou, Liu, Shroff 2020: users with budgets of their own, rewards or sigmoids."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal
 

@@ -26,8 +26,6 @@ Guarantee: each reward is eps_t-locally private.
 Deviations from print: Curator 3 and Lemma 9 have epsilon where e^epsilon is meant; corrected here.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bandit_core.kernels import index

@@ -27,8 +27,6 @@ reward is eps_t-locally private.
 Deviations from print: line 4 reads A before it exists at time t; the value of t - 1 is meant.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bandit_core.kernels import index

@@ -39,8 +39,6 @@ With the same bits, no threshold does better: for the users A that one keeps, Je
 P(A) / E[1/w | A] <= E[w; A] <= E[w]. The left side is 1/V_B of Ren et al., the right one 1/V_w.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Shared by the policies whose index is mean + width x clock: from an instance to its kernel's numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

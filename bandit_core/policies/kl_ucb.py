@@ -12,8 +12,6 @@ ln t <= 1. For Bernoulli arms its regret meets the Lai-Robbins lower bound; for 
 gives an upper bound.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

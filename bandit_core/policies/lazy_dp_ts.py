@@ -13,8 +13,6 @@ post-processing. Where rewards are counted at once, draws that decide nothing ar
 Deviations from print: none known; the logarithm of the bonus is to base 2, as in the paper.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ The statistic of an arm is released when so many more of its rewards are counted
 Every arm is shown in turns until the first rewards of each are counted.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

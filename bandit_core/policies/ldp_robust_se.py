@@ -26,8 +26,6 @@ all of these.
 For epsilon above 1, where the paper's figures are, err leaves out the sampling error, and no theorem covers the run.
 """
 
-from __future__ import annotations
-
 from bandit_core.model import Bound, RunSetup
 from bandit_core.policies import heavy_family
 from bandit_core.policies.local_family import local_guarantee, noisy_answers

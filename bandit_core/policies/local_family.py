@@ -1,7 +1,5 @@
 """What the locally private policies share: domain checks, the threshold eps_min, and their guarantee."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -18,13 +16,9 @@ from bandit_core.theory import threshold
 class ThresholdParameters(Parameters):
     """The threshold below which a response is discarded."""
 
-    eps_min: Annotated[
-        Annotated[Positive, Field(le=LARGEST)] | Literal["auto"],
-        Field(
-            description="Responses of users with a smaller epsilon are discarded. "
-            "auto: the minimiser of V_L or V_B; for one fixed epsilon, that epsilon."
-        ),
-    ] = "auto"
+    eps_min: Annotated[Positive, Field(le=LARGEST)] | Literal["auto"] = "auto"
+    """Responses of users with a smaller epsilon are discarded. auto: the minimiser of V_L or V_B; for one fixed
+    epsilon, that epsilon."""
 
 
 def resolve_threshold(

@@ -33,8 +33,6 @@ Guarantee: of Normal TS-L epsilon-local DP, of Normal TS-C epsilon-central DP, b
 whose two numbers spend 0.8 and 0.2 of epsilon. Draws are post-processing. When a batch ends follows from the choices.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -27,8 +27,6 @@ l = ln(2 K T / gamma) for m nodes of Laplace(b); and the square root of the coun
 for normal noise of standard deviation s, which keeps (epsilon, delta) only. No bound on regret is proved for them here.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Annotated, Literal
@@ -47,17 +45,12 @@ from bandit_core.theory import central
 class PrivateUCBParameters(Parameters):
     """Split of the budget and failure probability."""
 
-    variant: Annotated[
-        Literal["modern", "2015"],
-        Field(
-            description="modern: every tree has the whole epsilon, as a reward enters one tree only. "
-            "2015: epsilon / K for each of the K trees, and a margin K times as wide."
-        ),
-    ] = "modern"
+    variant: Literal["modern", "2015"] = "modern"
+    """modern: every tree has the whole epsilon, as a reward enters one tree only. 2015: epsilon / K for each of the K
+    trees, and a margin K times as wide."""
     gamma: Gamma = "t^-4"
-    margin: Annotated[
-        Number, Field(ge=0, le=1, description="Part of the margin for noise that the index has; 1 as printed.")
-    ] = 1.0
+    margin: Annotated[Number, Field(ge=0, le=1)] = 1.0
+    """Part of the margin for noise that the index has; 1 as printed."""
     counter: Annotated[
         Literal["binary", "k-ary", "square-root"],
         Field(description=f"binary: as in the paper. {tree_family.COUNTERS} The margin follows from the counter."),

@@ -13,8 +13,6 @@ Deviations from print: the truncation of a reward uses the t of its own pull; th
 with the present t, which would need every reward to be stored. kappa below 1 (the default) gives up the proved bound.
 """
 
-from __future__ import annotations
-
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import heavy_family
 from bandit_core.theory import finite_time_bounds, heavy

@@ -33,8 +33,6 @@ batches. A batch that the horizon cuts short is played and decides nothing. The 
 themselves (`bandit_core.policies.stopping`) eliminate in the epochs of DP-SE, with an end.
 """
 
-from __future__ import annotations
-
 from bandit_core.kernels import ladder as kernels
 from bandit_core.model import Bound, Policy, RunSetup
 from bandit_core.policies import elimination_by_trust

@@ -9,8 +9,6 @@ test does. Elimination needs no entry of its own: `se`, `ldp-se` and `dp-se` sea
 Guarantee: that of the search. Who comes after it sends nothing.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -33,13 +31,10 @@ _RULE = "proved: wrong with probability delta at most. heuristic: as public code
 class SearchParameters(Parameters):
     """How sure a search must be before it ends, and how often it asks."""
 
-    delta: Annotated[
-        Small, Field(gt=0, lt=1, description="Probability with which the arm that is recommended may be wrong.")
-    ] = 0.05
-    growth: Annotated[
-        Number,
-        Field(ge=1, le=2, description="Users grow by this factor from one decision to the next; 1 decides every time."),
-    ] = 1.02
+    delta: Annotated[Small, Field(gt=0, lt=1)] = 0.05
+    """Probability with which the arm that is recommended may be wrong."""
+    growth: Annotated[Number, Field(ge=1, le=2)] = 1.02
+    """Users grow by this factor from one decision to the next; 1 decides every time."""
 
 
 class BitsParameters(SearchParameters):

@@ -24,8 +24,6 @@ Deviations from print: the paper was known here by its abstract and by the mecha
 (`bandit_core.theory.ladder`).
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -45,13 +43,9 @@ class ShuffleParameters(elimination_by_trust.BatchParameters):
     """How many users are noisy."""
 
     delta: Delta = 1e-6
-    accounting: Annotated[
-        Literal["paper", "tight"],
-        Field(
-            description="tight: as few noisy users as an exact account of the shuffled counts allows. "
-            "paper: as many as the closed form of print asks for."
-        ),
-    ] = "tight"
+    accounting: Literal["paper", "tight"] = "tight"
+    """tight: as few noisy users as an exact account of the shuffled counts allows. paper: as many as the closed form of
+    print asks for."""
 
 
 def guarantee(setup: RunSetup) -> Guarantee:

@@ -12,8 +12,6 @@ Algorithm 2), so only the means of the arms matter. For Bernoulli arms its regre
 (Kaufmann, Korda, Munos 2012).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Shared by the policies whose sums come from a counter for each arm: from an instance to its kernel's numbers."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Literal, NamedTuple
 

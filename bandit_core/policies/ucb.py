@@ -11,8 +11,6 @@ the guarantee; sub-Gaussian rewards of scale at most 1/2 have the same one. Ties
 random (`kernels.labels`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, NamedTuple
 
@@ -28,9 +26,8 @@ from bandit_core.theory import classic, finite_time_bounds
 class UCBParameters(Parameters):
     """Exploration."""
 
-    alpha: Annotated[
-        Number, Field(gt=0, le=100, description="Exploration: the index adds sqrt(alpha ln t / N). UCB1 has 2.")
-    ] = 2.0
+    alpha: Annotated[Number, Field(gt=0, le=100)] = 2.0
+    """Exploration: the index adds sqrt(alpha ln t / N). UCB1 has 2."""
 
 
 class Numbers(NamedTuple):

@@ -26,8 +26,6 @@ policy. Elsewhere this is no rule: m rewards of a person may be in one release, 
 The number of visits is a cap that must be kept: a later visit of the same person may not be used.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

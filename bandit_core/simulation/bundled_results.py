@@ -6,8 +6,6 @@ code gives the same numbers, `VERIFIED` has its keys, with those in the file, wh
 ``python -m benchmarks.first_pictures`` makes the file anew.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import lzma

@@ -7,8 +7,6 @@ another one by Dask. Whatever else goes wrong ends in `Unreachable`, and the eng
 the packages of ``requirements-dask.txt``.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Generator, Sequence

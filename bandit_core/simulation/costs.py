@@ -1,10 +1,9 @@
 """What an experiment costs, and what a server allows: estimates of time and memory, and limits from the environment."""
 
-from __future__ import annotations
-
 import math
 import os
 from dataclasses import dataclass
+from typing import Self
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.spec.errors import InputError, Issue
@@ -160,9 +159,9 @@ class Cost:
         """Memory at its highest."""
         return self.kept + self.meanwhile
 
-    def __add__(self, other: Cost) -> Cost:
+    def __add__(self, other: Self) -> Self:
         """One after the other: what is kept adds up."""
-        return Cost(
+        return type(self)(
             self.steps + other.steps,
             self.seconds + other.seconds,
             self.kept + other.kept,

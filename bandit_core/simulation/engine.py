@@ -6,8 +6,6 @@ interpreter lock, hence threads. Every finished block goes to the store at once:
 stopped run keeps what is done.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import math

@@ -4,8 +4,6 @@ Runs of one process that need the same trials share them (`shared_trials`): fift
 and compute it once. Processes share the store and its locks (`trial_locks`).
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Curves change little from one checkpoint to the next: differences are packed, of
 between their bits.
 """
 
-from __future__ import annotations
-
 import io
 import lzma
 import zlib

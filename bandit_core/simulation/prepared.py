@@ -5,8 +5,6 @@ nothing else does. Two lines that agree in them have the same trials, whatever t
 their blocks.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -10,8 +10,6 @@
 played again, so a question that was stopped goes on where it was.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar

@@ -8,8 +8,6 @@ the mean wait against working on all of them at a time. The others are fair: the
 hundred million pulls wait a quarter of a second for a hundred billion, not an hour.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

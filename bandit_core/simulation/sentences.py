@@ -3,8 +3,6 @@
 Names that someone wrote (labels of lines) go through ``escape``: what is safe depends on where the words will stand.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -12,7 +10,7 @@ from bandit_core.policies import registry
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Reference, Summary, local_wins, summaries
 from bandit_core.spec.budgets import BudgetDistribution
-from bandit_core.spec.budgets.discrete import Discrete
+from bandit_core.spec.budgets.built_in import Discrete
 from bandit_core.spec.number_text import count, number, with_error
 
 Escape = Callable[[str], str]

@@ -6,8 +6,6 @@ again. Several processes may share the folder. Where it cannot be written, the s
 time, never a number. ``LAB_CACHE_MB`` bounds it (default 512).
 """
 
-from __future__ import annotations
-
 import contextlib
 import math
 import os

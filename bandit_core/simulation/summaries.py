@@ -1,7 +1,5 @@
 """What a reader asks of a result: the final numbers, the price of privacy, and the curve in another unit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter

@@ -5,8 +5,6 @@ doing. Where there are no such locks (Windows, a file system without them, block
 itself: that costs time, never a number.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import math

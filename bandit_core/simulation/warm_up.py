@@ -4,8 +4,6 @@ Each policy plays some short trials, so that its machine code stands in the kern
 kept. A folder that was filled by one user (while an image is built, say) can then be read by every other.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Bisection: the number up to which something holds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

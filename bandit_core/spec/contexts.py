@@ -5,10 +5,8 @@ mean reward is mu(x_a . theta). With one parameter for each arm (``multi``) ther
 mu(x . theta_a). mu is the link. All contexts of one run are independent draws from one distribution.
 """
 
-from __future__ import annotations
-
 import math
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -150,7 +148,7 @@ class Table(_ContextDistribution):
     actions: Annotated[tuple[Observed, ...], Field(description="What arm a stands for, for example a price.")] = ()
 
     @model_validator(mode="after")
-    def _rectangular(self) -> Table:
+    def _rectangular(self) -> Self:
         widths = {len(row) for row in self.rows}
         if len(widths) > 1:
             raise ValueError(f"every row must have as many numbers as the first, {len(self.rows[0])}")
@@ -225,7 +223,7 @@ class Contexts(Frozen):
     )
 
     @model_validator(mode="after")
-    def _consistent(self) -> Contexts:
+    def _consistent(self) -> Self:
         if isinstance(self.theta, GivenTheta):
             wanted = self.dimension * self.models
             if len(self.theta.values) != wanted:

@@ -4,8 +4,6 @@
 ``shared``, or for one that depends on the case. Line breaks count as spaces.
 """
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from pathlib import Path

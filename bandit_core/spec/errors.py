@@ -1,14 +1,12 @@
 """What is wrong with an input, told so that its author can mend it."""
 
-from __future__ import annotations
-
 import difflib
 import json
 import re
 import reprlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import pydantic
 
@@ -68,7 +66,7 @@ class InputError(ValueError):
         self.issues = list(issues)
         super().__init__("\n".join(message(self.issues)))
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[list[Issue]]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[list[Issue]]]:
         """Cross to another process with its issues: by itself an exception is made again from its text."""
         return type(self), (self.issues,)
 

@@ -1,7 +1,5 @@
 """When rewards are counted: some users later, and only every so many users, as by a daily job."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

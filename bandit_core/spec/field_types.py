@@ -4,8 +4,6 @@ A `Number` is 0 or between 1e-6 and 1e12 in size, so that formulas stay in the r
 the chance that a promise fails, may be as small as 1e-12, and an `Observed` value, which is what it is, any small one.
 """
 
-from __future__ import annotations
-
 import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias

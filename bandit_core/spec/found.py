@@ -1,7 +1,5 @@
 """What a package finds by itself: one thing a file, under a name that all of its files share."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

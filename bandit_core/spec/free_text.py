@@ -6,8 +6,6 @@ lines and paragraphs (Zl, Zp). So an emoji that is joined from several (by U+200
 not. A note has lines, and line feeds in it.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Mapping

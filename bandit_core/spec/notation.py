@@ -11,8 +11,6 @@ word, a text in double quotes (JSON escapes), or ``word(argument, …)`` with ar
 ``key=value``. Positional arguments follow the field order of the distribution.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

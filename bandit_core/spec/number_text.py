@@ -1,7 +1,5 @@
 """Numbers as text: exactly, for what is read back, and with as many digits as mean something, for people."""
 
-from __future__ import annotations
-
 import math
 import re
 from decimal import Decimal

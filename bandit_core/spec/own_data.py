@@ -4,8 +4,6 @@ Whose numbers are computed is one value of the thread: the store that may keep t
 Simulations take that store, and what is `remembered` is computed anew.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

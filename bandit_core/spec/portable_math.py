@@ -5,8 +5,6 @@ number is computed by itself, by the C library, as inside kernels: about 0.1 mic
 for a double is infinite.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

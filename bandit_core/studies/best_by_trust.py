@@ -8,8 +8,6 @@ The choice holds on these arms only: at ε = 2 a curator does best there with DP
 arms with DP-IMED that spends 1.5.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping, Sequence
 from functools import cache

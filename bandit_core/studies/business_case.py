@@ -8,8 +8,6 @@ is a mean over what is not known, too, and its spread has two sources: chance, a
 Amounts of two parts as typed: most users bring nothing, the others an amount with a lognormal distribution.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ asked again, and the answer is always the same. Trials share their random stream
 smooth. The stated interval holds every budget at which the 95% interval of the quantity does not rule the goal out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

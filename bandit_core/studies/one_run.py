@@ -5,8 +5,6 @@ draws otherwise than the rule, it is none of the runs of the experiment, but ano
 A search that stops has no such loop, and cannot be watched.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ Every program ends with the names ``epsilon`` (what OpenDP says that the release
 line's delta) and ``answer`` (what is sent), and prints both.
 """
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Mapping

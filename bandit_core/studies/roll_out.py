@@ -7,14 +7,12 @@ takes longest. With privacy both see cut rewards; without it they see uncut ones
 lie. Where another option looks best once rewards are cut, no private test finds the best one.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 import numpy as np
 
@@ -104,7 +102,7 @@ class RollOutQuestion:
     split: float = 1.0
 
     @cached_property
-    def each(self) -> tuple[RollOutQuestion, ...]:
+    def each(self) -> tuple[Self, ...]:
         """The same question to each draw, with its share of the trials; the question itself where all is exact."""
         trials = math.ceil(self.trials / max(1, len(self.draws)))
         return tuple(
@@ -223,7 +221,7 @@ class RollOutQuestion:
                 cases[bool(private), goal] = np.add.reduceat(found, starts[:-1]).T / np.diff(starts)
         return cases
 
-    def specs(self, cap: int, drawn: RollOutQuestion | None = None) -> list[StoppingSpec]:
+    def specs(self, cap: int, drawn: Self | None = None) -> list[StoppingSpec]:
         """Every policy that stops and keeps at least the promise, in every trust model (`levels` has these in the same
         order), by the rule, or by the proved one where it has no other; they give up after ``cap`` users.
 

@@ -8,8 +8,6 @@ for one number of users have no such curve and are left out, and so are those wh
 budget says: they would win by it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from dataclasses import dataclass

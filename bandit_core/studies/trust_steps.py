@@ -9,8 +9,6 @@ Whoever is trusted may also use a method that needs less trust: a level whose ow
 that keeps at least its promise stands on that one (`standing`), so no step of trust clearly costs anything.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

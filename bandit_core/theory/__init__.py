@@ -1,7 +1,5 @@
 """What can be proved: bounds on the regret that several policies share, and the threshold heuristic."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from bandit_core.model.bound import Theorem

@@ -16,8 +16,6 @@ be found by hand. (Adding up `laplace_renyi` term by term would allow f = 90 in 
 v = 1.1, and 4,062 in place of 4,142 at epsilon 0.1.)
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from functools import lru_cache

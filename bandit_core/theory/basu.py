@@ -5,8 +5,6 @@ The local ones are re-derived here with explicit constants. Those for a curator 
 ours: what the paper's environment privacy would cost.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

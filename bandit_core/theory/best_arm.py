@@ -22,8 +22,6 @@ minimum is y, and at its u_a the slopes of both terms cancel: x_a = -I'(mu_*, u)
 u. So T* = min over y of (1 + sum x_a(y)) / y, which is reached where the sum of I(mu_*, u_a) / I(mu_a, u_a) is 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Lower bounds of Azize and Basu (arXiv 2209.02570) and of Azize and others (arXiv
 policies, each with its theorem. No bound of local privacy stands here: those are larger and do not hold for a curator.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the hardest instance costs every policy of a trusted curator: as printed, with its range, and derived here."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bounds without privacy. The lower ones hold for private policies too: privacy can only hide information."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

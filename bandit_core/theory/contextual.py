@@ -9,8 +9,6 @@ plain arms is stated for a promise without delta, which no policy here keeps.) H
 the error of estimation; what that gives with a private regression, sqrt(d T) + d/epsilon, was put together here.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

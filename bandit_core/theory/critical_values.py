@@ -28,8 +28,6 @@ Gauss-Legendre nodes between the boundaries of the look before. For more they ar
 paths of the joint normal, always the same ones.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The promises themselves stand in `bandit_core.model.promises`; those that no pol
 and central DP, are after Basu, Dimitrakakis and Tossou 2019.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Everything is in nats, vectorised where the arguments are numbers, and safe at t
 small that everything is noise, epsilon so large that e^epsilon overflows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -11,8 +11,6 @@ variables of scale b = 1/(eps n). By Chernoff's bound a worse arm a has the larg
 which is exp(-n gap_a^2 / c^2) without a curator's noise.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

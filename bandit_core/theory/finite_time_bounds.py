@@ -38,8 +38,6 @@ The bound is the sum of gap_a n_a at the smallest n_a that satisfies the inequal
 policy outside their class, whose members a test looks for by simulation; they are not drawn beside curves.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

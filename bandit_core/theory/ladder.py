@@ -22,8 +22,6 @@ chance beta/2 each at most: as printed, tau does not grow with the number of sum
 Unless that happens no best arm is dropped, and an arm with gap > 4 r is dropped at the end of the batch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Sources: Ren, Zhou, Liu and Shroff 2020; Gajane, Urvoy and Kaufmann 2018; Duchi,
 few bounds that were re-derived for this project, each labelled so.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Sources: Ren, Zhou, Liu and Shroff 2020; Gajane, Urvoy and Kaufmann 2018.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace

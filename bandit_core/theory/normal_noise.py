@@ -1,7 +1,5 @@
 """What is known of policies whose noise is normal: AdaC-UCB and Gaussian Thompson sampling."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What is said of the bounds: ``stated.toml`` has their names, formulas and words, and the code their numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

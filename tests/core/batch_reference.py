@@ -4,8 +4,6 @@ A trial reads its stream in the documented order: one uniform for each reward wh
 release's noise. Where nothing is late an answer is counted before the next user comes.
 """
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 

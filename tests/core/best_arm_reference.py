@@ -4,8 +4,6 @@
 from its second generator, coins and noise from its first; or from given tapes of rewards.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The heavy-tailed policies again: slow, plain Python, line by line from the pseudo-code of their papers."""
 
-from __future__ import annotations
-
 import math
 
 from reference import INFINITY, Late, Stream, laplace, reward_of

@@ -1,7 +1,5 @@
 """Does a running kernel leave the interpreter to others?"""
 
-from __future__ import annotations
-
 import threading
 import time
 

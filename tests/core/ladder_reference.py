@@ -4,8 +4,6 @@ Every user of a batch is met; when a batch is complete the server learns one num
 read in the documented order: labels, then batch by batch and arm by arm what the batch needs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

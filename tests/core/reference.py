@@ -7,8 +7,6 @@ where users differ; rejection samplers read the stream's second generator. Each 
 per step.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator

@@ -8,8 +8,6 @@ at once. Each function returns the regret after every step, the arms chosen, and
 after every step.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

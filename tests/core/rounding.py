@@ -1,7 +1,5 @@
 """What kernels are called with; as a program: on a machine where NumPy rounds its elementary functions otherwise."""
 
-from __future__ import annotations
-
 import functools
 import json
 from typing import Any

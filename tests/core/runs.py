@@ -1,7 +1,5 @@
 """Experiments of one line, also with rewards that are counted late, and the arms that their runs pull."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar

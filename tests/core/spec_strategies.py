@@ -1,7 +1,5 @@
 """Hypothesis strategies for valid specs; policies are taken from the registry, so new ones are under test at once."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What policies say they release, for the whole registry: it adds up to the guarantee at most, and to most of it."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Uploads, users with features and typed text in bulk: taken, or refused in words that name a place; nothing else."""
 
-from __future__ import annotations
-
 import copy
 import math
 from pathlib import Path

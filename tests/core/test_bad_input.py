@@ -1,7 +1,5 @@
 """Bad input in bulk: whatever comes in, it is taken, or refused in words that name a field; never a traceback."""
 
-from __future__ import annotations
-
 import io
 import sys
 

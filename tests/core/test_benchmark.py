@@ -1,7 +1,5 @@
 """The standing benchmark: its rules are fixed, what ships is what the command would compute, and scores are right."""
 
-from __future__ import annotations
-
 import hashlib
 import math
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The table of the best method of each level of trust: made by its command, followed by pages, and the rule by which it
 is made holds on arms that chose nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from bandit_core import InputError

@@ -1,7 +1,5 @@
 """The contest for the best method of each trust model: who may take part, who wins, and what is reported of it."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

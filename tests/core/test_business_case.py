@@ -1,7 +1,5 @@
 """Typed rates as arms, limits as goals, and what each trust model loses."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whole questions: a clinic, a shop and a game, against tests that are played by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rewards that private learners see cut: what they learn from, what their loss counts, and what a cut can hide."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

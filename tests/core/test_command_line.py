@@ -1,7 +1,5 @@
 """The command line: formats, exit codes, and one line per error."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Every command of the lab that a document shows is run, in a fresh folder, with the files that documents show."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -91,7 +91,7 @@ def test_the_fingerprint_follows_what_is_compiled(tmp_path):
     core = tmp_path / "bandit_core"
     for folder in ("jit", "kernels", "mechanisms", "model", "spec/rewards", "spec/budgets", "theory"):
         (core / folder).mkdir(parents=True)
-    for name in ("model/kernel_call", "spec/rewards/beta", "spec/budgets/fixed", "spec/contexts"):
+    for name in ("model/kernel_call", "spec/rewards/built_in", "spec/budgets/built_in", "spec/contexts"):
         (core / f"{name}.py").write_text("one")
     first = version.code_fingerprint(version.sources(core))
     (core / "mechanisms" / "new.py").write_text("changed")

@@ -1,7 +1,5 @@
 """The check of the contest: what it counts, and a small part of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

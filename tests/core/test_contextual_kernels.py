@@ -1,7 +1,5 @@
 """Contextual kernels against plain Python and NumPy on the same draws, and what holds for the users they meet."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Mechanisms for vectors: calibration, unbiasedness in many dimensions, exact ratios, audits of what policies send."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Users with features in specs, notation and links; theory's shapes; data of one's own."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """`decide`: the lines of a spec as questions to policies that stop, in CSV."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """What the documents promise is true: the policy in one file, links, commands, tables of pages."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import io

@@ -1,7 +1,5 @@
 """Means that are not known exactly: how they are typed, drawn and averaged over, against independent formulas."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

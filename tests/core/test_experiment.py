@@ -1,7 +1,5 @@
 """The spec: what is valid stays the same on every way round, and what is not is told completely, each with its path."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Lessons to take along: what stands in the file is what the engine computes at every position."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """docs/extending.md is true: every section is followed to the letter, in one copy of the project."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Numbers at the ends of what a spec may hold: refused in words, or computed without leaving the range of a double."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Labels, titles, notes and names of uploads: no hidden character comes in, and none leaves in a file."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 

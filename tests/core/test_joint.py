@@ -1,7 +1,5 @@
 """Private sums of a curator for users with features: sensitivity, accounts, noise, bounds of it, and audits."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from functools import cache

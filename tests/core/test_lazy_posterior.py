@@ -1,7 +1,5 @@
 """Lazy-DP-TS with few draws: its choices have the law of all draws at every step, and so have whole runs."""
 
-from __future__ import annotations
-
 import math
 
 import numba

@@ -1,7 +1,5 @@
 """Links: short, exact there and back, and never a traceback from a broken one."""
 
-from __future__ import annotations
-
 import json
 import re
 from urllib.parse import parse_qsl, urlsplit

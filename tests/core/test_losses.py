@@ -1,7 +1,5 @@
 """What mechanisms tell about themselves, against independent sums, integrals and samples; privacy loss; the game."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import math

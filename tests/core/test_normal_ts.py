@@ -1,7 +1,5 @@
 """Thompson sampling of amounts: choices by a plain reference, what a curator publishes, and what it loses."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Compact notation: reading and writing are exact inverses, and whatever cannot be read is told item by item."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """A practitioner's CSV: what is read, what is told with row and column, and the arms it becomes."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import sys

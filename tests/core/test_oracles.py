@@ -1,7 +1,5 @@
 """Privacy libraries as oracles: dp-accounting (privacy loss distributions) and OpenDP know nothing of this project."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

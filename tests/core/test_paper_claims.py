@@ -1,7 +1,5 @@
 """Verdicts on statements of papers: each kind can get each verdict; the data say nothing impossible."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtri

@@ -1,8 +1,6 @@
 """What a plan says, against brute force on a grid of rates, budgets and trusts: enumerated answers, exact binomials,
 and a plain search over numbers of users. Nothing here uses the planner's formulas."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Thompson sampling with few draws: the law of its choices is that of all draws, whatever it knows of the arms."""
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 import pytest

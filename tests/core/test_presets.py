@@ -1,7 +1,5 @@
 """Preset files: found by themselves, each a valid spec with one plain sentence, and the paper's settings."""
 
-from __future__ import annotations
-
 import tomllib
 
 import numpy as np

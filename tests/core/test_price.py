@@ -1,7 +1,5 @@
 """The price of privacy: against the best method without privacy, or a policy's own counterpart where asked."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

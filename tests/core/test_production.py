@@ -1,7 +1,5 @@
 """What a line would take where people use it: the programs are run, and OpenDP's own account is that of the release."""
 
-from __future__ import annotations
-
 import json
 import math
 from functools import cache

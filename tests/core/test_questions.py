@@ -1,7 +1,5 @@
 """Questions as generators: played, stopped, taken up again and refused as one run, whatever they ask."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from helpers import experiment_of, memory

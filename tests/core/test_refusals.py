@@ -1,7 +1,5 @@
 """Values that are well formed but cannot be: each is refused, at its place, with what is allowed."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

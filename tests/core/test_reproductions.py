@@ -1,7 +1,5 @@
 """Shipped results: what every file must say, and that its numbers come out again."""
 
-from __future__ import annotations
-
 import json
 import math
 

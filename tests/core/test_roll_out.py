@@ -1,7 +1,5 @@
 """Users until a decision: the same numbers as of the studies that it is made of."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

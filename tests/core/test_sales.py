@@ -1,7 +1,5 @@
 """Typed amounts of two parts and refunds: against the lognormal distribution, and end to end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

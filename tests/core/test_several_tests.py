@@ -1,7 +1,5 @@
 """A person in several tests: what each may spend, against composition by hand."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """One meaning for a number: 8, 8% and 0.08 are the same in every command, on the page and in files."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

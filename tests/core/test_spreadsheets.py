@@ -1,7 +1,5 @@
 """CSV that leaves the lab: no cell is a formula to a spreadsheet, numbers stay numbers, and it can be read back."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

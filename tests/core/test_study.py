@@ -1,7 +1,5 @@
 """Studies as files: combinations, refusals, going on after a stop; and the map of who wins where."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Sweeps over budgets, what is read off them, and the inverse question."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

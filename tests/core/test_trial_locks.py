@@ -1,7 +1,5 @@
 """What several processes agree on: equal trials are computed once, and places for long runs are counted once."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What each step of trust saves, and where lines change places, on results whose numbers are known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Weeks of a test, and the advice that follows: against independent formulas, and over a grid."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

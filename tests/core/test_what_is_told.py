@@ -1,7 +1,5 @@
 """What is told of finished results: prices, shares, what single users send, V against regret; and rare refusals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

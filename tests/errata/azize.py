@@ -1,7 +1,5 @@
 """A gap in Azize and Basu 2022, When Privacy Meets Partial Information: what to do among arms of equal index."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Errata of Basu, Dimitrakakis and Tossou 2019, Privacy in Multi-Armed Bandits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Errata of Han, Liang, Wang and Zhang 2021, Generalized Linear Bandits with Local Differential Privacy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Errata of Ren, Zhou, Liu and Shroff 2020, Multi-Armed Bandits with Local Differential Privacy."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Errata of Tao, Wu, Zhao and Wang 2022, Optimal Rates of (Locally) Differentially Private Heavy-tailed Bandits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Errata of Tossou and Dimitrakakis 2016, Algorithms for Differentially Private Multi-Armed Bandits."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

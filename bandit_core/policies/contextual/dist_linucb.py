@@ -31,8 +31,6 @@ the index are those of normal noise of the same variance, a heuristic here: they
 Rounding adds less than 1% to the noise for g = max(1000, 134 sqrt(D)) and is left out of them.
 """
 
-from __future__ import annotations
-
 import math
 from functools import lru_cache
 from typing import Annotated, Literal, NamedTuple
@@ -64,18 +62,14 @@ class DistributedParameters(Parameters):
 
     delta: jdp_linucb.Delta = 1e-6
     alpha: family.Alpha = 0.1
-    growth: Annotated[
-        Number, Field(ge=1.1, le=100, description="A batch ends when the users so far have grown by this factor.")
-    ] = 2.0
+    growth: Annotated[Number, Field(ge=1.1, le=100)] = 2.0
+    """A batch ends when the users so far have grown by this factor."""
     first: jdp_linucb.First = "auto"
     ridge: Ridge = 1.0
-    width: Annotated[
-        Number, Field(ge=0, le=1000, description="Optimism for the noise of rewards, as in LinUCB: width |x|.")
-    ] = 1.0
-    confidence: Annotated[
-        Annotated[Number, Field(ge=0, le=100)] | Literal["off"],
-        Field(description="Multiplier on the optimism for the privacy noise. off: greedy, without any optimism."),
-    ] = 1.0
+    width: Annotated[Number, Field(ge=0, le=1000)] = 1.0
+    """Optimism for the noise of rewards, as in LinUCB: width |x|."""
+    confidence: Annotated[Number, Field(ge=0, le=100)] | Literal["off"] = 1.0
+    """Multiplier on the optimism for the privacy noise. off: greedy, without any optimism."""
     shift: Shift = 2.0
 
 

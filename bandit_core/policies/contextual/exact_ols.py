@@ -22,8 +22,6 @@ Ridge regression with rank-one updates of its inverse (Sherman and Morrison), d^
 for each arm there is one regression for each; greedy then begins with a warm-up in turns, as LDP-OLS does.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -45,9 +43,8 @@ Ridge = Annotated[Positive, Field(le=10**6, description="Weight of |theta|^2 in 
 class LinUCBParameters(Parameters):
     """Exploration and regularisation."""
 
-    width: Annotated[
-        Number, Field(ge=0, le=1000, description="Optimism: the index adds width x |x| in the inverse's norm.")
-    ] = 1.0
+    width: Annotated[Number, Field(ge=0, le=1000)] = 1.0
+    """Optimism: the index adds width x |x| in the inverse's norm."""
     ridge: Ridge = 1.0
 
 

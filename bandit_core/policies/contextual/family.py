@@ -1,7 +1,5 @@
 """What the contextual policies share: common parameters, refusals, and the call of a rule."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, NamedTuple

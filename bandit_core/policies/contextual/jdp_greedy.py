@@ -19,8 +19,6 @@ so privacy costs about s sqrt(d) ln T / l: a sketch after Han, Liang, Wang, Zhan
 never learn. A parameter for each arm is explored by the turns before the first release only.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

@@ -58,8 +58,6 @@ growing intervals (``refresh``; 0: at every user). Of optimism the printed rates
 that an adversary chooses a whole interval may meet a new direction.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -119,20 +117,12 @@ Refresh = Annotated[
 class ReleaseParameters(Parameters):
     """Privacy, and when sums are released."""
 
-    accounting: Annotated[
-        family.Accounting,
-        Field(
-            description="How the noise follows from epsilon and delta. tight: the least that is proved to keep them. "
-            "paper: as printed, on a tree over all users; very much more."
-        ),
-    ] = "tight"
-    counter: Annotated[
-        Literal["square-root", "tree"],
-        Field(
-            description="How the noise of later releases uses that of earlier ones. square-root has less. With "
-            "accounting paper it is a tree."
-        ),
-    ] = "square-root"
+    accounting: family.Accounting = "tight"
+    """How the noise follows from epsilon and delta. tight: the least that is proved to keep them. paper: as printed, on
+    a tree over all users; very much more."""
+    counter: Literal["square-root", "tree"] = "square-root"
+    """How the noise of later releases uses that of earlier ones. square-root has less. With accounting paper it is a
+    tree."""
     delta: Delta = 1e-6
     alpha: family.Alpha = 0.1
     refresh: Refresh = 0.25
@@ -143,13 +133,10 @@ class ReleaseParameters(Parameters):
 class LinUCBParameters(ReleaseParameters):
     """The same with optimism."""
 
-    width: Annotated[
-        Number, Field(ge=0, le=1000, description="Optimism for the noise of rewards, as in LinUCB: width |x|.")
-    ] = 1.0
-    confidence: Annotated[
-        Number,
-        Field(ge=0, le=100, description="Multiplier on the optimism for the privacy noise; 1 is what is proved."),
-    ] = 1.0
+    width: Annotated[Number, Field(ge=0, le=1000)] = 1.0
+    """Optimism for the noise of rewards, as in LinUCB: width |x|."""
+    confidence: Annotated[Number, Field(ge=0, le=100)] = 1.0
+    """Multiplier on the optimism for the privacy noise; 1 is what is proved."""
 
 
 @lru_cache(maxsize=256)

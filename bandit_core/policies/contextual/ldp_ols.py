@@ -43,8 +43,6 @@ user outside the ball |x| <= C_B shrinks context and reward together, which keep
 the reward to [-c_r, c_r]; the server may solve at growing intervals (``refresh``).
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, NamedTuple
 
@@ -69,24 +67,17 @@ SENSITIVITY = 2.0  # joint L2 sensitivity of M / (2 C_B^2) and u / (C_B c_r), al
 class OLSParameters(family.WarmUpParameters):
     """Privacy, regularisation, warm-up and how often the server solves."""
 
-    accounting: Annotated[
-        family.Accounting,
-        Field(
-            description="How the noise follows from epsilon and delta. tight: the least that is proved to keep them. "
-            "paper: the classical formula, at half of both where a user answers for all arms; more noise than needed."
-        ),
-    ] = "tight"
+    accounting: family.Accounting = "tight"
+    """How the noise follows from epsilon and delta. tight: the least that is proved to keep them. paper: the classical
+    formula, at half of both where a user answers for all arms; more noise than needed."""
     delta: family.Delta = 0.01
     alpha: family.Alpha = 0.1
-    shift: Annotated[
-        Number, Field(ge=0, le=100, description="Multiplier on the ridge c sqrt(n) of the paper; 0 leaves it out.")
-    ] = 1.0
-    context_bound: Annotated[
-        Positive, Field(le=1000, description="C_B: contexts (and their rewards) outside are shrunk to this norm.")
-    ] = 1.0
-    reward_bound: Annotated[Positive, Field(le=1000, description="c_r: rewards are clipped to plus or minus this.")] = (
-        1.0
-    )
+    shift: Annotated[Number, Field(ge=0, le=100)] = 1.0
+    """Multiplier on the ridge c sqrt(n) of the paper; 0 leaves it out."""
+    context_bound: Annotated[Positive, Field(le=1000)] = 1.0
+    """C_B: contexts (and their rewards) outside are shrunk to this norm."""
+    reward_bound: Annotated[Positive, Field(le=1000)] = 1.0
+    """c_r: rewards are clipped to plus or minus this."""
     refresh: family.Refresh = 0.01
 
 

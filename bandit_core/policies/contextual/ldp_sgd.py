@@ -35,8 +35,6 @@ printed (the published code uses least squares there). ``project`` is ours, off 
 the estimate, so it costs no privacy.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Literal, NamedTuple
 
@@ -58,36 +56,23 @@ from bandit_core.theory import contextual
 class SGDParameters(family.WarmUpParameters):
     """Accounting, clipping, step size and warm-up."""
 
-    accounting: Annotated[
-        family.Accounting,
-        Field(
-            description="Budget of each message where a user answers for all arms (multi structure only). tight: the "
-            "whole epsilon, which is proved to be kept. paper: half of it, and the run really keeps epsilon / 2.",
-            json_schema_extra=family.MULTI,
-        ),
-    ] = "tight"
-    gradient_bound: Annotated[
-        Positive,
-        Field(
-            le=1000,
-            description="R: gradients are clipped to this norm, and noise grows with it. The paper has 2 c_r C_B, that "
-            "is 2 for contexts and rewards of at most 1.",
-        ),
-    ] = 2.0
-    step: Annotated[
-        Annotated[Positive, Field(le=10**6)] | Literal["auto"],
-        Field(description="The step is step / (t + offset)^decay. auto: 5, or 5 x arms with a parameter for each arm."),
-    ] = "auto"
-    offset: Annotated[Number, Field(ge=0, le=10**9, description="Delays the shrinking of the steps.")] = 1.0
-    decay: Annotated[Number, Field(ge=0.5, le=1, description="Steps shrink like t to the minus this.")] = 1.0
-    ridge: Annotated[Number, Field(ge=0, le=100, description="Weight of |theta|^2 / 2 in the loss.")] = 0.0
-    project: Annotated[
-        Annotated[Positive, Field(le=1000)] | Literal["off"],
-        Field(
-            description="After every step the server pulls theta back to this norm. off, as in the paper: the first, "
-            "long steps may then throw theta far away, and it takes long to come back."
-        ),
-    ] = "off"
+    accounting: Annotated[family.Accounting, Field(json_schema_extra=family.MULTI)] = "tight"
+    """Budget of each message where a user answers for all arms (multi structure only). tight: the whole epsilon, which
+    is proved to be kept. paper: half of it, and the run really keeps epsilon / 2."""
+    gradient_bound: Annotated[Positive, Field(le=1000)] = 2.0
+    """R: gradients are clipped to this norm, and noise grows with it. The paper has 2 c_r C_B, that is 2 for contexts
+    and rewards of at most 1."""
+    step: Annotated[Positive, Field(le=10**6)] | Literal["auto"] = "auto"
+    """The step is step / (t + offset)^decay. auto: 5, or 5 x arms with a parameter for each arm."""
+    offset: Annotated[Number, Field(ge=0, le=10**9)] = 1.0
+    """Delays the shrinking of the steps."""
+    decay: Annotated[Number, Field(ge=0.5, le=1)] = 1.0
+    """Steps shrink like t to the minus this."""
+    ridge: Annotated[Number, Field(ge=0, le=100)] = 0.0
+    """Weight of |theta|^2 / 2 in the loss."""
+    project: Annotated[Positive, Field(le=1000)] | Literal["off"] = "off"
+    """After every step the server pulls theta back to this norm. off, as in the paper: the first, long steps may then
+    throw theta far away, and it takes long to come back."""
 
 
 def _settled(setup: RunSetup) -> Parameters:

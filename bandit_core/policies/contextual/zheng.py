@@ -49,8 +49,6 @@ the first user gets the arm of the lowest label, whatever the contexts are. The 
 (``refresh``, as in LDP-OLS). Where V + c I is not positive definite, the last solution stays.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -79,13 +77,9 @@ SENSITIVITY: dict[Releases, float] = {2: math.sqrt(4.5), 3: math.sqrt(8)}  # joi
 class LinUCBParameters(Parameters):
     """Privacy and how often the server solves."""
 
-    accounting: Annotated[
-        family.Accounting,
-        Field(
-            description="How the noise follows from epsilon and delta. tight: the least that is proved to keep them. "
-            "paper: as printed, several times as much."
-        ),
-    ] = "tight"
+    accounting: family.Accounting = "tight"
+    """How the noise follows from epsilon and delta. tight: the least that is proved to keep them. paper: as printed,
+    several times as much."""
     delta: family.Delta = 0.01
     alpha: family.Alpha = 0.1
     refresh: family.Refresh = 0.01
@@ -94,10 +88,8 @@ class LinUCBParameters(Parameters):
 class GLOCParameters(LinUCBParameters):
     """The same with the step of the online gradient."""
 
-    zeta: Annotated[
-        Annotated[Positive, Field(le=1000)] | Literal["auto"],
-        Field(description="Step of the online gradient. auto: 1 / sqrt(T)."),
-    ] = "auto"
+    zeta: Annotated[Positive, Field(le=1000)] | Literal["auto"] = "auto"
+    """Step of the online gradient. auto: 1 / sqrt(T)."""
 
 
 def least_slope(link: str) -> float:

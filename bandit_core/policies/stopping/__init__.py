@@ -6,8 +6,6 @@ registry and a study (`bandit_core.studies.best_arm`) beside those of the others
 lines, a search and then its recommendation for everyone else, is `bandit_core.policies.search_then_commit`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from bandit_core.model import KEPT

@@ -14,8 +14,6 @@ Guarantee: epsilon-central DP, pure. Released: one mean per arm and phase; every
 actions, stopping time and recommendation are computed from these means and coins alone.
 """
 
-from __future__ import annotations
-
 from bandit_core.kernels.stopping import top_two
 from bandit_core.policies.stopping.base import StoppingPolicy, central_privacy, noisy_mean
 

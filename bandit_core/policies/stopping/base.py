@@ -1,7 +1,5 @@
 """What every policy that stops tells about itself, and what it is played on."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

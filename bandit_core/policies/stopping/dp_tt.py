@@ -18,8 +18,6 @@ are derived in `bandit_core.kernels.noisy_stopping`. Jourdan and Azize 2025 (arX
 kind (arm-dependent geometric batches, transportation costs that know the noise); theirs is another one.
 """
 
-from __future__ import annotations
-
 import math
 
 from bandit_core.kernels.noisy_stopping import dp_tt

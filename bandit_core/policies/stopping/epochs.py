@@ -33,8 +33,6 @@ Elimination on averages that a curator publishes with noise at the end of each e
 Elimination in epochs until one arm is left: DP-SE (Sajed and Sheffet 2019) with an end, in three trusts.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -28,8 +28,6 @@ EB-TCI of Jourdan, Degenne, Baudry, de Heide and Kaufmann 2022; on randomised bi
 as bits that are 1 with this chance.
 """
 
-from __future__ import annotations
-
 from bandit_core.kernels.stopping import top_two
 from bandit_core.policies.stopping.base import Rule, StoppingPolicy, local_privacy, random_bit
 

@@ -1,10 +1,8 @@
-"""How the privacy budget epsilon (in nats, per response) is spread over users. One file each, found by itself.
+"""How the privacy budget epsilon (in nats, per response) is spread over users. A file of your own is found by itself.
 
-A file ends in ``DISTRIBUTION = ...``: a class with its atoms or density, and how one user's budget is drawn. The spec,
+It ends in ``DISTRIBUTION = ...``: a class with its atoms or density, and how one user's budget is drawn. The spec,
 the notation, the kernels, the sidebar and ``list epsilons`` take it from here.
 """
-
-from __future__ import annotations
 
 from functools import reduce
 from operator import or_
@@ -16,12 +14,14 @@ from bandit_core.spec.budgets.base import DISCRETE as DISCRETE
 from bandit_core.spec.budgets.base import FIXED as FIXED
 from bandit_core.spec.budgets.base import LARGEST as LARGEST
 from bandit_core.spec.budgets.base import BudgetDistribution
-from bandit_core.spec.budgets.clamped_gaussian import ClampedGaussian
-from bandit_core.spec.budgets.discrete import Discrete
-from bandit_core.spec.budgets.empirical import EmpiricalEpsilon
-from bandit_core.spec.budgets.fixed import Fixed
-from bandit_core.spec.budgets.lognormal import Lognormal
-from bandit_core.spec.budgets.uniform import UniformEpsilon
+from bandit_core.spec.budgets.built_in import (
+    ClampedGaussian,
+    Discrete,
+    EmpiricalEpsilon,
+    Fixed,
+    Lognormal,
+    UniformEpsilon,
+)
 from bandit_core.spec.found import distributions
 
 DISTRIBUTIONS: dict[str, type[BudgetDistribution]] = distributions(

@@ -4,8 +4,6 @@ A user with epsilon = 0 shares nothing. Thresholding policies keep the responses
 `expect_above` gives the integrals that their theory and the V_L, V_B heuristic need.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Self

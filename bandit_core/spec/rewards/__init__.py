@@ -1,10 +1,8 @@
-"""Reward distributions: what an arm pays, in reward units. One file each, which is found by itself.
+"""Reward distributions: what an arm pays, in reward units. A file of your own is found by itself.
 
-A file ends in ``DISTRIBUTION = ...``: a class with its formula, support, moments, and how one reward is drawn. Spec,
+It ends in ``DISTRIBUTION = ...``: a class with its formula, support, moments, and how one reward is drawn. Spec,
 notation, kernels, sidebar and ``list arms`` take it from here.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import reduce
@@ -19,15 +17,8 @@ from bandit_core.spec.rewards.base import GAUSSIAN as GAUSSIAN
 from bandit_core.spec.rewards.base import PARAMETERS, RewardDistribution
 from bandit_core.spec.rewards.base import PARETO as PARETO
 from bandit_core.spec.rewards.base import TWO_POINT as TWO_POINT
-from bandit_core.spec.rewards.bernoulli import Bernoulli
-from bandit_core.spec.rewards.beta import Beta
-from bandit_core.spec.rewards.empirical import MAX_OBSERVED as MAX_OBSERVED
-from bandit_core.spec.rewards.empirical import Empirical
-from bandit_core.spec.rewards.gaussian import Gaussian
-from bandit_core.spec.rewards.pareto import Pareto
-from bandit_core.spec.rewards.student import Student
-from bandit_core.spec.rewards.two_point import TwoPoint
-from bandit_core.spec.rewards.uniform import Uniform
+from bandit_core.spec.rewards.built_in import MAX_OBSERVED as MAX_OBSERVED
+from bandit_core.spec.rewards.built_in import Bernoulli, Beta, Empirical, Gaussian, Pareto, Student, TwoPoint, Uniform
 
 T = TypeVar("T")
 ROW = 1 + PARAMETERS  # numbers per arm in the kernel's table: code and parameters

@@ -1,11 +1,9 @@
 """What every reward distribution is: its mean, support, moments and quantile, and how kernels read and draw it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
@@ -90,7 +88,7 @@ class RewardDistribution(Kind):
         return None
 
     @property
-    def single(self) -> RewardDistribution:
+    def single(self) -> Self:
         """The same distribution, once."""
         return self.model_copy(update={"count": 1}) if self.count != 1 else self
 
