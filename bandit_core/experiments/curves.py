@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import Policy, RunSetup
 from bandit_core.model.bound import TRIVIAL, Bound, Curve
+from bandit_core.spec.later import pd
 from bandit_core.spec.own_data import remembered
 from bandit_core.theory import classic, contextual, theorems
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOT_FINITE = "it is too large to be computed here: a gap, a budget or a parameter is too small for its formula"
 COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
@@ -160,8 +157,6 @@ def bounds(experiment: Experiment) -> pd.DataFrame:
         repeats what must not be lost: derived, as printed, asymptotic, order-only, worst case), source, status, t and
         value (expected regret in reward units, never above t x largest gap).
     """
-    import pandas as pd  # heavy import, not needed to simulate
-
     times = checkpoints(experiment.horizon)
     frames = [
         pd.DataFrame(

@@ -10,16 +10,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.simulation.results import versions
 from bandit_core.simulation.tables import latex, markdown
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import p_value
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ENDINGS = (".csv", ".json", ".parquet", ".tex", ".md")
 PICTURES = (".pdf", ".svg", ".png", ".html")

@@ -10,7 +10,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,11 +32,9 @@ from bandit_core.simulation.comparisons import (
 )
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_origin, with_title
+from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.spec.number_text import number as written
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
 FINAL_COLUMNS = ("line", "label", "policy", "guarantee", "trials", "regret", "stderr", "low", "high")
@@ -242,8 +240,6 @@ class Result(Shown):
     @cached_property
     def curves(self) -> pd.DataFrame:
         """One row per line and checkpoint, columns `CURVE_COLUMNS`."""
-        import pandas as pd
-
         frames = []
         for number, line in enumerate(self.lines):
             if line is None:
@@ -276,8 +272,6 @@ class Result(Shown):
         ``epsilon`` is that of the line's guarantee (nats; NaN where it has no one number), ``regret`` is in reward
         units, and ``best_share`` the share of the first ``t`` users who got a best arm.
         """
-        import pandas as pd
-
         frames = []
         for number, (line, setup) in enumerate(zip(self.lines, self.experiment.setups, strict=True)):
             if line is not None:
@@ -298,8 +292,6 @@ class Result(Shown):
         ``regret`` is the mean over ``trials`` in reward units, ``stderr`` its standard error, ``low`` and ``high`` the
         ends of its 95% interval (NaN for one trial), ``guarantee`` the privacy that the line really has.
         """
-        import pandas as pd
-
         rows = []
         for number, (line, setup) in enumerate(zip(self.lines, self.experiment.setups, strict=True)):
             if line is None:
@@ -408,8 +400,6 @@ class Result(Shown):
         ``p_floor`` is the smallest p-value that so many pairs can give. Above 0.05 the difference could be luck, which
         does not prove the lines equal. NaN with fewer than two trials.
         """
-        import pandas as pd
-
         labels = [self.experiment.label(number) for number in range(len(self.lines))]
         rows = [
             {

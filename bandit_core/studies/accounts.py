@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -21,10 +21,8 @@ from bandit_core.policies import CLAIMED
 from bandit_core.policies.visits import part_of_one
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.feedback import MAX_VISITS
+from bandit_core.spec.later import pd
 from bandit_core.theory import accounting
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = (
     "line", "label", "policy",
@@ -98,8 +96,6 @@ def releases(experiment: Experiment) -> pd.DataFrame:
     line states for all of them; the former is empty where users have budgets of their own. A private line whose policy
     lists no releases has one row that says so.
     """
-    import pandas as pd
-
     rows: list[tuple[object, ...]] = []
     for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True)):
         guarantee = line.entry.guarantee(setup)
@@ -160,7 +156,5 @@ def parts(
 
 def budget(epsilon: float, tests: int, visits: int = 1, delta: float = 0.0) -> pd.DataFrame:
     """`parts` as a table: one row per level of trust, columns `BUDGET_COLUMNS`."""
-    import pandas as pd
-
     divided = parts(epsilon, tests, visits, delta)
     return pd.DataFrame([(part.privacy, part.test, part.answer) for part in divided], columns=list(BUDGET_COLUMNS))

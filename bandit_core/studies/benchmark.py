@@ -51,7 +51,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -69,11 +69,9 @@ from bandit_core.simulation.sentences import below_its_floor
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import markdown
 from bandit_core.spec.errors import InputError, Issue, unreadable
+from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import count, number, percent
 from bandit_core.studies.best_method import known_beforehand
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 VERSION = 3
 STREAMS = 2  # the version since which the cells of a task have the streams that they have
@@ -259,8 +257,6 @@ def runs_wanted(losses: np.ndarray) -> int:
 
 def played(cells: Sequence[tuple[Cell, Experiment]]) -> Rounds[pd.DataFrame]:
     """A row with `COLUMNS` for each cell, with the runs that it wants."""
-    import pandas as pd
-
     results: dict[int, Result] = {}
     asked = {place: each.with_changes(trials=first_runs(each)) for place, (_, each) in enumerate(cells)}
     while asked:
@@ -372,8 +368,6 @@ def load(path: Path | str = FILE) -> pd.DataFrame:
     InputError
         When it cannot be read, or was made by other rules.
     """
-    import pandas as pd
-
     try:
         rows = pd.read_csv(path)
     except (OSError, ValueError) as error:
@@ -401,8 +395,6 @@ def write(rows: pd.DataFrame, path: Path | str) -> None:
 
 def replaced(rows: pd.DataFrame, by: pd.DataFrame) -> pd.DataFrame:
     """The rows, with those of every policy that is played anew in the place of its old ones."""
-    import pandas as pd
-
     kept = rows[~rows["policy"].isin(by["policy"])]
     return pd.concat([kept, by], ignore_index=True) if len(kept) else by
 
@@ -612,8 +604,6 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
         ``tail``, the geometric mean of the 95% quantile of its loss over the mean, and ``spread``, the mean of
         standard deviation over mean. A policy without a rival has no score: NaN.
     """
-    import pandas as pd
-
     board, free = _board(rows, contest), _free(rows)
     plain = np.array([free.get((task, users), math.nan) for task, _, users in board.cells])
     means, sds, floors, tails = (board.tables[name] for name in ("mean", "sd", "floor", "tail"))
@@ -701,8 +691,6 @@ def all_scores(rows: pd.DataFrame, policies: Collection[str] = ()) -> pd.DataFra
 
     Where ``policies`` are named, of those contests only that one of them takes part in.
     """
-    import pandas as pd
-
     frames = []
     for contest in contests(rows):
         table = scores(rows, contest)

@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -37,13 +37,11 @@ from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
+from bandit_core.spec.later import pd
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import read_shares
 from bandit_core.spec.rewards import Arm, Bernoulli, expand, seen
 from bandit_core.theory.best_arm import time_bounds
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_USERS = 10**15  # in one run: counts stay exact
 MAX_ARMS = 10_000
@@ -238,8 +236,6 @@ class StoppingResult(Shown):
         return f"of {self.spec.policy}: {least}{self.mean_users:,.0f} users on average in {self.count:,} runs"
 
     def _shown(self) -> pd.DataFrame:
-        import pandas as pd
-
         return pd.DataFrame([self.row])
 
 
@@ -378,8 +374,6 @@ def asked(means: str | None, names: str | None, **fields: Any) -> tuple[list[str
 
 def table(results: Sequence[StoppingResult], names: Sequence[str] | None = None) -> pd.DataFrame:
     """One row per result, columns `COLUMNS`: times in users, regret in reward units; ``names`` of instances first."""
-    import pandas as pd
-
     frame = pd.DataFrame([result.row for result in results], columns=list(COLUMNS))
     if names is not None:
         frame.insert(0, "instance", list(names))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import scipy
 
 from bandit_core.data.observations import MAX_OPTIONS, Option
 from bandit_core.model import PROMISES, Privacy
@@ -227,15 +228,15 @@ class Belief:
 
     def at(self, chances: np.ndarray) -> np.ndarray:
         """The means below which the true one lies with these chances."""
-        from scipy.special import betaincinv, ndtr, ndtri  # heavy import
-
         if self.kind == "uniform":
             return self.first + chances * (self.second - self.first)
-        places = ndtri(chances)
+        places = scipy.special.ndtri(chances)
         if self.kind == "normal":
             return np.asarray(self.first + self.second * places)
         grid = np.linspace(-5.0, 5.0, 401)  # an exact quantile takes 10 microseconds, and between these it is smooth
-        return self.low + self.width * np.interp(places, grid, betaincinv(self.first, self.second, ndtr(grid)))
+        return self.low + self.width * np.interp(
+            places, grid, scipy.special.betaincinv(self.first, self.second, scipy.special.ndtr(grid))
+        )
 
 
 def drawn_means(beliefs: Sequence[Belief], draws: int) -> np.ndarray:
@@ -247,9 +248,7 @@ def drawn_means(beliefs: Sequence[Belief], draws: int) -> np.ndarray:
     >>> sorted(drawn_means([Belief("uniform", 0, 2), Belief("uniform", 0, 1)], 4).tolist())
     [[0.25, 0.125], [0.75, 0.875], [1.25, 0.625], [1.75, 0.375]]
     """
-    from scipy.stats import qmc  # heavy import
-
-    points = qmc.Sobol(len(beliefs), scramble=False).random_base2(math.ceil(math.log2(draws)))[:draws]
+    points = scipy.stats.qmc.Sobol(len(beliefs), scramble=False).random_base2(math.ceil(math.log2(draws)))[:draws]
     chances = (points.argsort(axis=0).argsort(axis=0) + 0.5) / draws
     found = np.empty_like(chances)
     for dimension, place in enumerate(sorted(range(len(beliefs)), key=lambda place: beliefs[place])):
@@ -354,8 +353,6 @@ def _moved(arm: Arm, mean: float) -> Arm:
 
 def _tilted(arm: Empirical, mean: float) -> Empirical:
     """The same values with weights times exp(slope x value), so that the mean becomes this one."""
-    from scipy.optimize import brentq  # heavy import
-
     values, weights = arm.atoms
     places = (values - values[0]) / (values[-1] - values[0])
     wanted = (mean - values[0]) / (values[-1] - values[0])
@@ -368,7 +365,7 @@ def _tilted(arm: Empirical, mean: float) -> Empirical:
         return float(tilted(slope) @ places) - wanted
 
     inside = off(-_STEEPEST) < 0 < off(_STEEPEST)
-    slope = brentq(off, -_STEEPEST, _STEEPEST) if inside else math.copysign(_STEEPEST, wanted - 0.5)
+    slope = scipy.optimize.brentq(off, -_STEEPEST, _STEEPEST) if inside else math.copysign(_STEEPEST, wanted - 0.5)
     counts = np.maximum(np.round(tilted(slope) * (_COUNTED - len(values))), 1).astype(int)
     return Empirical(values=tuple(values.tolist()), counts=tuple(counts.tolist()))
 
@@ -429,8 +426,6 @@ def purchases(mean: float, sd: float) -> tuple[np.ndarray, np.ndarray]:
     InputError
         Where the mean or the standard deviation is out of its range.
     """
-    from scipy.special import ndtr, ndtri  # heavy import
-
     if issues := [
         Issue(name, value, f"a number above {low:g}, at most {high:g}")
         for name, value, low, high in (
@@ -442,7 +437,7 @@ def purchases(mean: float, sd: float) -> tuple[np.ndarray, np.ndarray]:
         raise InputError(issues)
     weights = 2 ** np.array([*[TAIL] * (PARTS - 1), *range(TAIL - 1, -1, -1), 0])
     ends = np.array([0, *np.cumsum(weights)]) / weights.sum()
-    below = ndtr(ndtri(ends) - math.sqrt(math.log1p((sd / mean) ** 2)))
+    below = scipy.special.ndtr(scipy.special.ndtri(ends) - math.sqrt(math.log1p((sd / mean) ** 2)))
     return mean * np.diff(below) / np.diff(ends), weights
 
 

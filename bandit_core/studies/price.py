@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -29,6 +29,7 @@ from bandit_core.simulation.tables import Shown
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue, unreadable
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
+from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import number
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.accounts import LEAST_EPSILON
@@ -44,9 +45,6 @@ from bandit_core.studies.business_case import (
     unknown_share,
 )
 from bandit_core.studies.roll_out import TRIALS, RollOutQuestion
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = (
     "trust", "epsilon", "method", "loss", "loss_stderr", "loss_q95", "extra", "extra_stderr", "test_users",
@@ -368,8 +366,6 @@ class Price(Shown):
     @property
     def table(self) -> pd.DataFrame:
         """Columns `COLUMNS`: losses in the unit, times in people and in weeks."""
-        import pandas as pd
-
         cells = [
             (
                 row.privacy, math.nan if row.epsilon is None else row.epsilon, row.method, *row.loss[:2],

@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field
 
@@ -47,14 +47,12 @@ from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_tit
 from bandit_core.spec.budgets import LARGEST, BudgetDistribution
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
+from bandit_core.spec.later import pd
 from bandit_core.spec.notation import write_value
 from bandit_core.spec.number_text import with_error
 from bandit_core.studies.best_method import COMPARED
 from bandit_core.studies.sweep import at_budget
 from bandit_core.studies.tradeoff import first_of, weaker
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_POINTS = 10_000
 T = TypeVar("T")
@@ -354,8 +352,6 @@ class StudyRun(Study[StudyResult]):
 
     def result(self) -> StudyResult:
         """Everything of the points that are done."""
-        import pandas as pd
-
         names = [*self.study.axes.named()]
 
         def joined(frames: Sequence[pd.DataFrame], columns: Sequence[str], *once: str) -> pd.DataFrame:
@@ -484,8 +480,6 @@ def read_study_table(content: bytes) -> StudyTable:
     InputError
         Where it is too large, no CSV, or not the table of a study.
     """
-    import pandas as pd
-
     if len(content) > MAX_BYTES:
         raise InputError([Issue("file", f"{len(content):,} bytes", f"at most {MAX_BYTES:,} bytes")])
     try:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment, Line
@@ -20,10 +20,8 @@ from bandit_core.simulation.tables import Shown
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
+from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import write_number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Usual budgets, nats.
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 20.0)
@@ -177,8 +175,6 @@ class SweepResult(Shown):
     @cached_property
     def curves(self) -> pd.DataFrame:
         """One row per line, point and checkpoint, columns `SWEEP_COLUMNS` (and the second parameter's name)."""
-        import pandas as pd
-
         lines, name = self.experiment.lines, self.second_name
         free = [number for number, line in enumerate(lines) if line.epsilon is None]
         lacking = [number for number, line in enumerate(lines) if name not in line.entry.parameters.model_fields]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.simulation.results import Drawable
 from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.later import pd
 from bandit_core.theory import threshold
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WEIGHED = "heldp-ucb-bw"  # ignores no one
 MECHANISMS = {
@@ -63,8 +61,6 @@ def points(result: Drawable) -> pd.DataFrame:
 
     ``eps_min`` is 0 where no one is ignored.
     """
-    import pandas as pd
-
     rows = []
     for number, (line, setup) in enumerate(zip(result.lines, result.experiment.setups, strict=True)):
         policy = result.experiment.lines[number].policy

@@ -36,6 +36,7 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 Array = npt.NDArray[np.float64]
 Paths = npt.NDArray[np.float32]
@@ -48,9 +49,7 @@ FAR = 9.0  # standard deviations beyond which nothing is
 
 def normal_quantile(probability: float) -> float:
     """z: the standard normal is below it with this probability."""
-    from scipy.special import ndtri  # heavy import
-
-    return float(ndtri(probability))
+    return float(scipy.special.ndtri(probability))
 
 
 def _mean_over_shared(chance: Callable[[Array], Array]) -> float:
@@ -69,23 +68,20 @@ def critical_value(alpha: float = 0.05, options: int = 2, sides: int = 2, split:
     >>> round(critical_value(), 3), round(critical_value(options=5), 3), round(critical_value(options=5, sides=1), 3)
     (1.96, 2.442, 2.16)
     """
-    from scipy.optimize import brentq  # heavy imports
-    from scipy.special import ndtr
-
     if options == 2:
         return -normal_quantile(alpha / sides)
     shared, own = math.sqrt(1 / (1 + split)), math.sqrt(split / (1 + split))
 
     def any_alarm(critical: float, place: Array) -> Array:
-        outside = ndtr((-critical - shared * place) / own)
+        outside = scipy.special.ndtr((-critical - shared * place) / own)
         if sides == 2:
-            outside = outside + ndtr((-critical + shared * place) / own)
+            outside = outside + scipy.special.ndtr((-critical + shared * place) / own)
         return np.asarray(-np.expm1((options - 1) * np.log1p(-np.minimum(outside, 1 - 1e-16))))
 
     def beyond(critical: float) -> float:
         return _mean_over_shared(lambda place: any_alarm(critical, place)) - alpha
 
-    return float(brentq(beyond, -5.0 if sides == 1 else 1e-9, 30.0, xtol=1e-12))
+    return float(scipy.optimize.brentq(beyond, -5.0 if sides == 1 else 1e-9, 30.0, xtol=1e-12))
 
 
 def spent(time: float, alpha: float = 0.05, spending: Spending = "obrien-fleming", sides: int = 2) -> float:
@@ -94,11 +90,9 @@ def spent(time: float, alpha: float = 0.05, spending: Spending = "obrien-fleming
     >>> [round(spent(time), 5) for time in (0.2, 0.6, 1.0)]
     [1e-05, 0.0114, 0.05]
     """
-    from scipy.special import ndtr  # heavy import
-
     if spending == "pocock":
         return alpha * math.log1p((math.e - 1) * time)
-    return sides * float(ndtr(normal_quantile(alpha / sides) / math.sqrt(time)))
+    return sides * float(scipy.special.ndtr(normal_quantile(alpha / sides) / math.sqrt(time)))
 
 
 def crossings(times: Sequence[float], boundaries: Sequence[float], drift: float = 0.0, sides: int = 2) -> Array:
@@ -109,8 +103,6 @@ def crossings(times: Sequence[float], boundaries: Sequence[float], drift: float 
     >>> round(float(crossings((1.0,), (1.96,)).sum()), 4)
     0.05
     """
-    from scipy.special import ndtr  # heavy import
-
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     places, mass, before = np.zeros(1), np.ones(1), 0.0
     crossed = np.zeros((2, len(times)))
@@ -118,9 +110,9 @@ def crossings(times: Sequence[float], boundaries: Sequence[float], drift: float 
         step, high = math.sqrt(time - before), boundary * math.sqrt(time)
         low = -high if sides == 2 else min(0.0, drift * time) - FAR * math.sqrt(time)
         middle = places + drift * (time - before)
-        crossed[0, look] = mass @ ndtr((middle - high) / step)
+        crossed[0, look] = mass @ scipy.special.ndtr((middle - high) / step)
         if sides == 2:
-            crossed[1, look] = mass @ ndtr((low - middle) / step)
+            crossed[1, look] = mass @ scipy.special.ndtr((low - middle) / step)
         if look == len(times) - 1:
             break
         ahead = (high + low + (high - low) * nodes) / 2
@@ -161,15 +153,13 @@ def _counted_boundaries(
 
 def _integrated_boundaries(times: Sequence[float], spends: Sequence[float], sides: int) -> list[float]:
     """The c_j of (***) for one difference."""
-    from scipy.optimize import brentq  # heavy import
-
     boundaries: list[float] = []
     for look, spend in enumerate(spends, 1):
 
         def beyond(boundary: float, look: int = look, spend: float = spend) -> float:
             return float(crossings(times[:look], (*boundaries, boundary), sides=sides)[:, -1].sum() - spend)
 
-        boundaries.append(float(brentq(beyond, -FAR / 2 if sides == 1 else 0.0, 20.0, xtol=1e-10)))
+        boundaries.append(float(scipy.optimize.brentq(beyond, -FAR / 2 if sides == 1 else 0.0, 20.0, xtol=1e-10)))
     return boundaries
 
 
@@ -192,9 +182,7 @@ class Design:
     def chance(self, drift: Any) -> Any:
         """Power at these theta, numbers or arrays."""
         if self.normal:
-            from scipy.special import ndtr  # heavy import
-
-            return ndtr(drift - self.boundaries[0])
+            return scipy.special.ndtr(drift - self.boundaries[0])
         return np.interp(drift, self.drifts, self.ends.sum(axis=0))
 
     def drift(self, power: float) -> float:
@@ -228,8 +216,6 @@ def design_of(
     >>> [round(each, 2) for each in test.boundaries], round(test.drift(0.8), 3)
     ([4.38, 3.1, 2.55, 2.25, 2.06], 2.854)
     """
-    from scipy.special import ndtr  # heavy import
-
     drifts = np.linspace(0.0, 12.0, 481)
     times = tuple((look + 1) / looks for look in range(looks))
     spends = np.diff([spent(time, alpha, spending, sides) for time in times], prepend=0.0).tolist()
@@ -243,7 +229,7 @@ def design_of(
 
         def all_beaten(drift: float) -> float:
             lead = math.sqrt(2) * (drift - boundaries[0])
-            return _mean_over_shared(lambda place: ndtr(lead + place) ** (options - 1))
+            return _mean_over_shared(lambda place: scipy.special.ndtr(lead + place) ** (options - 1))
 
         ends = np.array([[all_beaten(drift) for drift in drifts]])
     elif best:
@@ -252,7 +238,7 @@ def design_of(
         by_look = np.array([np.searchsorted(np.sort(each), drifts) for each in found]) / found.shape[1]
         ends = np.diff(by_look, axis=0, prepend=0.0)
     elif looks == 1:
-        ends = ndtr(drifts - boundaries)[None, :]
+        ends = scipy.special.ndtr(drifts - boundaries)[None, :]
     else:
         ends = np.array([crossings(times, boundaries, drift, sides)[0] for drift in drifts]).T
     return Design(times, tuple(boundaries), drifts, ends, looks == 1 and not best)

@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound, Curve
+from bandit_core.spec.later import pd
 from bandit_core.theory import central, classic, divergences
 from bandit_core.theory import local as local_theory
 from bandit_core.theory.stated import stated
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def _power(base: float, exponent: float) -> float:
@@ -252,8 +250,6 @@ def table_1(setup: RunSetup) -> pd.DataFrame:
     model, kind, version ("printed", "corrected" or "derived"), upper and lower (formulas), upper_value and lower_value
     (at the horizon, reward units; NaN where there is none). Nothing is capped at horizon x largest gap.
     """
-    import pandas as pd
-
     n = _Numbers(setup)
     end = np.array([float(setup.horizon)])
     everything = {bound.name: bound for bound in shapes(setup)}

@@ -34,9 +34,10 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+import scipy
 
 from bandit_core.mechanisms.modular_sums import levels
 from bandit_core.mechanisms.shuffled_bits import noisy_share
@@ -44,11 +45,9 @@ from bandit_core.model import Privacy
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
+from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import write_number
 from bandit_core.theory.critical_values import Design, Spending, design_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COLUMNS = (
     "trust", "goal", "epsilon", "effect", "power", "users_per_option", "users", "inflation", "users_mean",
@@ -242,14 +241,12 @@ class TestPlan:
 
 def _first(chance: Callable[[float], float], power: float, most: float, least: float = 1.0) -> float:
     """The smallest number from ``least`` to ``most`` with so much power, which grows with it; ``most`` if none has."""
-    from scipy.optimize import brentq  # heavy import
-
     low, high = math.log(least), math.log(most)
     if chance(most) <= power:
         return most
     if chance(least) >= power:
         return least
-    return math.exp(brentq(lambda each: chance(math.exp(each)) - power, low, high, xtol=1e-14))
+    return math.exp(scipy.optimize.brentq(lambda each: chance(math.exp(each)) - power, low, high, xtol=1e-14))
 
 
 def _plan_for(baselines: Sequence[float], effects: Sequence[float], fields: dict[str, Any]) -> TestPlan:
@@ -369,8 +366,6 @@ def power_table(  # noqa: PLR0913 - one argument for each thing that is asked
     InputError
         With every number that is out of its range.
     """
-    import pandas as pd
-
     if users is not None and (not _number(users) or not 2 <= users <= MAX_USERS):
         raise InputError([Issue("users", users, f"a number from 2 to {MAX_USERS:g}, all options together")])
     if solve not in get_args(Solved):

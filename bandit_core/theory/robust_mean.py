@@ -9,15 +9,14 @@ go through quadrature.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from bandit_core.spec import rewards as distributions
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bandit_core.spec.later import pd
 
 Estimator = Literal["plain", "tree", "epoch", "local"]
 _ONE_BY_ONE = 4096  # terms of a sum over n that are added singly
@@ -71,21 +70,17 @@ def _located(partial, mean: float, spread: float, bound: np.ndarray, df: float) 
 
 def _normal_partial(z: np.ndarray, df: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Integrals of 1, z and z^2 over the standard normal density up to z."""
-    from scipy.special import ndtr
-
     density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-    return ndtr(z), -density, ndtr(z) - np.where(np.isinf(z), 0.0, z) * density
+    return scipy.special.ndtr(z), -density, scipy.special.ndtr(z) - np.where(np.isinf(z), 0.0, z) * density
 
 
 def _student_partial(z: np.ndarray, df: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Integrals of 1, z and z^2 over Student's density up to z (the last one up to a constant)."""
-    from scipy.special import gammaln, stdtr
-
     if df == 2:  # the primitive of z^2 has a logarithm there; a neighbour is as good as the digits left
         df += 1e-7
-    norm = math.exp(gammaln((df + 1) / 2) - gammaln(df / 2)) / math.sqrt(df * math.pi)
+    norm = math.exp(scipy.special.gammaln((df + 1) / 2) - scipy.special.gammaln(df / 2)) / math.sqrt(df * math.pi)
     density = norm * (1 + z**2 / df) ** (-(df + 1) / 2)
-    below = stdtr(df, z)
+    below = scipy.special.stdtr(df, z)
     return below, -(df + z**2) / (df - 1) * density, (df * below - z * (df + z**2) * density) / (df - 2)
 
 
@@ -158,8 +153,6 @@ def errors(
         noise of privacy), sampling (standard deviation of the truncated mean), all in reward units, and
         untruncated (standard deviation of the plain mean; infinite if the distribution has no variance).
     """
-    import pandas as pd
-
     n = np.asarray(n, np.int64)
     rule: dict[str, Any] = dict(v=v, u=u, estimator=estimator, epsilon=epsilon, logarithm=logarithm)
     level = truncation_level(n, **rule)

@@ -19,19 +19,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pydantic
 
 from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.errors import InputError, Issue, issues_of
+from bandit_core.spec.later import pd
 from bandit_core.spec.notation import read_epsilon
 from bandit_core.spec.own_data import remembered
 from bandit_core.theory.divergences import beta, contrast
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Rule = Literal["v_l", "v_b", "v_w"]
 
@@ -154,8 +152,6 @@ def thresholds(epsilon: BudgetDistribution | Any, eps_mins: Iterable[float] | No
     InputError
         When the distribution or a threshold is not valid.
     """
-    import pandas as pd  # heavy import, not needed to simulate
-
     distribution = _distribution(epsilon)
     curve = search(distribution, None if eps_mins is None else _numbers(eps_mins))
     frame = pd.DataFrame(dict(zip(("eps_min", "p0", "v_l", "v_b", "v_w"), curve, strict=True)))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+import scipy
 from pydantic import Field, model_validator
 
 from bandit_core.spec.field_types import Number, Observed, Positive, Probability, Whole, low_below_high
@@ -67,9 +68,7 @@ class Beta(RewardDistribution):
         return (0.0, 1.0)
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
-        from scipy.special import betaincinv  # heavy import, needed by few views
-
-        return betaincinv(self.a, self.b, probability)
+        return scipy.special.betaincinv(self.a, self.b, probability)
 
     def raw_moment(self, order: float) -> float:
         a, b = self.a, self.b
@@ -164,9 +163,7 @@ class Gaussian(RewardDistribution):
         return (-math.inf, math.inf)
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
-        from scipy.special import ndtri
-
-        return self.mean + self.sd * ndtri(probability)
+        return self.mean + self.sd * scipy.special.ndtri(probability)
 
     def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         # Panels of at most a reward unit: one rule for the whole line is 0.006 off for a sigmoid at sd = 20.
@@ -251,21 +248,17 @@ class Student(RewardDistribution):
         return (-math.inf, math.inf)
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
-        from scipy.special import stdtrit
-
-        return self.mean + self.scale * stdtrit(self.df, probability)
+        return self.mean + self.scale * scipy.special.stdtrit(self.df, probability)
 
     def raw_moment(self, order: float) -> float:
         # A normal distribution mixed over its variance: Kummer's function of the former becomes Gauss's.
         if order >= self.df:
             return math.inf
-        from scipy.special import hyp2f1
-
         logarithm = order * (math.log(self.scale) + math.log(self.df) / 2) + (
             math.lgamma((order + 1) / 2) + math.lgamma((self.df - order) / 2) - math.lgamma(self.df / 2)
         )
         away = (self.mean / self.scale) ** 2 / self.df
-        series = float(hyp2f1(-order / 2, (self.df - order) / 2, 0.5, -away))
+        series = float(scipy.special.hyp2f1(-order / 2, (self.df - order) / 2, 0.5, -away))
         return math.exp(logarithm) / math.sqrt(math.pi) * series
 
     @property
