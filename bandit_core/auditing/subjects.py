@@ -38,8 +38,8 @@ from bandit_core.mechanisms.shuffled_bits import ShuffledBits, noisy_share
 from bandit_core.model import Signal
 from bandit_core.policies import registry as policies
 from bandit_core.policies.stopping import stopping_policies
-from bandit_core.spec.entries import fields_of
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.found import fields_of
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
 USERS = 16  # of an audited batch

@@ -4,9 +4,12 @@ The version of a kernel follows from what it can compute with: the syntax tree o
 docstrings, annotations and layout, the flags it is compiled with, the constants of modules that it reads, and the same
 of every function that it calls. An edit of prose changes no version, an edit of a constant that of the kernels that
 reach it.
+
+Reading Python's syntax in several threads.
 """
 
 import ast
+import contextlib
 import hashlib
 import linecache
 import sys
@@ -15,13 +18,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-
-from bandit_core.jit.syntax import patiently
 
 _COMPILED = (  # what a kernel can reach from the module that it is written in
     "jit",
@@ -170,3 +171,17 @@ def _described(value: Any, found: dict[str, str]) -> str:
 def _of_a_library(value: Any) -> bool:
     """Whether it comes from Python, NumPy, numba or its LLVM."""
     return (value.__module__ or "").partition(".")[0] in {"llvmlite", "numba", "numpy", *sys.stdlib_module_names}
+
+
+Read = TypeVar("Read")
+_TRIES = 20
+
+
+def patiently(read: Callable[[], Read]) -> Read:
+    """What ``read`` returns. Python 3.11 counts the depth of syntax trees for all threads together, and may call two
+    that are made at once a SystemError; NumPy makes one for the header of every array that it reads.
+    """
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(SystemError):
+            return read()
+    return read()

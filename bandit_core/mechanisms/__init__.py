@@ -30,8 +30,7 @@ from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.mechanisms.sigmoid import CTB_S, CTL_S
 from bandit_core.mechanisms.signed_digits import SignedDigits
 from bandit_core.mechanisms.square_root import SquareRoot
-from bandit_core.spec.entries import entries
-from bandit_core.spec.found import found
+from bandit_core.spec.found import entries, found
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (CTL, CTB, CTL_S, CTB_S)}
 COUNTERS: dict[str, type[Counter]] = {counter.name: counter for counter in (Binary, Hybrid, SignedDigits, SquareRoot)}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.spec.bisection import bisected
+from bandit_core.spec.portable_math import bisected
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.model import Privacy
-from bandit_core.spec.entries import entries, fields_of
+from bandit_core.spec.found import entries, fields_of
 
 Setting = Literal["delta", "dimension", "horizon", "users"]
 

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import described, words_of
-from bandit_core.spec.bisection import bisected
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.portable_math import bisected
 
 CLASSICAL_LIMIT = 1.0  # the classical formula is proved up to this epsilon
 

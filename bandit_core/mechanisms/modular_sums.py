@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike
 from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.batch import Batch, batch_delta
 from bandit_core.mechanisms.description import described
-from bandit_core.spec.bisection import bisected
+from bandit_core.spec.portable_math import bisected
 
 _WIDE = 45.0  # nats of probability that are left out of a distribution
 

@@ -40,8 +40,8 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.batch import Batch
 from bandit_core.mechanisms.description import described
-from bandit_core.spec.bisection import bisected
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.portable_math import bisected
 
 Accounting = Literal["paper", "tight"]
 _CUT = 1e-3  # share of delta that the rare numbers of noisy users may count for, all of it as if they gave all away

@@ -8,10 +8,9 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from bandit_core.model.block import Block, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.model.guarantee import Guarantee, Release
-from bandit_core.model.kernel_call import KernelCall, run_kernel
+from bandit_core.model.kernel_call import Block, KernelCall, Signal, run_kernel
 from bandit_core.model.promises import PROMISES, Privacy, Promise
 from bandit_core.model.setup import Parameters, RunSetup
 from bandit_core.spec import rewards as distributions

@@ -28,7 +28,7 @@ zCDP and has no pure epsilon. A bound that is stated for pure privacy says nothi
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bandit_core.spec.entries import all_fields
+from bandit_core.spec.found import all_fields
 
 Privacy = Literal["none", "local", "shuffle", "distributed", "joint", "central"]  # what a policy can keep
 Model = Literal["none", "local", "shuffle", "distributed", "joint", "central", "instantaneous", "environment"]

@@ -31,7 +31,7 @@ from functools import partial
 
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.batches import noise
-from bandit_core.kernels.divergence import largest_mean
+from bandit_core.kernels.kl import largest_mean
 from bandit_core.kernels.play import Stream
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family

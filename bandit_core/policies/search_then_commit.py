@@ -16,7 +16,7 @@ from pydantic import Field
 
 from bandit_core.kernels.batch_rule import NEVER
 from bandit_core.kernels.records import rewards_of
-from bandit_core.kernels.search import search
+from bandit_core.kernels.stopping import search
 from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies.batch_family import refuse_tiny_budget
 from bandit_core.policies.central_family import unit_rewards

@@ -22,9 +22,8 @@ from typing import Any
 
 from bandit_core.model import Block
 from bandit_core.paths import cache_folder
-from bandit_core.simulation.bundled_results import Beforehand
+from bandit_core.simulation.bundled_results import Beforehand, pack, unpack
 from bandit_core.simulation.costs import SETTINGS, setting
-from bandit_core.simulation.packing import pack, unpack
 from bandit_core.simulation.trial_locks import Claims
 from bandit_core.spec.errors import InputError
 

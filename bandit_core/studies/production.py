@@ -22,7 +22,7 @@ from bandit_core.mechanisms.l2_ball import BallAlong
 from bandit_core.mechanisms.randomised_response import RandomisedResponse
 from bandit_core.mechanisms.sigmoid import SigmoidFirst
 from bandit_core.model import Guarantee, Policy, Release, RunSetup, any_rewards
-from bandit_core.spec.entries import entries
+from bandit_core.spec.found import entries
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import write_number
 

@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from bandit_core.spec.bisection import bisected
+from bandit_core.spec.portable_math import bisected
 
 Rule = Literal["paper", "advanced", "tight", "as printed", "calibrated"]  # the last two: older words for the first two
 _FIRST = 64  # terms summed one by one before the rest is taken from the Euler-Maclaurin formula

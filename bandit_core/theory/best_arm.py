@@ -31,7 +31,7 @@ import numpy as np
 from bandit_core.model import PROMISES, Model, Privacy, RunSetup
 from bandit_core.model.bound import Status
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.entries import fields_of
+from bandit_core.spec.found import fields_of
 from bandit_core.spec.own_data import remembered
 from bandit_core.theory import central, classic, divergences, stated
 

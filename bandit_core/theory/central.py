@@ -2,6 +2,8 @@
 
 Lower bounds of Azize and Basu (arXiv 2209.02570) and of Azize and others (arXiv 2505.05613); upper bounds of the
 policies, each with its theorem. No bound of local privacy stands here: those are larger and do not hold for a curator.
+
+What the hardest instance costs every policy of a trusted curator: as printed, with its range, and derived here.
 """
 
 import math
@@ -11,7 +13,6 @@ import numpy as np
 from bandit_core.model import Bound, Guarantee, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.theory import accounting, classic, divergences, finite_time_bounds
-from bandit_core.theory.central_minimax import CURATOR, minimax
 from bandit_core.theory.classic import BEST_IS_PERFECT, for_unit_rewards, logarithmic, sum_over_gaps
 from bandit_core.theory.stated import stated
 
@@ -384,3 +385,51 @@ def dp_klucb(setup: RunSetup) -> list[Bound]:
 def dp_imed(setup: RunSetup) -> list[Bound]:
     """DP-IMED: its leading term, growth x the d_eps constant."""
     return _leading_term(setup, "DP-IMED")
+
+
+CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"
+_ONE_ARM = "with one arm there is nothing to learn"
+
+
+def minimax(setup: RunSetup, epsilon: float) -> list[Bound]:
+    """Both bounds on the hardest instance with as many arms; what does not apply is hidden.
+
+    None at epsilon = 0, which an account gives where a delta close to 1 promises nothing.
+    """
+    if epsilon == 0:
+        return []
+    return [_as_printed(setup, epsilon), _derived(setup, epsilon)]
+
+
+def _as_printed(setup: RunSetup, epsilon: float) -> Bound:
+    others = len(setup.arms) - 1
+    start = others * max(1.0, 1 / (3 * epsilon))
+    bound = stated(
+        "central-minimax",
+        lambda t: np.where(t >= start, np.maximum(np.sqrt(others * t) / 27, others / (131 * epsilon)), 0.0),
+    )
+    if not others:
+        return bound.ruled_out(_ONE_ARM)
+    if setup.horizon < start:
+        return bound.ruled_out(
+            f"it can be relied on from t = (K - 1) max(1, 1/(3 epsilon)) = {math.ceil(start):,} on, and there are "
+            f"{setup.horizon:,} users; with rewards in [0, 1] it is wrong before t = (K - 1)/(131 epsilon)"
+        )
+    return bound
+
+
+def _derived(setup: RunSetup, epsilon: float) -> Bound:
+    """Two instances: arm 1 has mean 1/2 and the others 1/2 - D, or one of the others, rarely pulled, has 1/2 + D.
+
+    The rare one is pulled t/(K-1) times at most, so the two are told apart by t/(K-1) d_eps(1/2 - D, 1/2 + D) nats
+    (`central.evidence`), and one of them costs t D/8 exp(-that) (Bretagnolle and Huber). d_eps <= 2 D epsilon; at D =
+    1/2 and t <= (K-1)/epsilon this is at least t/(16 e), and regret does not fall. The rest is the part without
+    privacy."""
+    others = len(setup.arms) - 1
+    plain = classic.two_point_argument(others + 1, 2 * math.log(3), 0.5, 0.25)
+    bound = stated(
+        "central-minimax-derived", lambda t: np.maximum(plain(t), np.minimum(t, others / epsilon) / (16 * math.e))
+    )
+    if not others:
+        return bound.ruled_out(_ONE_ARM)
+    return bound if classic.unit_rewards(setup) else bound.ruled_out("derived for rewards in [0, 1]")

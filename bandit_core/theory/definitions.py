@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from bandit_core.model import PROMISES, Model, Promise
-from bandit_core.spec.entries import all_fields
+from bandit_core.spec.found import all_fields
 
 DEFINITIONS: dict[Model, Promise] = {key: promise for key, promise in PROMISES.items() if promise.formula}
 

@@ -10,9 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.bisection import bisected
 from bandit_core.spec.own_data import remembered
-from bandit_core.spec.portable_math import tanh
+from bandit_core.spec.portable_math import bisected, tanh
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _U = (_NODES + 1) / 2

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.model.bound import Bound, Curve
-from bandit_core.spec.entries import fields_of
+from bandit_core.spec.found import fields_of
 
 
 def nothing(t: np.ndarray) -> np.ndarray:

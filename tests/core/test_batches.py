@@ -10,7 +10,7 @@ from runs import LAWS, MANY, ONE, SURE, TIES, TWO, assert_pulls, final_pulls, in
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.kernels import divergence, lazy_updates
+from bandit_core.kernels import kl, lazy_updates
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies import dp_ucb_int, registry
@@ -212,7 +212,7 @@ def test_compiled_d_eps_is_that_of_theory_and_of_plain_minimisation():
     for epsilon in EPSILONS:
         for x in chances:
             for y in chances:
-                value = divergence.d_eps(x, y, epsilon)
+                value = kl.d_eps(x, y, epsilon)
                 assert value == pytest.approx(float(central.d_eps(x, y, epsilon)), rel=1e-9, abs=1e-13), (x, y, epsilon)
                 plain = batch_reference.d_eps_by_search(x, y, epsilon)
                 assert value == pytest.approx(plain, rel=1e-6, abs=1e-10), (x, y, epsilon)
@@ -222,15 +222,15 @@ def test_the_largest_private_mean_inverts_d_eps():
     for epsilon in EPSILONS:
         for mean in (0.0, 1e-6, 0.2, 0.5, 0.97):
             for level in (1e-6, 1e-3, 0.05, 0.7, 5.0):
-                q = divergence.largest_private_mean(mean, level, epsilon)
+                q = kl.largest_private_mean(mean, level, epsilon)
                 assert mean < q <= 1
                 if q == 1:
-                    assert divergence.d_eps(mean, 1 - 2e-9, epsilon) <= level * (1 + 1e-6)
+                    assert kl.d_eps(mean, 1 - 2e-9, epsilon) <= level * (1 + 1e-6)
                 else:
-                    assert divergence.d_eps(mean, q, epsilon) == pytest.approx(level, rel=1e-5)
-                assert q >= divergence.largest_mean(mean, level) * (1 - 1e-9)  # privacy hides some means more
-        assert divergence.largest_private_mean(1.0, 0.1, epsilon) == 1
-    assert divergence.largest_private_mean(0.3, 0.1, 500.0) == divergence.largest_mean(0.3, 0.1)  # no privacy left
+                    assert kl.d_eps(mean, q, epsilon) == pytest.approx(level, rel=1e-5)
+                assert q >= kl.largest_mean(mean, level) * (1 - 1e-9)  # privacy hides some means more
+        assert kl.largest_private_mean(1.0, 0.1, epsilon) == 1
+    assert kl.largest_private_mean(0.3, 0.1, 500.0) == kl.largest_mean(0.3, 0.1)  # no privacy left
 
 
 # --- DP-IMED and its first batch -----------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ def test_every_policy_file_is_found_by_the_registry():
         if names & {"POLICY", "POLICIES"}:
             module = importlib.import_module(module_name(path))
             defined[path.stem] = getattr(module, "POLICIES", None) or (module.POLICY,)
-    assert {"ucb", "heldp_ucb_l", "heldp_ucb_b"} <= set(defined)
+    assert {"ucb", "heldp", "heldp_ucb_w"} <= set(defined)
     known = [policy.name for policies in defined.values() for policy in policies]
     assert len(known) == len(set(known))
     assert set(registry()) == set(known)

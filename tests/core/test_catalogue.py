@@ -14,7 +14,7 @@ from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.model.bound import TRIVIAL, Theorem
 from bandit_core.policies import registry
-from bandit_core.spec.entries import entries as texts
+from bandit_core.spec.found import entries as texts
 from bandit_core.theory import basu, stated
 from bandit_core.theory.accounting import skellam_rate
 

@@ -51,8 +51,8 @@ from bandit_core.policies.contextual import family, jdp_linucb
 from bandit_core.policies.contextual.exact_ols import Ridge
 from bandit_core.policies.contextual.jdp_greedy import Shift
 from bandit_core.policies.contextual.jdp_linucb import choose
-from bandit_core.spec.bisection import bisected
 from bandit_core.spec.field_types import Number
+from bandit_core.spec.portable_math import bisected
 from bandit_core.theory import contextual
 from bandit_core.theory.accounting import WHOLE_ORDERS, renyi_epsilon, skellam_renyi
 

@@ -1,0 +1,222 @@
+"""AdaP-TT: Azize, Jourdan, Al Marjani, Basu 2023.
+
+Top-Two on averages that a curator publishes with noise, each arm's at phases that double.
+
+    ask each arm once; when an arm's fresh rewards are as many as all before them:
+        M_a = mean of the n_a fresh rewards + Laplace(1 / (epsilon n_a));  k_a += 1
+    for t = K, K+1, ...:
+        stop and recommend the arm with the largest M if it is far enough above every other one
+        B = the arm with the largest M_a + ln t / (epsilon n_a) + sqrt(ln t / (2 n_a))
+        C = the arm with the smallest (M_B - M_a + 1 / (1 + sqrt t)) / sqrt(1/N_B + 1/N_a)
+        ask B with probability 1/2, else C; once t is large, many users before the next decision
+
+Guarantee: epsilon-central DP, pure. Released: one mean per arm and phase; every reward is in at most one of them, and
+actions, stopping time and recommendation are computed from these means and coins alone.
+
+DP-TT (Top-Two on noisy sums): derived here; compare Jourdan, Azize 2025.
+
+Top-Two on sums that a curator publishes with noise, batch by batch; no reward is forgotten.
+
+    whenever an arm's batch is full: Y_a += sum of the batch + Laplace(1 / epsilon);  k_a += 1
+        its next batch doubles n_a while n_a < 512 or epsilon^2 n_a < 32, then adds 30%
+    ask each arm until its first batch is full, max(32, 4 / epsilon) users
+    loop:
+        B = the arm with the largest Y_a / n_a
+        Z_a = how far the two sums contradict equal chances, the noise of k_B and k_a releases allowed for
+        stop and recommend B if Z_a reaches its threshold for every other arm
+        C = the arm with the smallest (distance in standard deviations)^2 / 2 + ln(users)
+        ask B and C in turns until a batch of one of them is full
+
+Guarantee: epsilon-central DP, pure. Released: one sum per arm and batch; every reward is in at most one of them, and
+actions, stopping time and recommendation are computed from these sums and coins alone. The stopping rule and its proof
+are derived in `bandit_core.kernels.noisy_stopping`. Jourdan and Azize 2025 (arXiv 2510.17348) have a rule of the same
+kind (arm-dependent geometric batches, transportation costs that know the noise); theirs is another one.
+
+Elimination: Sajed, Sheffet 2019 (DP-SE), with an end.
+
+Shows all options equally often and drops the ones that are clearly worse, until one is left.
+
+    S = all arms
+    for e = 1, 2, ... while more than one arm is left:
+        R = [8 ln(4 |S| e^2 / delta) / 4^-e] + 1;  m_a = mean of R fresh rewards of each arm of S
+        drop every arm with  m_a < max m - 2 sqrt(ln(4 |S| e^2 / delta) / (2 R))
+    recommend the arm that is left
+
+Elimination on randomised bits: Sajed, Sheffet 2019 (DP-SE), with an end.
+
+Elimination, but every user answers with one coin-flipped bit.
+
+    w = coth(epsilon / 2);  means of bits are 1/2 + w (share of ones - 1/2)
+    S = all arms
+    for e = 1, 2, ... while more than one arm is left:
+        R = [8 w^2 ln(4 |S| e^2 / delta) / 4^-e] + 1;  m_a = mean of R fresh rewards of each arm of S
+        drop every arm with  m_a < max m - 2 w sqrt(ln(4 |S| e^2 / delta) / (2 R))
+    recommend the arm that is left
+
+DP-SE with an end: Sajed, Sheffet 2019 (DP-SE), with an end.
+
+Elimination on averages that a curator publishes with noise at the end of each epoch.
+
+    S = all arms
+    for e = 1, 2, ... while more than one arm is left:
+        R = [max(32 ln(8 |S| e^2 / delta) / 4^-e,  8 ln(4 |S| e^2 / delta) / (epsilon 2^-e))] + 1
+        m_a = mean of R fresh rewards + Laplace(1 / (epsilon R)) of each arm of S
+        drop every arm with  m_a < max m - 2 sqrt(ln(8 |S| e^2 / delta) / (2 R)) - 2 ln(4 |S| e^2 / delta) / (R epsilon)
+    recommend the arm that is left
+
+Elimination in epochs until one arm is left: DP-SE (Sajed and Sheffet 2019) with an end, in three trusts.
+
+Top-Two: Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022 (EB-TCI).
+
+Shows the leader and its closest rival in turns until the leader is surely the best.
+
+    ask each arm once
+    for t = K, K+1, ...:
+        B = the arm with the largest mean
+        Z_a = n_B kl(m_B, x) + n_a kl(m_a, x),  x the mean of both together
+        stop and recommend B if Z_a reaches its threshold for every other arm
+        C = the arm with the smallest Z_a + ln n_a
+        ask B with probability 1/2, else C; once t is large, many users before the next decision
+
+CTB-TT (Top-Two on randomised bits): Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022 (EB-TCI), on randomised bits.
+
+Top-Two, but every user answers with one coin-flipped bit.
+
+    ask each arm once; every answer is one randomised bit, m the share of ones
+    for t = K, K+1, ...:
+        B = the arm with the largest mean
+        Z_a = n_B kl(m_B, x) + n_a kl(m_a, x),  x the mean of both together
+        stop and recommend B if Z_a reaches its threshold for every other arm
+        C = the arm with the smallest Z_a + ln n_a
+        ask B with probability 1/2, else C; once t is large, many users before the next decision
+
+Top-Two: half of the users get the leader, half the arm that is hardest to tell from it. On rewards or on bits.
+
+EB-TCI of Jourdan, Degenne, Baudry, de Heide and Kaufmann 2022; on randomised bits it is CTB-TT. Rewards in [0, 1] count
+as bits that are 1 with this chance.
+"""
+
+import math
+from typing import Any
+
+from bandit_core.kernels.noisy_stopping import dp_tt
+from bandit_core.kernels.stopping import Epochs, elimination, top_two
+from bandit_core.policies.stopping.base import (
+    Rule,
+    StoppingPolicy,
+    StoppingSetup,
+    central_privacy,
+    local_privacy,
+    noisy_mean,
+    random_bit,
+)
+from bandit_core.spec.budgets import LARGEST
+
+
+def _budget(setup: StoppingSetup) -> float:
+    """The budget; infinite where no double can hold the noise, which is far quicker to play."""
+    assert setup.epsilon is not None
+    return math.inf if setup.epsilon >= LARGEST else setup.epsilon
+
+
+def epochs_of(setup: StoppingSetup) -> Epochs:
+    """What an answer is worth to a locally private setup."""
+    assert setup.epsilon is not None
+    return Epochs(1 / math.tanh(setup.epsilon / 2), False, 0.0)
+
+
+def _policy(**fields: Any) -> StoppingPolicy:
+    return StoppingPolicy(
+        **{
+            "rules": {"proved": "one arm is left; each mean keeps within its radius but with probability delta in all"},
+            "decisions": False,
+            "most_decisions": lambda setup: 60.0,  # epochs grow fourfold
+            "parent": "se",
+            **fields,
+        }
+    )
+
+
+_RULES: dict[Rule, str] = {
+    "proved": "Z_a >= ln((K-1)/delta) + ln(n m)/2 + 2 ln 2 for every other arm",
+    "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
+}
+POLICIES = (
+    StoppingPolicy(
+        name="adap-tt",
+        title="AdaP-TT",
+        privacy="central",
+        guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
+        rules={
+            "proved": "M_B - M_a >= sqrt((1/n + 1/m) ln(3/d)/2) + (1/n + 1/m) ln(3/(2d))/epsilon for every other arm, "
+            "d = delta/((K-1) k_B (k_B+1) k_a (k_a+1))",
+            "paper": "(M_B - M_a)^2/(2(1/n + 1/m)) >= 2 C(ln((K-1) zeta(2) k^2/delta)/2) + 2 ln(4 + ln n) "
+            "+ 2 ln(4 + ln m) + (1/n + 1/m) ln^2(2 K zeta(2) k^2/delta)/epsilon^2 for every other arm, C(x) = x + ln x",
+            "heuristic": "(M_B - M_a)^2/(2(1/n + 1/m)) >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) "
+            "+ (1/n + 1/m) ln^2(1/delta)/epsilon^2 for every other arm; its variance is four times that of proved, so "
+            "it often stops later",
+        },
+        prepare=lambda setup: (top_two, (setup.search(epsilon=setup.epsilon or 0.0),)),
+        guarantee=central_privacy,
+        releases=noisy_mean("a phase"),
+        parent="top-two",
+    ),
+    StoppingPolicy(
+        name="dp-tt",
+        title="DP-TT (Top-Two on noisy sums)",
+        privacy="central",
+        guarantee_words="epsilon-central DP (pure): every reward enters one released sum",
+        rules={
+            "proved": "Z_a >= c + ln((k_B+5)(k_B+6)/6) + ln((k_a+5)(k_a+6)/6) for every other arm, "
+            "(K-1) (1+c) e^-c = delta",
+            "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
+        },
+        prepare=lambda setup: (dp_tt, (setup.search(epsilon=_budget(setup)),)),
+        guarantee=central_privacy,
+        releases=noisy_mean("a batch"),
+        decisions=False,
+        most_decisions=lambda setup: 4.0 * len(setup.means) * max(1.0, math.log(setup.cap / len(setup.means) / 32)),
+        parent="top-two",
+    ),
+    _policy(
+        name="se",
+        title="Elimination",
+        prepare=lambda setup: (elimination, (setup.search(), Epochs(1.0, False, 0.0))),
+        parent=None,
+    ),
+    _policy(
+        name="ldp-se",
+        title="Elimination on randomised bits",
+        privacy="local",
+        guarantee_words="epsilon-local DP for every reward (pure)",
+        prepare=lambda setup: (elimination, (setup.search(setup.randomised), epochs_of(setup))),
+        guarantee=local_privacy,
+        releases=random_bit,
+    ),
+    _policy(
+        name="dp-se",
+        title="DP-SE with an end",
+        privacy="central",
+        guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
+        prepare=lambda setup: (elimination, (setup.search(), Epochs(1.0, True, setup.epsilon or 0.0))),
+        guarantee=central_privacy,
+        releases=noisy_mean("an epoch"),
+    ),
+    StoppingPolicy(
+        name="top-two",
+        title="Top-Two",
+        rules=_RULES,
+        prepare=lambda setup: (top_two, (setup.search(),)),
+    ),
+    StoppingPolicy(
+        name="ctb-tt",
+        title="CTB-TT (Top-Two on randomised bits)",
+        privacy="local",
+        guarantee_words="epsilon-local DP for every reward (pure)",
+        rules=_RULES,
+        prepare=lambda setup: (top_two, (setup.search(setup.randomised, setup.contrast),)),
+        guarantee=local_privacy,
+        releases=random_bit,
+        parent="top-two",
+    ),
+)
