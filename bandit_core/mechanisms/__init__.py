@@ -43,22 +43,3 @@ def registry() -> dict[str, Description]:
     place = list(entries(description.__file__))  # the kinds are its first tables
     every.sort(key=lambda one: (place.index(one.kind), place.index(one.name) if one.name in place else len(place)))
     return {one.name: one for one in every}
-
-
-__all__ = [
-    "COUNTERS",
-    "CTB",
-    "CTB_S",
-    "CTL",
-    "CTL_S",
-    "MECHANISMS",
-    "Binary",
-    "Counter",
-    "Description",
-    "Hybrid",
-    "Mechanism",
-    "SignedDigits",
-    "SquareRoot",
-    "laplace_sum_bound",
-    "registry",
-]

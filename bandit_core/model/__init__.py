@@ -7,32 +7,3 @@ from bandit_core.model.kernel_call import Block, KernelCall, Record, Signal, Sto
 from bandit_core.model.policy import Acceptor, Described, Policy, Setting, any_rewards, numbers_held
 from bandit_core.model.promises import KEPT, MEASURES, PROMISES, Measure, Model, Privacy, Promise
 from bandit_core.model.setup import Parameters, RunSetup, Tables
-
-__all__ = [
-    "KEPT",
-    "MEASURES",
-    "PROMISES",
-    "Acceptor",
-    "Block",
-    "Bound",
-    "Described",
-    "Guarantee",
-    "KernelCall",
-    "Measure",
-    "Model",
-    "Parameters",
-    "Policy",
-    "Privacy",
-    "Promise",
-    "Record",
-    "Release",
-    "RunSetup",
-    "Setting",
-    "Signal",
-    "Stopped",
-    "Tables",
-    "Theorem",
-    "any_rewards",
-    "numbers_held",
-    "run_kernel",
-]  # fmt: skip

@@ -12,8 +12,6 @@ from bandit_core.model import KEPT
 from bandit_core.policies.stopping.base import RULE_WORDS, Rule, StoppingPolicy, StoppingSetup
 from bandit_core.spec.found import found
 
-__all__ = ["RULE_WORDS", "Rule", "StoppingPolicy", "StoppingSetup", "stopping_policies"]
-
 
 @cache
 def stopping_policies() -> dict[str, StoppingPolicy]:

@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from bandit_core.spec.budgets.base import DISCRETE as DISCRETE
-from bandit_core.spec.budgets.base import FIXED as FIXED
-from bandit_core.spec.budgets.base import LARGEST as LARGEST
-from bandit_core.spec.budgets.base import BudgetDistribution
+from bandit_core.spec.budgets.base import DISCRETE, FIXED, LARGEST, BudgetDistribution
 from bandit_core.spec.budgets.built_in import (
     ClampedGaussian,
     Discrete,

@@ -13,12 +13,18 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.spec.found import distributions
-from bandit_core.spec.rewards.base import GAUSSIAN as GAUSSIAN
-from bandit_core.spec.rewards.base import PARAMETERS, RewardDistribution
-from bandit_core.spec.rewards.base import PARETO as PARETO
-from bandit_core.spec.rewards.base import TWO_POINT as TWO_POINT
-from bandit_core.spec.rewards.built_in import MAX_OBSERVED as MAX_OBSERVED
-from bandit_core.spec.rewards.built_in import Bernoulli, Beta, Empirical, Gaussian, Pareto, Student, TwoPoint, Uniform
+from bandit_core.spec.rewards.base import GAUSSIAN, PARAMETERS, PARETO, TWO_POINT, RewardDistribution
+from bandit_core.spec.rewards.built_in import (
+    MAX_OBSERVED,
+    Bernoulli,
+    Beta,
+    Empirical,
+    Gaussian,
+    Pareto,
+    Student,
+    TwoPoint,
+    Uniform,
+)
 
 T = TypeVar("T")
 ROW = 1 + PARAMETERS  # numbers per arm in the kernel's table: code and parameters
