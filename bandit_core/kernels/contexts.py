@@ -18,18 +18,7 @@ from bandit_core.kernels.linalg import sum_columns
 from bandit_core.kernels.normal_blocks import LANES, fill_normals
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.spec.contexts import (
-    CUBE,
-    DISCRETE,
-    GAUSSIAN,
-    IDENTITY,
-    LOGISTIC,
-    MARGIN,
-    POISSON_CAP,
-    SPHERE,
-    TABLE,
-    Environment,
-)
+from bandit_core.spec import contexts
 
 SPARE = 3  # columns of a block that belong to no one: without them all users of features would be others
 BLOCK = 1024  # numbers of a block of users (features; means of arms), at most, unless one user takes more
@@ -61,11 +50,11 @@ class Users(NamedTuple):
 
 
 @kernel
-def users_of(environment: Environment, state: np.ndarray, signal: np.ndarray) -> Users:
+def users_of(environment: contexts.Environment, state: np.ndarray, signal: np.ndarray) -> Users:
     """The arrays, not filled yet. How many users a block has depends on the contexts only."""
     arms, vectors, d = environment.arms, environment.vectors, environment.dimension
     theta, pool = np.empty((environment.models, d)), np.empty((environment.points, vectors * d))
-    in_lanes = environment.distribution in (SPHERE, GAUSSIAN)
+    in_lanes = environment.distribution in (contexts.SPHERE, contexts.GAUSSIAN)
     users = max(1, BLOCK // max(vectors * d, arms)) if in_lanes else 1
     columns = users * vectors + SPARE
     seeds, normals = np.empty((1, 4 * LANES), np.uint64), np.empty((d * columns // LANES + 1, LANES))
@@ -119,11 +108,11 @@ def predict(users: Users, user: int, theta: np.ndarray) -> None:
 @inlined
 def mean_reward(link: int, predicted: float) -> float:
     """mu(predicted)."""
-    if link == IDENTITY:
+    if link == contexts.IDENTITY:
         return predicted
-    if link == LOGISTIC:
+    if link == contexts.LOGISTIC:
         return 1.0 / (1.0 + math.exp(-predicted))
-    return math.exp(min(predicted, POISSON_CAP))
+    return math.exp(min(predicted, contexts.POISSON_CAP))
 
 
 @device_function
@@ -141,7 +130,7 @@ def _on_sphere(state: np.ndarray, row: int, x: np.ndarray, i: int) -> None:
 
 
 @device_function
-def draw_theta(environment: Environment, users: Users, row: int) -> None:
+def draw_theta(environment: contexts.Environment, users: Users, row: int) -> None:
     """Labels, lanes and parameters of this trial, these given (a row, or one for each arm) or uniform on the sphere."""
     given, theta, x = environment.theta, users.theta, users.x
     draw_labels(users.state, row, users.order)
@@ -241,9 +230,9 @@ def _gap_of(beta: float, smallest: float, uniform: float) -> float:
 
 
 @device_function
-def draw_pool(environment: Environment, users: Users, row: int) -> None:
+def draw_pool(environment: contexts.Environment, users: Users, row: int) -> None:
     """The types of a discrete distribution, drawn once for this trial; fewer where a stop is asked for."""
-    if environment.distribution != DISCRETE:
+    if environment.distribution != contexts.DISCRETE:
         return
     state, theta, x, pool = users.state, users.theta, users.x, users.pool
     least = environment.form[1]
@@ -270,7 +259,7 @@ def draw_pool(environment: Environment, users: Users, row: int) -> None:
 
 
 @inlined
-def _from_table(environment: Environment, users: Users, user: int) -> None:
+def _from_table(environment: contexts.Environment, users: Users, user: int) -> None:
     """The context(s) of one row of the table."""
     table, actions, x = environment.table, environment.actions, users.x
     vectors, d = environment.vectors, environment.dimension
@@ -287,11 +276,11 @@ def _from_table(environment: Environment, users: Users, user: int) -> None:
 
 
 @device_function
-def _draw_block(environment: Environment, users: Users, row: int) -> None:
+def _draw_block(environment: contexts.Environment, users: Users, row: int) -> None:
     """Normal contexts for a block of users, or, divided by their norms, contexts on the sphere."""
     x, room = users.x, users.room
     fill_normals(users.lanes, users.words, users.normals, users.state, row)
-    if environment.distribution == GAUSSIAN:
+    if environment.distribution == contexts.GAUSSIAN:
         for k in range(x.shape[0]):
             for at in range(x.shape[1]):
                 x[k, at] *= environment.form[0]
@@ -313,32 +302,32 @@ def _draw_block(environment: Environment, users: Users, row: int) -> None:
 
 
 @inlined
-def _draw_one(environment: Environment, users: Users, row: int) -> None:
+def _draw_one(environment: contexts.Environment, users: Users, row: int) -> None:
     """The context(s) of the next user, where they are drawn user by user."""
     state, x = users.state, users.x
     distribution, form = environment.distribution, environment.form
     vectors, d = environment.vectors, environment.dimension
-    if distribution == CUBE:
+    if distribution == contexts.CUBE:
         for i in range(vectors):
             for k in range(d):
                 x[k, i] = form[0] * (2.0 * next_uniform(state, row, 0) - 1.0)
-    elif distribution == MARGIN:
+    elif distribution == contexts.MARGIN:
         gap = _gap_of(form[0], form[1], next_uniform(state, row, 0))
         if users.theta.shape[0] == 1:
             _margin_of_contexts(users, row, gap)
         else:
             _margin_of_parameters(state, row, users.theta, x, gap)
-    elif distribution == DISCRETE:
+    elif distribution == contexts.DISCRETE:
         point = int64(next_uniform(state, row, 0) * users.pool.shape[0])
         for i in range(vectors):
             for k in range(d):
                 x[k, i] = users.pool[point, i * d + k]
-    elif distribution == TABLE:
+    elif distribution == contexts.TABLE:
         _from_table(environment, users, int64(next_uniform(state, row, 0) * environment.table.shape[0]))
 
 
 @device_function
-def _find_means(environment: Environment, users: Users) -> None:
+def _find_means(environment: contexts.Environment, users: Users) -> None:
     """Mean rewards of the block's users, into ``users.means``."""
     x, theta, means, link = users.x, users.theta, users.means, environment.link
     columns = x.shape[1] - SPARE
@@ -349,18 +338,18 @@ def _find_means(environment: Environment, users: Users) -> None:
             sum_columns(theta[model], x, 0, users.room[:columns])
             for user in range(columns):
                 means[user, model] = users.room[user]
-    if link != IDENTITY:
+    if link != contexts.IDENTITY:
         for user in range(means.shape[0]):
             for arm in range(means.shape[1]):
                 means[user, arm] = mean_reward(link, means[user, arm])
 
 
 @inlined
-def meet(environment: Environment, users: Users, row: int, t: int) -> int:
+def meet(environment: contexts.Environment, users: Users, row: int, t: int) -> int:
     """The place of user t = 1, 2, ... in its block, whose users are drawn when the first of them comes."""
     user = (t - 1) % users.means.shape[0]
     if user == 0:
-        if environment.distribution in (SPHERE, GAUSSIAN):
+        if environment.distribution in (contexts.SPHERE, contexts.GAUSSIAN):
             _draw_block(environment, users, row)
         else:
             _draw_one(environment, users, row)
@@ -391,11 +380,11 @@ def _count(mean: float, uniform: float) -> float:
 
 
 @inlined
-def draw_reward(environment: Environment, state: np.ndarray, row: int, mean: float) -> float:
+def draw_reward(environment: contexts.Environment, state: np.ndarray, row: int, mean: float) -> float:
     """The reward of an arm of this mean; takes the same draws whatever the mean is."""
     if environment.drawn:
         uniform = next_uniform(state, row, 0)
-        if environment.link == LOGISTIC:
+        if environment.link == contexts.LOGISTIC:
             return 1.0 if uniform < mean else 0.0
         return _count(mean, uniform)
     if environment.noise > 0.0:

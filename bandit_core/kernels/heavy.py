@@ -54,8 +54,8 @@ class Truncation(NamedTuple):
     slope: float
     offset: float
     level: float
-    shrinks: bool
-    node_scale: float
+    shrinks: bool = False
+    node_scale: float = 0.0
 
 
 class Problem(NamedTuple):

@@ -27,27 +27,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import device_function, inlined
-from bandit_core.kernels import lazy_updates
+from bandit_core.kernels import lazy_updates, posterior
 from bandit_core.kernels.batch_rule import BatchRule
 from bandit_core.kernels.beta_blocks import seed_draws
 from bandit_core.kernels.lazy_updates import Schedule, nothing, release
 from bandit_core.kernels.play import Stream, piece_of
-from bandit_core.kernels.posterior import (
-    MOST,
-    ROUNDING,
-    SPREADS,
-    UNSETTLED,
-    ArmState,
-    compare,
-    draw_all,
-    find_those_beyond,
-    many_unsettled,
-    mass_beyond,
-    posterior_of,
-    room,
-    take_stock,
-    unsettle,
-)
 from bandit_core.kernels.records import Batches
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform
 
@@ -59,7 +43,7 @@ class State(NamedTuple):
 
     members: np.ndarray  # all arms, that of the present batch first
     released: lazy_updates.State
-    arms: ArmState
+    arms: posterior.ArmState
     when: np.ndarray  # (3,) last step of the stretch, 0: look anew; next step of which draws decide; whether seeded
 
 
@@ -75,28 +59,28 @@ def _believe(rule: Schedule, known: State, now: int) -> None:
 
 
 @device_function
-def settle(arms: ArmState, arm: int) -> None:
+def settle(arms: posterior.ArmState, arm: int) -> None:
     """See whether an arm is settled, by its posterior at the step of the stretch where its mass is largest."""
-    a, b = posterior_of(arms, arm)
+    a, b = posterior.posterior_of(arms, arm)
     bar = arms.bar[0]
     if arm == arms.lead[0]:
         a, b, bar = b, a, 1.0 - bar
-    chance = mass_beyond(a, b, bar) * ROUNDING if bar * (a + b - 0.5) >= a else math.inf
-    arms.spare[arm] = 0.0 if chance <= MOST else UNSETTLED
-    arms.chances[arm] = chance if chance <= MOST else 0.0
+    chance = posterior.mass_beyond(a, b, bar) * posterior.ROUNDING if bar * (a + b - 0.5) >= a else math.inf
+    arms.spare[arm] = 0.0 if chance <= posterior.MOST else posterior.UNSETTLED
+    arms.chances[arm] = chance if chance <= posterior.MOST else 0.0
 
 
 @inlined
-def _lead(arms: ArmState) -> None:
+def _lead(arms: posterior.ArmState) -> None:
     """Choose the leader, the arm with the largest mean, and the bar below it."""
     best = -1.0
     for arm in range(arms.ones.shape[0]):
-        a, b = posterior_of(arms, arm)
+        a, b = posterior.posterior_of(arms, arm)
         mean = a / (a + b)
         if mean > best:
             best = mean
             arms.lead[0] = arm
-            arms.bar[0] = mean - SPREADS * math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
+            arms.bar[0] = mean - posterior.SPREADS * math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
 
 
 @device_function
@@ -110,13 +94,13 @@ def look(rule: Schedule, known: State, now: int) -> None:
     if arms.bar[0] > 0.0:
         settle(arms, leader)
     if arms.bar[0] <= 0.0 or arms.spare[leader] < 0.0:
-        unsettle(arms)
+        posterior.unsettle(arms)
         return
     _believe(rule, known, known.when[0])
     for arm in range(arms.ones.shape[0]):
         if arm != leader:
             settle(arms, arm)
-    take_stock(arms)
+    posterior.take_stock(arms)
 
 
 @inlined
@@ -136,16 +120,16 @@ def decide(rule: Schedule, known: State, now: int) -> int:
     """The arm with the largest draw, where some may be beyond the bar, or are not settled."""
     arms = known.arms
     _believe(rule, known, now)
-    if many_unsettled(arms):
-        return draw_all(arms)
+    if posterior.many_unsettled(arms):
+        return posterior.draw_all(arms)
     arms.beyond[:] = math.nan
     uniform = next_uniform(arms.draws.seeds, 0, 4)
     anybody = arms.lead[2] > 0
     if not anybody:  # it is known that some may
         uniform = max(arms.bar[1], arms.bar[1] + (1.0 - arms.bar[1]) * uniform)
     if uniform >= arms.bar[1]:
-        anybody = find_those_beyond(arms, arms.draws.seeds, 0, uniform) or anybody
-    return compare(arms) if anybody else arms.lead[0]
+        anybody = posterior.find_those_beyond(arms, arms.draws.seeds, 0, uniform) or anybody
+    return posterior.compare(arms) if anybody else arms.lead[0]
 
 
 def choose(rule: Schedule, known: State, pulled: np.ndarray, t: int, stream: Stream) -> tuple[int, int]:
@@ -185,7 +169,7 @@ def learn(rule: Schedule, known: State, arm: int, total: float, count: float, st
 
 def start(rule: Schedule, arms: int) -> State:
     """Nothing."""
-    return State(np.arange(arms), nothing(rule, arms), room(arms), np.zeros(3, np.int64))
+    return State(np.arange(arms), nothing(rule, arms), posterior.room(arms), np.zeros(3, np.int64))
 
 
 THOMPSON = BatchRule("thompson", start, choose, learn, total=fresh_total)

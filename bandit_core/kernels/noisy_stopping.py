@@ -45,20 +45,10 @@ import math
 import numpy as np
 
 from bandit_core.jit.decorators import device_function, inlined, kernel
+from bandit_core.kernels import stopping
 from bandit_core.kernels.batches import noise
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import arrange, draw_labels
-from bandit_core.kernels.stopping import (
-    PROVED,
-    Outcome,
-    Search,
-    State,
-    first_half,
-    largest,
-    note,
-    nothing,
-    transport,
-)
 
 _FIRST_USERS = 32.0  # of an arm, at a large epsilon
 _FIRST_BUDGET = 4.0  # the first batch has as many users as make this over epsilon: fewer decide nothing
@@ -102,7 +92,7 @@ def sums_threshold(
     rule: int, arms: int, delta: float, count: float, other: float, releases: float, other_releases: float
 ) -> float:
     """What `evidence` must reach for each arm that is not recommended; counts are released bits."""
-    if rule == PROVED:
+    if rule == stopping.PROVED:
         return confidence_cost(arms, delta) + release_cost(releases) + release_cost(other_releases)
     return -math.log(delta) + math.log1p(math.log(count)) + math.log1p(math.log(other))
 
@@ -177,7 +167,7 @@ def evidence(  # noqa: PLR0913 (both arms' numbers)
     if total / count + zone <= other / other_count:
         return 0.0
     if epsilon == np.inf:
-        return transport(total, count, other, other_count, zone)
+        return stopping.transport(total, count, other, other_count, zone)
     low, high = _odds(other - zone * other_count, other_count), min(_odds(total, count), _odds(1.0 - zone, 1.0))
     least = np.inf
     for _ in range(_OUTER):
@@ -201,7 +191,7 @@ def evidence(  # noqa: PLR0913 (both arms' numbers)
 
 
 @device_function
-def is_sure(known: State, search: Search, leader: int) -> bool:
+def is_sure(known: stopping.State, search: stopping.Search, leader: int) -> bool:
     """Whether the arm with the largest noisy mean may be recommended."""
     y, n, k, arms = known.sums, known.lengths, known.releases, known.sums.shape[0]
     for arm in range(arms):
@@ -216,7 +206,7 @@ def is_sure(known: State, search: Search, leader: int) -> bool:
 
 
 @device_function
-def find_challenger(known: State, search: Search, leader: int) -> int:
+def find_challenger(known: stopping.State, search: stopping.Search, leader: int) -> int:
     """The arm that is hardest to tell from the leader: the smallest z^2/2 + ln(users), z the distance of the two means
     in standard deviations of sampling and noise.
     """
@@ -245,7 +235,9 @@ def noisy_sum(bits: float, chance: float, epsilon: float, state: np.ndarray, tri
 
 
 @inlined
-def _release(known: State, search: Search, arm: int, here: np.ndarray, state: np.ndarray, trial: int) -> None:
+def _release(
+    known: stopping.State, search: stopping.Search, arm: int, here: np.ndarray, state: np.ndarray, trial: int
+) -> None:
     """End an arm's batch: its noisy sum joins the arm's total."""
     bits = known.counts[arm] - known.lengths[arm]
     known.sums[arm] += noisy_sum(bits, here[arm], search.epsilon, state, trial)
@@ -255,7 +247,7 @@ def _release(known: State, search: Search, arm: int, here: np.ndarray, state: np
 
 
 @kernel
-def dp_tt(state: np.ndarray, search: Search, outcome: Outcome) -> None:
+def dp_tt(state: np.ndarray, search: stopping.Search, outcome: stopping.Outcome) -> None:
     """Play one trial per row of ``state``: every arm's first batch, then leader and challenger in turns until one of
     them has its next release. ``search.growth`` is not used: batches are those of `total_after`.
     """
@@ -264,7 +256,7 @@ def dp_tt(state: np.ndarray, search: Search, outcome: Outcome) -> None:
     for trial in range(state.shape[0]):
         draw_labels(state, trial, order)
         arrange(order, search.chances, here)
-        known = nothing(arms)
+        known = stopping.nothing(arms)
         counts, lengths = known.counts, known.lengths
         t, leader, sure = 0, 0, False
         first = int(min(float(cap), total_after(0.0, epsilon)))
@@ -277,7 +269,7 @@ def dp_tt(state: np.ndarray, search: Search, outcome: Outcome) -> None:
         while True:
             if outcome.signal[0] != 0:
                 return
-            leader = largest(known.means)
+            leader = stopping.largest(known.means)
             sure = bool(known.releases.min() > 0.0) and is_sure(known, search, leader)
             if sure or t >= cap:
                 break
@@ -285,7 +277,7 @@ def dp_tt(state: np.ndarray, search: Search, outcome: Outcome) -> None:
             mine, theirs = total_after(lengths[leader], epsilon), total_after(lengths[challenger], epsilon)
             missing = min(mine - counts[leader], theirs - counts[challenger])
             size = int(min(2.0 * missing, float(cap - t)))
-            own = first_half(size, state, trial)
+            own = stopping.first_half(size, state, trial)
             counts[leader] += own
             counts[challenger] += size - own
             t += size
@@ -293,4 +285,4 @@ def dp_tt(state: np.ndarray, search: Search, outcome: Outcome) -> None:
                 _release(known, search, leader, here, state, trial)
             if counts[challenger] == theirs:
                 _release(known, search, challenger, here, state, trial)
-        note(outcome, trial, order, t, sure, leader, counts)
+        stopping.note(outcome, trial, order, t, sure, leader, counts)

@@ -33,12 +33,12 @@ class Users(NamedTuple):
 class Index(NamedTuple):
     """An index of the form mean + width x clock, and what it is fed with; see `bandit_core.kernels.index`."""
 
-    release: int
-    squash: bool
-    per_pull: float
-    per_spread: float
-    clock: int
-    forced: float
+    release: int = 0  # RAW
+    squash: bool = False
+    per_pull: float = 0.0
+    per_spread: float = 0.0
+    clock: int = 0  # PLAIN_CLOCK
+    forced: float = 0.0
 
 
 class Batches(NamedTuple):

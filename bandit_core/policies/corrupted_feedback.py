@@ -41,12 +41,13 @@ that end cuts off, decides (then the lowest arm); the order of the arms would ma
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from functools import partial
+from typing import Literal
 
 from bandit_core.kernels import index
-from bandit_core.model import Bound, KernelCall, Policy, RunSetup
-from bandit_core.policies import bernoulli_family, index_family, kl_ucb, thompson
-from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
+from bandit_core.model import Bound, KernelCall, RunSetup
+from bandit_core.policies import bernoulli_family, index_family, kl_ucb, local_family, thompson
+from bandit_core.policies.local_family import bounded_rewards, random_bits
 from bandit_core.theory import local, local_upper
 
 _KL_ON_BITS = replace(
@@ -63,43 +64,32 @@ def _bounds(name: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> Callable[[RunSetup
     return lambda setup: [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, name)]
 
 
-_COMMON: dict[str, Any] = dict(
-    privacy="local",
-    guarantee_words="epsilon-local DP for every reward (pure, the same epsilon for all)",
-    epsilon="one",
-    anytime=True,
-    accepts=bounded_rewards("heldp-ucb-bs"),
-    guarantee=local_guarantee,
-    releases=random_bits("a bit for the reward"),
-    late=True,
+_policy = partial(
+    local_family.policy, "one", accepts=bounded_rewards("heldp-ucb-bs"), releases=random_bits("a bit for the reward")
 )
 
 POLICIES = (
-    Policy(
+    _policy(
         name="ucb-cf",
         title="UCB-CF",
         prepare=_prepare_ucb,
         bounds=_bounds("ucb-cf"),
         step_cost=index_family.cost(),
-        parent="ucb",
-        **_COMMON,
     ),
-    Policy(
+    _policy(
         name="kl-ucb-cf",
         title="kl-UCB-CF",
         prepare=lambda setup: kl_ucb.prepare(setup, _KL_ON_BITS),
         bounds=_bounds("kl-ucb-cf"),
         parent="kl-ucb",
         step_cost=bernoulli_family.kl_cost,
-        **_COMMON,
     ),
-    Policy(
+    _policy(
         name="ts-cf",
         title="TS-CF",
         prepare=thompson.prepare,
         bounds=_bounds("ts-cf"),
         parent="thompson",
         step_cost=bernoulli_family.posterior_cost,
-        **_COMMON,
     ),
 )

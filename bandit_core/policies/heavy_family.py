@@ -185,21 +185,12 @@ def learn(numbers: Truncation, known: State, arm: int, response: float, user: Us
 RULE = Rule("truncated", start, learn=learn, index=index)
 
 
-def prepare_index(
-    setup: RunSetup,
-    *,
-    bonus: float,
-    slope: float,
-    offset: float,
-    level: float,
-    shrinks: bool = False,
-    node_scale: float = 0.0,
-) -> KernelCall:
-    """The index policies (see `Truncation` for the meaning of the numbers)."""
+def prepare_index(setup: RunSetup, **given: Any) -> KernelCall:
+    """The call of an index policy, by the numbers of its `Truncation`."""
     v = setup.parameters.v
     exponent = v / (1 + v)
     powers = _powers(exponent, min(setup.horizon + 2, _TABLED))
-    numbers = Truncation(powers, exponent, bonus, slope, offset, level, shrinks, node_scale)
+    numbers = Truncation(powers, exponent, **given)
 
     def fast() -> KernelCall:
         return KernelCall(heavy.by_index, (rewards_of(setup), numbers), len(setup.arms))

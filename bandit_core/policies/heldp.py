@@ -59,16 +59,7 @@ from typing import Any, Literal
 
 from bandit_core.kernels import index
 from bandit_core.model import Bound, KernelCall, Policy, RunSetup, any_rewards
-from bandit_core.policies import index_family
-from bandit_core.policies.local_family import (
-    ThresholdParameters,
-    bounded_rewards,
-    local_guarantee,
-    noisy_answers,
-    random_bits,
-    refuse_if_nobody_is_left,
-    resolve_threshold,
-)
+from bandit_core.policies import index_family, local_family
 from bandit_core.theory import local, local_upper
 
 
@@ -91,21 +82,14 @@ def _policy(
         eps_min = setup.parameters.eps_min
         return index_family.prepare(setup, release=release, squash=squash, eps_min=eps_min, **index(eps_min))
 
-    return Policy(
-        privacy="local",
-        guarantee_words="epsilon-local DP for every reward (pure, each user's own epsilon)",
-        epsilon="any",
-        anytime=True,
-        parameters=ThresholdParameters,
-        accepts=any_rewards if squash else bounded_rewards(fields["name"] + "s"),
+    return local_family.policy(
+        parameters=local_family.ThresholdParameters,
+        accepts=any_rewards if squash else local_family.bounded_rewards(fields["name"] + "s"),
         prepare=prepare,
         bounds=lambda setup: [*local.lower_bounds(setup), *upper(setup)],
-        guarantee=local_guarantee,
-        resolve=lambda parameters, epsilon: resolve_threshold(parameters, epsilon, rule),
-        refuses=refuse_if_nobody_is_left,
-        parent="ucb",
+        resolve=lambda parameters, epsilon: local_family.resolve_threshold(parameters, epsilon, rule),
+        refuses=local_family.refuse_if_nobody_is_left,
         step_cost=index_family.cost(step),
-        late=True,
         **fields,
     )
 
@@ -124,7 +108,7 @@ POLICIES = (
         **_BITS,
         name="heldp-ucb-b",
         title="HeLDP-UCB-B",
-        releases=random_bits("a bit for the reward"),
+        releases=local_family.random_bits("a bit for the reward"),
     ),
     _policy(
         lambda setup: local_upper.through_sigmoid(setup, "heldp-ucb-b"),
@@ -132,14 +116,14 @@ POLICIES = (
         squash=True,
         name="heldp-ucb-bs",
         title="HeLDP-UCB-BS",
-        releases=random_bits("a bit for the sigmoid of the reward"),
+        releases=local_family.random_bits("a bit for the sigmoid of the reward"),
     ),
     _policy(
         local_upper.heldp_ucb_l,
         **_NOISY,
         name="heldp-ucb-l",
         title="HeLDP-UCB-L",
-        releases=noisy_answers("the reward"),
+        releases=local_family.noisy_answers("the reward"),
     ),
     _policy(
         lambda setup: local_upper.through_sigmoid(setup, "heldp-ucb-l"),
@@ -147,6 +131,6 @@ POLICIES = (
         squash=True,
         name="heldp-ucb-ls",
         title="HeLDP-UCB-LS",
-        releases=noisy_answers("the sigmoid of the reward"),
+        releases=local_family.noisy_answers("the sigmoid of the reward"),
     ),
 )

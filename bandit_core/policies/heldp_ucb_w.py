@@ -46,9 +46,9 @@ from typing import Any
 from bandit_core.kernels import index
 from bandit_core.kernels.play import Rule, Stream, User
 from bandit_core.model import KernelCall, Policy, RunSetup
-from bandit_core.policies import index_family
+from bandit_core.policies import index_family, local_family
 from bandit_core.policies.index_family import Numbers, State
-from bandit_core.policies.local_family import bounded_rewards, local_guarantee, noisy_answers, random_bits
+from bandit_core.policies.local_family import bounded_rewards, noisy_answers, random_bits
 from bandit_core.theory import local, local_upper
 
 _NO_ONE = sys.float_info.min  # a user with a smaller epsilon answers with nothing but noise
@@ -88,23 +88,12 @@ def _prepare(setup: RunSetup, release: int) -> KernelCall:
     return RULE.call(setup, index_family.numbers(setup, release=release, eps_min=_NO_ONE))
 
 
-def _cost(setup: RunSetup) -> float:
-    return 6.0 + 0.5 * len(setup.arms)
-
-
 def _policy(release: int, **fields: Any) -> Policy:
-    return Policy(
-        privacy="local",
-        guarantee_words="epsilon-local DP for every reward (pure, each user's own epsilon)",
-        epsilon="any",
-        anytime=True,
+    return local_family.policy(
         accepts=bounded_rewards("heldp-ucb-bs"),
         prepare=lambda setup: _prepare(setup, release),
         bounds=lambda setup: [*local.lower_bounds(setup), *local_upper.weighted(setup, release == index.LAPLACE)],
-        guarantee=local_guarantee,
-        parent="ucb",
-        step_cost=_cost,
-        late=True,
+        step_cost=lambda setup: 6.0 + 0.5 * len(setup.arms),
         **fields,
     )
 

@@ -149,22 +149,12 @@ def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float)
 RULE = Rule("largest_index", start, learn=learn, belief=belief, answer=answer, likelihood=likelihood, index=largest)
 
 
-def numbers(
-    setup: RunSetup,
-    *,
-    release: int = index.RAW,
-    squash: bool = False,
-    per_pull: float = 0.0,
-    per_spread: float = 0.0,
-    clock: int = index.PLAIN_CLOCK,
-    forced: float = 0.0,
-    eps_min: float = 0.0,
-) -> Numbers:
-    """The numbers of a line (see `bandit_core.kernels.index` for their meaning)."""
+def numbers(setup: RunSetup, eps_min: float = 0.0, **given: Any) -> Numbers:
+    """The numbers of a line, its `Index` among them (see `bandit_core.kernels.index` for their meaning)."""
     users = Users(*(setup.epsilon or _NOBODY_HIDES).kernel_form(), eps_min)
     compiled: Any = index.noise_of  # its plain Python form takes single numbers
-    noise = compiled.py_func(release, users.form[0]) if users.kind == FIXED else math.nan
-    return Numbers(users, Index(release, squash, per_pull, per_spread, clock, forced), noise)
+    form = Index(**given)
+    return Numbers(users, form, compiled.py_func(form.release, users.form[0]) if users.kind == FIXED else math.nan)
 
 
 def call(rule: Rule, setup: RunSetup, own: Any, asked: Numbers) -> KernelCall:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bandit_core.model import Acceptor, Guarantee, Parameters, Release, RunSetup
+from bandit_core.model import Acceptor, Guarantee, Parameters, Policy, Release, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST, BudgetDistribution
 from bandit_core.spec.field_types import Positive
@@ -62,6 +62,14 @@ def local_guarantee(setup: RunSetup) -> Guarantee:
         return Guarantee("local", f"every reward is {fixed:g}-locally differentially private", fixed)
     spread = write_epsilon(setup.epsilon)
     return Guarantee("local", f"every reward is locally private with its user's own epsilon ~ {spread}")
+
+
+def policy(epsilon: Literal["one", "any"] = "any", **fields: Any) -> Policy:
+    """An entry of a policy that only sees noisy rewards, of users with one budget or any."""
+    whose = "each user's own epsilon" if epsilon == "any" else "the same epsilon for all"
+    given = {"privacy": "local", "epsilon": epsilon, "guarantee": local_guarantee, "parent": "ucb", "late": True}
+    words = f"epsilon-local DP for every reward (pure, {whose})"
+    return Policy(**{**given, "anytime": True, "guarantee_words": words, **fields})
 
 
 def _of_each_user(released: str, stated: Callable[[float], dict[str, Any]]) -> Callable[[RunSetup], list[Release]]:

@@ -242,9 +242,9 @@ class Numbers(NamedTuple):
     """
 
     counter: Any
-    per_pull: float
-    slope: float
-    offset: float
+    per_pull: float = 2.0
+    slope: float = 0.0
+    offset: float = 0.0
     spread: float = 0.0
     tail: float = 1.0
     shape: int = FLAT
@@ -344,15 +344,6 @@ def prepare_covered(
     return RULES["square_root"].call(setup, Numbers(own, per_pull, slope, offset, wide, 0.0))
 
 
-def prepare(
-    setup: RunSetup,
-    *,
-    counter: Binary | Hybrid,
-    per_pull: float = 2.0,
-    shape: int = FLAT,
-    slope: float = 0.0,
-    offset: float = 0.0,
-) -> KernelCall:
-    """The call for the counters of the papers, with a margin l f(n)."""
-    own = numbers_of(setup, counter)
-    return RULES["printed"].call(setup, Numbers(own, per_pull, slope, offset, shape=shape))
+def prepare(setup: RunSetup, counter: Binary | Hybrid, **given: Any) -> KernelCall:
+    """The call for the counters of the papers, with a margin l f(n), by its `Numbers`."""
+    return RULES["printed"].call(setup, Numbers(numbers_of(setup, counter), **given))

@@ -17,19 +17,7 @@ import numpy as np
 from bandit_core import paths
 from bandit_core.experiments.curves import floor
 from bandit_core.experiments.experiment import Band, Experiment
-from bandit_core.simulation.comparisons import (
-    CONFIDENCE,
-    LEVEL,
-    NOT_KNOWN,
-    Estimate,
-    Interval,
-    differences,
-    estimate,
-    interval,
-    least_p,
-    most_mean,
-    not_beaten,
-)
+from bandit_core.simulation import comparisons
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_origin, with_title
 from bandit_core.spec.later import pd
@@ -165,13 +153,15 @@ class LineResult:
         """Quantile over trials at the checkpoints."""
         return np.quantile(self.regret, q, axis=0)
 
-    def interval(self, level: float = CONFIDENCE) -> Interval:
+    def interval(self, level: float = comparisons.CONFIDENCE) -> comparisons.Interval:
         """Confidence interval of the mean at each checkpoint by itself, arrays (checkpoints,); NaN for one trial."""
-        return interval(self.regret, level)
+        return comparisons.interval(self.regret, level)
 
-    def final(self, level: float = CONFIDENCE) -> Estimate:
+    def final(self, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
         """The mean regret at the last checkpoint."""
-        return Estimate(float(self.mean[-1]), float(self.stderr[-1]), *map(float, interval(self.regret[:, -1], level)))
+        return comparisons.Estimate(
+            float(self.mean[-1]), float(self.stderr[-1]), *map(float, comparisons.interval(self.regret[:, -1], level))
+        )
 
     def _pairs(self, other: LineResult) -> tuple[np.ndarray, np.ndarray]:
         """Final regrets of both lines over the trials that both have, shape (pairs,) each."""
@@ -183,12 +173,12 @@ class LineResult:
         ours, theirs = self._pairs(other)
         return ours - theirs
 
-    def difference(self, other: LineResult, level: float = CONFIDENCE) -> Estimate:
+    def difference(self, other: LineResult, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
         """Final mean regret minus another line's over pairs of trials."""
         apart = self.differences_from(other)
-        return estimate(apart, level) if len(apart) else NOT_KNOWN
+        return comparisons.estimate(apart, level) if len(apart) else comparisons.NOT_KNOWN
 
-    def ratio(self, other: LineResult, level: float = CONFIDENCE) -> Estimate:
+    def ratio(self, other: LineResult, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
         """Final mean regret divided by another line's.
 
         Trials with the same number share their random stream, so error and interval are over the pairs (delta method);
@@ -198,13 +188,13 @@ class LineResult:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             ratio = float(ours.mean() / base.mean()) if len(ours) else float("nan")
         if not np.isfinite(ratio):
-            return NOT_KNOWN
+            return comparisons.NOT_KNOWN
         if len(ours) < 2:
-            return Estimate(ratio)
+            return comparisons.Estimate(ratio)
         rest, unit = ours - ratio * base, base.mean()
-        low, high = interval(rest, level)
+        low, high = comparisons.interval(rest, level)
         error = float(rest.std(ddof=1) / np.sqrt(len(rest)) / unit)
-        return Estimate(ratio, error, ratio + float(low / unit), ratio + float(high / unit))
+        return comparisons.Estimate(ratio, error, ratio + float(low / unit), ratio + float(high / unit))
 
 
 @dataclass(frozen=True, repr=False)
@@ -244,24 +234,10 @@ class Result(Shown):
         for number, line in enumerate(self.lines):
             if line is None:
                 continue
-            q05, median, q95 = np.quantile(line.regret, [0.05, 0.5, 0.95], axis=0)
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "line": number,
-                        "label": self.experiment.label(number),
-                        "policy": self.experiment.lines[number].policy,
-                        "t": self.times,
-                        "mean": line.mean,
-                        "std": line.std,
-                        "stderr": line.stderr,
-                        "q05": q05,
-                        "median": median,
-                        "q95": q95,
-                        "trials": line.count,
-                    }
-                )
-            )
+            named = (number, self.experiment.label(number), self.experiment.lines[number].policy)
+            quantiles = np.quantile(line.regret, [0.05, 0.5, 0.95], axis=0)
+            columns = (*named, self.times, line.mean, line.std, line.stderr, *quantiles, line.count)
+            frames.append(pd.DataFrame(dict(zip(CURVE_COLUMNS, columns, strict=True))))
         table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
         return with_origin(table, self.metadata)
 
@@ -355,8 +331,12 @@ class Result(Shown):
             users = line.epsilon if guarantee.epsilon is None else None  # a budget of each user's own
             unit = line.entry.unit(self.experiment.setups[number])
             groups.setdefault((guarantee.model, unit, guarantee.epsilon, guarantee.delta, users), []).append(number)
-        even = [(each.first, each.second) for each in differences(self.lines) if each.p_corrected > LEVEL]
-        return frozenset(not_beaten(groups.values(), means, even))
+        even = [
+            (each.first, each.second)
+            for each in comparisons.differences(self.lines)
+            if each.p_corrected > comparisons.LEVEL
+        ]
+        return frozenset(comparisons.not_beaten(groups.values(), means, even))
 
     @cached_property
     def refuted(self) -> dict[int, float]:
@@ -369,7 +349,7 @@ class Result(Shown):
         for number, line in enumerate(self.lines):
             if line is not None and line.count > 1:
                 least = floor(self.experiment, number)
-                if most_mean(line.mean[-1], line.std[-1], line.count, users * gap) < least:
+                if comparisons.most_mean(line.mean[-1], line.std[-1], line.count, users * gap) < least:
                     found[number] = least
         return found
 
@@ -404,9 +384,9 @@ class Result(Shown):
         rows = [
             {
                 **vars(each), "first_label": labels[each.first], "second_label": labels[each.second],
-                "p_floor": least_p(each.pairs),
+                "p_floor": comparisons.least_p(each.pairs),
             }
-            for each in differences(self.lines)
+            for each in comparisons.differences(self.lines)
         ]  # fmt: skip
         return with_origin(pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS)), self.metadata)
 
@@ -415,16 +395,9 @@ class Result(Shown):
         """What is needed to get these numbers again, and the privacy that every line really has."""
         guarantees = []
         for line, setup in zip(self.experiment.lines, self.experiment.setups, strict=True):
-            guarantee = line.entry.guarantee(setup)
-            guarantees.append(
-                {
-                    "model": guarantee.model,
-                    "epsilon": guarantee.epsilon,
-                    "delta": guarantee.delta,
-                    "words": guarantee.words,
-                    "parameters": setup.parameters.model_dump(),
-                }
-            )
+            kept = vars(line.entry.guarantee(setup))
+            named = {name: kept[name] for name in ("model", "epsilon", "delta", "words")}
+            guarantees.append({**named, "parameters": setup.parameters.model_dump()})
         return {
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,

@@ -69,7 +69,8 @@ class GaussianContexts(_ContextDistribution):
     words: ClassVar[str] = "independent normal features"
     code: ClassVar[int] = GAUSSIAN
     kind: Literal["gaussian"] = "gaussian"
-    sd: Annotated[Positive, Field(le=100, description="Standard deviation of each feature.")] = 1.0
+    sd: Annotated[Positive, Field(le=100)] = 1.0
+    """Standard deviation of each feature."""
 
     def largest_norm(self, dimension: int) -> float:
         return math.inf
@@ -81,7 +82,8 @@ class Cube(_ContextDistribution):
     words: ClassVar[str] = "uniform in a cube around 0"
     code: ClassVar[int] = CUBE
     kind: Literal["cube"] = "cube"
-    half_width: Annotated[Positive, Field(le=100, description="Features lie between -half_width and half_width.")] = 1.0
+    half_width: Annotated[Positive, Field(le=100)] = 1.0
+    """Features lie between -half_width and half_width."""
 
     def largest_norm(self, dimension: int) -> float:
         return self.half_width * math.sqrt(dimension)
@@ -97,10 +99,10 @@ class Discrete(_ContextDistribution):
     words: ClassVar[str] = "a few types of users, whose best arm is ahead by a margin"
     code: ClassVar[int] = DISCRETE
     kind: Literal["discrete"] = "discrete"
-    points: Annotated[Whole, Field(ge=1, le=1000, description="Number of types of users.")] = 20
-    gap: Annotated[Number, Field(gt=0, le=1, description="The best arm is ahead of every other by at least this.")] = (
-        0.2
-    )
+    points: Annotated[Whole, Field(ge=1, le=1000)] = 20
+    """Number of types of users."""
+    gap: Annotated[Number, Field(gt=0, le=1)] = 0.2
+    """The best arm is ahead of every other by at least this."""
 
 
 class Margin(_ContextDistribution):
@@ -116,15 +118,8 @@ class Margin(_ContextDistribution):
     words: ClassVar[str] = "small gaps as common as beta says: none at 1, as many as possible at 0"
     code: ClassVar[int] = MARGIN
     kind: Literal["margin"] = "margin"
-    beta: Annotated[
-        Number,
-        Field(
-            ge=0,
-            le=1,
-            description="P(gap <= h) grows like h^beta. Regret then grows like ln T at 1, T^((1-beta)/2) below, "
-            "sqrt(T) at 0.",
-        ),
-    ] = 0.5
+    beta: Annotated[Number, Field(ge=0, le=1)] = 0.5
+    """P(gap <= h) grows like h^beta. Regret then grows like ln T at 1, T^((1-beta)/2) below, sqrt(T) at 0."""
 
     def form(self) -> tuple[float, ...]:
         return (self.beta, SMALLEST_GAP)
@@ -141,11 +136,10 @@ class Table(_ContextDistribution):
     words: ClassVar[str] = "users of a data set, drawn with replacement"
     code: ClassVar[int] = TABLE
     kind: Literal["table"] = "table"
-    rows: Annotated[
-        tuple[Annotated[tuple[Observed, ...], Field(min_length=1)], ...],
-        Field(min_length=1, description="Features of one user each."),
-    ]
-    actions: Annotated[tuple[Observed, ...], Field(description="What arm a stands for, for example a price.")] = ()
+    rows: Annotated[tuple[Annotated[tuple[Observed, ...], Field(min_length=1)], ...], Field(min_length=1)]
+    """Features of one user each."""
+    actions: tuple[Observed, ...] = ()
+    """What arm a stands for, for example a price."""
 
     @model_validator(mode="after")
     def _rectangular(self) -> Self:
@@ -198,29 +192,23 @@ Theta = Annotated[RandomTheta | GivenTheta, Field(discriminator="kind")]
 class Contexts(Frozen):
     """Users with features, arms that are chosen by them, and the rewards."""
 
-    dimension: Annotated[Whole, Field(ge=1, le=200, description="Features in a context.")]
-    arms: Annotated[Whole, Field(ge=2, le=1000, description="Arms to choose from.")]
-    structure: Annotated[
-        Structure,
-        Field(
-            description="single: one parameter, a context for each arm. multi: one context, a parameter for each arm."
-        ),
-    ] = "single"
-    law: Annotated[ContextDistribution, Field(description="How contexts are drawn.")] = Sphere()
-    link: Annotated[Link, Field(description="The mean reward is the link of context times theta.")] = "identity"
-    noise: Annotated[Number, Field(ge=0, le=100, description="Standard deviation of the normal noise on a reward.")] = (
-        0.0
-    )
-    rewards: Annotated[
-        Literal["drawn", "mean"],
-        Field(
-            description="drawn: a coin (logistic) or a count (poisson) with that mean; mean: the mean itself, plus "
-            "noise. The identity link pays the mean plus noise either way."
-        ),
-    ] = "drawn"
-    theta: Annotated[Theta, Field(description="The parameters: random (unit sphere, from the seed), or given.")] = (
-        RandomTheta()
-    )
+    dimension: Annotated[Whole, Field(ge=1, le=200)]
+    """Features in a context."""
+    arms: Annotated[Whole, Field(ge=2, le=1000)]
+    """Arms to choose from."""
+    structure: Structure = "single"
+    """single: one parameter, a context for each arm. multi: one context, a parameter for each arm."""
+    law: ContextDistribution = Sphere()
+    """How contexts are drawn."""
+    link: Link = "identity"
+    """The mean reward is the link of context times theta."""
+    noise: Annotated[Number, Field(ge=0, le=100)] = 0.0
+    """Standard deviation of the normal noise on a reward."""
+    rewards: Literal["drawn", "mean"] = "drawn"
+    """drawn: a coin (logistic) or a count (poisson) with that mean; mean: the mean itself, plus noise. The identity
+    link pays the mean plus noise either way."""
+    theta: Theta = RandomTheta()
+    """The parameters: random (unit sphere, from the seed), or given."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

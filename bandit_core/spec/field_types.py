@@ -8,15 +8,7 @@ import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+import pydantic
 
 from bandit_core.spec.number_text import write_number
 
@@ -51,13 +43,13 @@ def _between(smallest: float) -> Callable[[float], float]:
     return check
 
 
-Finite = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
-Observed = Annotated[Finite, AfterValidator(_between(0.0))]
-Number = Annotated[Finite, AfterValidator(_between(SMALLEST))]
-Small = Annotated[Finite, AfterValidator(_between(SMALLEST_OF_ALL))]
-Whole = Annotated[int, BeforeValidator(_as_number)]
-Positive = Annotated[Number, Field(gt=0)]
-Probability = Annotated[Number, Field(ge=0, le=1)]
+Finite = Annotated[float, pydantic.BeforeValidator(_number), pydantic.Field(allow_inf_nan=False)]
+Observed = Annotated[Finite, pydantic.AfterValidator(_between(0.0))]
+Number = Annotated[Finite, pydantic.AfterValidator(_between(SMALLEST))]
+Small = Annotated[Finite, pydantic.AfterValidator(_between(SMALLEST_OF_ALL))]
+Whole = Annotated[int, pydantic.BeforeValidator(_as_number)]
+Positive = Annotated[Number, pydantic.Field(gt=0)]
+Probability = Annotated[Number, pydantic.Field(ge=0, le=1)]
 
 
 def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
@@ -66,13 +58,13 @@ def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
     return limits
 
 
-Limits: TypeAlias = Annotated[tuple[Number, Number], AfterValidator(_ascending)]
+Limits: TypeAlias = Annotated[tuple[Number, Number], pydantic.AfterValidator(_ascending)]
 
 
-class Frozen(BaseModel):
+class Frozen(pydantic.BaseModel):
     """A validated, immutable part of a spec; unknown fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=False)
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=False)
 
 
 class Kind(Frozen):
@@ -81,8 +73,10 @@ class Kind(Frozen):
     if TYPE_CHECKING:
         kind: str
 
-    @model_serializer(mode="wrap")
-    def _with_kind(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:  # also where defaults are left out
+    @pydantic.model_serializer(mode="wrap")
+    def _with_kind(
+        self, write: pydantic.SerializerFunctionWrapHandler
+    ) -> dict[str, Any]:  # also where defaults are left out
         return {"kind": self.kind, **write(self)}
 
     @property

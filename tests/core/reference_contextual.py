@@ -190,16 +190,17 @@ def inside(x: np.ndarray, reward: float, bound: float, reward_bound: float) -> t
     return scale * x, float(np.clip(scale * reward, -reward_bound, reward_bound))
 
 
-def surviving(early: np.ndarray, x: np.ndarray, estimate: np.ndarray, spread: float) -> int:
-    """Best arm among those not far below the best early estimate."""
-    first = np.array([x[a] @ early[a] for a in range(len(early))])
-    now = np.array([x[a] @ estimate[a] for a in range(len(early))])
-    return int(np.argmax(np.where(first > first.max() - spread, now, -np.inf)))
-
-
 def greedy(estimate: np.ndarray, x: np.ndarray) -> int:
     """Arm with the largest estimated predictor."""
     return int(np.argmax([x[a] @ estimate[a % len(estimate)] for a in range(len(x))]))
+
+
+def chosen(given, early: np.ndarray, x: np.ndarray, estimate: np.ndarray) -> int:
+    """The best arm; with a parameter for each, among those not far below the best early estimate."""
+    if len(estimate) == 1 or given.h == "off":
+        return greedy(estimate, x)
+    first, now = (np.array([x[a] @ each[a] for a in range(len(each))]) for each in (early, estimate))
+    return int(np.argmax(np.where(first > first.max() - given.h / 2, now, -np.inf)))
 
 
 def classical(sensitivity: float, epsilon: float, delta: float) -> float:
@@ -236,12 +237,7 @@ def ldp_ols(instance, words):
     rows, late, counted = [], Late(instance), 0
     for t in range(1, instance.horizon + 1):
         x = users.features()
-        if counted < warm or t <= warm:
-            arm = (t - 1) % k
-        elif m > 1 and given.h != "off":
-            arm = surviving(early, x, estimate, given.h / 2)
-        else:
-            arm = greedy(estimate, x)
+        arm = (t - 1) % k if counted < warm or t <= warm else chosen(given, early, x, estimate)
         reward = users.pay(x, arm)
         for b, (z, r) in late.counted(arm, inside(x[arm], reward, given.context_bound, given.reward_bound)):
             counted += 1
@@ -284,12 +280,7 @@ def ldp_sgd(instance, words):
     rows, late, counted = [], Late(instance), 0
     for t in range(1, instance.horizon + 1):
         x = users.features()
-        if counted < warm or t <= warm:
-            arm = (t - 1) % k
-        elif m > 1 and given.h != "off":
-            arm = surviving(early, x, estimate, given.h / 2)
-        else:
-            arm = greedy(estimate, x)
+        arm = (t - 1) % k if counted < warm or t <= warm else chosen(given, early, x, estimate)
         reward = users.pay(x, arm)
         for b, (own, r) in late.counted(arm, (x[arm], reward)):
             counted += 1

@@ -17,16 +17,8 @@ from bandit_core.model import KEPT, Signal
 from bandit_core.policies.stopping import RULE_WORDS, stopping_policies
 from bandit_core.simulation.comparisons import share_limits
 from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies import best_arm
 from bandit_core.studies.accounts import composed
-from bandit_core.studies.best_arm import (
-    COLUMNS,
-    StoppingResult,
-    StoppingSpec,
-    StoppingStudy,
-    play,
-    stopping,
-    table,
-)
 
 POLICIES = stopping_policies()
 NAMES = {"top-two", "ctb-tt", "dp-tt", "adap-tt", "se", "ldp-se", "dp-se"}
@@ -45,11 +37,11 @@ FAR, CLOSE, SURE = coins(0.2, 0.9), coins(0.5, 0.3, 0.55, 0.1), coins(1.0, 0.0, 
 
 def spec_of(name, arms=FAR, epsilon=1.0, **fields):
     budget = {} if POLICIES[name].privacy == "none" else {"epsilon": epsilon}
-    return StoppingSpec.of(arms=arms, policy=name, **{**budget, "trials": 200, **fields})
+    return best_arm.StoppingSpec.of(arms=arms, policy=name, **{**budget, "trials": 200, **fields})
 
 
-def result_of(name, arms=FAR, epsilon=1.0, **fields) -> StoppingResult:
-    (result,) = stopping([spec_of(name, arms, epsilon, **fields)], jobs=1)
+def result_of(name, arms=FAR, epsilon=1.0, **fields) -> best_arm.StoppingResult:
+    (result,) = best_arm.stopping([spec_of(name, arms, epsilon, **fields)], jobs=1)
     return result
 
 
@@ -70,7 +62,7 @@ def result_of(name, arms=FAR, epsilon=1.0, **fields) -> StoppingResult:
 def test_the_runs_of_the_reference(name, rule, arms, growth, cap, epsilon, zone):
     spec = spec_of(name, arms, epsilon, rule=rule, growth=growth, cap=cap, delta=0.2, zone=zone)
     rows = streams(11, 0, 2)
-    outcome = play(spec, rows, Signal())
+    outcome = best_arm.play(spec, rows, Signal())
     for trial, words in enumerate(rows):
         users, stopped, recommended, pulls, _ = best_arm_reference.play(spec, words)
         assert (outcome.users[trial], outcome.stopped[trial], outcome.recommended[trial]) == (
@@ -261,43 +253,43 @@ def test_a_policy_describes_itself(name):
 @EVERY
 def test_workers_cuts_and_fewer_trials_change_no_byte(name):
     spec = spec_of(name, CLOSE, trials=60, cap=20_000)
-    (alone,) = stopping([spec], jobs=1)
-    beside = stopping([spec_of("top-two", FAR, trials=7), spec], jobs=3)[1]
-    fewer = stopping([spec.model_copy(update={"trials": 25})], jobs=1)[0]
+    (alone,) = best_arm.stopping([spec], jobs=1)
+    beside = best_arm.stopping([spec_of("top-two", FAR, trials=7), spec], jobs=3)[1]
+    fewer = best_arm.stopping([spec.model_copy(update={"trials": 25})], jobs=1)[0]
     rows = streams(0, 0, 60)
-    cuts = [play(spec, rows[first:last], Signal()) for first, last in ((0, 1), (1, 33), (33, 60))]
+    cuts = [best_arm.play(spec, rows[first:last], Signal()) for first, last in ((0, 1), (1, 33), (33, 60))]
     for field in ("users", "stopped", "recommended", "pulls"):
         mine = getattr(alone, field)
         assert mine.tobytes() == getattr(beside, field).tobytes()
         assert mine[:25].tobytes() == getattr(fewer, field).tobytes()
         assert mine.tobytes() == np.concatenate([getattr(cut, field) for cut in cuts]).tobytes()
     np.testing.assert_array_equal(rows, streams(0, 0, 60))
-    other = stopping([spec.model_copy(update={"seed": 1})], jobs=1)[0]
+    other = best_arm.stopping([spec.model_copy(update={"seed": 1})], jobs=1)[0]
     if POLICIES[name].decisions:  # those in epochs end after one of a few
         assert other.pulls.tobytes() != alone.pulls.tobytes()
 
 
 def test_progress_rises_to_the_end_and_a_stop_keeps_what_is_done():
     specs = [spec_of("ctb-tt", CLOSE, trials=400, cap=10**6), spec_of("se", CLOSE, trials=50)]
-    study, message = StoppingStudy(specs), []
+    study, message = best_arm.StoppingStudy(specs), []
     assert study.result() == (None, None) and study.fraction == 0 and study.missing_seconds > 0
     study.run(1, lambda each: message.append(each.fraction))
     assert message == sorted(message) and message[-1] == 1.0 and study.finished and study.missing_seconds == 0
-    half = StoppingStudy([spec_of("ctb-tt", CLOSE, trials=1000, cap=10**6)])
+    half = best_arm.StoppingStudy([spec_of("ctb-tt", CLOSE, trials=1000, cap=10**6)])
     half.run(1, lambda each: each.stop())
     (part,) = half.result()
     assert half.stopped and not half.finished and 0 < part.count < 1000
-    whole = stopping(half.specs, jobs=2)[0]
+    whole = best_arm.stopping(half.specs, jobs=2)[0]
     np.testing.assert_array_equal(part.users, whole.users[part.trials])
-    assert table([part])["trials"][0] == part.count
+    assert best_arm.table([part])["trials"][0] == part.count
 
 
 def test_a_run_without_an_end_is_left_by_a_signal():
     """A kernel that would decide 10^15 times: it leaves the interpreter free, and hears a stop."""
     spec = spec_of("top-two", coins(0.5, 0.5), growth=1.0, cap=10**15, trials=1)
-    play(spec_of("top-two", cap=10), streams(0, 0, 1), Signal())  # compiled
+    best_arm.play(spec_of("top-two", cap=10), streams(0, 0, 1), Signal())  # compiled
     signal, ended = Signal(), []
-    thread = threading.Thread(target=lambda: ended.append(play(spec, streams(0, 0, 1), signal)))
+    thread = threading.Thread(target=lambda: ended.append(best_arm.play(spec, streams(0, 0, 1), signal)))
     thread.start()
     signal.stop()
     thread.join(300)
@@ -305,7 +297,7 @@ def test_a_run_without_an_end_is_left_by_a_signal():
 
 
 def test_an_error_in_a_block_reaches_the_caller(monkeypatch):
-    study = StoppingStudy([spec_of("top-two")])
+    study = best_arm.StoppingStudy([spec_of("top-two")])
 
     def broken(*arguments):
         raise OSError("no")
@@ -319,19 +311,19 @@ def test_an_error_in_a_block_reaches_the_caller(monkeypatch):
 
     monkeypatch.undo()
     with pytest.raises(KeyboardInterrupt):
-        StoppingStudy([spec_of("top-two", trials=3000, growth=1.001)]).run(2, impatient)
+        best_arm.StoppingStudy([spec_of("top-two", trials=3000, growth=1.001)]).run(2, impatient)
 
 
 # --- what a result says ----------------------------------------------------------------------------------------------
 
 
-def by_hand(**fields) -> StoppingResult:
-    spec = StoppingSpec.of(arms=coins(0.5, 0.4, 0.5), policy="top-two", trials=4, cap=100)
+def by_hand(**fields) -> best_arm.StoppingResult:
+    spec = best_arm.StoppingSpec.of(arms=coins(0.5, 0.4, 0.5), policy="top-two", trials=4, cap=100)
     given = {
         "trials": np.arange(4), "users": np.array([10, 20, 100, 40]), "stopped": np.array([True, True, False, True]),
         "recommended": np.array([0, 1, 1, 2]), "pulls": np.array([[5, 2, 3], [8, 12, 0], [40, 50, 10], [30, 10, 0.0]]),
     }  # fmt: skip
-    return StoppingResult(spec, **{**given, **fields})
+    return best_arm.StoppingResult(spec, **{**given, **fields})
 
 
 def test_numbers_of_a_result_by_hand():
@@ -343,7 +335,7 @@ def test_numbers_of_a_result_by_hand():
     np.testing.assert_allclose(result.regret_at(200), [0.2, 1.2 + 18.0, 5.0 + 10.0, 1.0])
     with pytest.raises(InputError, match="horizon"):
         result.regret_at(99)
-    assert tuple(result.row) == COLUMNS
+    assert tuple(result.row) == best_arm.COLUMNS
     assert math.isnan(result.row["mean"]) and math.isnan(result.row["stderr"])  # one run did not stop
     for count, trials in ((0, 7), (3, 50), (7, 7), (12, 1000)):
         exact = stats.binomtest(count, trials).proportion_ci(0.9)
@@ -365,26 +357,26 @@ def test_numbers_of_a_result_by_hand():
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_field(fields, paths):
     with pytest.raises(InputError) as refusal:
-        StoppingSpec.of(**{"arms": FAR, "policy": "top-two", **fields})
+        best_arm.StoppingSpec.of(**{"arms": FAR, "policy": "top-two", **fields})
     assert [issue.path for issue in refusal.value.issues] == paths
     assert all(issue.allowed for issue in refusal.value.issues)
 
 
 def test_a_study_beyond_the_limits_is_refused(monkeypatch):
     spec = spec_of("top-two", trials=1000, cap=10**6)
-    StoppingStudy([spec])
+    best_arm.StoppingStudy([spec])
     monkeypatch.setenv("LAB_MAX_STEPS", "1e8")
     with pytest.raises(InputError, match="cap") as refusal:
-        StoppingStudy([spec.model_copy(update={"growth": 1.0})])
+        best_arm.StoppingStudy([spec.model_copy(update={"growth": 1.0})])
     assert "steps" in str(refusal.value)
     monkeypatch.delenv("LAB_MAX_STEPS")
     monkeypatch.setenv("LAB_MAX_SECONDS", "1")
     with pytest.raises(InputError, match="seconds"):
-        StoppingStudy([spec.model_copy(update={"growth": 1.0})])
+        best_arm.StoppingStudy([spec.model_copy(update={"growth": 1.0})])
     monkeypatch.delenv("LAB_MAX_SECONDS")
     monkeypatch.setenv("LAB_MAX_RESULT_MB", "2")
     with pytest.raises(InputError, match="MiB"):
-        StoppingStudy([spec.model_copy(update={"trials": 100_000})])
+        best_arm.StoppingStudy([spec.model_copy(update={"trials": 100_000})])
 
 
 def test_rewards_that_are_no_bits_count_by_their_means():
@@ -392,7 +384,7 @@ def test_rewards_that_are_no_bits_count_by_their_means():
     mine, theirs = result_of("ctb-tt", other), result_of("ctb-tt", FAR)
     np.testing.assert_array_equal(mine.users, theirs.users)
     assert (
-        StoppingSpec.of(arms=(Bernoulli(mean=0.2), Bernoulli(mean=0.9)), policy="top-two").arms
+        best_arm.StoppingSpec.of(arms=(Bernoulli(mean=0.2), Bernoulli(mean=0.9)), policy="top-two").arms
         == spec_of("top-two").arms
     )
 
@@ -525,7 +517,7 @@ def test_without_noise_a_policy_is_played_with_an_infinite_budget(name):
     setup = spec.entry.without_noise(spec.setup)
     endless = spec.entry.play(setup, streams(0, 0, 50), Signal())
     assert setup.epsilon == math.inf and endless.stopped.all()
-    loud = play(spec_of(name, CLOSE, 0.1, trials=50, cap=10**9), streams(0, 0, 50), Signal())
+    loud = best_arm.play(spec_of(name, CLOSE, 0.1, trials=50, cap=10**9), streams(0, 0, 50), Signal())
     assert np.median(endless.users) < np.median(loud.users)
-    near = play(spec, streams(0, 0, 50), Signal())
+    near = best_arm.play(spec, streams(0, 0, 50), Signal())
     assert np.median(endless.users) == pytest.approx(np.median(near.users), rel=0.3)

@@ -5,24 +5,10 @@ import math
 import ladder_reference
 import numpy as np
 import pytest
+import runs
 from dp_accounting.pld import privacy_loss_distribution as pld
 from helpers import chi_square_p, fixed, refused
 from reference import by_labels
-from runs import (
-    LATENESS,
-    LAWS,
-    MANY,
-    ONE,
-    SURE,
-    TIES,
-    TWO,
-    arms_pulled,
-    assert_pulls,
-    final_pulls,
-    instance_of,
-    looped,
-    one_by_one,
-)
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -39,8 +25,8 @@ STEPS = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
 FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375, 0.25)]
 
 
-def instance(policy, arms=TWO, epsilon=1.0, horizon=10_000, **params):
-    return instance_of(policy, arms, epsilon, horizon, **({"growth": 4} | params))
+def instance(policy, arms=runs.TWO, epsilon=1.0, horizon=10_000, **params):
+    return runs.instance_of(policy, arms, epsilon, horizon, **({"growth": 4} | params))
 
 
 def account(policy, setup) -> dict:
@@ -58,15 +44,15 @@ def account(policy, setup) -> dict:
 # --- the kernel ----------------------------------------------------------------------------------------------------
 
 CASES = [
-    *[(policy, ONE, 1.0, 20, {}) for policy in STEPS],
-    *[(policy, TWO, 0.5, 6000, {"growth": 2, "beta": 0.3}) for policy in STEPS],
-    *[(policy, SURE, 1.0, 3000, {"beta": 0.5}) for policy in STEPS],
-    *[(policy, LAWS, 3.0, 2500, {"growth": 3, "beta": 0.9}) for policy in STEPS],
-    *[(policy, MANY, 5.0, 9000, {"beta": 0.9}) for policy in STEPS],
+    *[(policy, runs.ONE, 1.0, 20, {}) for policy in STEPS],
+    *[(policy, runs.TWO, 0.5, 6000, {"growth": 2, "beta": 0.3}) for policy in STEPS],
+    *[(policy, runs.SURE, 1.0, 3000, {"beta": 0.5}) for policy in STEPS],
+    *[(policy, runs.LAWS, 3.0, 2500, {"growth": 3, "beta": 0.9}) for policy in STEPS],
+    *[(policy, runs.MANY, 5.0, 9000, {"beta": 0.9}) for policy in STEPS],
     ("dist-rdp-se", FIVE, 2.0, 4000, {"accounting": "paper", "scale": 1.0, "beta": 0.9}),
-    ("dist-rdp-se", LAWS, 2.0, 4000, {"accounting": "paper", "scale": 100.0, "beta": 0.1}),
+    ("dist-rdp-se", runs.LAWS, 2.0, 4000, {"accounting": "paper", "scale": 100.0, "beta": 0.1}),
     ("shuffle-se", FIVE, 1.0, 20_000, {"accounting": "paper"}),
-    ("shuffle-se", TIES, 1.0, 20_000, {"delta": 1e-3, "growth": 10}),
+    ("shuffle-se", runs.TIES, 1.0, 20_000, {"delta": 1e-3, "growth": 10}),
 ]
 
 
@@ -75,23 +61,23 @@ CASES = [
 def test_the_arms_of_the_reference(monkeypatch, at_once, policy, arms, epsilon, horizon, params):
     """Every single pull; and the same with few checkpoints, where batches run across them."""
     if not at_once:
-        one_by_one(monkeypatch)
+        runs.one_by_one(monkeypatch)
     entry, setup = instance(policy, arms, epsilon, horizon, **params)
     spec = account(policy, setup)
-    assert_pulls(
+    runs.assert_pulls(
         entry.play, setup, streams(7, 0, 2),
         lambda words, _: ladder_reference.play(policy, setup, words, at_once, spec),
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("batch", "delay"), LATENESS)
+@pytest.mark.parametrize(("batch", "delay"), runs.LATENESS)
 @pytest.mark.parametrize("policy", ["dist-dp-se", "dist-rdp-se", "shuffle-se"])
 def test_the_arms_of_the_reference_where_rewards_are_counted_late(policy, batch, delay):
     """Batches of exactly as many users as the noise is made for, the first that they meet."""
-    entry, setup = instance(policy, LAWS, 8.0, 3000, growth=3, beta=0.9, batch=batch, delay=delay)
-    setup, spec = looped(setup), account(policy, setup)
+    entry, setup = instance(policy, runs.LAWS, 8.0, 3000, growth=3, beta=0.9, batch=batch, delay=delay)
+    setup, spec = runs.looped(setup), account(policy, setup)
     rows, call, complete = streams(7, 0, 2), entry.prepare(setup), []
-    for pulled, words in zip(arms_pulled(call, rows, 3000), rows, strict=True):
+    for pulled, words in zip(runs.arms_pulled(call, rows, 3000), rows, strict=True):
 
         def plays(here, words):
             arms, batches = ladder_reference.late_play(policy, here, words, spec)
@@ -107,7 +93,7 @@ def test_the_arms_of_the_reference_where_rewards_are_counted_late(policy, batch,
 
 @pytest.mark.parametrize("policy", STEPS)
 def test_the_best_arm_is_found_and_a_billion_users_cost_nothing(policy):
-    pulls = final_pulls(policy, FIVE, 1.0, 10**9, 4, growth=4)
+    pulls = runs.final_pulls(policy, FIVE, 1.0, 10**9, 4, growth=4)
     np.testing.assert_array_equal(pulls.sum(axis=1), 10**9)
     assert pulls[:, 1].min() > 0.999 * 10**9
 
@@ -116,11 +102,11 @@ def test_a_batch_by_hand():
     """Two sure arms, T = 10^6, batches of 4^b: the worse one goes after the first b with 2 sqrt(L/2l) < 1, b = 3."""
     arms = [{"kind": "bernoulli", "mean": 0.0}, {"kind": "bernoulli", "mean": 1.0}]
     assert [2 * math.sqrt(math.log(8 * b**2 * 1e6) / (2 * 4**b)) < 1 for b in (1, 2, 3)] == [False, False, True]
-    np.testing.assert_array_equal(final_pulls("se", arms, 1.0, 10**6, 3, growth=4), [[84, 10**6 - 84]] * 3)
+    np.testing.assert_array_equal(runs.final_pulls("se", arms, 1.0, 10**6, 3, growth=4), [[84, 10**6 - 84]] * 3)
 
 
 def test_dp_se_keeps_its_epochs_unless_asked():
-    entry, setup = instance_of("dp-se", TWO, 1.0, 1000)
+    entry, setup = runs.instance_of("dp-se", runs.TWO, 1.0, 1000)
     assert setup.parameters.growth == "auto"
     assert entry.prepare(setup).rule is dp_se.RULE
     assert instance("dp-se")[0].prepare(instance("dp-se")[1]).rule is elimination_by_trust.SEEN

@@ -9,18 +9,8 @@ from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments.shared_budget import at_shared
 from bandit_core.model import PROMISES
 from bandit_core.simulation.results import LineResult, Result
-from bandit_core.studies import best_by_trust
+from bandit_core.studies import best_by_trust, trust_steps
 from bandit_core.studies.sweep import sweep
-from bandit_core.studies.trust_steps import (
-    _keeps,
-    best_lines,
-    by_level,
-    kept,
-    ladder,
-    ladders,
-    level_of,
-    steps,
-)
 
 LINES = ("ucb", "dp-se", "ucb-cf", "dp-ucb", "thompson")
 RNG = np.random.default_rng(1)
@@ -48,19 +38,19 @@ def result_of(means, **view):
 
 
 def test_the_ladder_goes_from_least_trust_to_most_and_takes_the_first_visible_line():
-    assert ladder(experiment_of()) == (2, 1, 0)
-    assert ladder(experiment_of(hidden=[1, 0])) == (2, 3, 4)
+    assert trust_steps.ladder(experiment_of()) == (2, 1, 0)
+    assert trust_steps.ladder(experiment_of(hidden=[1, 0])) == (2, 3, 4)
     strength = [len(PROMISES[key].implied()) for key in ("local", "shuffle", "distributed", "central", "none")]
     assert strength == sorted(strength, reverse=True) and len(set(strength)) == len(strength)
 
 
 def test_steps_are_differences_over_pairs_of_trials_at_the_horizon():
     far = [9, 99, 999]  # lines that no level stands on
-    found = steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], far, far]))
+    found = trust_steps.steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], far, far]))
     assert [(step.stronger, step.weaker) for step in found] == [(2, 1), (1, 0)]
     assert [step.saved.value for step in found] == pytest.approx([41, 6], abs=0.01)
     assert all(step.clear and step.saved.stderr < 0.01 for step in found)  # the noise that they share is gone
-    (alone,) = steps(result_of([[1, 2, 3], None, [1, 2, 3], far, far]))
+    (alone,) = trust_steps.steps(result_of([[1, 2, 3], None, [1, 2, 3], far, far]))
     assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved.value) < 0.01
 
 
@@ -77,23 +67,23 @@ def test_no_step_leads_from_one_measure_into_another_but_from_pure_at_the_foot(e
     """Else a promise with a delta would seem to ask for less trust and to lose less than a pure one."""
     whole = load_preset("trust-ladder")
     experiment = at_shared(whole.with_changes(lines=[*whole.spec()["lines"], *more]), epsilon)
-    found = {each.measure: each.lines for each in ladders(experiment)}
+    found = {each.measure: each.lines for each in trust_steps.ladders(experiment)}
     named = {measure: [experiment.lines[line].policy for line in lines] for measure, lines in found.items()}
     assert named["pure"] == ["ldp-se", "dist-dp-se", "dp-se", "se"]
     approximate = ["ldp-se", "shuffle-se", *(line["policy"] for line in more if line["policy"] != "adac-ucb"), "se"]
     assert named["approximate"] == approximate
     assert named.get("concentrated") == (["dist-dp-se", "adac-ucb", "se"] if MIXED[0] in more else None)
     for measure, lines in found.items():
-        counted = [kept(experiment, line).measure for line in lines]
+        counted = [trust_steps.kept(experiment, line).measure for line in lines]
         assert set(counted[1:-1]) == {measure} and counted[0] in ("pure", measure)
         trust = [-len(PROMISES[experiment.lines[line].entry.privacy].implied()) for line in lines]
         assert trust == sorted(set(trust))
-    assert set(ladder(experiment)) == {line for lines in found.values() for line in lines}
+    assert set(trust_steps.ladder(experiment)) == {line for lines in found.values() for line in lines}
 
 
 def test_the_steps_of_each_ladder_add_up():
     result = simulate(load_preset("trust-ladder").with_changes(horizon=2000, trials=6), jobs=1)
-    found = steps(result)
+    found = trust_steps.steps(result)
     assert {step.measure for step in found} == {"pure", "approximate"}
     for measure in ("pure", "approximate"):
         mine = [step for step in found if step.measure == measure]
@@ -104,7 +94,7 @@ def test_the_steps_of_each_ladder_add_up():
 
 def test_steps_of_a_real_run_add_up():
     result = simulate(load_preset("trust").with_changes(horizon=500, trials=6), jobs=1)
-    found = steps(result)
+    found = trust_steps.steps(result)
     top, bottom = (result.lines[line].mean[-1] for line in (found[0].stronger, found[-1].weaker))
     assert sum(step.saved.value for step in found) == pytest.approx(top - bottom)
 
@@ -112,35 +102,35 @@ def test_steps_of_a_real_run_add_up():
 def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses_less():
     """Line 2 trusts no one, 1 and 3 a curator, 0 and 4 have no privacy."""
     result = result_of([[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]])
-    assert best_lines(result) == {2: 2, 1: 2, 0: 4}
-    found = steps(result)
+    assert trust_steps.best_lines(result) == {2: 2, 1: 2, 0: 4}
+    found = trust_steps.steps(result)
     assert [(step.stronger, step.weaker, step.played) for step in found] == [(2, 1, (2, 2)), (1, 0, (2, 4))]
     assert found[0].same and found[0].saved == (0, 0, 0, 0) and not found[0].clear
     assert not found[1].same and found[1].saved.value == pytest.approx(50, abs=0.01)
-    shown = by_level(result)
+    shown = trust_steps.by_level(result)
     assert [line.policy for line in shown.experiment.lines] == ["thompson", "ucb-cf", "ucb-cf", "dp-ucb", "thompson"]
     assert shown.lines[1] is result.lines[2] and "TS-CF" not in shown.experiment.label(1)
     assert shown.experiment.label(1) == "trust a curator: UCB-CF is best"
     tie = result_of([[1, 2, 3], [2, 5, 50], [4, 20, 50], [9, 9, 60], [9, 9, 9]])
-    assert best_lines(tie) == {2: 2, 1: 1, 0: 0} and by_level(tie) is tie
+    assert trust_steps.best_lines(tie) == {2: 2, 1: 1, 0: 0} and trust_steps.by_level(tie) is tie
 
 
 def test_a_level_never_stands_on_more_trust_a_larger_budget_or_what_is_hidden():
     losses = [[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]]
-    assert best_lines(result_of([[1, 2, 3], [2, 5, 9], *losses[2:]]))[2] == 2
-    assert best_lines(result_of(losses, hidden=[2])) == {1: 3, 0: 4}
+    assert trust_steps.best_lines(result_of([[1, 2, 3], [2, 5, 9], *losses[2:]]))[2] == 2
+    assert trust_steps.best_lines(result_of(losses, hidden=[2])) == {1: 3, 0: 4}
     result = result_of(losses)
     lines = result.experiment.spec()["lines"]
     lines[2]["epsilon"] = {"kind": "fixed", "value": 2}
-    assert best_lines(replace(result, experiment=result.experiment.with_changes(lines=lines)))[1] == 3
+    assert trust_steps.best_lines(replace(result, experiment=result.experiment.with_changes(lines=lines)))[1] == 3
 
 
 def test_a_pure_line_may_stand_for_a_promise_with_a_delta_and_not_the_other_way_round():
     experiment = load_preset("trust-ladder")
     local, shuffler, curator = 4, 3, 1
-    assert _keeps(experiment, local, shuffler) and _keeps(experiment, local, curator)
-    assert not _keeps(experiment, shuffler, curator)  # it keeps that with a delta only
-    assert not _keeps(experiment, curator, shuffler) and not _keeps(experiment, 0, local)
+    assert trust_steps._keeps(experiment, local, shuffler) and trust_steps._keeps(experiment, local, curator)
+    assert not trust_steps._keeps(experiment, shuffler, curator)  # it keeps that with a delta only
+    assert not trust_steps._keeps(experiment, curator, shuffler) and not trust_steps._keeps(experiment, 0, local)
 
 
 def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
@@ -148,16 +138,16 @@ def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
     swept = sweep(experiment, (0.3, 1.0, 10.0), jobs=1)
     taken = 0
     for result in swept.results:
-        assert all(step.saved.low >= 0 or not step.clear for step in steps(result))
-        taken += sum(step.same for step in steps(result))
+        assert all(step.saved.low >= 0 or not step.clear for step in trust_steps.steps(result))
+        taken += sum(step.same for step in trust_steps.steps(result))
     assert taken  # else this test sees nothing
 
 
 def test_in_home_s_picture_a_curator_is_a_level_also_where_it_needs_no_trust():
     experiment = best_by_trust.moved(load_preset("trust"), 8.0).with_changes(horizon=10_000, trials=20)
-    assert [level_of(experiment, line) for line in range(3)] == ["none", "central", "local"]
-    assert ladder(experiment) == (2, 1, 0)
-    first, _ = steps(simulate(experiment, jobs=1))
+    assert [trust_steps.level_of(experiment, line) for line in range(3)] == ["none", "central", "local"]
+    assert trust_steps.ladder(experiment) == (2, 1, 0)
+    first, _ = trust_steps.steps(simulate(experiment, jobs=1))
     assert (first.stronger, first.weaker, first.saved.value, first.same, first.clear) == (2, 1, 0, True, False)
     other = experiment.with_changes(horizon=5000)  # one of one's own: two promises only
-    assert [level_of(other, line) for line in range(3)] == ["none", "local", "local"]
+    assert [trust_steps.level_of(other, line) for line in range(3)] == ["none", "local", "local"]

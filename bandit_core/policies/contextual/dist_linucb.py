@@ -51,6 +51,7 @@ from bandit_core.policies.contextual import family, jdp_linucb
 from bandit_core.policies.contextual.exact_ols import Ridge
 from bandit_core.policies.contextual.jdp_greedy import Shift
 from bandit_core.policies.contextual.jdp_linucb import choose
+from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.field_types import Number
 from bandit_core.spec.portable_math import bisected
 from bandit_core.theory import contextual
@@ -255,13 +256,13 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return family.call(RULE, setup, numbers)
 
 
-def _cost(setup: RunSetup) -> float:
-    contexts, (size, _) = family.contexts_of(setup), _shape(setup)
+def _seconds(setup: RunSetup, contexts: Contexts) -> float:
+    size, _ = _shape(setup)
     optimistic = setup.parameters.confidence != "off"
     indices = contexts.arms * (5e-9 + 0.5e-9 * contexts.dimension**2) if optimistic else 0.0
     count = len(batches(setup.horizon, setup.parameters.first, setup.parameters.growth))
     opened = count / setup.horizon * contexts.models * (300e-9 * size + 1e-9 * contexts.dimension**3)
-    return (family.meeting_seconds(setup) + indices + 4e-9 * size + opened) / family.UCB_STEP
+    return indices + 4e-9 * size + opened
 
 
 POLICY = family.policy(
@@ -278,7 +279,7 @@ POLICY = family.policy(
     guarantee=_guarantee,
     releases=_releases,
     parent="linucb",
-    step_cost=_cost,
+    seconds=_seconds,
     held=family.numbers_held(
         lambda users: 3.0 * users.models * users.dimension**2 + users.models * users.dimension * (users.dimension + 3)
     ),

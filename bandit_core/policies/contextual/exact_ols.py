@@ -34,6 +34,7 @@ from bandit_core.kernels.play import Rule, Stream
 from bandit_core.kernels.ridge import Inverses, add_context, inverses_of
 from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.policies.contextual import family
+from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
@@ -106,11 +107,9 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return family.call(RULE, setup, Numbers(parameters.ridge, width, warm_up))
 
 
-def _cost(setup: RunSetup) -> float:
-    contexts = family.contexts_of(setup)
+def _seconds(setup: RunSetup, contexts: Contexts) -> float:
     indices = contexts.arms * 0.9e-9 if isinstance(setup.parameters, LinUCBParameters) else 0.0
-    square = contexts.dimension**2
-    return (family.meeting_seconds(setup) + square * (1.5e-9 + indices)) / family.UCB_STEP
+    return contexts.dimension**2 * (1.5e-9 + indices)
 
 
 _COMMON: dict[str, Any] = dict(
@@ -121,7 +120,7 @@ _COMMON: dict[str, Any] = dict(
     prepare=_prepare,
     bounds=contextual.nothing_stated,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every context and reward"),
-    step_cost=_cost,
+    seconds=_seconds,
     held=family.numbers_held(lambda users: users.models * users.dimension**2),
 )
 

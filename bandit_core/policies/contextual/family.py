@@ -58,9 +58,17 @@ def no_arms(arms: Sequence[Any]) -> str | None:
     return "it chooses by the features of users; plain arms have none" if arms else None
 
 
-def policy(**fields: Any) -> Policy:
-    """An entry for a policy for users with features; by default all users have one budget."""
-    return Policy(**{"epsilon": "one", "setting": "contexts", "accepts": no_arms, "late": True, **fields})
+def policy(seconds: Callable[[RunSetup, Contexts], float], **fields: Any) -> Policy:
+    """An entry for a policy for users with features; by default all users have one budget.
+
+    ``seconds`` is the rough time of one user, beside that of meeting them.
+    """
+
+    def step_cost(setup: RunSetup) -> float:
+        return (meeting_seconds(setup) + seconds(setup, contexts_of(setup))) / UCB_STEP
+
+    given = {"epsilon": "one", "setting": "contexts", "accepts": no_arms, "late": True, "step_cost": step_cost}
+    return Policy(**{**given, **fields})
 
 
 def linear_only(setup: RunSetup) -> str | None:

@@ -26,6 +26,7 @@ from pydantic import Field
 
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies.contextual import family, jdp_linucb
+from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import contextual
 
@@ -46,9 +47,8 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return family.call(jdp_linucb.RULE, setup, jdp_linucb.numbers_for(setup, shift))
 
 
-def _cost(setup: RunSetup) -> float:
-    sums = 0.7e-9 * family.contexts_of(setup).dimension ** 2
-    return (family.meeting_seconds(setup) + sums + jdp_linucb.release_seconds(setup)) / family.UCB_STEP
+def _seconds(setup: RunSetup, contexts: Contexts) -> float:
+    return 0.7e-9 * contexts.dimension**2 + jdp_linucb.release_seconds(setup)
 
 
 POLICY = family.policy(
@@ -58,6 +58,6 @@ POLICY = family.policy(
     bounds=contextual.joint_lower,
     prepare=_prepare,
     parent="greedy-ols",
-    step_cost=_cost,
+    seconds=_seconds,
     **jdp_linucb.COMMON,
 )

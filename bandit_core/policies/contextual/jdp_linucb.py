@@ -81,6 +81,7 @@ from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSet
 from bandit_core.policies.contextual import family
 from bandit_core.policies.contextual.exact_ols import Ridge
 from bandit_core.spec import field_types
+from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import contextual
 
@@ -401,11 +402,9 @@ def release_seconds(setup: RunSetup) -> float:
     return kept.releases / setup.horizon * solve
 
 
-def _cost(setup: RunSetup) -> float:
-    contexts = family.contexts_of(setup)
+def _seconds(setup: RunSetup, contexts: Contexts) -> float:
     indices = contexts.arms * (5e-9 + 0.5e-9 * contexts.dimension**2)
-    sums = 0.7e-9 * contexts.dimension**2
-    return (family.meeting_seconds(setup) + indices + sums + release_seconds(setup)) / family.UCB_STEP
+    return indices + 0.7e-9 * contexts.dimension**2 + release_seconds(setup)
 
 
 def held(setup: RunSetup, rows: int) -> float:
@@ -438,6 +437,6 @@ POLICY = family.policy(
     bounds=contextual.joint_private,
     prepare=_prepare,
     parent="linucb",
-    step_cost=_cost,
+    seconds=_seconds,
     **COMMON,
 )

@@ -58,6 +58,7 @@ from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
 from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.policies.contextual import family
+from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
@@ -188,14 +189,11 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return family.call(RULE, setup, numbers)
 
 
-def _cost(setup: RunSetup) -> float:
-    contexts = family.contexts_of(setup)
+def _seconds(setup: RunSetup, contexts: Contexts) -> float:
     d = contexts.dimension
     share = family.solutions(setup.horizon, setup.parameters.refresh) / setup.horizon
     solve = contexts.models * (100e-9 + 3e-9 * d * d + 0.25e-9 * d**3)
-    return (
-        family.meeting_seconds(setup) + 0.7e-9 * d * d + family.after_warm_up(setup) * share * solve
-    ) / family.UCB_STEP
+    return 0.7e-9 * d * d + family.after_warm_up(setup) * share * solve
 
 
 POLICY = family.policy(
@@ -211,6 +209,6 @@ POLICY = family.policy(
     guarantee=_guarantee,
     releases=_releases,
     parent="greedy-ols",
-    step_cost=_cost,
+    seconds=_seconds,
     held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2),
 )

@@ -48,7 +48,7 @@ from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.l2_ball import radius
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family
-from bandit_core.spec.contexts import LINKS
+from bandit_core.spec.contexts import LINKS, Contexts
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
@@ -175,10 +175,8 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return family.call(RULE, setup, numbers)
 
 
-def _cost(setup: RunSetup) -> float:
-    contexts = family.contexts_of(setup)
-    releases = contexts.models * (30e-9 + 6e-9 * contexts.dimension)
-    return (family.meeting_seconds(setup) + family.after_warm_up(setup) * releases) / family.UCB_STEP
+def _seconds(setup: RunSetup, contexts: Contexts) -> float:
+    return family.after_warm_up(setup) * contexts.models * (30e-9 + 6e-9 * contexts.dimension)
 
 
 POLICY = family.policy(
@@ -194,6 +192,6 @@ POLICY = family.policy(
     releases=_releases,
     settle=_settled,
     parent="greedy-ols",
-    step_cost=_cost,
+    seconds=_seconds,
     held=family.numbers_held(lambda users: 0.0),
 )

@@ -66,7 +66,7 @@ from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family
-from bandit_core.spec.contexts import IDENTITY, LINKS
+from bandit_core.spec.contexts import IDENTITY, LINKS, Contexts
 from bandit_core.spec.field_types import Positive
 from bandit_core.theory import contextual
 
@@ -256,14 +256,13 @@ def _settled(setup: RunSetup) -> Parameters:
     return parameters.model_copy(update={"zeta": 1 / math.sqrt(setup.horizon)})
 
 
-def _cost(setup: RunSetup) -> float:
-    contexts = family.contexts_of(setup)
+def _seconds(setup: RunSetup, contexts: Contexts) -> float:
     size = contexts.dimension * contexts.models
     share = family.solutions(setup.horizon, setup.parameters.refresh) / setup.horizon
     indices = contexts.arms * (5e-9 + 0.5e-9 * contexts.dimension**2)
     steps = 4e-9 * size if _is_gloc(setup) else 0.0
     solve = 100e-9 + 3e-9 * size**2 + 1.0e-9 * size**3
-    return (family.meeting_seconds(setup) + indices + steps + share * solve) / family.UCB_STEP
+    return indices + steps + share * solve
 
 
 _COMMON: dict[str, Any] = dict(
@@ -274,7 +273,7 @@ _COMMON: dict[str, Any] = dict(
     guarantee=_guarantee,
     releases=_releases,
     prepare=_prepare,
-    step_cost=_cost,
+    seconds=_seconds,
     parent="linucb",
     held=family.numbers_held(lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2),
 )

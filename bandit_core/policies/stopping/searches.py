@@ -101,32 +101,24 @@ from typing import Any
 
 from bandit_core.kernels.noisy_stopping import dp_tt
 from bandit_core.kernels.stopping import Epochs, elimination, top_two
-from bandit_core.policies.stopping.base import (
-    Rule,
-    StoppingPolicy,
-    StoppingSetup,
-    central_privacy,
-    local_privacy,
-    noisy_mean,
-    random_bit,
-)
+from bandit_core.policies.stopping import base
 from bandit_core.spec.budgets import LARGEST
 
 
-def _budget(setup: StoppingSetup) -> float:
+def _budget(setup: base.StoppingSetup) -> float:
     """The budget; infinite where no double can hold the noise, which is far quicker to play."""
     assert setup.epsilon is not None
     return math.inf if setup.epsilon >= LARGEST else setup.epsilon
 
 
-def epochs_of(setup: StoppingSetup) -> Epochs:
+def epochs_of(setup: base.StoppingSetup) -> Epochs:
     """What an answer is worth to a locally private setup."""
     assert setup.epsilon is not None
     return Epochs(1 / math.tanh(setup.epsilon / 2), False, 0.0)
 
 
-def _policy(**fields: Any) -> StoppingPolicy:
-    return StoppingPolicy(
+def _policy(**fields: Any) -> base.StoppingPolicy:
+    return base.StoppingPolicy(
         **{
             "rules": {"proved": "one arm is left; each mean keeps within its radius but with probability delta in all"},
             "decisions": False,
@@ -137,12 +129,12 @@ def _policy(**fields: Any) -> StoppingPolicy:
     )
 
 
-_RULES: dict[Rule, str] = {
+_RULES: dict[base.Rule, str] = {
     "proved": "Z_a >= ln((K-1)/delta) + ln(n m)/2 + 2 ln 2 for every other arm",
     "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
 }
 POLICIES = (
-    StoppingPolicy(
+    base.StoppingPolicy(
         name="adap-tt",
         title="AdaP-TT",
         privacy="central",
@@ -157,11 +149,11 @@ POLICIES = (
             "it often stops later",
         },
         prepare=lambda setup: (top_two, (setup.search(epsilon=setup.epsilon or 0.0),)),
-        guarantee=central_privacy,
-        releases=noisy_mean("a phase"),
+        guarantee=base.central_privacy,
+        releases=base.noisy_mean("a phase"),
         parent="top-two",
     ),
-    StoppingPolicy(
+    base.StoppingPolicy(
         name="dp-tt",
         title="DP-TT (Top-Two on noisy sums)",
         privacy="central",
@@ -172,8 +164,8 @@ POLICIES = (
             "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
         },
         prepare=lambda setup: (dp_tt, (setup.search(epsilon=_budget(setup)),)),
-        guarantee=central_privacy,
-        releases=noisy_mean("a batch"),
+        guarantee=base.central_privacy,
+        releases=base.noisy_mean("a batch"),
         decisions=False,
         most_decisions=lambda setup: 4.0 * len(setup.means) * max(1.0, math.log(setup.cap / len(setup.means) / 32)),
         parent="top-two",
@@ -190,8 +182,8 @@ POLICIES = (
         privacy="local",
         guarantee_words="epsilon-local DP for every reward (pure)",
         prepare=lambda setup: (elimination, (setup.search(setup.randomised), epochs_of(setup))),
-        guarantee=local_privacy,
-        releases=random_bit,
+        guarantee=base.local_privacy,
+        releases=base.random_bit,
     ),
     _policy(
         name="dp-se",
@@ -199,24 +191,24 @@ POLICIES = (
         privacy="central",
         guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
         prepare=lambda setup: (elimination, (setup.search(), Epochs(1.0, True, setup.epsilon or 0.0))),
-        guarantee=central_privacy,
-        releases=noisy_mean("an epoch"),
+        guarantee=base.central_privacy,
+        releases=base.noisy_mean("an epoch"),
     ),
-    StoppingPolicy(
+    base.StoppingPolicy(
         name="top-two",
         title="Top-Two",
         rules=_RULES,
         prepare=lambda setup: (top_two, (setup.search(),)),
     ),
-    StoppingPolicy(
+    base.StoppingPolicy(
         name="ctb-tt",
         title="CTB-TT (Top-Two on randomised bits)",
         privacy="local",
         guarantee_words="epsilon-local DP for every reward (pure)",
         rules=_RULES,
         prepare=lambda setup: (top_two, (setup.search(setup.randomised, setup.contrast),)),
-        guarantee=local_privacy,
-        releases=random_bit,
+        guarantee=base.local_privacy,
+        releases=base.random_bit,
         parent="top-two",
     ),
 )

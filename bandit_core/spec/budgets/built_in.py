@@ -6,29 +6,19 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.spec.budgets.base import (
-    CLAMPED_GAUSSIAN,
-    FIXED,
-    LARGEST,
-    LOGNORMAL,
-    UNIFORM,
-    Budget,
-    BudgetDistribution,
-    DiscreteBudgets,
-    Draw,
-)
+from bandit_core.spec.budgets import base
 from bandit_core.spec.field_types import Number, Observed, Positive, low_below_high
 
 
-class Fixed(BudgetDistribution):
+class Fixed(base.BudgetDistribution):
     """Every user has the same budget."""
 
     words: ClassVar[str] = "the same for everyone"
     example: ClassVar[str] = "2"
     nats: ClassVar[tuple[str, ...]] = ("value",)
-    code: ClassVar[int] = FIXED
+    code: ClassVar[int] = base.FIXED
     kind: Literal["fixed"] = "fixed"
-    value: Annotated[Number, Field(gt=0, le=LARGEST)]
+    value: Annotated[Number, Field(gt=0, le=base.LARGEST)]
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
@@ -42,14 +32,14 @@ class Fixed(BudgetDistribution):
         return self.code, np.array([self.value, 0.0, 0.0, 0.0]), np.array([[1.0, self.value]])
 
 
-class Discrete(DiscreteBudgets):
+class Discrete(base.DiscreteBudgets):
     """A few groups of users; ``probs`` are their shares (equal when left out)."""
 
     words: ClassVar[str] = "a few groups of users"
     example: ClassVar[str] = "discrete(0, 0.2, 1, 2, 100)"
     nats: ClassVar[tuple[str, ...]] = ("values",)
     kind: Literal["discrete"] = "discrete"
-    values: Annotated[tuple[Budget, ...], Field(min_length=1, max_length=1000)]
+    values: Annotated[tuple[base.Budget, ...], Field(min_length=1, max_length=1000)]
     probs: tuple[Annotated[Observed, Field(ge=0, le=1)], ...] | None = None  # one of millions of users may be a group
 
     @model_validator(mode="after")
@@ -75,18 +65,18 @@ def _normal_cdf(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
-class ClampedGaussian(BudgetDistribution):
+class ClampedGaussian(base.BudgetDistribution):
     """Gaussian; budgets outside [low, high] are moved to the border (Ren et al. 2020, section 4.2)."""
 
     words: ClassVar[str] = "bell-shaped, cut at both ends"
     example: ClassVar[str] = "clamped-gaussian(1, 1, 0, 100)"
     nats: ClassVar[tuple[str, ...]] = ("mean", "sd", "low", "high")
-    code: ClassVar[int] = CLAMPED_GAUSSIAN
+    code: ClassVar[int] = base.CLAMPED_GAUSSIAN
     kind: Literal["clamped-gaussian"] = "clamped-gaussian"
     mean: Number
     sd: Positive
-    low: Budget
-    high: Annotated[Number, Field(gt=0, le=LARGEST)]
+    low: base.Budget
+    high: Annotated[Number, Field(gt=0, le=base.LARGEST)]
 
     _ordered = model_validator(mode="after")(low_below_high)
 
@@ -112,7 +102,7 @@ class ClampedGaussian(BudgetDistribution):
         return self.high
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         half_unit, normal_quantile = kernels.HALF_UNIT, kernels.normal_quantile
 
         def draw_clamped_gaussian(form: Any, uniform: Any) -> float:
@@ -121,16 +111,16 @@ class ClampedGaussian(BudgetDistribution):
         return draw_clamped_gaussian
 
 
-class UniformEpsilon(BudgetDistribution):
+class UniformEpsilon(base.BudgetDistribution):
     """Any budget between ``low`` and ``high``, all equally likely."""
 
     words: ClassVar[str] = "anything in a range, all equally likely"
     example: ClassVar[str] = "uniform(0.1, 3)"
     nats: ClassVar[tuple[str, ...]] = ("low", "high")
-    code: ClassVar[int] = UNIFORM
+    code: ClassVar[int] = base.UNIFORM
     kind: Literal["uniform"] = "uniform"
-    low: Budget
-    high: Annotated[Number, Field(gt=0, le=LARGEST)]
+    low: base.Budget
+    high: Annotated[Number, Field(gt=0, le=base.LARGEST)]
 
     _ordered = model_validator(mode="after")(low_below_high)
 
@@ -146,22 +136,22 @@ class UniformEpsilon(BudgetDistribution):
         return self.high
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         def draw_uniform_epsilon(form: Any, uniform: Any) -> float:
             return form[0] + (form[1] - form[0]) * uniform
 
         return draw_uniform_epsilon
 
 
-class Lognormal(BudgetDistribution):
+class Lognormal(base.BudgetDistribution):
     """Half the users are below ``median``; ``sigma`` is the standard deviation of ln epsilon."""
 
     words: ClassVar[str] = "spread over orders of magnitude"
     example: ClassVar[str] = "lognormal(1, 1)"
     nats: ClassVar[tuple[str, ...]] = ("median",)
-    code: ClassVar[int] = LOGNORMAL
+    code: ClassVar[int] = base.LOGNORMAL
     kind: Literal["lognormal"] = "lognormal"
-    median: Annotated[Number, Field(gt=0, le=LARGEST)]
+    median: Annotated[Number, Field(gt=0, le=base.LARGEST)]
     sigma: Annotated[Number, Field(gt=0, le=10)]
 
     @property
@@ -198,7 +188,7 @@ class Lognormal(BudgetDistribution):
         return np.geomspace(self.median / reach, self.median * reach, 401)
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         half_unit, normal_quantile = kernels.HALF_UNIT, kernels.normal_quantile
 
         def draw_lognormal(form: Any, uniform: Any) -> float:
@@ -207,14 +197,14 @@ class Lognormal(BudgetDistribution):
         return draw_lognormal
 
 
-class EmpiricalEpsilon(DiscreteBudgets):
+class EmpiricalEpsilon(base.DiscreteBudgets):
     """Observed budgets, each equally likely."""
 
     words: ClassVar[str] = "as observed, each value equally likely"
     example: ClassVar[str] = "empirical(0.5, 1, 1, 2)"
     nats: ClassVar[tuple[str, ...]] = ("values",)
     kind: Literal["empirical"] = "empirical"
-    values: Annotated[tuple[Budget, ...], Field(min_length=1, max_length=1_000_000)]
+    values: Annotated[tuple[base.Budget, ...], Field(min_length=1, max_length=1_000_000)]
 
     @model_validator(mode="after")
     def _some_share(self) -> Self:

@@ -10,26 +10,14 @@ from pydantic import Field, model_validator
 
 from bandit_core.spec.field_types import Number, Observed, Positive, Probability, Whole, low_below_high
 from bandit_core.spec.portable_math import exp, power
-from bandit_core.spec.rewards.base import (
-    BETA,
-    EMPIRICAL,
-    GAUSSIAN,
-    PARETO,
-    STUDENT,
-    TWO_POINT,
-    UNIFORM,
-    DiscreteDistribution,
-    Draw,
-    RewardDistribution,
-    unit_nodes,
-)
+from bandit_core.spec.rewards import base
 
 
-class Bernoulli(DiscreteDistribution):
+class Bernoulli(base.DiscreteDistribution):
     """Pays 1 with probability ``mean``, else 0."""
 
     words: ClassVar[str] = "pays 1 or 0"
-    code: ClassVar[int] = TWO_POINT
+    code: ClassVar[int] = base.TWO_POINT
     kind: Literal["bernoulli"] = "bernoulli"
     mean: Probability
 
@@ -50,11 +38,11 @@ class Bernoulli(DiscreteDistribution):
         return (0.0, 1.0, self.mean)
 
 
-class Beta(RewardDistribution):
+class Beta(base.RewardDistribution):
     """Pays an amount in [0, 1] with density proportional to x^(a-1) (1-x)^(b-1)."""
 
     words: ClassVar[str] = "pays an amount between 0 and 1, bell- or U-shaped"
-    code: ClassVar[int] = BETA
+    code: ClassVar[int] = base.BETA
     kind: Literal["beta"] = "beta"
     a: Annotated[Positive, Field(le=1e6)]
     b: Annotated[Positive, Field(le=1e6)]
@@ -75,7 +63,7 @@ class Beta(RewardDistribution):
         return math.exp(math.lgamma(a + order) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(a + b + order))
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         half_unit, beta = kernels.HALF_UNIT, kernels.beta
 
         def draw_beta(table: Any, values: Any, arm: Any, uniform: Any, state: Any, row: Any) -> float:
@@ -90,11 +78,11 @@ class Beta(RewardDistribution):
         return draw_beta
 
 
-class Uniform(RewardDistribution):
+class Uniform(base.RewardDistribution):
     """Pays any amount between ``low`` and ``high``, all equally likely."""
 
     words: ClassVar[str] = "pays any amount in a range, all equally likely"
-    code: ClassVar[int] = UNIFORM
+    code: ClassVar[int] = base.UNIFORM
     kind: Literal["uniform"] = "uniform"
     low: Number
     high: Number
@@ -113,18 +101,18 @@ class Uniform(RewardDistribution):
         return self.low + (self.high - self.low) * probability
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         def draw_uniform(table: Any, values: Any, arm: Any, uniform: Any, state: Any, row: Any) -> float:
             return table[arm, 1] + (table[arm, 2] - table[arm, 1]) * uniform
 
         return draw_uniform
 
 
-class TwoPoint(DiscreteDistribution):
+class TwoPoint(base.DiscreteDistribution):
     """Pays ``high`` with probability ``p_high``, else ``low``."""
 
     words: ClassVar[str] = "pays one of two amounts"
-    code: ClassVar[int] = TWO_POINT
+    code: ClassVar[int] = base.TWO_POINT
     kind: Literal["two-point"] = "two-point"
     low: Number
     high: Number
@@ -145,11 +133,11 @@ class TwoPoint(DiscreteDistribution):
         return np.array([self.low, self.high]), np.array([1 - self.p_high, self.p_high])
 
 
-class Gaussian(RewardDistribution):
+class Gaussian(base.RewardDistribution):
     """Pays a normally distributed amount: unbounded on both sides."""
 
     words: ClassVar[str] = "pays a normally distributed amount, without limits"
-    code: ClassVar[int] = GAUSSIAN
+    code: ClassVar[int] = base.GAUSSIAN
     kind: Literal["gaussian"] = "gaussian"
     mean: Number
     sd: Positive
@@ -168,13 +156,13 @@ class Gaussian(RewardDistribution):
     def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         # Panels of at most a reward unit: one rule for the whole line is 0.006 off for a sigmoid at sd = 20.
         panels = min(4000, math.ceil(24 * max(1.0, self.sd)))
-        nodes, weights = unit_nodes(12)
+        nodes, weights = base.unit_nodes(12)
         z = -12 + 24 * (np.arange(panels)[:, None] + nodes) / panels
         density = exp(-z * z / 2) / math.sqrt(2 * math.pi)
         return float(np.sum(weights * function(self.mean + self.sd * z) * density) * 24 / panels)
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         half_unit, normal_quantile = kernels.HALF_UNIT, kernels.normal_quantile
 
         def draw_gaussian(table: Any, values: Any, arm: Any, uniform: Any, state: Any, row: Any) -> float:
@@ -183,11 +171,11 @@ class Gaussian(RewardDistribution):
         return draw_gaussian
 
 
-class Pareto(RewardDistribution):
+class Pareto(base.RewardDistribution):
     """Pays at least ``scale = mean (shape-1)/shape``; moments of order ``shape`` and above are infinite."""
 
     words: ClassVar[str] = "pays little most of the time and very much now and then"
-    code: ClassVar[int] = PARETO
+    code: ClassVar[int] = base.PARETO
     kind: Literal["pareto"] = "pareto"
     mean: Positive
     shape: Annotated[Number, Field(gt=1)]
@@ -222,18 +210,18 @@ class Pareto(RewardDistribution):
         return (self.scale, -1 / self.shape)
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         def draw_pareto(table: Any, values: Any, arm: Any, uniform: Any, state: Any, row: Any) -> float:
             return table[arm, 1] * (1.0 - uniform) ** table[arm, 2]
 
         return draw_pareto
 
 
-class Student(RewardDistribution):
+class Student(base.RewardDistribution):
     """Pays ``mean`` + ``scale`` x Student's t with ``df`` degrees of freedom: heavy on both sides, symmetric."""
 
     words: ClassVar[str] = "pays around its mean most of the time, and very far from it, on either side, now and then"
-    code: ClassVar[int] = STUDENT
+    code: ClassVar[int] = base.STUDENT
     kind: Literal["student"] = "student"
     mean: Number
     scale: Positive
@@ -266,7 +254,7 @@ class Student(RewardDistribution):
         return self.df
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         half_unit, next_uniform = kernels.HALF_UNIT, kernels.next_uniform
 
         def draw_student(table: Any, values: Any, arm: Any, uniform: Any, state: Any, row: Any) -> float:
@@ -280,11 +268,11 @@ class Student(RewardDistribution):
 MAX_OBSERVED = 1_000_000  # values of one empirical arm, repetitions included
 
 
-class Empirical(DiscreteDistribution):
+class Empirical(base.DiscreteDistribution):
     """Pays one of the observed ``values``, each as often as it was observed: ``counts`` times (once when left out)."""
 
     words: ClassVar[str] = "pays what was observed, each value as often as it was"
-    code: ClassVar[int] = EMPIRICAL
+    code: ClassVar[int] = base.EMPIRICAL
     kind: Literal["empirical"] = "empirical"
     values: Annotated[tuple[Observed, ...], Field(min_length=1, max_length=MAX_OBSERVED)]
     counts: tuple[Annotated[Whole, Field(ge=1, le=MAX_OBSERVED)], ...] | None = None
@@ -329,7 +317,7 @@ class Empirical(DiscreteDistribution):
         return (0.0, float(observed), float(len(self.values)) if counted else 0.0)
 
     @staticmethod
-    def sampler(kernels: Any) -> Draw:
+    def sampler(kernels: Any) -> base.Draw:
         def draw_empirical(table: Any, values: Any, arm: Any, uniform: Any, state: Any, row: Any) -> float:
             first = int(table[arm, 1])
             place = int(uniform * table[arm, 2])
