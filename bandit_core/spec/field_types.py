@@ -84,6 +84,11 @@ class Kind(Frozen):
         """The values of its fields, but for what it is and how often it stands."""
         return tuple(value for name, value in self if name not in ("kind", "count"))
 
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        """What its sampler reads: at most four numbers, those of the spec if nothing else is said."""
+        return self.numbers
+
 
 def low_below_high(range_of: Any) -> Any:
     """A check of models with the fields ``low`` and ``high``."""

@@ -57,8 +57,7 @@ class BudgetDistribution(Kind):
     @property
     def largest(self) -> float:
         """Supremum of the budgets."""
-        values, _ = self.atoms
-        return float(values[-1])
+        return float(self.atoms[0][-1] if self.interval is None else self.interval[1])
 
     def _panels(self, threshold: float) -> np.ndarray:
         """Edges of the quadrature panels above ``threshold``, on the axis of `_to_axis`; empty if nothing is above.
@@ -131,11 +130,6 @@ class BudgetDistribution(Kind):
             low, high = self.interval
             grid = np.concatenate([grid, np.geomspace(max(low, high * 1e-4), high, 401)[:-1]])
         return np.unique(grid)
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        """What the sampler reads: at most `PARAMETERS` numbers, those of the spec if nothing else is said."""
-        return self.numbers
 
     @staticmethod
     def sampler(kernels: Any) -> Draw:

@@ -131,10 +131,6 @@ class UniformEpsilon(base.BudgetDistribution):
     def density(self, epsilon: np.ndarray) -> np.ndarray:
         return np.where((epsilon >= self.low) & (epsilon <= self.high), 1 / (self.high - self.low), 0.0)
 
-    @property
-    def largest(self) -> float:
-        return self.high
-
     @staticmethod
     def sampler(kernels: Any) -> base.Draw:
         def draw_uniform_epsilon(form: Any, uniform: Any) -> float:

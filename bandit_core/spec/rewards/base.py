@@ -32,13 +32,13 @@ class RewardDistribution(Kind):
 
     @property
     def expected(self) -> float:
-        """Expected reward, in reward units."""
-        raise NotImplementedError
+        """Expected reward, in reward units: the first number of the spec if nothing else is said."""
+        return self.numbers[0]
 
     @property
     def support(self) -> tuple[float, float]:
-        """Smallest closed interval that holds every reward."""
-        raise NotImplementedError
+        """Smallest closed interval that holds every reward; the whole line if nothing else is said."""
+        return (-math.inf, math.inf)
 
     def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         """``E[function(reward)]``: exact for discrete distributions, Gauss quadrature over the quantile otherwise."""
@@ -57,11 +57,6 @@ class RewardDistribution(Kind):
     def moment_limit(self) -> float:
         """Raw moments are finite below this order, and infinite from it on where it is finite."""
         return math.inf
-
-    @property
-    def parameters(self) -> tuple[float, ...]:
-        """What the sampler reads: at most `PARAMETERS` numbers, those of the spec if nothing else is said."""
-        return self.numbers
 
     @staticmethod
     def sampler(kernels: Any) -> Draw:

@@ -22,10 +22,6 @@ class Bernoulli(base.DiscreteDistribution):
     mean: Probability
 
     @property
-    def expected(self) -> float:
-        return self.mean
-
-    @property
     def support(self) -> tuple[float, float]:
         return (0.0, 1.0)
 
@@ -142,14 +138,6 @@ class Gaussian(base.RewardDistribution):
     mean: Number
     sd: Positive
 
-    @property
-    def expected(self) -> float:
-        return self.mean
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (-math.inf, math.inf)
-
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         return self.mean + self.sd * scipy.special.ndtri(probability)
 
@@ -179,10 +167,6 @@ class Pareto(base.RewardDistribution):
     kind: Literal["pareto"] = "pareto"
     mean: Positive
     shape: Annotated[Number, Field(gt=1)]
-
-    @property
-    def expected(self) -> float:
-        return self.mean
 
     @property
     def scale(self) -> float:
@@ -226,14 +210,6 @@ class Student(base.RewardDistribution):
     mean: Number
     scale: Positive
     df: Annotated[Number, Field(gt=1)]
-
-    @property
-    def expected(self) -> float:
-        return self.mean
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (-math.inf, math.inf)
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         return self.mean + self.scale * scipy.special.stdtrit(self.df, probability)
