@@ -7,7 +7,7 @@ base 2 is what makes the whole sequence epsilon-DP.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +50,7 @@ class Binary(BinaryCounter):
     epsilon: float
     horizon: int
     name: ClassVar[str] = "binary"
+    advance: ClassVar[Any] = staticmethod(_advance)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -74,9 +75,6 @@ class Binary(BinaryCounter):
     def fresh_scale(self, count: int) -> float:
         within(count, self.horizon)
         return self.node_scale
-
-    def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
-        _advance(held, bits, uniforms, scale, noises)
 
 
 DESCRIPTION = described("binary", lambda epsilon, *, horizon: Binary(epsilon, horizon))

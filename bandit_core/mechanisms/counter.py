@@ -169,9 +169,8 @@ class LaplaceCounter(Counter):
 class BinaryCounter(LaplaceCounter):
     """One whose sums are put together by the binary form of the count: at most one Laplace variable for an item."""
 
-    @abstractmethod
-    def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
-        """Draw the noise of the next release of every stream, through the compiled step of the simulation."""
+    # Draws the noise of the next release of every stream, through the compiled step of the simulation.
+    advance: ClassVar[Callable[[np.ndarray, int, np.ndarray, float, np.ndarray], None]]
 
     def noise(self, rng: np.random.Generator, streams: int) -> Noise:
         held, noises = np.zeros((streams, MAX_NODES + 1)), np.zeros(streams)
@@ -179,7 +178,7 @@ class BinaryCounter(LaplaceCounter):
         def following(count: int) -> np.ndarray:
             scale = self.fresh_scale(count)
             uniforms = rng.integers(0, 2**52, streams) * 2.0**-52
-            self._advance(held, count.bit_count(), uniforms, scale, noises)
+            self.advance(held, count.bit_count(), uniforms, scale, noises)
             return noises
 
         return following

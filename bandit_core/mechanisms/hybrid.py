@@ -8,7 +8,7 @@ is 2 epsilon-DP.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,6 +47,7 @@ class Hybrid(BinaryCounter):
     block_epsilon: float
     tree_epsilon: float
     name: ClassVar[str] = "hybrid"
+    advance: ClassVar[Any] = staticmethod(_advance)
 
     @classmethod
     def calibrated(cls, epsilon: float) -> Self:
@@ -77,9 +78,6 @@ class Hybrid(BinaryCounter):
 
     def fresh_scale(self, count: int) -> float:
         return 1 / self.block_epsilon if count.bit_count() == 1 else count.bit_length() / self.tree_epsilon
-
-    def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
-        _advance(held, bits, uniforms, scale, noises)
 
 
 DESCRIPTION = described("hybrid", Hybrid.calibrated)

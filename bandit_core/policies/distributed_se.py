@@ -43,7 +43,7 @@ growth are 0.1 and 4 in the authors' experiments. With tau as printed the modulu
 beta/2, which does not shrink with the number of sums; the explicit bound counts that.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -82,26 +82,19 @@ def renyi_guarantee(setup: RunSetup) -> Guarantee:
     return Guarantee("distributed", words, spent, chosen.delta)
 
 
-_RELEASED = "the sum of an arm's batch, rounded to levels, modulo m (in rewards)"
-_AT = "once, when the batch is full"
+_SUM: dict[str, Any] = {
+    "released": "the sum of an arm's batch, rounded to levels, modulo m (in rewards)", "unit": "one reward",
+    "at": "once, when the batch is full", "sensitivity": 1.0,
+}  # fmt: skip
 
 
 def _polya_releases(setup: RunSetup) -> list[Release]:
-    return [
-        Release(
-            mechanism="discrete laplace", released=_RELEASED, unit="one reward", at=_AT, norm="L1", sensitivity=1.0,
-            scale=1 / setup.fixed_epsilon,
-        )
-    ]  # fmt: skip
+    return [Release(mechanism="discrete laplace", norm="L1", scale=1 / setup.fixed_epsilon, **_SUM)]
 
 
 def _skellam_releases(setup: RunSetup) -> list[Release]:
-    return [
-        Release(
-            mechanism="skellam", released=_RELEASED, unit="one reward", at=_AT, norm="L2", sensitivity=1.0,
-            scale=1 / ladder.rate(setup), budget=ladder.skellam_spent(setup), delta=setup.parameters.delta,
-        )
-    ]  # fmt: skip
+    spent = {"budget": ladder.skellam_spent(setup), "delta": setup.parameters.delta}
+    return [Release(mechanism="skellam", norm="L2", scale=1 / ladder.rate(setup), **spent, **_SUM)]
 
 
 POLICIES = (
