@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -156,6 +156,12 @@ class LineResult:
     def interval(self, level: float = comparisons.CONFIDENCE) -> comparisons.Interval:
         """Confidence interval of the mean at each checkpoint by itself, arrays (checkpoints,); NaN for one trial."""
         return comparisons.interval(self.regret, level)
+
+    def first(self, count: int) -> Self:
+        """The same of the first trials only."""
+        names = ("trials", "regret", "best_pulls", "pulls")
+        error = None if self.error is None else self.error[:count]
+        return replace(self, error=error, **{name: getattr(self, name)[:count] for name in names})
 
     def final(self, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
         """The mean regret at the last checkpoint."""

@@ -8,17 +8,19 @@ promise: what privacy costs is measured against them.
 
 One contest answers for a whole table of budgets and trust models. Everyone plays at least `FEWEST` trials, and more
 where trials are cheap: methods whose rare runs are very costly (DP-IMED, A/B tests) are cheap, and few of their runs
-say little. Then the leader of each cell, and whoever is neither clearly behind it nor as good, play twice as many,
-round by round, as far as `SECONDS` and `PULLS` reach. Clearly behind is what an interval for skewed losses says, over
+say little. Then the leader of each cell, and whoever is not clearly behind it and may be better by more than `CLOSE`,
+play twice as many, round by round, as far as `SECONDS` and `PULLS` reach. An interval for skewed losses says so, over
 pairs of trials where these tell more. Nobody is dropped for good: the leader's later runs may bring others
-back. A budget need not be spent: what keeps a smaller one keeps this one, too. So whoever is not clearly behind after
-the first rounds also plays at the next `LESS` smaller usual budgets, because some methods lose more at a larger budget
+back. A budget need not be spent: what keeps a smaller one keeps this one, too. So whoever is not clearly behind also
+plays at the next smaller usual budget, and so on while that loses least, because some methods lose more at a larger one
 (DP-IMED on ten arms, from 1.5 to 2). Of those that are not told from the leader and within `CLOSE` of its loss, the one
-whose losses differ least from run to run is chosen.
+whose losses differ least from run to run is chosen. A cell chooses by the trials that it has asked for itself, so that
+it chooses alike in every table.
 
 What is reported comes from trials with another seed, which had no part in the choice, so that the choice does not
-flatter it. They double until the standard error of every chosen method is at most `PRECISE` of its loss, or the limits
-are reached. Where they show another finalist to be clearly better, that one is chosen, and further fresh trials are
+flatter it. They go on until the standard error of every chosen method is at most `PRECISE` of its loss, or the limits
+are reached; they are as many in all cells, so that losses may be subtracted. Where they show another finalist to be
+clearly better, that one is chosen, and further fresh trials are
 reported. Last, no cell loses more than a stricter one, with a smaller budget or less trust: else it takes over what was
 chosen there.
 """
@@ -57,12 +59,12 @@ FEWEST = 64  # of everyone before anyone stops; doubled where trials are cheap, 
 MOST_AT_FIRST = 512
 MOST = 4096  # trials of one candidate
 CHEAP_SECONDS, CHEAP_PULLS = 0.1, 2.56e7  # of one candidate that plays more than `FEWEST` at first
-SECONDS, PULLS = 20.0, 1e9  # on one core: of the later screening, and again of the reported trials, for each budget
+SECONDS, PULLS = 7.0, 3.5e8  # on one core: of the later screening, and again of the reported trials, for each cell
 OPEN = 6  # candidates of one cell, the leader included, that play on
 FINALISTS = 3  # candidates of one cell in the reported trials
 LESS = 2  # smaller budgets that a finalist is tried at
 SHORT, LONG = 50_000, 1_000_000  # users: up to twice as many trials below, down to a quarter of them above
-ENOUGH = 800  # reported trials, where the limits allow: rare costly runs may be absent from fewer
+ENOUGH = 400  # reported trials, where the limits allow: rare costly runs may be absent from fewer
 CLEARLY = 0.9973  # level of the interval that must leave out 0 before a candidate is said to be worse
 CLOSE = 0.03  # share of the leader's loss within which a method is as good
 PRECISE = 0.03  # share of a loss that its standard error must not exceed; else it is said how well the loss is known
@@ -323,22 +325,23 @@ def _ranked(field: Sequence[Name], played: Mapping[Name, LineResult]) -> dict[Na
 
 
 def _undecided(field: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Name]:
-    """The leader, and who is neither clearly behind it nor surely within `CLOSE` of its loss: best first, few."""
-    (leader, _), *others = _ranked(field, played).items()
+    """The leader, and who may (95% interval) lose less than it by more than the share `CLOSE`: best first, few."""
+    leader, *others = _ranked(field, played)
     close = CLOSE * played[leader].mean[-1]
-    return [leader, *(name for name, behind in others if behind.high > close)][:OPEN]
+    return [leader, *(name for name in others if _behind(played[name], played[leader], CONFIDENCE).low < -close)][:OPEN]
 
 
 def _tied(field: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Name]:
-    """Those as good as the leader: the 95% interval does not tell them from it, and they are within `CLOSE` of it.
+    """Those as good as the leader: the 95% interval does not tell them from it, and does not reach beyond twice
+    `CLOSE`, and their loss is within `CLOSE` of its.
 
     The smallest spread over trials comes first. Of one policy only the largest budget is kept.
     """
     leader, *others = _ranked(field, played)
     best, tied = played[leader], [leader]
     for name in others:
-        behind = _behind(played[name], best, CONFIDENCE)
-        if not behind.low > 0 and behind.value <= CLOSE * best.mean[-1]:
+        behind, close = _behind(played[name], best, CONFIDENCE), CLOSE * best.mean[-1]
+        if not behind.low > 0 and behind.value <= close and behind.high <= 2 * close:
             tied.append(name)
     largest = {name[0]: name for name in sorted(tied, key=_budget)}
     return sorted(largest.values(), key=lambda name: (played[name].std[-1], tied.index(name)))
@@ -373,10 +376,10 @@ class _Table:
             for privacy in strictest if place == 0 else [each for each in strictest if each != "none"]:
                 if entered := candidates(question, privacy):
                     self.fields[place, privacy] = [_enter(self.pool, each) for each in entered]
-        most = self.asked.horizon * MOST * OPEN * len(self.fields)
-        self.seconds, self.pulls = SECONDS * len(questions), min(PULLS * len(questions), most)
+        self.counts: dict[Cell, dict[Name, int]] = {cell: {} for cell in self.fields}
+        self.limits = np.array([SECONDS, min(PULLS, self.asked.horizon * MOST * OPEN)])  # of a cell
         at_first = sum(self.at_first(name) for name in self.pool)
-        self.steps = int(self.asked.horizon * (1 + LESS) * at_first + 2 * self.pulls)
+        self.steps = int(self.asked.horizon * (1 + LESS) * at_first + 2 * len(self.fields) * self.limits[1])
         if self.steps > len(questions) * most_steps():
             allowed = f"at most {most_steps():.3g} steps (users x trials x methods) here; ask for fewer users"
             raise InputError([Issue("horizon", f"{self.steps / len(questions):.3g} steps", allowed)])
@@ -392,10 +395,9 @@ class _Table:
             min(MOST_AT_FIRST, self.asked.most, CHEAP_SECONDS / self.each(name), CHEAP_PULLS / self.asked.horizon),
         )
 
-    def cost(self, counts: Mapping[Name, int], fresh: bool = False) -> np.ndarray:
-        """Seconds and pulls of these trials, shape (2,): of all if they are ``fresh``, else without those screened."""
-        known = {} if fresh else self.screened
-        new = {name: count - (known[name].count if name in known else 0) for name, count in counts.items()}
+    def cost(self, counts: Mapping[Name, int], known: Mapping[Name, int] = {}) -> np.ndarray:
+        """Seconds and pulls of these trials beyond the ``known`` ones, shape (2,)."""
+        new = {name: count - known.get(name, 0) for name, count in counts.items()}
         return np.array([sum(new[name] * self.each(name) for name in new), self.asked.horizon * sum(new.values())])
 
     def playing(
@@ -412,65 +414,89 @@ class _Table:
 
     def screening(self) -> Rounds[None]:
         """Play until every leader is known, or the limits are reached."""
-        seed, left = self.asked.screening_seed, np.array([self.seconds, self.pulls])
-        wanted = {name: self.at_first(name) for name in self.pool}
-        glance = {name: min(max(2, self.asked.fewest * FIRST // FEWEST), count) for name, count in wanted.items()}
-        self.screened |= yield from self.playing(glance, seed, self.cost(wanted)[0] + 2 * self.seconds)
-        joined = False
-        while wanted and left.min() >= 0:
-            so_far = self.answer(self.leading(), self.screened, seed, True)
-            self.screened |= yield from self.playing(wanted, seed, left[0] + self.seconds, so_far)
-            joined, wanted = True, ({} if joined else self.joining()) or self.open()
-            left = left - self.cost(wanted)
+        first = {cell: {name: self.at_first(name) for name in field} for cell, field in self.fields.items()}
+        few = max(2, self.asked.fewest * FIRST // FEWEST)
+        glance = {cell: {name: min(few, count) for name, count in counts.items()} for cell, counts in first.items()}
+        later = 2 * len(first) * self.limits[0]
+        yield from self.screen(glance, later + self.cost({name: self.at_first(name) for name in self.pool})[0])
+        yield from self.screen(first, later)
+        left, wanted = dict.fromkeys(self.fields, self.limits), first
+        while wanted := {cell: counts for cell in wanted if (counts := self.joining(cell) | self.open(cell))}:
+            left = {cell: left[cell] - self.cost(counts, self.counts[cell]) for cell, counts in wanted.items()}
+            wanted = {cell: counts for cell, counts in wanted.items() if left[cell].min() >= 0}
+            yield from self.screen(wanted, sum(left[cell][0] for cell in wanted) + later / 2)
 
-    def joining(self) -> dict[Name, int]:
-        """Those that are not clearly behind join their fields at smaller budgets: how many trials each plays."""
-        for (place, privacy), field in self.fields.items():
-            for policy, _ in list(_ranked(field, self.screened))[:FINALISTS]:
-                joining = [_enter(self.pool, each) for each in _smaller(self.questions[place], privacy, policy)]
-                field.extend(name for name in joining if name not in field)
-        return {name: self.at_first(name) for name in self.pool if name not in self.screened}
+    def screen(self, wanted: Mapping[Cell, Mapping[Name, int]], later: float) -> Rounds[None]:
+        """Screening trials that cells ask for, each once for all cells."""
+        so_far = self.answer(self.leading(), self.screened, self.asked.screening_seed, True) if self.screened else None
+        for cell, counts in wanted.items():
+            self.counts[cell] |= counts
+        every = {
+            name: max(each.get(name, 0) for each in self.counts.values()) for names in wanted.values() for name in names
+        }
+        self.screened |= yield from self.playing(every, self.asked.screening_seed, later, so_far)
 
-    def open(self) -> dict[Name, int]:
-        """Who plays on, and how many trials in all: rivals of a leader, and leaders whose trials are cheap."""
-        wanted = {}
-        for field in self.fields.values():
-            names = _undecided(field, self.screened)
-            for name in names:
-                count = min(self.asked.most, 2 * self.screened[name].count)
-                if count > self.screened[name].count and (names[1:] or count * self.each(name) <= CHEAP_SECONDS):
-                    wanted[name] = count
+    def seen(self, cell: Cell) -> dict[Name, LineResult]:
+        """The screening trials that a cell has asked for."""
+        return {name: self.screened[name].first(count) for name, count in self.counts[cell].items()}
+
+    def joining(self, cell: Cell) -> dict[Name, int]:
+        """Who joins the field: a method in question, at the next smaller budget if it loses least at its smallest yet.
+
+        How many trials each plays.
+        """
+        (place, privacy), field, played = cell, self.fields[cell], self.seen(cell)
+        question = self.questions[place]
+        for policy in dict.fromkeys(policy for policy, _ in list(_ranked(field, played))[:FINALISTS]):
+            *_, last = tried = [name for name in field if name[0] == policy]
+            smaller = () if privacy == "none" else question.smaller[len(tried) - 1 :]
+            if smaller and last == min(tried, key=lambda name: played[name].mean[-1]):
+                with contextlib.suppress(InputError):
+                    less = _candidate(replace(question, epsilon=smaller[0]), registry()[policy], privacy)
+                    field.append(_enter(self.pool, less))
+        return {name: self.at_first(name) for name in field if name not in played}
+
+    def open(self, cell: Cell) -> dict[Name, int]:
+        """Who plays on, and how many trials in all: rivals of the leader, and a leader whose trials are cheap."""
+        wanted, played = {}, self.seen(cell)
+        names = _undecided(self.fields[cell], played)
+        for name in names:
+            count = min(self.asked.most, 2 * played[name].count)
+            if count > played[name].count and (names[1:] or count * self.each(name) <= CHEAP_SECONDS):
+                wanted[name] = count
         return wanted
 
     def leading(self) -> dict[Cell, Name]:
         """The best candidate of each cell by the screening."""
-        return {cell: _tied(field, self.screened)[0] for cell, field in self.fields.items()}
+        return {cell: _tied(field, self.seen(cell))[0] for cell, field in self.fields.items()}
+
+    def finalists(self, cell: Cell) -> list[Name]:
+        """The best candidate of a cell by the screening, and those that may be as good or better."""
+        field, played = self.fields[cell], self.seen(cell)
+        return list(dict.fromkeys((*_tied(field, played), *_undecided(field, played))))[:FINALISTS]
 
     def reporting(self) -> Rounds[tuple[Decision, ...]]:
         """Fresh trials of the leaders, which may choose another finalist, until the losses are precise."""
-        chosen = self.leading()
-        finalists = {
-            cell: list(dict.fromkeys((chosen[cell], *_ranked(field, self.screened))))[:FINALISTS]
-            for cell, field in self.fields.items()
-        }
+        finalists = {cell: self.finalists(cell) for cell in self.fields}
+        chosen, limits = {cell: field[0] for cell, field in finalists.items()}, self.limits * len(self.fields)
         for again in range(FINALISTS):  # times that trials have chosen: what is reported is fresh again
-            seed, trials, left = self.asked.seed ^ again << 20, self.asked.reported, self.seconds
+            seed, trials, left = self.asked.seed ^ again << 20, self.asked.reported, limits
             so_far = self.answer(chosen, self.screened, seed, True)
             while True:
                 counts = {name: trials for field in finalists.values() for name in field}
-                played = yield from self.playing(counts, seed, left, so_far)
+                played = yield from self.playing(counts, seed, left[0], so_far)
                 so_far = self.answer(chosen, played, seed, True)
                 better = {cell: _better(chosen[cell], field, played) for cell, field in finalists.items()}
-                doubled = {name: 2 * trials for name in counts}
-                within = np.array([self.seconds, self.pulls]) - self.cost(doubled, True)
-                known = trials >= ENOUGH and all(_precise(played[name]) for name in chosen.values())
-                if better != chosen or known or self.asked.trials or 2 * trials > MOST or within.min() < 0:
+                needed = max(ENOUGH, *(_needed(played[name], self.screened[name]) for name in chosen.values()))
+                more = min(2 * trials, MOST, TRIALS * math.ceil(1.1 * needed / TRIALS))
+                left = limits - self.cost(dict.fromkeys(counts, more))
+                if better != chosen or needed <= trials or self.asked.trials or more <= trials or left.min() < 0:
                     break
-                left, trials = within[0], 2 * trials
+                trials = more
             if better == chosen:
                 break
             chosen = better
-        return self.answer(self.ordered(chosen, played), played, seed, False)()
+        return self.answer(chosen, played, seed, False)()
 
     def ordered(self, chosen: Mapping[Cell, Name], played: Mapping[Name, LineResult]) -> dict[Cell, Name]:
         """No cell loses more than a stricter one: it takes over what was chosen there."""
@@ -484,16 +510,16 @@ class _Table:
         self, chosen: Mapping[Cell, Name], played: Mapping[Name, LineResult], seed: int, more: bool
     ) -> Callable[[], tuple[Decision, ...]]:
         """What makes the decisions from what is known now; ``more`` says that trials follow."""
-        screened = dict(self.screened)
+        seen, best, played = {cell: self.seen(cell) for cell in self.fields}, self.ordered(chosen, played), dict(played)
         return lambda: tuple(
-            self.decision(place, chosen, screened, played, seed, more) for place in range(len(self.questions))
+            self.decision(place, best, seen, played, seed, more) for place in range(len(self.questions))
         )
 
     def decision(
         self,
         place: int,
         chosen: Mapping[Cell, Name],
-        screened: Mapping[Name, LineResult],
+        seen: Mapping[Cell, Mapping[Name, LineResult]],
         played: Mapping[Name, LineResult],
         seed: int,
         more: bool,
@@ -504,12 +530,12 @@ class _Table:
             cell: Cell = (0 if privacy == "none" else place, privacy)
             if cell not in self.fields:
                 continue
-            best, field = chosen[cell], self.fields[cell]
-            methods = {name: _method(self.questions[place], name) for name in (*field, best) if name in screened}
+            best, screened = chosen[cell], seen[cell]
+            methods = {name: _method(self.questions[place], name) for name in (*screened, best)}
             label = PROMISES[privacy].who + ("" if methods[best].spent is None else ", as at {epsilon}")
             lines.append(self.pool[best].lines[0].model_copy(update={"label": label}))
             done.append(played[best])
-            tied = _tied(field, screened)
+            tied = _tied([*screened], screened)
             rows = []
             for name, method in methods.items():
                 finalist = name in played
@@ -518,11 +544,11 @@ class _Table:
                 lost = line.final()
                 rows.append(Tried(privacy, method, line.count, lost, behind, name == best, finalist, name in tied))
             tried += sorted(rows, key=lambda row: (not row.chosen, row.lost.value))
-        trials = min(line.count for line in done)
+        trials, most = min(line.count for line in done), max(max(each.values()) for each in self.counts.values())
         experiment = next(iter(self.pool.values())).model_copy(update={"trials": trials, "seed": seed})
         times, made = checkpoints(self.asked.horizon), max(self.versions)
         result = Result(experiment.with_lines(tuple(lines)), times, tuple(done), bundled_results=made)
-        return Decision(result, tuple(tried), max(line.count for line in screened.values()), more)
+        return Decision(result, tuple(tried), most, more)
 
 
 def _better(own: Name, field: Sequence[Name], played: Mapping[Name, LineResult]) -> Name:
@@ -531,9 +557,10 @@ def _better(own: Name, field: Sequence[Name], played: Mapping[Name, LineResult])
     return min(better, key=lambda name: played[name].mean[-1], default=own)
 
 
-def _precise(line: LineResult) -> bool:
-    """Whether a loss is known well enough to be said."""
-    return bool(line.stderr[-1] <= PRECISE * line.mean[-1])
+def _needed(line: LineResult, screened: LineResult) -> int:
+    """Trials after which a loss is known well enough to be said, by the larger spread: rare losses may be absent."""
+    spread, mean = max(line.std[-1], screened.std[-1]), line.mean[-1]
+    return math.ceil((spread / (PRECISE * mean)) ** 2) if mean > 0 else 0
 
 
 def known_words(lost: Estimate) -> str:
@@ -547,15 +574,6 @@ def _method(question: Question, name: Name) -> Method:
     policy, epsilon = name
     spent = None if epsilon is None else epsilon.fixed
     return Method(policy, None if spent == getattr(question.epsilon, "fixed", question.epsilon) else spent)
-
-
-def _smaller(question: Question, privacy: Privacy, policy: str) -> list[Experiment]:
-    """A candidate at smaller budgets, as far as it accepts them."""
-    found = []
-    for spent in () if privacy == "none" else question.smaller:
-        with contextlib.suppress(InputError):
-            found.append(_candidate(replace(question, epsilon=spent), registry()[policy], privacy))
-    return found
 
 
 def contests(questions: Sequence[Question], promises: Sequence[Privacy] = COMPARED) -> Rounds[tuple[Decision, ...]]:
