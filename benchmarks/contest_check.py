@@ -1,11 +1,13 @@
 """Check the contest for the best method on 72 settings with fresh seeds: is the choice right, and is its loss?
 
-``python -m benchmarks.contest_check`` holds a contest for each setting (rates of 1 to 50%, four sets of lifts, 10,000
-to 160,000 users, ε from 0.5 to 4) and plays the candidates again on a seed that chose nothing: 200 times, and 2,000
-times those near the best. A cell is one level of trust of one setting. The command prints how many cells name a method
-within 3% and within 6% of the best one, and how often the printed loss lies within two standard errors of its
-difference from that of the fresh runs. Cells that fail are marked. ``--every N`` takes each N-th setting only,
-``--users N`` those of so many users at most. All of it takes hours.
+``python -m benchmarks.contest_check`` holds a contest for each table of settings (rates of 1 to 50%, four sets of
+lifts, 10,000 to 160,000 users, two ε of 0.5 to 4) and plays the candidates again on a seed that chose nothing: 200
+times, and 2,000 times those near the best. A cell is one level of trust of one setting; that without privacy is one
+in a table. The command prints how many cells name a method within 3% and within 6% of the best one, how often the
+printed loss lies within two standard errors of its difference from that of the fresh runs, and how often a loss is
+larger than one at a smaller ε or with less trust. Cells that fail are marked. All of it takes hours. Tables are taken
+in steps of 11 through the grid, so that the first ones are spread evenly: after ``--seconds N`` of processor time no
+other one begins. ``--first N`` begins with the N-th, ``--users N`` takes those of so many users at most.
 """
 
 from __future__ import annotations
@@ -13,17 +15,20 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import permutations, product
 
 from bandit_core.model import Privacy
+from bandit_core.policies import registry
 from bandit_core.simulation.engine import simulate
+from bandit_core.simulation.questions import answer
 from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import with_error
 from bandit_core.spec.rewards import Bernoulli
-from bandit_core.studies.best_method import COMPARED, PRECISE, Method, Question, best_methods, candidates
+from bandit_core.studies.best_method import COMPARED, PRECISE, Method, Question, candidates, contests, keeps
 
 RATES = (0.01, 0.031, 0.5)
 LIFTS = ((0.2, 0.5), (0.08, 0.15), (0.15,), (0.05, 0.1, 0.2))
@@ -31,6 +36,7 @@ USERS = (10_000, 40_000, 160_000)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SEED = 271_828
 FEW, TRIALS = 200, 2000  # trials of all candidates, and of those that are near the best
+STEP = 11  # through the grid; it shares no factor with the number of tables
 NEAR = 1.3  # times the loss of the best one
 
 
@@ -62,64 +68,96 @@ class Cell:
         )
 
 
-def settings() -> Iterator[Question]:
-    """The 72 settings: every second ε at each combination of the rest, in turns."""
+def settings() -> Iterator[tuple[Question, ...]]:
+    """The 72 settings: a table of every second ε at each combination of the rest, in turns."""
     for place, (rate, lifts, users) in enumerate(product(RATES, LIFTS, USERS)):
         arms = tuple(Bernoulli(mean=rate * (1 + lift)) for lift in (0.0, *lifts))
-        for epsilon in EPSILONS[place % 2 :: 2]:
-            yield Question(arms, users, epsilon, seed=2 * place)
+        yield tuple(Question(arms, users, epsilon, seed=2 * place) for epsilon in EPSILONS[place % 2 :: 2])
 
 
-def cells(question: Question, store: Store) -> Iterator[Cell]:
-    """What a contest says of each level of trust, checked on fresh trials."""
-    decision = best_methods(question, store=store)
-    played: dict[Method, LineResult] = {}
-    for privacy in COMPARED:
-        row = decision.of(privacy)[0]
-        here = {Method(each.lines[0].policy): each for each in candidates(replace(question, seed=SEED), privacy)}
-        if row.method not in here:
-            less = candidates(replace(question, seed=SEED, epsilon=row.method.spent or question.epsilon), privacy)
-            here[row.method] = next(each for each in less if each.lines[0].policy == row.method.policy)
-        for name, each in here.items():
-            if name not in played:
-                [played[name]] = simulate(each.with_changes(trials=FEW), store=store).lines  # type: ignore[list-item]
-        least = min(float(played[name].mean[-1]) for name in here)
-        for name, each in here.items():
-            if name == row.method or played[name].mean[-1] < NEAR * least:
-                [played[name]] = simulate(each.with_changes(trials=TRIALS), store=store).lines  # type: ignore[list-item]
-        best = min(here, key=lambda name: float(played[name].mean[-1]))
-        mine, value = played[row.method], float(played[best].mean[-1])
-        behind, error, *_ = mine.difference(played[best])
-        found = float(mine.mean[-1]), float(mine.stderr[-1])
-        yield Cell(question, privacy, row.method, behind / value, error / value, *row.lost[:2], *found)
+def cells(questions: Sequence[Question], store: Store) -> Iterator[Cell]:
+    """What a contest says of each level of trust in each setting of a table, checked on fresh trials."""
+    played: dict[tuple[str, float | None], LineResult] = {}
+
+    def play(question: Question, method: Method, privacy: Privacy, trials: int) -> None:
+        """Fresh trials of a method that a question may name."""
+        asked = replace(question, seed=SEED, epsilon=method.spent or question.epsilon)
+        [each] = [one for one in candidates(asked, privacy) if one.lines[0].policy == method.policy]
+        [line] = simulate(each.with_changes(trials=trials), store=store).lines
+        assert line is not None
+        played[key(question, method)] = line
+
+    def key(question: Question, method: Method) -> tuple[str, float | None]:
+        """Under which name a method is played: the same for all budgets if it spends none."""
+        free = registry()[method.policy].epsilon == "none"
+        return method.policy, None if free else float(method.spent or question.epsilon)  # type: ignore[arg-type]
+
+    for place, (question, decision) in enumerate(zip(questions, answer(contests(questions), store=store), strict=True)):
+        for privacy in COMPARED[place > 0 :]:
+            row = decision.of(privacy)[0]
+            here = {row.method, *(Method(each.lines[0].policy) for each in candidates(question, privacy))}
+            for method in here:
+                if key(question, method) not in played:
+                    play(question, method, privacy, FEW)
+            least = min(float(played[key(question, each)].mean[-1]) for each in here)
+            for method in here:
+                line = played[key(question, method)]
+                if line.count < TRIALS and (method == row.method or line.mean[-1] < NEAR * least):
+                    play(question, method, privacy, TRIALS)
+            mine = played[key(question, row.method)]
+            best = min((played[key(question, each)] for each in here), key=lambda line: float(line.mean[-1]))
+            value, (behind, error, *_) = float(best.mean[-1]), mine.difference(best)
+            found = float(mine.mean[-1]), float(mine.stderr[-1])
+            yield Cell(question, privacy, row.method, behind / value, error / value, *row.lost[:2], *found)
 
 
-def summary(found: list[Cell]) -> str:
-    """How many cells are right, in words."""
-    within = [sum(each.behind <= share for each in found) for share in (0.03, 0.06)]
-    precise = sum(each.said_error <= PRECISE * each.said for each in found)
-    return (
-        f"{len(found)} cells: {within[0]} name a method within 3% of the best, {within[1]} within 6%; the printed loss "
-        f"is within two errors in {sum(each.covered for each in found)}; its error is at most 3% in {precise}."
+def inversions(found: Sequence[Cell]) -> int:
+    """How many pairs of cells of one table have the larger loss where there is more trust or a larger ε."""
+    private = [each for each in found if each.privacy != "none"]
+    return sum(
+        one.said < other.said
+        for one, other in permutations(private, 2)
+        if (one.question.arms, one.question.horizon) == (other.question.arms, other.question.horizon)
+        and one.question.epsilon <= other.question.epsilon  # type: ignore[operator]
+        and keeps(one.privacy, other.privacy)
     )
 
 
+def table(found: Sequence[Cell]) -> str:
+    """The counts for each level of trust and for all, as Markdown."""
+    rows = [
+        "| trust | cells | within 3% | within 6% | loss within two errors | error at most 3% |",
+        "|---|---|---|---|---|---|",
+    ]
+    for level in (*COMPARED, "all"):
+        here = [each for each in found if level in (each.privacy, "all")]
+        within = [sum(each.behind <= share for each in here) for share in (0.03, 0.06)]
+        precise = sum(each.said_error <= PRECISE * each.said for each in here)
+        counts = (len(here), *within, sum(each.covered for each in here), precise)
+        rows.append(f"| {level} | {' | '.join(map(str, counts))} |")
+    return "\n".join(rows)
+
+
 def main() -> int:
-    """Check the settings; whether at least 98% of the cells are within 3%, all within 6%, and 95% of losses right."""
+    """Check the tables; whether at least 98% of the cells are within 3%, all within 6%, and 95% of losses right."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--every", type=int, default=1, help="take each N-th setting only")
-    parser.add_argument("--first", type=int, default=0, help="begin with this setting")
-    parser.add_argument("--users", type=int, default=max(USERS), help="settings of so many users at most")
+    parser.add_argument("--first", type=int, default=0, help="begin with this table, in the order of the command")
+    parser.add_argument("--users", type=int, default=max(USERS), help="tables of so many users at most")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="of processor time, after which no table begins"
+    )
     options = parser.parse_args()
     found: list[Cell] = []
-    asked = [each for each in settings() if each.horizon <= options.users][options.first :: options.every]
-    for question in asked:
-        for cell in cells(question, Store(None, 2**29)):
+    asked = [each for each in settings() if each[0].horizon <= options.users]
+    for questions in [asked[STEP * place % len(asked)] for place in range(len(asked))][options.first :]:
+        if time.process_time() > options.seconds:
+            break
+        for cell in cells(questions, Store(None, 2**29)):
             found.append(cell)
             print("  " if cell.behind <= 0.03 and cell.covered else "! ", cell, sep="", flush=True)
-    print(summary(found))
+    print(f"{table(found)}\n\nInversions: {inversions(found)}")
     right = (sum(each.behind <= 0.03 for each in found), sum(each.covered for each in found))
-    whole = all(each.behind <= 0.06 for each in found)
+    whole = all(each.behind <= 0.06 for each in found) and not inversions(found)
     return 0 if whole and right[0] >= 0.98 * len(found) and right[1] >= 0.95 * len(found) else 1
 
 

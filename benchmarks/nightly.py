@@ -24,7 +24,7 @@ WAYS = {
     "bench_pages": ["", "--browser"],
     "bench_registry": ["", "--rules"],
     "best_by_trust": ["--check"],
-    "contest_check": ["--every 12"],
+    "contest_check": ["--seconds 600"],
     "load": ["", "--phones 300", "--classes 100 --phones 10", "--soak 30"],
     "pictures": ["--numbers"],
     "positions": ["--check"],
