@@ -350,18 +350,17 @@ async def school_class(server: Server, phones: int) -> bool:
         counted = teacher.metrics["Guesses"]
         revealed_at = time.perf_counter()
         revealed = await _timed(teacher, "Reveal")
-        bars = list(map(int, curves_of(teacher.histogram, "x")[0]))
         times["answer on the phones"] = [at - revealed_at for at in await asyncio.gather(*going, first.follow())]
     rows = [[name, *spread(found)] for name, found in times.items()]
     rows += [["teacher looks", looked, looked], ["teacher reveals", revealed, revealed]]
     print_table(["scene", "median, s", "p95, s"], [[name, f"{a:.3f}", f"{b:.3f}"] for name, a, b in rows])
     late = {name: spread(found)[1] for name, found in times.items()}
     print(
-        f"{counted} guesses of {phones} counted, by option {bars}; p95 of a guess {late['guess']:.3f} s, "
+        f"{counted} guesses of {phones} counted, by option {teacher.bars}; p95 of a guess {late['guess']:.3f} s, "
         f"{late['guess'] / late['guess of one phone alone']:.1f} times that of one phone alone; load of the machine "
         f"{os.getloadavg()[0]:.1f}; {server.megabytes('VmHWM'):.0f} MiB at the highest"
     )
-    return counted == str(phones) and bars == [len(range(first, phones, 3)) for first in range(3)]
+    return counted == str(phones) and teacher.bars == [len(range(first, phones, 3)) for first in range(3)]
 
 
 async def many_classes(server: Server, classes: int, phones: int) -> bool:

@@ -17,7 +17,6 @@ import numpy as np
 import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
-from bandit_core import simulate
 from ui import charts, gallery
 from ui.learn import course
 from ui.teach.view import PICTURES
@@ -32,7 +31,7 @@ def lessons() -> None:
     """Draw every lesson where its slider begins, for light and dark ground."""
     PICTURES.mkdir(exist_ok=True)
     for step in course.LESSONS:
-        found = step.content(step.slider.start, simulate)
+        found = step.content(step.slider.start)
         for dark in (False, True):
             drawn = svg(step.draw(found, step.slider.start, dark, 320))
             (PICTURES / f"{step.name}-{'dark' if dark else 'light'}.svg").write_text(drawn + "\n", "utf-8")

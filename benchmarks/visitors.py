@@ -11,6 +11,7 @@ import base64
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -140,7 +141,8 @@ class Visitor:
         self.metrics: dict[str, str] = {}  # label -> number
         self.words: set[str] = set()  # markdown since the page was asked for
         self.fragments: dict[str, float] = {}  # what a browser runs again by itself, and after how many seconds
-        self.picture = self.histogram = ""
+        self.picture = ""
+        self.bars: list[int] = []  # of a class
         self.picture_at = 0.0  # when it came, by time.perf_counter
         self.drawn_at = 0.0  # the same of the first chart of any kind
         self.errors: list[str] = []
@@ -213,8 +215,8 @@ class Visitor:
             self.words.add(element.markdown.body)
         elif kind == "metric":
             self.metrics[element.metric.label] = element.metric.body
-        elif kind == "plotly_chart" and "class-guesses" in element.plotly_chart.id:
-            self.histogram = element.plotly_chart.spec
+        elif kind == "html" and "guesses" in element.html.body:
+            self.bars = [int(count) for count in re.findall(r"<b>(\d+)</b>", element.html.body)]
         elif kind == "plotly_chart" and ("regret-chart" in element.plotly_chart.id):
             self.picture, self.picture_at = element.plotly_chart.spec, time.perf_counter()
             return True

@@ -7,7 +7,6 @@ from functools import partial
 
 import streamlit as st
 
-from bandit_core import InputError
 from ui import gallery, lesson, menu, page_frame, shared, state, theme, words
 from ui.menu import Page
 from ui.player import view as player
@@ -26,11 +25,7 @@ if not lesson_mode:
     st.markdown(SENTENCE)
 hidden = lesson.hides_private_lines("home")
 how = theme.is_dark(), lesson_mode, hidden
-try:
-    document = shared.once("home", gallery.SHIPPED, how, partial(gallery.document, *how))
-except InputError as error:
-    st.error(words.issues(error.issues))
-    page_frame.leave()
+document = shared.once("home", gallery.SHIPPED, how, partial(gallery.document, *how))
 epsilon = player.ask(gallery.HOME, document, player.value(gallery.HOME))
 if not hidden:
     verdict = gallery.verdict(gallery.shown(epsilon), epsilon)

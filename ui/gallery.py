@@ -59,7 +59,7 @@ def document(dark: bool, lesson_mode: bool, hidden: bool) -> str:
         name, figure = f"ε = {epsilon:g}", home_chart(found, dark)
         aloud = name if hidden else f"{name}. {verdict(found, epsilon)}".replace("*", "")
         stops.append(Stop(name, aloud, charts.describe(found), figure))
-    look = {"height": lesson.HEIGHT, "size": lesson.SIZE} if lesson_mode else {"height": 360}
+    look = {"height": f"{lesson.HEIGHT}px", "size": lesson.SIZE} if lesson_mode else {"height": "360px"}
     return text(stops, dark, label=HOME.label, help=HOME.help, **look)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import runpy
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,7 +11,7 @@ import streamlit as st
 from bandit_core.experiments import links
 from bandit_core.simulation.store import default_store
 from bandit_core.spec import own_data
-from bandit_core.spec.errors import Issue
+from bandit_core.spec.errors import InputError, Issue
 from ui import (
     glossary,
     lesson,
@@ -98,8 +97,12 @@ def _draw(page: Any, stated: menu.Page, lesson_mode: bool, with_sidebar: bool) -
     if with_sidebar and (whose := words.of_the_link(state.experiment())):
         st.caption(whose)
     st.session_state["inside"] = True
-    with contextlib.suppress(_Left):
+    try:
         page.run()
+    except _Left:
+        pass
+    except InputError as error:  # a file that ships is damaged
+        st.error(words.issues(error.issues))
     if not lesson_mode:
         runner.origin()
         glossary.footer()

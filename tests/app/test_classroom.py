@@ -13,18 +13,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import screen as on
 from awaiting import awaited
 from phone import Phone, asked, nothing
 
-from bandit_core import simulate
+from bandit_core.spec import number_text
 from ui import phones
 from ui.learn import classroom, toss
 from ui.learn.classroom import LIFETIME, MAX_A_SECOND, MAX_CLASSES, MAX_GUESSES, UNUSED, Classroom, Refused
 from ui.learn.course import LESSONS, STEPS
-from ui.learn.step import Choice, Scale
+from ui.learn.step import Scale
 from ui.phones import Phones
 from ui.teach import board
 
@@ -257,8 +256,15 @@ def charts(screen: Any) -> int:
     return len(screen.get("plotly_chart"))
 
 
+def bars(screen: Any) -> list[tuple[bool, str, int]]:
+    """The bars of a class: ticked or not, in words, and how many guesses."""
+    pages = [each.proto.body for each in screen.get("html") if "guesses" in each.proto.body]
+    found = [row for page in pages for row in re.findall(r"<li[^>]*>(✓ )?(.*?) <b>(\d+)</b>", page)]
+    return [(bool(tick), name, int(count)) for tick, name, count in found]
+
+
 def measured(step: Any) -> Any:
-    return step.measured(step.content(step.slider.start, simulate), step.slider.start)
+    return step.measured(step.content(step.slider.start), step.slider.start)
 
 
 def test_a_teacher_and_two_phones_see_the_same_step(store: Classroom) -> None:
@@ -275,21 +281,24 @@ def test_a_teacher_and_two_phones_see_the_same_step(store: Classroom) -> None:
     assert teacher.metric[0].value == "2" and not charts(teacher)
 
     teacher = press(teacher, "project-reveal")
-    assert charts(teacher) == 2
-    bars = on.chart(teacher, "class-guesses").traces[0]
-    assert list(on.numbers_in(bars["x"])) == [0, 0, 2]
+    assert not on.players(teacher)
     answer = measured(CHOICE)
-    ticks = [name.startswith("✓") for name in bars["y"]]
-    assert ticks == [CHOICE.guess.fits(place, answer) for place in range(3)]
+    ticks = [CHOICE.guess.fits(place, answer) for place in range(3)]
+    assert bars(teacher) == list(zip(ticks, CHOICE.options, (0, 0, 2), strict=True))
     assert f"**{2 * ticks[2]} of 2**" in on.words(teacher)
-    assert teacher.metric[0].value == f"{str(answer).split()[0]} {CHOICE.unit}"
+    assert teacher.metric[0].value == f"{number_text.number(answer.value, 2)} {CHOICE.unit}"
+    teacher = press(teacher, "project-reveal")
+    assert len(on.players(teacher)) == 1 and not bars(teacher) and CHOICE.asks() in on.words(teacher)
+    assert all(option in on.words(teacher) for option in CHOICE.options)
 
     one.load()
     assert CHOICE.so in one.words and str(answer) in one.words and not one.values
     assert ("Right" in one.words) == ticks[2]
 
+    teacher = press(press(teacher, "project-next"), "project-back")
+    assert len(bars(teacher)) == 3
     teacher = press(teacher, "class-again")
-    assert teacher.metric[0].value == "0" and not charts(teacher)
+    assert teacher.metric[0].value == "0" and not bars(teacher)
     assert len(one.load().values) == 3 and not one.pressed  # asked once more
 
 
@@ -309,14 +318,11 @@ def test_a_number_is_guessed_and_stands_beside_the_answer(store: Classroom) -> N
     for value in (60, 73, 73):
         assert SCALE.guess.message(value) in Phone(code).send(value).words
     teacher = press(teacher, "project-reveal")
-    chart = on.chart(teacher, "class-guesses")
-    counted = dict(zip(on.numbers_in(chart.traces[0]["x"]), on.numbers_in(chart.traces[0]["y"]), strict=True))
-    assert {value: n for value, n in counted.items() if n} == {60: 1, 73: 2}
-    answer = measured(SCALE)
-    assert chart.layout["shapes"][0]["x0"] == pytest.approx(answer.value)
-    on.own(teacher, "select_slider", f"learn-{SCALE.name}").set_value(SCALE.slider.stops[-1])
-    on.run(teacher)  # the guesses were about the start: the answer beside them stays
-    assert on.chart(teacher, "class-guesses").layout["shapes"][0]["x0"] == pytest.approx(answer.value)
+    low, fit, high = bars(teacher)
+    assert [each[0] for each in (low, fit, high)] == [False, True, False]
+    assert (low[2], fit[2], high[2]) == (1, 2, 0)
+    least, most = map(int, re.findall(r"\d+", fit[1]))
+    assert [SCALE.guess.fits(value, measured(SCALE)) for value in (least - 1, least, most, most + 1)] == [0, 1, 1, 0]
 
 
 def test_phones_follow_the_teacher_who_may_come_back_from_anywhere(store: Classroom) -> None:
@@ -328,7 +334,7 @@ def test_phones_follow_the_teacher_who_may_come_back_from_anywhere(store: Classr
     elsewhere = on.visit("teach", **{"class": code, "key": key, "controls": "off"})
     assert SCALE.title in elsewhere.title[0].value
     elsewhere = press(elsewhere, "project-reveal")
-    assert charts(elsewhere) == 2 and charts(on.run(teacher)) == 2
+    assert len(bars(elsewhere)) == len(bars(on.run(teacher))) == 3
     teacher = press(teacher, "class-close")
     assert "class" not in on.address(teacher) and len(store) == 0
     assert SCALE.title in teacher.title[0].value
@@ -341,7 +347,7 @@ def test_without_the_key_nobody_leads(store: Classroom, key: str) -> None:
     screen = on.visit("teach", **{"class": code, "key": key, "controls": "off"})
     assert screen.warning and not has(screen, "class-close") and not screen.metric
     screen = press(screen, "project-reveal")  # of this screen alone
-    assert charts(screen) == 1 and store.now(code) == classroom.Moment(STEP, False, 0)
+    assert on.players(screen) and store.now(code) == classroom.Moment(STEP, False, 0)
 
 
 def test_a_class_that_is_open_goes_on(store: Classroom) -> None:
@@ -402,13 +408,13 @@ def test_phones_get_an_address_that_they_reach_or_the_teacher_a_command(
 
 
 @pytest.mark.parametrize("step", LESSONS, ids=lambda step: step.name)
-def test_every_possible_guess_has_its_bar(step: Any) -> None:
+def test_every_possible_guess_is_in_one_of_three_bars(step: Any) -> None:
     values = tuple(map(float, step.guess.values()))
-    assert board.counts(step.guess, values) == [1] * len(values)
-    figure = board.histogram(step.guess, values, None, dark=False)
-    assert np.sum(figure.data[0].x if isinstance(step.guess, Choice) else figure.data[0].y) == len(values)
-    assert all(step.guess.message(value) in board.read_aloud(step.guess, values) for value in values)
-    assert isinstance(step.guess, Choice | Scale)
+    html = board.bars(step.guess, values, measured(step), dark=False)
+    counted = [int(each) for each in re.findall(r"<b>(\d+)</b>", html)]
+    assert len(counted) == 3 and sum(counted) == len(values)
+    fits = sum(step.guess.fits(value, measured(step)) for value in values)
+    assert sum(count for count, row in zip(counted, html.split("<li")[1:], strict=True) if "✓" in row) == fits
 
 
 def test_a_toss_takes_one_bit_of_a_phone_and_shows_the_share(store: Classroom) -> None:

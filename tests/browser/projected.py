@@ -16,10 +16,10 @@ def asks(teacher: Visitor) -> None:
 
 
 def picture_fills_the_window(teacher: Visitor, height: int) -> None:
-    plot = teacher.element("project-chart").locator(".js-plotly-plot")
-    plot.locator(".main-svg").first.wait_for()
+    picture = teacher.tab.locator(".player svg")
+    expect(picture.locator("text").first).to_be_visible()
     teacher.settle()
-    box = plot.bounding_box()
+    box = picture.bounding_box()
     assert box and box["height"] >= SHARE * height and box["y"] >= 0 and box["y"] + box["height"] <= height
     assert teacher.main().locator("h1").bounding_box()["y"] >= 0  # type: ignore[index]
     assert teacher.main().evaluate("main => main.scrollHeight") <= height

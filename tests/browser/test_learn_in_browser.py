@@ -25,9 +25,9 @@ def guess_button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
 
 
 def picture_and_sentence(visitor: Visitor) -> None:
-    drawn = visitor.main().locator("[class*=st-key-learn-picture] .main-svg, .player svg text")
-    expect(drawn.first).to_be_visible()
-    expect(visitor.element("learn-told").locator("strong").first).to_be_visible()
+    expect(visitor.tab.locator(".player svg text").first).to_be_visible()
+    expect(visitor.tab.locator(".player .words b").first).to_be_visible()
+    expect(visitor.main().get_by_text(re.compile("^(Right!|Not quite.)$"))).to_be_visible()
 
 
 def fits(visitor: Visitor, name: str) -> None:
@@ -52,10 +52,11 @@ def test_the_course_is_walked_through_by_keyboard_wide_on_a_projector_and_as_nar
         guess_button(visitor, step.name).press("Enter")
         picture_and_sentence(visitor)
         visitor.settle()
-        before = visitor.element("learn-told").inner_text()
+        words = visitor.tab.locator(".player .words").first
+        before = words.inner_text()
         slider = visitor.tab.get_by_role("slider", name=step.slider.label).first
         slider.press("ArrowLeft")
-        expect(visitor.element("learn-told")).not_to_have_text(before)
+        expect(words).not_to_have_text(before)
         expect(visitor.tab).to_have_url(re.compile(r"[?&]at="))
         visitor.settle()
         fits(visitor, step.name)
@@ -85,24 +86,28 @@ def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str
 
 
 def test_lessons_open_from_a_disk_without_a_network(profiles: Profiles, tmp_path: Path) -> None:
-    lessons = (STEPS[1], EXTRAS[0])
+    lessons = (STEPS[1], STEPS[5], EXTRAS[0])
     file = tmp_path / "lessons.html"
     file.write_text(offline.page(lessons))
     tab = profiles.new({"offline": True}).tab
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))
-    for width in (390, 1280):
+    for width, dark in ((390, False), (1280, True)):
+        tab.emulate_media(color_scheme="dark" if dark else "light")
         tab.set_viewport_size({"width": width, "height": 844})
         tab.goto(file.as_uri())
         for step in lessons:
             tab.get_by_role("link", name=step.title).click()
-            answer = tab.locator(f"details:has(> .stops input[name={step.name}])")
+            answer = tab.locator(f"h2#{step.name} ~ details:has(.player)").first
             answer.locator("summary").first.click()
-            for stop in offline.shown(step):
-                answer.get_by_text(step.slider.words(stop), exact=True).click()
-                picture = answer.locator("figure:visible img")
-                expect(picture).to_have_count(1)
-                assert picture.evaluate("image => image.naturalWidth") > 0, width
+            slider, words = answer.get_by_role("slider", name=step.slider.label), answer.locator(".words")
+            assert slider.get_attribute("max") == str(len(step.slider.stops) - 1)
+            for key, at in (("End", step.slider.stops[-1]), ("Home", step.slider.stops[0])):
+                slider.press(key)
+                expect(answer.locator("output")).to_have_text(step.slider.words(at))
+                expect(words).to_have_text(step.says(step.content(at), at).replace("**", ""))
+            box = answer.locator("svg").bounding_box()
+            assert box and box["width"] > 0.6 * min(width, 900) and answer.locator("svg .name, svg text").count() > 8
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
     assert {address.partition(":")[0] for address in asked} <= {"file", "data"}
     tab.context.close()

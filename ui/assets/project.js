@@ -4,12 +4,15 @@ if (!window.labKeys) {
   const press = name => document.querySelector(`.st-key-project-${name} button:not(:disabled)`)?.click();
   const acts = {PageDown: () => press("next"), PageUp: () => press("back"), r: () => press("reveal"),
     b: () => document.documentElement.classList.toggle("blank")};
+  const slider = () => [...document.querySelectorAll(".st-key-project-picture *")]
+    .map(node => node.shadowRoot?.querySelector("input")).find(Boolean);
   addEventListener("keydown", event => {
-    const slider = document.querySelector(".st-key-project input[type=range]");
     if (!document.querySelector(".st-key-project") || event.ctrlKey || event.altKey || event.metaKey) return;
-    if (["ArrowLeft", "ArrowRight"].includes(event.key) && slider && event.target !== slider) {
-      slider.focus();  // keys that come later reach it by themselves
-      slider.dispatchEvent(new KeyboardEvent("keydown", {key: event.key, bubbles: true, cancelable: true}));
+    const [target] = event.composedPath(), step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+    if (step && target.tagName !== "INPUT" && slider()) {
+      slider().focus();  // keys that come later reach it by themselves
+      slider().stepUp(step);
+      slider().dispatchEvent(new Event("input"));
     } else {
       const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
       if (!act) return;

@@ -1,26 +1,25 @@
-"""What every view of a lesson has: the controls of a guess, the slider, the picture and the sentence."""
+"""What every view of a lesson has: the controls of a guess, and the slider with its picture and sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import simulate
 from bandit_core.spec.errors import Issue
-from ui import charts, figures, page_fields, page_lock, runner, shared, state, theme
+from ui import charts, figures, page_fields, shared, state, theme
 from ui.learn import pictures
-from ui.learn.course import named
 from ui.learn.measured import Number
 from ui.learn.step import Slider, Step
 from ui.page_fields import Field
 from ui.player import view as player
 from ui.player.document import Stop, text
+from ui.words import as_html
 
 OTHER = "eps"  # field of the address: where the second slider of a lesson stands
 SECOND = "second"  # and where the slider of a second part does
+SCENE = 320  # pixels, the height of a picture before the guess
 
 
 def button(label: str, key: str, help: str, act: Callable[..., None], *args: object, **look: Any) -> None:
@@ -30,14 +29,15 @@ def button(label: str, key: str, help: str, act: Callable[..., None], *args: obj
     st.button(label, key=key, help=help, on_click=act, args=args, **look)
 
 
+def _row(slider: Slider, field: str, key: str = "") -> Field:
+    write = slider.words
+    return Field(field, slider.label, slider.start, slider.help, allowed=slider.stops, write=write, key=key)
+
+
 def position(step: Step, field: str = "at") -> float:
     """The slider's position that a field of the address asks for."""
-    return _position(step.slider, field)
-
-
-def _position(slider: Slider, field: str) -> float:
-    stops = {f"{stop:g}": stop for stop in slider.stops}
-    return stops[page_fields.choice(field, f"{slider.start:g}", stops)]
+    at: float = player.value(_row(step.slider, field))
+    return at
 
 
 def check(step: Step | None = None) -> None:
@@ -46,39 +46,34 @@ def check(step: Step | None = None) -> None:
     sliders = dict(zip(("at", OTHER, SECOND), parts or [None] * 3, strict=True))
     for field, found in sliders.items():
         if found is not None:
-            _position(found, field)
+            player.value(_row(found, field))
         elif (text := state.page_values().get(field)) is not None:
             page_fields.refuse(Issue(field, text, "no slider of this screen; leave it out"))
 
 
-def slider(step: Step, at: float, field: str = "at") -> float:
-    """The slider of a lesson; its position."""
-    return _slider(step.slider, at, field, f"learn-{step.name}")
+def document(step: Step, dark: bool, **look: Any) -> str:
+    """A lesson at all positions of its slider, for the player; ``look`` as `ui.player.document` says.
+
+    Raises
+    ------
+    InputError
+        As `Step.content` does.
+    """
+    slider, stops = step.slider, []
+    for at in slider.stops:
+        content, name = step.content(at), slider.words(at)
+        figure = step.draw(content, at, dark, 320)
+        aloud = f"{name}. {step.conclude(content, at).text}".replace("*", "")
+        says = as_html(step.says(content, at))
+        stops.append(Stop(name, aloud, charts.read_aloud(figure, step.title), figure, says))
+    return text(stops, dark, label=slider.label, help=slider.help, **look)
 
 
-def _slider(slider: Slider, at: float, field: str, key: str) -> float:
-    chosen: float = st.select_slider(
-        slider.label, slider.stops, at, key=state.own_key(key), format_func=slider.words, help=slider.help
-    )
-    state.keep_page_field(field, f"{chosen:g}", f"{slider.start:g}")
-    return chosen
-
-
-def played(step: Step, at: float, field: str, height: int) -> float:
-    """The slider of a lesson that ships, with its picture, which follows the thumb; where it rests."""
-    slider, dark = step.slider, theme.is_dark()
-
-    def document() -> str:
-        stops = []
-        for stop in slider.stops:
-            content, name = step.content(stop, simulate), slider.words(stop)
-            figure = step.draw(content, stop, dark, height)
-            aloud = f"{name}. {step.conclude(content, stop).text}".replace("*", "")
-            stops.append(Stop(name, aloud, charts.read_aloud(figure, step.title), figure))
-        return text(stops, dark, label=slider.label, help=slider.help, height=height)
-
-    row = Field(field, slider.label, slider.start, slider.help, allowed=slider.stops, key=f"play-{step.name}")
-    rest: float = player.ask(row, shared.once("learn", step.name, (height, dark), document), at)
+def played(step: Step, field: str = "at", **look: Any) -> float:
+    """The slider of a lesson with its picture, which follows the thumb, and words; where it rests."""
+    how = theme.is_dark(), step.epsilon, *look.items()
+    made = shared.once("learn", step.name, how, lambda: document(step, theme.is_dark(), **look))
+    rest: float = player.ask(_row(step.slider, field, f"play-{step.name}"), made, position(step, field))
     return rest
 
 
@@ -86,7 +81,7 @@ def other(step: Step) -> Step:
     """The lesson as its second slider says, where it has one."""
     if step.other is None:
         return step
-    epsilon = _slider(step.other, _position(step.other, OTHER), OTHER, f"learn-{step.name}-{OTHER}")
+    epsilon = page_fields.ask(_row(step.other, OTHER, f"learn-{step.name}-{OTHER}"))
     return step.model_copy(update={"epsilon": epsilon})
 
 
@@ -108,29 +103,8 @@ def verdict(step: Step, guess: float, measured: Number) -> str:
     return "Right!" if step.guess.fits(guess, measured) else "Not quite."
 
 
-def content(step: Step, at: float, place: str = "learn") -> Any:
-    """What the lesson shows, once all of it is there; None before."""
-    if step.ships:
-        return step.content(at, simulate)
-    if step.setting:
-        result = runner.result_of(step.experiment(at), place)
-        return result if result is not None and result.complete else None
-    with page_lock.computing():
-        return _sampled(step.name, at, step.epsilon)
-
-
-@st.cache_data(max_entries=128, show_spinner=False)
-def _sampled(name: str, at: float, epsilon: float) -> object:
-    return named(name).model_copy(update={"epsilon": epsilon}).sample(at, 0)
-
-
-def picture(figure: go.Figure, title: str, key: str, config: Mapping[str, Any] = charts.CONFIG, **options: Any) -> None:
-    """What was found, drawn."""
-    figures.plot(figure, key, title, config=config, **options)
-    page_lock.shown()
-
-
-def scene(step: Step, height: int) -> None:
+def scene(step: Step) -> None:
     """What the idea is about, before the guess, where the step has a picture of it."""
     if step.tips:
-        picture(pictures.tips(step, theme.is_dark(), height), step.title, f"scene-{step.name}", figures.QUIET)
+        figure = pictures.tips(step, theme.is_dark(), SCENE)
+        figures.plot(figure, f"scene-{step.name}", step.title, config=figures.QUIET)

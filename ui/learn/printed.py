@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from bandit_core import simulate
 from ui import printing, templates
 from ui.learn.course import STEPS, title
 from ui.learn.step import Step
@@ -48,7 +47,7 @@ def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
     parts = [part for step in lessons for part in (step, step.second) if part is not None]
     written = []
     for part in parts:
-        content = part.content(part.slider.start, simulate) if teacher else None
+        content = part.content(part.slider.start) if teacher else None
         paragraphs = _answer(part, content) if teacher else _task(part)
         head = part.title if part not in lessons else title(part)
         if kind == "Markdown":
@@ -73,7 +72,7 @@ def slides(lessons: Sequence[Step]) -> str:
     """A slide with each question and one with its answer. Page Down steps on; printed, each is a page."""
     written = []
     for step in lessons:
-        content, at = step.content(step.slider.start, simulate), step.slider.start
+        content, at = step.content(step.slider.start), step.slider.start
         head = f"<h2>{as_html(title(step))}</h2>"
         asked = "".join(_block(text) for text in _task(step)[1:3])
         message = _block(step.says(content, at))

@@ -154,7 +154,8 @@ class Tips:
     def draw(self, at: float, dark: bool, height: int) -> go.Figure:
         """The tips, the cut-off, and what it costs."""
         quiet, shade, curves = theme.quiet(dark), pictures.colour(pictures.CENTRAL, dark), []
-        ranks, sizes = np.arange(1, TIPS + 1), np.array(self.tips)
+        ranks = np.unique(np.geomspace(1, TIPS, toss.POINTS).round().astype(int))
+        sizes = np.array(self.tips)[ranks - 1]
         for kept, colour in ((sizes <= at, shade), (sizes > at, quiet)):
             marker = {"color": colour, "size": 7}
             curves.append(pictures.marks(ranks[kept], sizes[kept], "", marker, "%{y:,.2~f}", listed=False))

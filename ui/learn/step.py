@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,7 +21,7 @@ from bandit_core.studies import best_by_trust
 from ui.learn import measured, pictures, samples
 from ui.learn.measured import Number
 from ui.learn.pictures import Picture
-from ui.player.shipped import Shipped, shipped, ships
+from ui.player.shipped import Shipped, shipped
 
 FOLDER = Path(__file__).with_name("texts")
 BARS = "± is one standard error; the bars are 95% intervals."
@@ -186,22 +186,15 @@ class Step(Frozen):
             return links.write(self.experiment(at))
         return {name: text.format(at=f"{at:g}", epsilon=f"{self.epsilon:g}") for name, text in self.link.items()}
 
-    def content(self, at: float, simulate: Callable[[Experiment], Any], seed: int | None = None) -> Any:
-        """What the step shows at a position: what ships, a result of ``simulate``, or what it draws otherwise.
+    def content(self, at: float) -> Any:
+        """What the step shows at a position: runs that ship, or what it draws otherwise.
 
-        ``seed`` is another one than the step's own, which every view shows.
+        Raises
+        ------
+        InputError
+            Where the file with the runs is missing or damaged.
         """
-        if self.ships and seed is None:
-            return shipped(self.name, at, self.experiment(at))
-        if self.setting:
-            experiment = self.experiment(at)
-            return simulate(experiment if seed is None else experiment.with_changes(seed=seed))
-        return self.sample(at, seed or 0)
-
-    @property
-    def ships(self) -> bool:
-        """Whether all positions do."""
-        return bool(self.setting) and ships(self.name, self.slider.stops)
+        return shipped(self.name, at, self.experiment(at)) if self.setting else self.sample(at, 0)
 
     def sample(self, at: float, seed: int) -> Any:
         """What a step without an experiment draws."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 EPSILON = math.log(3)  # of two coins: the truth unless both show heads
 SCRIPT = templates.text("coins.js")
 SHARE, REPEATS, MOST = 0.6, 1000, 1000.0
+POINTS = 60  # of a curve, at most
 ESTIMATE = "estimate (shaded: ± 2 standard errors)"
 
 
@@ -57,7 +58,9 @@ class Bits:
 
     def draw(self, at: float, dark: bool, height: int) -> go.Figure:
         """The estimate after each bit, two standard errors around it, and the truth where it is known."""
-        phones, values = np.arange(1, len(self.bits) + 1), self.estimates()
+        most = len(self.bits)
+        phones = np.unique(np.geomspace(1, most, min(most, POINTS)).round().astype(int))
+        values = self.estimates()[phones - 1]
         room, shade = 2 * error(phones), pictures.colour(pictures.PRIVATE, dark)
         band = {"low": values - room, "high": values + room}
         curves = [charts.Curve(phones, values, ESTIMATE, shade, "%{y:.0f}%", **band)]

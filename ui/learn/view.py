@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from ui import page_fields, page_links, state, theme, watch
+from ui import page_fields, page_links, state, watch
 from ui.learn import answers, ending, player, quiz, toss
 from ui.learn.course import ADDRESSES, MINUTES, STEPS, title
 from ui.learn.measured import Number
 from ui.learn.step import Step
 
-HEIGHT = 320  # of the picture; its legend comes on top of it
+HEIGHT = "320px"  # of the picture; its legend comes below it
 _GUESSES, _UP, _LAST = "learn-guesses", "learn-up", "learn-last"
 END, QUIZ = "end", "quiz"  # what the field ``step`` says of the screens after the last step
 WAY = (*(str(number) for number in range(1, len(STEPS) + 1)), END)  # of Back and Next
@@ -96,13 +96,13 @@ def _lesson(step: Step) -> None:
             st.markdown(step.idea)
             if not shown:
                 _ask(step, at)
-            elif not step.ships:
-                at, step = answers.slider(step, at), answers.other(step)
+            else:
+                step = answers.other(step)
         with picture:
             if shown:
-                at = _reveal(step, at)
+                at = _reveal(step)
             else:
-                answers.scene(step, HEIGHT)
+                answers.scene(step)
                 if step.coins:
                     toss.own_coins(step.coins)
     if step.second is not None:
@@ -134,33 +134,21 @@ def said_of(step: Step, guess: Guess) -> str:
     """Your guess beside what was measured."""
     assert guess.measured is not None
     head = f"Your guess for {step.slider.words(guess.at)}: {step.guess.message(guess.value)}. "
-    return f"{head}Measured: {step.answer_to(guess.measured)}. {answers.verdict(step, guess.value, guess.measured)}"
+    return f"{head}Measured: {step.answer_to(guess.measured)}."
 
 
-def _reveal(step: Step, at: float, place: str = "", field: str = "at") -> float:
-    """Picture and sentence at the slider's position, which is returned: the player has the slider in the picture."""
-    if step.ships:
-        at = answers.played(step, at, field, HEIGHT)
-    content = answers.content(step, at, f"learn{place}")
-    if content is None:
-        return at
-    if not step.ships:
-        answers.picture(step.draw(content, at, theme.is_dark(), HEIGHT), step.title, f"learn{place}-picture")
-    _say(step, at, content, f"learn{place}-told")
+def _reveal(step: Step, field: str = "at") -> float:
+    """What was measured, and one's guess beside it; the slider's position."""
+    guess = _guesses()[step.name]
+    if guess.measured is None:
+        guess.measured = step.measured(step.content(guess.at), guess.at)
+    with st.container(key=f"learn-guess-{field}"):
+        st.markdown(f"### {answers.verdict(step, guess.value, guess.measured)}")
+        st.caption(said_of(step, guess))
+    at = answers.played(step, field, height=HEIGHT)
     if step.watch:
-        watch.fold(step.watch, content.experiment, "learn-watch", 1)
+        watch.fold(step.watch, step.experiment(at), "learn-watch", 1)
     return at
-
-
-def _say(step: Step, at: float, content: object, key: str) -> None:
-    """What was found, in a sentence, and one's guess beside it."""
-    guess = _guesses().get(step.name)
-    if guess is not None and guess.measured is None and guess.at == at:
-        guess.measured = step.measured(content, at)
-    with st.container(key=key):
-        st.markdown(step.says(content, at))
-        if guess is not None and guess.measured is not None:
-            st.caption(said_of(step, guess))
 
 
 def _second(part: Step) -> None:
@@ -172,8 +160,7 @@ def _second(part: Step) -> None:
         if not shown:
             _ask(part, at)
         else:
-            at = at if part.ships else answers.slider(part, at, answers.SECOND)
-            at = _reveal(part, at, "-second", answers.SECOND)
+            at = _reveal(part, answers.SECOND)
         _link(part, at)
         if shown:
             st.caption(f"**The maths.** {part.exact}")

@@ -1,8 +1,10 @@
 """What ui/player/player.js draws: figures at all positions of a slider, as one text in JSON.
 
-``label`` and ``help`` are the slider's, ``height`` and ``size`` (of letters) in pixels, ``colours`` CSS by name; the
+``label`` and ``help`` are the slider's, ``height`` is a length in CSS, ``size`` that of letters in pixels, ``colours``
+CSS by name; a ``projected`` one has large letters, and slider and words below the picture. The
 curve with the key ``handle`` can be held at its end, or at its largest dot. Each of the ``positions`` has a
-``name``, what is read ``aloud`` of it, the picture in words (``alt``), the axes ``x`` and ``y`` and ``curves``. An axis
+``name``, what is read ``aloud`` of it, the picture in words (``alt``), the HTML of the ``words`` below it, the axes
+``x`` and ``y`` and ``curves``. An axis
 has ``ends``, is ``log`` or not, and may have ``ticks``, or ``names`` at 0, 1, 2 and so on. Of a curve ``x``, ``y``,
 ``low`` and ``high`` are places in ``series``; curves of one ``key`` glide into each other. ``named``: the curve may
 have its label at its end; ``listed``: it stands in the legend; ``hover``: the pointer shows its numbers.
@@ -29,12 +31,13 @@ MARGIN = 0.04  # of an axis whose ends follow its curves, beyond them
 
 @dataclass(frozen=True)
 class Stop:
-    """A position of the slider: its name, what is read aloud, its picture in words, and the picture."""
+    """A position of the slider: its name, what is read aloud, its picture in words, the picture, HTML below it."""
 
     name: str
     aloud: str
     alt: str
     figure: go.Figure
+    words: str = ""
 
 
 def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
@@ -47,7 +50,8 @@ def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
         axes = {"x": _axis(layout.xaxis) | across}
         axes |= {"y": _axis(layout.yaxis) | _ends(layout.yaxis, curves, ["y", "low", "high"])}
         drawn = [each | {row: pool(each[row]) for row in ROWS if row in each} for each in curves]
-        found.append({"name": stop.name, "aloud": stop.aloud, "alt": stop.alt, **axes, "curves": drawn})
+        said = {"name": stop.name, "aloud": stop.aloud, "alt": stop.alt, "words": stop.words}
+        found.append({**said, **axes, "curves": drawn})
     head = {"handle": _handle(found, pool)} | head
     colours = {"ink": theme.ink(dark), "grid": charts.grid(dark)}
     colours |= {"ground": "var(--st-background-color)", "accent": "var(--st-primary-color)"}
@@ -58,13 +62,14 @@ def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
 def _handle(positions: list[dict[str, Any]], pool: Pool) -> int | None:
     """The key of the curve that can be held: one with a larger dot, else the one whose end moves most."""
     moves: dict[int, float] = {}
-    for first, last in zip(positions[0]["curves"], positions[-1]["curves"], strict=False):
+    last = {curve["key"]: curve for curve in positions[-1]["curves"]}
+    for first in positions[0]["curves"]:
         if "width" in first and len(set(first.get("sizes", ()))) > 1:
             return int(first["key"])
-        one, other = pool.rows[first["y"]][-1], pool.rows[last["y"]][-1]
-        if "width" in first and "dash" not in first and one and other:
-            moves[first["key"]] = abs(math.log(other / one))
-    return max(moves, key=moves.__getitem__, default=None)
+        if first["key"] in last and "dash" not in first and not first.get("bar"):
+            ends = [(pool.rows[first[row]][-1], pool.rows[last[first["key"]][row]][-1]) for row in ("x", "y")]
+            moves[first["key"]] = max(abs(math.log(other / one)) for one, other in ends if one and other)
+    return max((key for key, far in moves.items() if far), key=moves.__getitem__, default=None)
 
 
 def _axis(axis: Any) -> dict[str, Any]:
@@ -98,7 +103,7 @@ def _curves(figure: go.Figure, dark: bool) -> Iterator[dict[str, Any]]:
             bars += 1
         elif trace.fill == "tonexty":
             edges = {"low": trace.y, "high": before.y, "band": True}
-        elif trace.line.width != 0:
+        elif trace.line.width != 0 and len(trace.x):
             yield _look(trace, number, dark, figure) | _line(trace) | edges
             edges = {}
         before = trace

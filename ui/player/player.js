@@ -1,7 +1,7 @@
 // Draws curves for all positions of a slider. While the thumb moves they glide from one position to the next, on a log
 // axis by ratios; at rest every picture is one that was computed. ui/player/document.py says what a document has.
 
-const WIDE = 620, MOST_NAMES = 6, ROW = 18, LINE = 16; // pixels; curves; letters of a label in a row; pixels of a row
+const WIDE = 620, MOST_NAMES = 6, ROW = 18; // pixels; curves; letters of a label in a row
 const KEY_WAIT = 150; // milliseconds without a key after which the server hears of a move
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -95,7 +95,7 @@ const seen = value => Math.abs(value) < 1e5; // of a place: not NaN, and not so 
 const at = (x, y) => `${x.toFixed(1)} ${y.toFixed(1)}`;
 const all = (values, part) => values.map((value, place) => (seen(value) ? part(value, place) : "")).join("");
 
-function draw_curve(put, layer, key, curve, x, y, floor) {
+function draw_curve(put, layer, key, curve, x, y, [left, floor]) {
   const { colour, width, sign, band, bar } = curve, xs = curve.x.map(x), ys = curve.y.map(y);
   const [lows, highs] = [curve.low, curve.high].map(row => row?.map(value => (value === 0 ? floor : y(value))));
   if (lows && band) {
@@ -122,23 +122,25 @@ function draw_curve(put, layer, key, curve, x, y, floor) {
     const d = all(ys, (top, place) => ((place + 1) % every ? "" : `M${at(xs[place], top)}${shape(size(place))}`));
     put(layer, `${key} signs`, "path", { d, fill: colour });
   }
-  curve.texts?.forEach((text, place) =>
-    put(layer, `${key} ${place}`, "text", { x: xs[place] - 6, y: ys[place] - 6, "text-anchor": "end" }, text));
+  curve.texts?.forEach((text, place) => {
+    const [far, anchor] = xs[place] < left + 40 ? [4, "start"] : [-6, "end"];
+    put(layer, `${key} ${place}`, "text", { x: xs[place] + far, y: ys[place] - 6, "text-anchor": anchor }, text);
+  });
   return { ...curve, xs };
 }
 
 // Names at the ends of curves, each in some rows: pushed up by those below, and down again where they leave the room.
-function apart(labels, top, bottom) {
+function apart(labels, top, bottom, line) {
   labels.sort((one, other) => other.end - one.end);
-  let reached = bottom + LINE / 2;
+  let reached = bottom + line / 2;
   for (const each of labels) {
-    const rows = LINE * each.rows.length;
+    const rows = line * each.rows.length;
     reached = each.top = Math.min(each.end - rows / 2, reached - rows);
   }
   reached = top;
   for (const each of labels.reverse()) {
     each.top = Math.max(each.top, reached);
-    reached = each.top + LINE * each.rows.length;
+    reached = each.top + line * each.rows.length;
   }
 }
 
@@ -184,8 +186,9 @@ export function picture(doc, svg, point, legend) {
   let held = {};
 
   function draw(p, before) {
-    const { across, up, curves } = moment(doc, p), { size } = doc, width = svg.clientWidth || 800;
-    const height = svg.clientHeight || doc.height, named = curves.filter(each => each.named).map(each => each.key);
+    const { across, up, curves } = moment(doc, p), width = svg.clientWidth || 800, height = svg.clientHeight || 400;
+    const root = getComputedStyle(document.documentElement), far = doc.projected ? parseFloat(root.fontSize) : 0;
+    const size = Math.max(doc.size, far), line = 1.15 * size, named = curves.filter(each => each.named).map(each => each.key);
     const beside = width >= WIDE && named.length && named.length <= MOST_NAMES;
     const labels = curves.filter(each => beside && each.named).map(each => ({ ...each, rows: in_rows(each.label) }));
     const old = before === null ? [] : moment(doc, before).curves.filter(each => {
@@ -217,18 +220,18 @@ export function picture(doc, svg, point, legend) {
     put(frame, "across", "text", { x: centre, y: height - size / 2, "text-anchor": "middle" }, across.title);
     put(frame, "up", "text", { transform: turned, "text-anchor": "middle" }, up.hidden ? "" : up.title);
     for (const { low, sign, ...each } of old)
-      draw_curve(put, ghosts, `${each.key} before`, { ...each, width: 1 }, x, y);
-    const drawn = curves.map(each => draw_curve(put, plot, each.key, each, x, y, bottom));
+      draw_curve(put, ghosts, `${each.key} before`, { ...each, width: 1 }, x, y, [left, bottom]);
+    const drawn = curves.map(each => draw_curve(put, plot, each.key, each, x, y, [left, bottom]));
     for (const each of labels) each.end = y(each.y.at(-1));
-    apart(labels, top, bottom);
+    apart(labels, top, bottom, line);
     for (const { key, rows, ink, top: first } of labels)
       rows.forEach((row, place) => {
-        const where = { x: right + 14, y: (first + 0.75 * LINE + LINE * place).toFixed(1), "font-size": size - 1 };
+        const where = { x: right + 14, y: (first + line * (0.75 + place)).toFixed(1), "font-size": size - 1 };
         put(over, `${key}-${place}`, "text", { ...where, class: "name", fill: ink }, row);
       });
     const there = { x: right - 6, y: top + size, "text-anchor": "end" };
     if (past && !beside) put(over, "past", "text", there, past);
-    list(legend, beside ? [] : curves.filter(each => each.listed));
+    list(legend, curves.filter(each => each.listed && !(beside && each.named)));
     const room = [left, right, top, bottom].join();
     if (held.room !== room) held = { room, spots: spots_of(doc, left, right, top, bottom) };
     const { spots } = held;
@@ -338,28 +341,42 @@ export function play(slider, pictures, last, start, say, rested) {
   };
 }
 
+// A player: slider, picture and words inside `root` (player.html). What is returned takes another document, or moves it.
+export function mount(root, doc, start, rested) {
+  const find = name => root.querySelector(name), svg = find("svg"), here = place => doc.positions[place];
+  const drawing = picture(doc, svg, find(".point"), find(".legend"));
+  find("label").htmlFor = find("input").id = `slider-${Math.random().toString(36).slice(2)}`;
+
+  function dress(next) {
+    doc = next;
+    for (const [name, colour] of Object.entries(doc.colours)) root.style.setProperty(`--${name}`, colour);
+    root.classList.toggle("projected", Boolean(doc.projected));
+    find("label").textContent = doc.label;
+    find("input").title = doc.help;
+    svg.style.height = doc.height;
+  }
+
+  function say(place) {
+    find("output").textContent = here(place).name;
+    find(".words").innerHTML = here(place).words;
+    svg.setAttribute("aria-label", drawing.alt(place));
+    return here(place).aloud;
+  }
+
+  dress(doc);
+  const move = play(find("input"), [drawing], doc.positions.length - 1, start, say, rested);
+  return (next, place) => {
+    dress(next);
+    drawing.read(next);
+    move(place);
+  };
+}
+
 // In the app: Streamlit calls this at first, and whenever the page has another document or another turn of the address.
 export default function ({ parentElement, data, setStateValue }) {
-  const root = parentElement.querySelector(".player"), find = name => root.querySelector(name), svg = find("svg");
-  const doc = JSON.parse(data.text), here = place => root.doc.positions[place];
-  root.doc = doc;
+  const root = parentElement.querySelector(".player"), doc = JSON.parse(data.text);
   root.turn ??= data.turn;
-  for (const [name, colour] of Object.entries(doc.colours)) root.style.setProperty(`--${name}`, colour);
-  find("label").textContent = doc.label;
-  find("input").title = doc.help;
-  svg.style.height = `${doc.height}px`;
-  if (root.picture) {
-    root.picture.read(doc);
-    root.move(root.turn === data.turn ? undefined : data.at);
-    root.turn = data.turn;
-    return;
-  }
-  root.picture = picture(doc, svg, find(".point"), find(".legend"));
-  const say = place => {
-    find("output").textContent = here(place).name;
-    svg.setAttribute("aria-label", root.picture.alt(place));
-    return here(place).aloud;
-  };
-  const rested = place => setStateValue("at", [root.turn, place]);
-  root.move = play(find("input"), [root.picture], doc.positions.length - 1, data.at, say, rested);
+  if (root.change) root.change(doc, root.turn === data.turn ? undefined : data.at);
+  else root.change = mount(root, doc, data.at, place => setStateValue("at", [root.turn, place]));
+  root.turn = data.turn;
 }

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -65,14 +65,6 @@ def read(name: str) -> dict[str, Any]:
     """The file of a lesson, read once."""
     found = dict(json.loads((FOLDER / f"{name}.json").read_text("utf-8")))
     return found | {"rows": [np.array(row, float) for row in found["rows"]]}
-
-
-def ships(name: str, stops: Iterable[float]) -> bool:
-    """Whether a lesson ships at all these positions."""
-    try:
-        return all(f"{stop:g}" in read(name)["positions"] for stop in stops)
-    except (OSError, ValueError, LookupError, TypeError):
-        return False
 
 
 def shipped(name: str, at: float, experiment: Experiment) -> Shipped:

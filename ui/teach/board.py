@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import re
 import socket
-import textwrap
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from ui import charts, figures, lesson, sharing, state, theme, words
+from ui import figures, lesson, sharing, state, theme, words
 from ui.learn import answers, classroom, course, pictures, toss
 from ui.learn.measured import Number
 from ui.learn.step import Choice, Scale, Step
+from ui.words import as_html
 
 EVERY = 1.5  # seconds between looks at the class
-HEIGHT, SHARE, ROW = 220, 320, 14  # of histogram and estimate in pixels; letters in a row of a histogram's names
-_SAID, _MINE = "class-said", "class-mine"
+SHARE = 320  # height of the picture of an estimate in pixels
+_SAID, _MINE, _DRAWN = "class-said", "class-mine", "class-drawn"
 
 
 @dataclass(frozen=True)
@@ -86,6 +84,7 @@ def full_window(code: str, key: str) -> None:
 
 def lead(room: Room, step: Step) -> None:
     """Callback: the class goes on to another lesson."""
+    st.session_state.pop(_DRAWN, None)
     classroom.CLASSES.go(room.code, room.key, step.name)
     state.keep_page_fields({"at": None, answers.OTHER: None})
 
@@ -98,6 +97,7 @@ def reveal(room: Room) -> None:
 
 def _again(room: Room) -> None:
     """Callback: the guesses at this lesson go."""
+    st.session_state.pop(_DRAWN, None)
     classroom.CLASSES.again(room.code, room.key, room.now.step)
 
 
@@ -141,27 +141,25 @@ def for_phones(code: str) -> tuple[str, str]:
     return where, f"streamlit run app.py --server.address 0.0.0.0 --server.port {port}"
 
 
-def join(room: Room) -> None:
-    """The code to scan, how many have guessed, and the buttons of the teacher."""
+def join(room: Room, scan: Any) -> None:
+    """The code to ``scan``, in a place of its own, how many have guessed, and the buttons of the teacher."""
     where, command = for_phones(room.code)
-    scan, message = st.columns([3, 4], gap="medium")
-    with scan:
-        drawn = lesson.code(where)
-        if drawn is not None:
-            st.image(drawn, width="stretch", alt=f"QR code of the address {where}")
-    with message:
-        st.subheader(f"Class {room.code}")
-        st.code(re.sub(r"^https?://|&controls=off$", "", where), language=None, wrap_lines=True)
-        if command:
-            st.caption("Phones do not reach this computer yet. Start the app with:")
-            st.code(command, language=None, wrap_lines=True)
-        _follow(room, counts=True)
+    drawn = lesson.code(where)
+    if drawn is not None:
+        scan.image(drawn, width="stretch", alt=f"QR code of the address {where}")
+    st.code(re.sub(r"^https?://|&controls=off$", "", where), language=None, wrap_lines=True)
+    if command:
+        st.caption("Phones do not reach this computer yet. Start the app with:")
+        st.code(command, language=None, wrap_lines=True)
+    count, buttons = st.columns(2, vertical_alignment="center")
+    with count:
+        follow(room, counts=True)
+    with buttons:
         about = "Key R. Shows the answer here and on the phones. Later guesses do not count."
         answers.button("Reveal", "project-reveal", about, reveal, room, type="primary", width="stretch")
-        _closer(room)
 
 
-def _follow(room: Room, counts: bool = False) -> None:
+def follow(room: Room, counts: bool = False) -> None:
     """Count the guesses, and draw the page again when another screen of the teacher has gone on."""
 
     def look(code: str, drawn: tuple[str, bool]) -> None:
@@ -174,8 +172,9 @@ def _follow(room: Room, counts: bool = False) -> None:
     st.fragment(look, run_every=EVERY)(room.code, (room.now.step, room.now.revealed))
 
 
-def _closer(room: Room) -> None:
-    with st.popover("End the class", key="class-end", width="stretch", help="Asks before it ends the class."):
+def closer(room: Room) -> None:
+    """The button that ends the class."""
+    with st.popover("End the class", key="class-end", help="Asks before it ends the class."):
         st.markdown("The code stops working on all phones, and all guesses are deleted.")
         about = "There is no way back. “Close” above leaves the class open."
         answers.button("End it for everyone", "class-close", about, _close, room, width="stretch")
@@ -185,21 +184,26 @@ def _closer(room: Room) -> None:
 # The guesses beside the answer
 
 
-def guessed(room: Room, step: Step, answer: Number | None) -> None:
-    """The guesses of the class; ``answer`` is what was measured where the question was asked, once it is known."""
+def draws(room: Room) -> bool:
+    """Whether the picture has followed the guesses, on this screen."""
+    return st.session_state.get(_DRAWN) == (room.code, room.now.step)
+
+
+def guessed(room: Room, step: Step, measured: Number) -> None:
+    """The guesses of the class as bars, those that fit what was ``measured`` ticked, and the way to the picture."""
     guesses = classroom.CLASSES.guesses(room.code, step.name)
-    if answer is not None:
-        fit = sum(step.guess.fits(value, answer) for value in guesses)
-        st.markdown(f"**{fit} of {len(guesses)}** guesses fit.")
-    figure, alt = histogram(step.guess, guesses, answer, theme.is_dark()), read_aloud(step.guess, guesses)
-    with st.container(key="project-guesses"):
-        figures.plot(figure, "class-guesses", alt=alt, config=figures.QUIET, height="stretch")
-    again, end = st.columns(2)
+    st.html(bars(step.guess, guesses, measured, theme.is_dark()))
+    fit, picture, again = st.columns([2, 1, 1], vertical_alignment="center")
+    fit.markdown(f"**{sum(step.guess.fits(value, measured) for value in guesses)} of {len(guesses)}** guesses fit.")
+    with picture:
+        now = {_DRAWN: (room.code, room.now.step)}
+        about = "Key R. The picture, with its slider."
+        answers.button(
+            "Picture", "project-reveal", about, st.session_state.update, now, type="primary", width="stretch"
+        )
     with again:
         _again_button(room)
-    with end:
-        _closer(room)
-    _follow(room)
+    follow(room)
 
 
 def _again_button(room: Room) -> None:
@@ -223,10 +227,9 @@ def share(room: Room, step: Step) -> None:
             help="Optional: the true answers, by a show of hands. The number is not kept.",
         )  # fmt: skip
         _again_button(room)
-        _closer(room)
     with picture:
         _share(toss.Bits(bits, None if hands is None or not bits else 100 * hands / len(bits)))
-    _follow(room)
+    follow(room)
 
 
 def _share(found: toss.Bits) -> None:
@@ -238,43 +241,20 @@ def _share(found: toss.Bits) -> None:
     figures.plot(figure, "class-share", alt=found.message(), config=figures.QUIET)
 
 
-def counts(guess: Choice | Scale, guesses: tuple[float, ...]) -> list[int]:
-    """How often each possible guess was made."""
-    tally = Counter(guesses)
-    return [tally[value] for value in guess.values()]
-
-
-def read_aloud(guess: Choice | Scale, guesses: tuple[float, ...]) -> str:
-    """The histogram in words."""
-    made = [
-        f"{guess.message(value)}: {n}" for value, n in zip(guess.values(), counts(guess, guesses), strict=True) if n
-    ]
-    return f"Histogram of {len(guesses)} guesses. " + "; ".join(made)
-
-
-def histogram(guess: Choice | Scale, guesses: tuple[float, ...], answer: Number | None, dark: bool) -> go.Figure:
-    """One bar for each possible guess, from the top; those that fit the answer are coloured, and ticked or marked.
-
-    Bars of a choice lie on their sides, so that its words have room.
-    """
-    fits = [answer is not None and guess.fits(value, answer) for value in guess.values()]
-    shade, quiet = pictures.colour(pictures.PRIVATE, dark), theme.quiet(dark)
-    names = [("✓ " * fit) + guess.message(value) for value, fit in zip(guess.values(), fits, strict=True)]
-    names = ["<br>".join(textwrap.wrap(name, ROW)) for name in names]
-    lying, made = isinstance(guess, Choice), counts(guess, guesses)
-    look = {"marker": {"color": [shade if fit else quiet for fit in fits]}, "textposition": "outside"}
-    room = [0, 1.15 * max(*made, 4)]
-    marks = [] if lying or answer is None else [charts.Mark(answer.value, colour=shade)]
-    across: dict[str, Any] = {"range": room, "visible": False}
-    up: dict[str, Any] = {"autorange": "reversed", "showgrid": False}
+def bars(guess: Choice | Scale, guesses: tuple[float, ...], measured: Number, dark: bool) -> str:
+    """A bar for each choice, in HTML. Of a scale: for what is too low, what fits and what is too high."""
     if isinstance(guess, Choice):
-        hover = "%{y}: %{x}<extra></extra>"
-        bars = go.Bar(x=made, y=names, orientation="h", text=made, hovertemplate=hover, **look)
+        rows = [(guess.message(value), range(value, value + 1)) for value in guess.values()]
     else:
-        bars = go.Bar(x=list(guess.values()), y=made, hovertemplate="%{x}: %{y}<extra></extra>", **look)
-        up = {"title": "guesses", "range": room}
-        across = {"title": f"guess ({guess.unit})", "range": [guess.low - 1, guess.high + 1]}
-    bars.update(name="guesses", showlegend=False)
-    figure = charts.draw([bars], across, up, HEIGHT, dark, marks)
-    figure.layout.height, figure.layout.margin.t = None, 10  # the height is that of the window
-    return figure
+        near = [value for value in guess.values() if guess.fits(value, measured)]
+        low, high = (near[0], near[-1]) if near else (round(measured.value), round(measured.value))
+        rows = [(f"below {guess.message(low)}", range(guess.low, low))]
+        rows += [(f"{low} to {guess.message(high)}", range(low, high + 1))]
+        rows += [(f"above {guess.message(high)}", range(high + 1, guess.high + 1))]
+    made = [sum(value in values for value in guesses) for _, values in rows]
+    shades, shown = (theme.quiet(dark), pictures.colour(pictures.PRIVATE, dark)), []
+    for (name, values), count in zip(rows, made, strict=True):
+        fits = any(guess.fits(value, measured) for value in values)
+        look = f"--share:{100 * count / max(*made, 1):.0f}%;--shade:{shades[fits]}"
+        shown.append(f'<li style="{look}">{"✓ " * fits}{as_html(name)} <b>{count}</b><i></i></li>')
+    return f'<ul class="guesses">{"".join(shown)}</ul>'

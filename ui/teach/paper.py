@@ -48,13 +48,13 @@ def sheet(step: Step) -> None:
 
 def file(step: Step) -> None:
     """One lesson as a file."""
-    about = "One HTML file that needs no network. It takes some seconds to compute."
+    about = "One HTML file that needs no network, with the slider."
     made, look = partial(offline.page, (step,)), {"icon": ":material/download:", "key": f"file-{step.name}"}
     figures.download(st, course.on_button("File", step), made, f"{step.name}.html", about, "content", **look)
 
 
 def course_file(_: Step) -> None:
     """All lessons as one file."""
-    about = "One HTML file that needs no network. It takes up to a minute to compute."
+    about = "One HTML file that needs no network, with all sliders."
     made, look = partial(offline.page, course.LESSONS), {"icon": ":material/download:", "key": "file-course"}
     figures.download(st, "All lessons", made, "lessons.html", about, "content", **look)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-import plotly.graph_objects as go
+from typing import Any
+
 import streamlit as st
 
-from ui import figures, lesson, page_fields, state, stylesheet, templates, theme
+from bandit_core.spec.number_text import number
+from ui import lesson, page_fields, state, stylesheet, templates
 from ui.learn import answers, course
 from ui.learn.measured import Number
 from ui.learn.step import Step, with_unit
 from ui.teach import board
 from ui.teach.board import Room
 
-HEIGHT = 420  # of the picture, for a browser that does not stretch it
-_MEASURED = "project-measured"  # by lesson, in this visit
+LOOK: dict[str, Any] = {"height": "56vh", "size": lesson.SIZE, "projected": True}  # of the picture
 _SHOWN = "project-shown"  # names of the lessons whose answer was shown in this visit
-NEAR = 0.09  # of the height of a picture: labels at the ends of curves are that far apart
 
 
 def _shown() -> set[str]:
@@ -53,7 +52,7 @@ def draw() -> None:
     shown = room.now.revealed if room is not None else step.name in _shown()
     st.html(stylesheet.PROJECT)
     with st.container(key="project"):
-        title, way = st.columns([2, 1], vertical_alignment="center")
+        title, way = st.columns(2, vertical_alignment="center")
         title.title(course.title(step))
         with way:
             _way(step, room)
@@ -74,11 +73,13 @@ def _way(step: Step, room: Room | None) -> None:
             other = course.beside(step, by)
             key, last = f"project-{name.lower()}", other is None
             answers.button(name, key, about, _go, other, room, icon=icon, disabled=last)
+        if room is not None:
+            board.closer(room)
         answers.button("Close", "project-close", "Back to Teach. A class goes on.", _close, step, icon="close")
 
 
 def _question(step: Step, room: Room | None) -> None:
-    asked, right = st.columns([3, 4], gap="large")
+    asked, right = st.columns(2, gap="large") if room is not None else (st.container(), st.container())
     with asked:
         if room is not None and step.coins:
             st.subheader(step.coins)
@@ -87,15 +88,12 @@ def _question(step: Step, room: Room | None) -> None:
             st.subheader(step.asks())
             if step.options:
                 st.markdown("\n".join(f"- {label}" for label in step.options))
-    with right:
         if room is not None:
-            board.join(room)
-        else:
-            answers.scene(step, HEIGHT)
-    with asked:
-        if room is None:
-            about = "Key R. Shows the answer."
-            answers.button("Reveal", "project-reveal", about, _shown().add, step.name, type="primary")
+            board.join(room, right)
+            return
+        about = "Key R. Shows the answer."
+        answers.button("Reveal", "project-reveal", about, _shown().add, step.name, type="primary")
+        answers.scene(step)
 
 
 def _answer(step: Step, room: Room | None) -> None:
@@ -104,79 +102,25 @@ def _answer(step: Step, room: Room | None) -> None:
         board.share(room, step)
         st.markdown(f"**So: {step.so}**")
         return
-    at, asked = answers.position(step), step
-    asking, place = st.container(), st.container()
-    left, right = st.columns([2, 3], gap="medium", vertical_alignment="center")
-    with left.container(key="project-slider"):
-        at, step = answers.slider(step, at), answers.other(step)
-    with place:
-        picture, guesses = st.columns([3, 2], gap="medium") if room is not None else (st.container(), None)
-        with picture.container(key="project-picture"):
-            content = answers.content(step, at, "project")
-            if content is None:
-                return
-            figure = labelled(lesson.large(step.draw(content, at, theme.is_dark(), HEIGHT)))
-            figure.layout.height, figure.layout.margin.t = None, 10  # the height is that of the window
-            answers.picture(figure, step.title, "project-chart", figures.QUIET, height="stretch")
-        measured = _measured(asked)
-        if room is not None and guesses is not None:
-            with guesses:
-                board.guessed(room, step, measured)
-    with asking:
-        _asked(asked, measured)
-    right.markdown(step.says(content, at))
+    measured = step.measured(step.content(step.slider.start), step.slider.start)
+    if room is not None and not board.draws(room):
+        _asked(step, measured, False)
+        board.guessed(room, step, measured)
+        return
+    step = _asked(step, measured, True)
+    with st.container(key="project-picture"):
+        answers.played(step, **LOOK)
+    if room is not None:
+        board.follow(room)
 
 
-def _measured(step: Step) -> Number | None:
-    """What the question asked for, once it is known: kept, as its result may be gone while the slider moves."""
-    measured: dict[str, Number] = st.session_state.setdefault(_MEASURED, {})
-    if step.name not in measured:
-        content = answers.content(step, step.slider.start, "project-asked")
-        if content is not None:
-            measured[step.name] = step.measured(content, step.slider.start)
-    return measured.get(step.name)
-
-
-def _asked(step: Step, measured: Number | None) -> None:
-    """The question with its choices, those that fit ticked, and the answer in large digits."""
-    question, answer = st.columns([3, 1], gap="medium", vertical_alignment="center")
-    fits = [measured is not None and step.guess.fits(place, measured) for place in range(len(step.options))]
+def _asked(step: Step, measured: Number, choices: bool) -> Step:
+    """The question, with its choices (those that fit ticked), a second slider, and the answer in large digits."""
+    question, other, answer = st.columns([5, 2, 3] if step.other else [8, 0.01, 3], vertical_alignment="center")
+    fits = [step.guess.fits(place, measured) for place in range(len(step.options))]
     shown = [f"**✓ {label}**" if fit else label for label, fit in zip(step.options, fits, strict=True)]
-    question.markdown(f"**{step.asks()}**\n\n{' · '.join(shown)}")
-    if measured is not None:
-        value, _, error = str(measured).partition(" ± ")
-        answer.metric("Measured" + f" (± {error}, one standard error)" * bool(error), with_unit(value, step.unit))
-
-
-def labelled(figure: go.Figure) -> go.Figure:
-    """The figure with names at the right ends of its curves in place of a legend, where it has curves alone."""
-    curves = [
-        trace for trace in figure.data if trace.type == "scatter" and trace.name and trace.showlegend is not False
-    ]
-    axis = figure.layout.yaxis
-    apart = len(curves) == len([trace for trace in figure.data if trace.showlegend is not False])
-    if (
-        not apart
-        or figure.layout.showlegend is False
-        or axis.range is None
-        or any("lines" not in (trace.mode or "") for trace in curves)
-    ):
-        return figure
-    low, high = axis.range
-    ends = []
-    for trace in curves:
-        value = float(np.asarray(trace.y, float)[-1])
-        height = np.log10(value) if axis.type == "log" and value > 0 else value
-        ends.append((height, trace))
-    ends.sort(key=lambda each: each[0])
-    place = -np.inf
-    for height, trace in ends:
-        place = max(height, place + NEAR * (high - low))
-        figure.add_annotation(
-            x=1, xref="x domain", xanchor="left", xshift=8, y=place, yref="y", text=trace.name, showarrow=False,
-            align="left", font={"color": trace.line.color, "size": lesson.SIZE},
-        )  # fmt: skip
-    longest = max(len(trace.name) for trace in curves)
-    figure.layout.xaxis.domain = (0, 1 - min(0.3, 0.012 * longest))
-    figure.layout.showlegend = False
-    return figure
+    question.markdown(f"**{step.asks()}**\n\n{' · '.join(shown) if choices else ''}")
+    exact = f"Measured ({measured}: one standard error)" if measured.error else "Measured"
+    answer.metric(exact, with_unit(number(measured.value, 2), step.unit))
+    with other:
+        return answers.other(step) if choices else step

@@ -18,7 +18,7 @@ const look = curve => {
   const marked = { sign: lesson.lines[curve.line].shape, size: 8, few: 5 };
   return { key: curve.line, width: 2.5, band: true, named: true, listed: true, ...marked, ...shared };
 };
-const document_of = (positions, series, handle) => ({ positions, series, handle, size: 13, height: 400 });
+const document_of = (positions, series, handle) => ({ positions, series, handle, size: 13 });
 
 function against_users() {
   const { series, users: { log, title } } = lesson;
