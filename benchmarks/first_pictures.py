@@ -89,6 +89,7 @@ def main() -> None:
     store.bundled_results = asked = Asked(bundled_results.FILE, "")
     for page in menu.pages():
         visit(page.name)
+    visit("explore", preset="with-bounds")
     for number in range(1, len(STEPS) + 1):
         visit("learn", step=str(number))
     price = named("price")

@@ -36,7 +36,9 @@ from ui import (
 )
 from ui.menu import Page
 
-PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust", epsilon_above=True)
+PAGE = Page(
+    title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust", epsilon_above=True, fields="focus"
+)
 page_frame.enter()
 
 head, lesson_mode = st.container(key="heading"), state.lesson()
@@ -51,14 +53,20 @@ hidden = lesson.hides_private_lines("explore")
 direct = not (theme.is_phone() or lesson_mode)
 
 
-def chart(result: Result, before: Result | None, frame: tuple[float, float] | None, dark: bool) -> go.Figure:
-    """The page's picture of a result; in a lesson with that of the slider's last position, in a frame that stays."""
+def chart(
+    result: Result, before: Result | None, frame: tuple[float, float] | None, line: int | None, lit: tuple[str, ...],
+    dark: bool,
+) -> go.Figure:  # fmt: skip
+    """The page's picture of a result; in a lesson with that of the slider's last position, in a frame that stays.
+
+    ``line`` is the one whose bounds are shown, and ``lit`` are further bounds of it.
+    """
     if lesson_mode:
         return lesson.chart(result, before, frame, dark)
     if best is not None and experiment.view.y == "log":
         vertical = gallery.home_range(experiment)
         return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct, vertical, gallery.SINCE)
-    return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct)
+    return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct, focus=line, asked=lit)
 
 
 complete = runner.result_of(state.experiment(), with_companions=True)
@@ -72,15 +80,16 @@ if complete is None:
 drawn = charts.without_bounds(result) if lesson_mode else result
 before = gallery.ghosts(drawn, "lesson") if lesson_mode and not hidden else None
 vertical = lesson.frame(drawn) if lesson_mode else None
-if not lesson_mode:
-    lab_parts.axes()
-make, name = partial(chart, drawn, before, vertical), "lesson" if lesson_mode else "regret"
-how = direct, vertical, before and before.content
+focus = None if lesson_mode else lab_parts.axes(panels.focus)
+lit = panels.lit(experiment, focus)
+make, name = partial(chart, drawn, before, vertical, focus, lit), "lesson" if lesson_mode else "regret"
+how = direct, vertical, before and before.content, focus, lit
 figures.draw("regret-chart", drawn, make, partial(charts.describe, drawn), *how, name=name, tall=not lesson_mode)
 page_lock.shown()
 verdict = "" if hidden else shared.once("verdict", result, None, lambda: words.verdict(result))
-if verdict:
-    st.markdown(verdict)
+distances = shared.once("distances", result, focus, lambda: words.distances(result, focus))
+if verdict or distances:
+    st.markdown(f"{verdict} {distances}")
 if lesson_mode:
     message = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
     st.caption(gallery.methods(best) if best is not None and not note else message)
@@ -102,7 +111,7 @@ elif view == "Watch one run":
     st.caption("One run of the method, user by user. It need not be one of the runs in the picture.")
     watch.panel(experiment, "watch")
 elif view == "Bounds":
-    panels.bounds_table(result)
+    panels.bounds_table(result, focus)
 elif view == "Table":
     rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")

@@ -16,7 +16,7 @@ PAGE = Page(
     icon="balance",
     place=2,
     fields="from to theory goal limit search",
-    sidebar="arms budget lines batch delay visits T n seed price theory:worst theory:shapes hide",
+    sidebar="arms budget lines batch delay visits T n seed price hide",
     shows="priced",
 )
 page_frame.enter()

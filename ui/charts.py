@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from html import escape, unescape
 from textwrap import wrap
@@ -16,11 +16,12 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.basedatatypes import BaseTraceType
 
+from bandit_core.experiments.corridor import ABOVE, RATE, Corridor, corridor, further, in_focus
 from bandit_core.experiments.experiment import Experiment, budget_words
 from bandit_core.model import Privacy
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import Drawable, LineResult, Result, band
-from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale
+from bandit_core.simulation.summaries import QUANTITY_WORDS, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import each
@@ -33,6 +34,10 @@ MAX_BUDGET_GROUPS = 12
 SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
 ROW_HEIGHT = 17  # pixels
+CORRIDOR = "corridor"  # what its curves are marked by
+MOST_NAMED = 3  # further bounds in a legend
+NEAR = 1.0  # powers of ten by which a log axis grows for an edge of the corridor
+NEAR_ZERO = 0.05  # of the height of a picture: a bound that is lower on a linear axis is not drawn there
 MODE_BAR = 38  # pixels above every chart that belong to its buttons
 CONFIG = {
     "displaylogo": False,
@@ -121,9 +126,10 @@ def error_bars(values: Any, low: Any, high: Any, **look: Any) -> dict[str, Any]:
 class Curve:
     """A curve or points of a picture; a bound is one, too (see `bound_curve`).
 
-    ``low`` and ``high`` are the edges of a band around it. ``level`` gives it now and then the marker of that trust
-    model, for eyes that see no hue. A click on an entry of the legend hides its whole ``group``; what is not ``listed``
-    has no entry. Without ``hover`` (a template) the pointer shows nothing. ``more`` is what else Plotly takes.
+    ``low`` and ``high`` are the edges of a band around it, of opacity ``shade``. ``level`` gives it now and then the
+    marker of that trust model, for eyes that see no hue. A click on an entry of the legend hides its whole ``group``;
+    what is not ``listed`` has no entry. Without ``hover`` (a template) the pointer shows nothing. ``more`` is what else
+    Plotly takes.
     """
 
     x: Any
@@ -136,6 +142,7 @@ class Curve:
     level: Privacy | None = None
     low: Any = None
     high: Any = None
+    shade: float = 0.15
     group: str | None = None
     listed: bool = True
     legend: str | None = None
@@ -150,7 +157,9 @@ class Curve:
             low, high, known = self.low, self.high, np.isfinite(self.low) & np.isfinite(self.high)
             x = self.x if known.all() else np.asarray(self.x)[known]  # a filled area with gaps is drawn across them
             yield go.Scatter(x=x, y=high[known], **edge)
-            yield go.Scatter(x=x, y=low[known], fill="tonexty", fillcolor=theme.transparent(self.colour, 0.15), **edge)
+            yield go.Scatter(
+                x=x, y=low[known], fill="tonexty", fillcolor=theme.transparent(self.colour, self.shade), **edge
+            )
         look: dict[str, Any] = {"mode": "lines", "line": {"color": self.colour, "width": self.width, "dash": self.dash}}
         if self.level is not None:
             few = max(3, len(self.y) // 40)
@@ -246,22 +255,50 @@ def _line_curves(result: Drawable, number: int, colour: str, **legend: Any) -> l
     return [*runs, mean]
 
 
-def bound_curves(
-    experiment: Experiment, x: Any, found: Iterable[tuple[Bound, np.ndarray, list[int]]], visible: list[int],
-    colours: list[str],
-) -> tuple[list[Curve], int]:  # fmt: skip
-    """Bounds, each with the lines that it speaks of, as curves with one entry for each kind; and these entries' number.
+def corridor_curves(found: Corridor, x: Any, colour: str, log: bool, divisor: Any = 1.0) -> list[Curve]:
+    """The corridor of a line at ``x``: an area, its upper and lower edge, and the rate of the long run."""
+    lower, upper, edge, rate = (
+        _shown(each / divisor, log) for each in (found.lower, found.upper, found.edge, found.rate)
+    )
+    look: dict[str, Any] = {"colour": colour, "hover": "%{y:,.3~g}", "width": 1.2, "listed": False}
+    look |= {"group": f"line-{found.line}", "more": {"meta": CORRIDOR}}
+    area = {"low": np.nan_to_num(lower, nan=1e-9), "high": upper, "shade": 0.1}
+    curves = [
+        Curve(x, edge, ABOVE, **look, **(area if np.isfinite(edge).any() else {})),
+        Curve(x, lower, found.below, **look),
+        Curve(x, rate, RATE, dash="dash", **look),
+    ]
+    return [each for each in curves if np.nanmax(each.y, initial=0.0) > 0]
 
-    A bound has its line's colour; one for all lines is grey, and one for several has the colour of their trust model.
-    """
-    drawn = []
-    for bound, values, lines in found:
-        one, every = len(lines) == 1, len(lines) == len(visible)
-        model = experiment.lines[lines[-1]].entry.privacy
-        colour = colours[lines[0]] if one else theme.GREY if every else theme.TRUST_COLOURS[model]
-        group = f"line-{lines[0]}" if one else "bounds"
-        drawn.append((bound, bound_curve(bound, x, values, colour, group=group)))
-    return legends.collect_bounds(experiment, drawn)
+
+def _is_edge(curve: Curve) -> bool:
+    """Whether it belongs to a corridor."""
+    return curve.more.get("meta") == CORRIDOR
+
+
+def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> None:
+    """Words at the right ends of a corridor's curves. One that ends outside the frame gets an arrow and its value."""
+    low, high = figure.layout.yaxis.range
+    log, across = figure.layout.yaxis.type == "log", figure.layout.xaxis
+    for curve in filter(_is_edge, curves):
+        end = math.log10(curve.y[-1]) if log and curve.y[-1] > 0 else float(curve.y[-1])
+        place = (end - low) / (high - low)
+        if not math.isfinite(end):
+            continue
+        outside = "↑" if place > 1 else "↓" if place < 0 else ""
+        text = f"{outside} {curve.name}: {words.number(float(curve.y[-1]))}" if outside else curve.name
+        below = outside == "↑" or (curve.name != ABOVE and place > 2 * NEAR_ZERO)
+        figure.add_annotation(
+            x=math.log10(curve.x[-1]) if across.type == "log" else curve.x[-1],
+            y=min(max(end, low), high),
+            text=text,
+            font={"color": theme.as_text(curve.colour, dark), "size": 12},
+            xanchor="right",
+            xshift=-4,
+            yshift=-6 if below else 2,
+            yanchor="top" if below else "bottom",
+            showarrow=False,
+        )
 
 
 NUMBERS = ",~r"  # ticks as people write them: 0.0001 and 20,000, never 100µ
@@ -390,13 +427,16 @@ def regret_chart(
     direct_labels: bool = True,
     vertical: tuple[float, float] | None = None,
     since: int = 1,
+    focus: int | None = None,
+    asked: Collection[str] = (),
 ) -> go.Figure:
-    """Mean curves with bands, optional runs and bounds, drawn as the experiment's view says.
+    """Mean curves with bands, optional runs and the corridor of one line, drawn as the experiment's view says.
 
     Curves are labelled at their ends unless there are many, or no room for it (``direct_labels``): a legend inside the
     picture takes the labels' place where the window is narrow (ui/stylesheet.py). ``vertical`` is the
     range of the vertical axis (logarithms on a log axis) where it is not to follow the curves; the horizontal one
-    begins at ``since`` users.
+    begins at ``since`` users. ``focus`` is the line whose bounds are shown (by itself that `in_focus`), and ``asked``
+    are labels of `further` bounds of it.
     """
     experiment, view = result.experiment, result.experiment.view
     colours = theme.line_colours(experiment, dark)
@@ -405,29 +445,56 @@ def regret_chart(
     legend = {"legend": legends.NARROW} if direct else {}
     lines = {number: _line_curves(result, number, colours[number], **legend) for number in visible}
     means = {number: found[-1] for number, found in lines.items() if found}
-    curves, kinds = [each for found in lines.values() for each in found], 0
-    if view.bounds:
-        shown = drawn_bounds(result, visible, lambda values: _shown(values, view.y == "log"))
-        bounds, kinds = bound_curves(experiment, result.times, shown, visible, colours)
-        curves += bounds
+    curves = [each for found in lines.values() for each in found]
+    bounds = _bounds(result, in_focus(experiment) if focus is None else focus, asked, colours) if view.bounds else []
+    more = [each for each in bounds if each.listed]  # those of the corridor have their words in the plot
     if not direct:
-        curves = legends.collect_lines(curves, experiment, list(means), legends.MOST - kinds)
-    rows = kinds if direct else sum(bool(each.name and each.listed) for each in curves)
+        curves = legends.collect_lines(curves, experiment, list(means), legends.MOST - len(more))
+    rows = len(more) if direct else sum(bool(each.name and each.listed) for each in (*curves, *more))
     edges = [each.high for each in means.values() if each.high is not None and np.isfinite(each.high).any()]
     highest = max((float(np.nanmax(edge)) for edge in edges), default=0.0)
     ys = {number: each.y for number, each in means.items()}
     low, high = vertical or vertical_range(ys, view.y == "log", highest)
+    if view.y == "linear":
+        bounds = [each for each in bounds if each.name == ABOVE or each.y[-1] > NEAR_ZERO * high]
+    elif vertical is None:
+        low, high = with_edges(low, high, bounds)
     ends = np.array([since, max(2 * since, result.times[-1])])
     steps = {**USERS_LOG, "range": np.log10(ends)} if view.x == "log" else {"type": "linear", **USERS, "range": ends}
     as_amounts = AMOUNTS if ends[1] <= FEW_USERS else {}  # so that both axes write 1,000
     up = {"title": QUANTITY_WORDS[view.quantity], "type": view.y, "range": (low, high)}
     up |= ticks(view.y == "log", low, high)
     users = {"title": "users so far", **steps, **as_amounts}
-    figure = draw(curves, users, up, height + 22 * -(-rows // 3), dark)
+    figure = draw([*bounds, *curves], users, up, height + 22 * -(-rows // 3), dark)
+    name_corridor(figure, bounds, dark)
     if direct:
         figure.layout[legends.NARROW] = legends.INSIDE
         _add_direct_labels(figure, result, ys, colours, height, dark, (low, high))
     return figure
+
+
+def with_edges(low: float, high: float, curves: Iterable[Curve]) -> tuple[float, float]:
+    """The range of a log axis, wide enough for the ends of a corridor that are near it."""
+    ends = [math.log10(each.y[-1]) for each in curves if _is_edge(each) and each.y[-1] > 0]
+    near = [end for end in ends if low - NEAR < end < high + NEAR]
+    return min([low, *(end - 0.3 for end in near)]), max([high, *(end + 0.4 for end in near)])
+
+
+def _bounds(result: Drawable, line: int | None, asked: Collection[str], colours: list[str]) -> list[Curve]:
+    """The corridor of a line, and the further bounds that are asked for."""
+    view, played = result.experiment.view, None if line is None else result.lines[line]
+    divisor = None if line is None else scale(result, line, view.quantity)
+    if line is None or played is None or divisor is None:
+        return []
+    experiment, log, colour = result.experiment, view.y == "log", colours[line]
+    curves = corridor_curves(corridor(experiment, line, result.times, played.mean), result.times, colour, log, divisor)
+    lit = [bound for bound in further(experiment, line) if bound.label in asked]
+    for bound in lit:
+        values = _shown(bound.values(result.times, experiment.largest_gap) / divisor, log)
+        curves.append(
+            bound_curve(bound, result.times, values, colour, group=f"line-{line}", listed=len(lit) <= MOST_NAMED)
+        )
+    return curves
 
 
 def name_band(figure: go.Figure, result: Drawable) -> go.Figure:

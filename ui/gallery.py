@@ -22,7 +22,7 @@ from ui.player.shipped import Shipped, shipped
 
 EPSILONS = best_by_trust.BUDGETS
 HOME = replace(epsilon_grid.SLIDER, allowed=EPSILONS, key="home-epsilon")
-CARDS = ("first-look", "two-treatments", "three-price-pages", "shy-users", "own-budgets", "wild-rewards")
+CARDS = ("with-bounds", "two-treatments", "three-price-pages", "shy-users", "own-budgets", "wild-rewards")
 SHIPPED = "start"  # name of its positions, see ui/player/shipped.py
 NUMBERS = {
     "central": "ratio 1 0",

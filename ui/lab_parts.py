@@ -67,15 +67,19 @@ def epsilon(
     return True
 
 
-def axes() -> None:
-    """The switch on a picture of regret over users: both axes linear or both logarithmic. A link may mix them."""
+def axes(more: Callable[[Experiment], int | None] = lambda _: None) -> int | None:
+    """The switch on a picture of regret over users: both axes linear or both logarithmic. A link may mix them.
+
+    What ``more`` draws stands beside it, and what that returns is returned.
+    """
     view = state.experiment().view
     now = view.x if view.x == view.y else None
-    with st.container(key="axes"):
+    with st.container(key="axes", horizontal=True):
         page_fields.change(
             _AXES, now, lambda axis: state.experiment().with_changes(view=view.model_dump() | {"x": axis, "y": axis}),
             label_visibility="collapsed",
         )  # fmt: skip
+        return more(state.experiment())
 
 
 def regret(key: str, result: Result, with_axes: bool = True, message: str = "", direct: bool = False) -> None:

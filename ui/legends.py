@@ -8,7 +8,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bandit_core import Experiment
-from bandit_core.model.bound import Bound
 from ui import theme
 
 if TYPE_CHECKING:
@@ -20,13 +19,6 @@ MOST = 8
 AFTER = 1100  # rank of bounds: below all lines, though they are drawn before them (Plotly's usual rank is 1000)
 NARROW = "legend2"  # of curves with names at their ends, seen where these have no room
 INSIDE = {"x": 0.02, "y": 0.98, "font": {"size": 13}, "bgcolor": "rgba(0,0,0,0)", "groupclick": "togglegroup"}
-_KINDS = {
-    "↓": "↓ {} lower bounds",
-    "↑": "↑ {} upper bounds",
-    "slope:": "{} asymptotic rates",
-    "shape:": "{} shapes without constants",
-    "no limit:": "{} rates and shapes",
-}
 
 
 def collect(curves: Sequence[Curve], mine: Sequence[Curve], entry: Curve, **look: Any) -> list[Curve]:
@@ -37,25 +29,6 @@ def collect(curves: Sequence[Curve], mine: Sequence[Curve], entry: Curve, **look
     empty: dict[str, Any] = {"x": [None], "y": [None], "hover": "", "low": None, "high": None, "more": {}}
     shared = [replace(each, group=look["group"], listed=False) if each in mine else each for each in curves]
     return [*shared, replace(entry, **empty, **look)]
-
-
-def collect_bounds(experiment: Experiment, drawn: Sequence[tuple[Bound, Curve]]) -> tuple[list[Curve], int]:
-    """The bounds with one entry for each kind of which there are several; and the number of their entries.
-
-    Where lines of many promises leave less room, slopes and shapes, neither of them limits, share one.
-    """
-    kinds: dict[str, list[Curve]] = {}
-    for bound, curve in drawn:
-        kinds.setdefault(bound.sign, []).append(curve)
-    promises = {line.entry.privacy for line in experiment.lines}
-    if len(kinds) + len(promises) > MOST and {"slope:", "shape:"} <= set(kinds):
-        kinds["no limit:"] = [*kinds.pop("slope:"), *kinds.pop("shape:")]
-    curves = [curve for _, curve in drawn]
-    for sign, bounds in kinds.items():
-        if len(bounds) > 1:
-            look = {"name": _KINDS[sign].format(len(bounds)), "group": f"bounds {sign}", "colour": theme.GREY}
-            curves = collect(curves, bounds, bounds[0], **look)
-    return curves, len(kinds)
 
 
 def collect_lines(curves: Sequence[Curve], experiment: Experiment, numbers: Sequence[int], room: int) -> list[Curve]:

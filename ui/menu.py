@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 # Of the sidebar.
-CONTROLS = "arms budget lines own batch delay visits T n seed show price band bounds worst shapes runs hide"
+CONTROLS = "arms budget lines own batch delay visits T n seed show price band bounds runs hide"
 FOLDER = Path(__file__).resolve().parent.parent / "pages"
 
 

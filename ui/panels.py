@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
+from bandit_core.experiments.corridor import asked_by_link, in_focus
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import status_words
@@ -14,7 +15,8 @@ from bandit_core.simulation.comparisons import LEVEL, differences
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Summary, summaries
 from bandit_core.spec.number_text import write_number
-from ui import lab_parts, shared, theme, words
+from ui import lab_parts, page_fields, shared, state, theme, words
+from ui.page_fields import Field
 
 
 def lines(result: Result, verdict: str = "") -> None:
@@ -78,25 +80,51 @@ def _bound_rows(result: Result, chosen: int) -> pd.DataFrame:
     return pd.DataFrame(shown)
 
 
-def bounds_table(result: Result) -> None:
-    """Every bound of every line: its value at the horizon, its status, and why a hidden one is hidden."""
+def focus(experiment: Experiment) -> int | None:
+    """The line whose bounds are shown, chosen where there are several; None where the view shows none."""
+    drawn = [number for number in range(len(experiment.lines)) if number not in experiment.view.hidden]
+    first = in_focus(experiment)
+    if not experiment.view.bounds or first is None:
+        return None
+    names = {str(number + 1): f"Bounds of {experiment.label(number)}" for number in drawn}
+    field = Field("focus", "Bounds of", str(first + 1), "The method whose bounds are drawn.", "box", names)
+    if state.own_key("focus") in st.session_state and state.page_field("focus", str(first + 1)) not in names:
+        state.keep_page_fields({"focus": None})  # the line that was chosen is gone
+    more = {"label_visibility": "collapsed", "width": 250}
+    return int(page_fields.ask(field, **more)) - 1 if len(names) > 1 else first
+
+
+def lit(experiment: Experiment, line: int | None) -> tuple[str, ...]:
+    """The labels of the bounds whose rows are chosen in the table below; at first those that an old link asks for."""
+    if line is None:
+        return ()
+    chosen = st.session_state.get(state.key(f"bounds-{line}"))
+    if chosen is None:
+        return asked_by_link(experiment, line)
+    shown = [bound.label for bound in line_bounds(experiment, line) if not bound.not_applicable]
+    return tuple(shown[row] for row in chosen.selection.rows if row < len(shown))
+
+
+def bounds_table(result: Result, line: int | None) -> None:
+    """Every bound of a line: its value at the horizon, its status, and why a hidden one is hidden."""
     experiment = result.experiment
-    chosen = st.selectbox(
-        "Policy",
-        range(len(experiment.lines)),
-        format_func=experiment.label,
-        key="bounds-line",
-        persist_state="page",  # while another tab is looked at
-        help="Bounds depend on the policy and its budget.",
-    )
-    bounds = line_bounds(experiment, chosen)
+    if line is None:
+        st.caption("Switch on *Bounds* in the sidebar.")
+        return
+    bounds = line_bounds(experiment, line)
     hidden = [bound for bound in bounds if bound.not_applicable]
-    rows = shared.table("bounds", result, chosen, lambda: _bound_rows(result, chosen))
-    st.dataframe(rows, hide_index=True, width="stretch", alt="Bounds of the chosen line")
+    rows = shared.table("bounds", result, line, lambda: _bound_rows(result, line))
+    st.caption(f"Bounds of {words.called(experiment.label(line))}. Choose a row to draw its curve.")
+    asked = asked_by_link(experiment, line)
+    opening = [row for row, bound in enumerate(each for each in bounds if each not in hidden) if bound.label in asked]
+    st.dataframe(
+        rows, hide_index=True, width="stretch", alt="Bounds of the chosen line", key=state.key(f"bounds-{line}"),
+        on_select="rerun", selection_mode="multi-row", selection_default={"selection": {"rows": opening}},
+    )  # fmt: skip
     st.caption(
-        "“In the limit” and “shape only” do not limit the regret at this number of users. *Asymptotic rates and "
-        "shapes* in the sidebar draws them. An asymptotic rate is also drawn where the curve has reached it. Bounds "
-        "for a class of policies are never drawn: no one has proved which policies belong to it."
+        "“In the limit” and “shape only” do not limit the regret at this number of users. The largest asymptotic rate "
+        "is drawn by itself where the curve has reached it. Bounds for a class of policies are never drawn: no one has "
+        "proved which policies belong to it."
     )
     for bound in bounds:
         if not bound.not_applicable:

@@ -81,7 +81,7 @@ def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) 
         _draw_curves(axes, figure, points / charts.SIZE)
         _draw_shapes(axes, figure, points / charts.SIZE)
         _set_axes(axes, figure)
-        _draw_notes(axes, figure)
+        _draw_notes(axes, figure, points / charts.SIZE)
         named = [curve for curve in axes.lines if not str(curve.get_label()).startswith("_")]
         longest = max((len(str(curve.get_label())) for curve in named), default=1)
         fitting = size.width / 2.54 * 72 / (points * (4 + 0.55 * longest))
@@ -194,7 +194,7 @@ def _draw_shapes(axes: Axes, figure: go.Figure, unit: float) -> None:
         drawn.set_linestyle(_DASHES.get(shape.line.dash, "solid"))
 
 
-def _draw_notes(axes: Axes, figure: go.Figure) -> None:
+def _draw_notes(axes: Axes, figure: go.Figure, unit: float) -> None:
     """Words at lines and in stripes; names at the ends of curves stand in the legend."""
     from matplotlib.transforms import blended_transform_factory
 
@@ -208,7 +208,9 @@ def _draw_notes(axes: Axes, figure: go.Figure) -> None:
             where = blended_transform_factory(*(axes.transAxes if fixed else axes.transData for fixed in paper))
             text = "\n".join(map(charts.as_text, note.text.split("<br>")))
             across, up = (anchors.get(anchor, anchor) for anchor in (note.xanchor, note.yanchor))
-            axes.text(x, y, text, transform=where, ha=across, va=up)
+            look = {"ha": across, "va": up, "color": note.font.color or "black"}
+            shift = (note.xshift or 0) * unit, (note.yshift or 0) * unit
+            axes.annotate(text, (x, y), xycoords=where, xytext=shift, textcoords="offset points", **look)
 
 
 def _colour(text: str) -> tuple[str | tuple[float, ...], float]:

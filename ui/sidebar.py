@@ -72,13 +72,8 @@ _VIEW = (
     Field("band", "Band", "", "The shading around a mean shows how runs differ, or (95% interval) how well the mean is "
           "known.", "box", {kind: words.sentence(f"{band} the runs") for kind, band in words.BAND_WORDS.items()},
           place="band"),
-    Field("bounds", "Bounds", False, "Limits that hold at every number of users: ↓ what every policy loses at least, ↑ "
-          "what a policy loses at most. An asymptotic rate (dotted) is shown only where the curve has reached it.",
+    Field("bounds", "Bounds", False, "The light area: what is proved of one method at every number of users.",
           "switch", place="bounds"),
-    Field("worst", "Worst-case bounds", False, "Also bounds for the hardest possible arms. A curve for these arms may "
-          "lie below them.", "switch", key="worst", place="worst_case"),
-    Field("shapes", "Asymptotic rates and shapes", False, "Also rates that hold in the long run only, and shapes with "
-          "unknown constants. Curves may lie on either side.", "switch", place="shapes"),
     Field("runs", "20 sample runs", False, "Up to 20 single runs of each policy.", "switch", place="runs"),
 )  # fmt: skip
 

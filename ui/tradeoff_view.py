@@ -18,7 +18,6 @@ import streamlit as st
 from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
 from bandit_core.experiments.shared_budget import shared_budget
-from bandit_core.model.bound import Bound
 from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, Kind, fewest_users, smallest_epsilon
@@ -214,11 +213,11 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
     private = {trace.line for trace in traced if experiment.lines[trace.line].epsilon is not None}
     shown = [trace for trace in traced if trace.line in private or not price]
     drawn = [trace for trace in shown if trace.line not in view.hidden]
-    curves, kinds = [_curve(trace, experiment, colours[trace.line], price) for trace in drawn], 0
-    visible = [trace.line for trace in drawn if trace.line in private]
-    if view.bounds and not price:
-        bounds, kinds = charts.bound_curves(experiment, result.epsilons, _bounds(result, visible), visible, colours)
-        curves += bounds
+    curves, bounds = [_curve(trace, experiment, colours[trace.line], price) for trace in drawn], []
+    focus = next((trace.line for trace in drawn if trace.line in private), None)
+    if view.bounds and not price and focus is not None:
+        found = tradeoff.corridor_against_epsilon(experiment, focus, result.epsilons)
+        bounds = charts.corridor_curves(found, result.epsilons, colours[focus], log=True)
     here = marked(experiment)
     marks = [charts.Mark(here)] if here in result.epsilons else []
     if price:
@@ -230,14 +229,14 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
         ends = (each for curve in curves for each in (curve.y, curve.low, curve.high) if each is not None)
         drawn_at = np.concatenate([np.asarray(each, float) for each in ends])
         most = min(most, np.log10(2 * drawn_at[drawn_at < 10**most].max(initial=10**least)))
-        if kinds:  # lower bounds may be far below
-            least = max(least - 2, min(least, np.log10(drawn_at[drawn_at > 0].min())))
+        least, most = charts.with_edges(least, most, bounds)
     title = QUANTITY_WORDS["price"] if price else f"regret after {words.count(experiment.horizon)} users"
-    named = legends.collect_lines(curves, experiment, [trace.line for trace in drawn], legends.MOST - kinds)
+    named = legends.collect_lines(curves, experiment, [trace.line for trace in drawn], legends.MOST)
     across = charts.log_axis("privacy budget ε  (← more private · less regret →)", *np.log10(result.epsilons)[[0, -1]])
     up = charts.log_axis(title, least, most, range=(least, most))
     # With a unified hover, Plotly reports no click on a point.
-    figure = charts.draw(named, across, up, lab_parts.HEIGHT, dark, marks, closest=True)
+    figure = charts.draw([*bounds, *named], across, up, lab_parts.HEIGHT, dark, marks, closest=True)
+    charts.name_corridor(figure, bounds, dark)
     _mark_regions(figure, result, traced)
     return figure
 
@@ -253,15 +252,6 @@ def _curve(trace: tradeoff.Trace, experiment: Experiment, colour: str, price: bo
     look = {"dash": "dashdot" if free else None, "low": low, "high": high, "hover": "ε = %{x:.3~g}: %{y:,.4~g}"}
     name = f"{theme.TRUST_SIGNS[trust]} {escape(trace.label)}"
     return charts.line_curve(experiment, trace.line, trace.epsilons, y, colour, name=name, more=more, **look)
-
-
-def _bounds(result: SweepResult, visible: list[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
-    """Every bound once, with its lines; slopes, which speak of no one horizon, on request."""
-    drawn: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
-    for number in visible:
-        for bound, values in tradeoff.bounds_against_epsilon(result.experiment, number, result.epsilons):
-            drawn.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
-    return list(drawn.values())
 
 
 def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from bandit_core import Experiment
+from bandit_core.experiments.corridor import corridor
 from bandit_core.experiments.experiment import Against, Band, View
 from bandit_core.experiments.presets import presets
 from bandit_core.model import MEASURES
@@ -16,7 +17,7 @@ from bandit_core.simulation import sentences
 from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary, drawn_bounds
+from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary
 from bandit_core.spec.errors import Issue, message
 from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production
@@ -253,24 +254,19 @@ def band(trials: int, view: View, least: int = 0) -> str:
     return f"shaded: {BAND_WORDS[view.band]} {runs} runs{priced}" if trials > 1 else "a single run, so no band"
 
 
-DASHES = {
-    "↓": "Thin solid: lower bound.",
-    "↑": "Dashed: upper bound.",
-    "slope:": "Dotted: asymptotic rate.",
-    "shape:": "Long dashes: shape, known up to a factor.",
-}
-
-
 def legend(result: Result) -> str:
-    """What the shading means, and those dashes that are drawn."""
-    experiment = result.experiment
-    view, trials = experiment.view, max((line.count for line in result.lines if line), default=0)
-    message = [f"{sentence(band(trials, view))}."]
-    if view.bounds:
-        visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
-        drawn = {bound.sign for bound, _, _ in drawn_bounds(result, visible, lambda values: values)}
-        message += [words for sign, words in DASHES.items() if sign in drawn]
-    return " ".join(message)
+    """What the shading means."""
+    trials = max((line.count for line in result.lines if line), default=0)
+    return f"{sentence(band(trials, result.experiment.view))}."
+
+
+def distances(result: Result, line: int | None) -> str:
+    """How far a line stands from what is proved of it; empty without one."""
+    played, experiment = None if line is None else result.lines[line], result.experiment
+    if line is None or played is None:
+        return ""
+    found = corridor(experiment, line, result.times, played.mean)
+    return sentences.distances(experiment, found, float(played.mean[-1]), plain)
 
 
 def cost(done: Result, time: str) -> str:

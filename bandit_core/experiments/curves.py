@@ -95,58 +95,6 @@ def floor(experiment: Experiment, line: int) -> float:
     return max(values, default=math.nan)
 
 
-def may_be_drawn(bound: Bound, shapes: bool, worst_case: bool) -> bool:
-    """Whether a bound may stand beside measured curves at all, whatever its values (see `beside`)."""
-    if bound.not_applicable or bound.only or (bound.worst_case and not worst_case):
-        return False
-    return shapes or bound.form == "bound" or (bound.form == "slope" and bound.side == "lower")
-
-
-def beside(
-    bound: Bound, values: np.ndarray, mean: np.ndarray, shapes: bool = False, worst_case: bool = False
-) -> np.ndarray | None:
-    """What of a bound is drawn beside the measured curve of a line that it speaks of; None where nothing is.
-
-    A slope says nothing of any one horizon, so only one from below is drawn, and only where the curve has passed it: a
-    dotted line above a curve reads as something that the curve fails to reach.
-
-    Parameters
-    ----------
-    bound, values
-        The bound and its values.
-    mean
-        Measured means, shape of ``values``.
-    shapes
-        Whether the reader asks for what is no limit at any horizon: slopes everywhere, and shapes.
-    worst_case
-        Whether the reader asks for bounds on the hardest instance.
-
-    Returns
-    -------
-    ndarray or None
-        ``values``, NaN where it is not drawn.
-    """
-    if not may_be_drawn(bound, shapes, worst_case):
-        return None
-    if shapes or bound.form == "bound":
-        return values
-    with np.errstate(invalid="ignore"):
-        right = mean >= values
-    return np.where(right, values, np.nan) if right.any() else None
-
-
-def in_the_long_run(right: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Of a curve along time, what comes after its last NaN, if that is the last tenfold of users at least; shape kept.
-
-    A slope that a measured curve crosses early, or has only just crossed, shows nothing.
-    """
-    missing = np.flatnonzero(np.isnan(right))
-    start = missing[-1] + 1 if len(missing) else 0
-    if start == len(right) or times[start] > times[-1] / 10:
-        return np.full(right.shape, np.nan)
-    return np.where(np.arange(len(right)) >= start, right, np.nan)
-
-
 def bounds(experiment: Experiment) -> pd.DataFrame:
     """All bounds that apply, at the checkpoints of the experiment.
 

@@ -121,7 +121,10 @@ def is_stale(label: str, line: Line, before: Sequence[Line]) -> bool:
 
 
 class View(Frozen):
-    """How the picture is drawn; it never changes a number. An axis that is not stated is as the other one."""
+    """How the picture is drawn; it never changes a number. An axis that is not stated is as the other one.
+
+    ``worst_case`` and ``shapes`` choose rows of the table of bounds at first; links of former times have them.
+    """
 
     x: Literal["log", "linear"] = "linear"
     y: Literal["log", "linear"] = "linear"

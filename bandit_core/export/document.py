@@ -18,11 +18,12 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.experiments import links
+from bandit_core.experiments.corridor import ABOVE, RATE, corridor, in_focus
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.export.positions import Position, Positions
 from bandit_core.simulation.results import LineResult, Result, band
 from bandit_core.simulation.sentences import odds, verdict
-from bandit_core.simulation.summaries import PRICE_BAND, QUANTITY_WORDS, drawn_bounds, scale, summaries
+from bandit_core.simulation.summaries import PRICE_BAND, QUANTITY_WORDS, scale, summaries
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.studies import tradeoff
@@ -36,7 +37,6 @@ BAND_WORDS: dict[Band, str] = {
     "quarter-sd": "the mean ± a quarter of a standard deviation",
 }
 SHAPES = {"local": "circle", "shuffle": "diamond", "distributed": "triangle-up", "none": "line"}  # else a square
-DASHES = {"bound lower": "", "bound upper": "6 4", "slope": "1.5 4", "shape": "12 5"}
 
 
 def marked_up(text: str) -> str:
@@ -90,26 +90,34 @@ def _curve(position: Position, number: int, line: LineResult, divisor: np.ndarra
     }
 
 
+def _bounds(position: Position, result: Result, pool: Pool) -> list[dict[str, Any]]:
+    """The corridor of the line in focus; a curve with a ``dash`` is none that was played."""
+    experiment, line = position.experiment, in_focus(position.experiment)
+    played = None if line is None or not experiment.view.bounds else result.lines[line]
+    divisor = None if line is None else scale(result, line, experiment.view.quantity)
+    if line is None or played is None or divisor is None:
+        return []
+    found = corridor(experiment, line, result.times, played.mean)
+    known = np.isfinite(found.edge).any()
+    area: dict[str, Any] = {"low": pool(found.lower / divisor), "high": pool(found.upper / divisor)} if known else {}
+    edges: tuple[tuple[str, np.ndarray, dict[str, Any]], ...]
+    edges = (ABOVE, found.edge, area), (found.below, found.lower, {}), (RATE, found.rate, {"dash": "6 4"})
+    return [
+        {"line": position.lines[line], "label": name, "dash": "", "y": pool(values / divisor), **more}
+        for name, values, more in edges
+        if np.nanmax(values, initial=0.0) > 0
+    ]
+
+
 def _curves(position: Position, result: Result, pool: Pool) -> list[dict[str, Any]]:
     """Bounds first, so that curves are drawn above them."""
     visible = _visible(position)
-    asked = visible if position.experiment.view.bounds else []
-    bounds = [
-        {
-            "line": position.lines[lines[0]] if len(lines) == 1 else -1,
-            "label": f"{bound.sign} {bound.label}",
-            "dash": DASHES.get(f"{bound.form} {bound.side}", DASHES.get(bound.form, "")),
-            "y": pool(values),
-        }
-        for bound, values, lines in drawn_bounds(result, asked, lambda values: values)
-        if np.isfinite(values).any()
-    ]
     curves = []
     for number in visible:
         line, divisor = result.lines[number], scale(result, number, position.experiment.view.quantity)
         if line is not None and divisor is not None:
             curves.append(_curve(position, number, line, divisor, pool))
-    return [*bounds, *curves]
+    return [*_bounds(position, result, pool), *curves]
 
 
 def _rows(position: Position, result: Result) -> list[dict[str, Any]]:
@@ -286,9 +294,7 @@ def document(
     if experiment.trials > 1 and view.quantity == "price":
         message += PRICE_BAND
     if any("dash" in curve for each in documents for curve in each["curves"]):
-        message += (
-            ". Thin: bounds (solid: at least; dashed: at most; dotted: slopes of the long run; long dashes: shapes)"
-        )
+        message += ". Thin, and the light area: what is proved of the line of that colour (dashed: in the long run)"
     return {
         "title": positions.title,
         "slider": positions.slider,

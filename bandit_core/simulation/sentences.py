@@ -6,6 +6,10 @@ Names that someone wrote (labels of lines) go through ``escape``: what is safe d
 import math
 from collections.abc import Callable
 
+import numpy as np
+
+from bandit_core.experiments.corridor import Corridor, method_words, says_from
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.policies import registry
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Reference, Summary, local_wins, summaries
@@ -99,6 +103,34 @@ def refuted(result: Result, escape: Escape = str) -> list[str]:
         for at, line in enumerate(result.lines)
         if line is not None and at in result.refuted
     ]
+
+
+def distances(experiment: Experiment, found: Corridor, regret: float, escape: Escape = str) -> str:
+    """How far a line's ``regret`` at the last checkpoint of its corridor stands from what its proofs allow."""
+    if not regret > 0:
+        return ""
+    name, users = called(experiment.label(found.line), escape), count(experiment.horizon)
+    parts = [f"After {users} users **{name}** has lost about {number(regret, 2)}."]
+    since = None if found.proof is None else says_from(experiment, found.line)
+    if found.proof is None:
+        parts.append("No upper bound is proved for it here.")
+    elif np.isfinite(found.edge[-1]):
+        parts.append(f"Its proof allows {_times(found.upper[-1], regret)} as much.")
+    else:
+        parts.append("Its proof allows more than choosing at random loses.")
+    if since is not None:
+        parts.append(f"From about {number(since, 2)} users on, the proof allows less than choosing at random.")
+    if found.slope is not None and found.rate[-1] > 0:
+        times = _times(regret, found.rate[-1])
+        parts.append(f"The regret is {times} the long-run rate that no {method_words(found.slope)} beats.")
+    elif found.lower[-1] > 0:
+        times, low = _times(regret, found.lower[-1]), number(found.lower[-1], 2)
+        parts.append(f"No {method_words(found.floor)} can lose less than {low}; the regret is {times} that.")
+    return " ".join(parts)
+
+
+def _times(more: float, less: float) -> str:
+    return f"**{number(more / less, 2)} times**"
 
 
 def _cost(row: Summary, escape: Escape) -> str:

@@ -1,16 +1,15 @@
 """What a reader asks of a result: the final numbers, the price of privacy, and the curve in another unit."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
 import pydantic
 
-from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds, may_be_drawn
+from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment, Line, Quantity
 from bandit_core.model import Guarantee, Policy
-from bandit_core.model.bound import TRIVIAL, Bound
+from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.results import Curve, Drawable, LineResult, Result
@@ -277,34 +276,6 @@ def scale(result: Drawable, line: int, quantity: Quantity) -> np.ndarray | None:
     if other is None:
         return None
     return np.where(other.mean > 0, other.mean, np.nan)
-
-
-def drawn_bounds(
-    result: Drawable, visible: Sequence[int], shown: Callable[[np.ndarray], np.ndarray]
-) -> list[tuple[Bound, np.ndarray, list[int]]]:
-    """Every bound to draw beside the curves of the ``visible`` lines, once, and the lines that it speaks of.
-
-    Its values (checkpoints,) are those of the view's quantity, as ``shown`` makes them; bounds that look the same there
-    are one. Of a slope there is the end that its curve has reached, or all of it where the view asks for slopes.
-    """
-    experiment, view = result.experiment, result.experiment.view
-    found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
-    for number in visible:
-        line, divisor = result.lines[number], scale(result, number, view.quantity)
-        if line is None or divisor is None:
-            continue
-        for bound in line_bounds(experiment, number):
-            if not may_be_drawn(bound, view.shapes, view.worst_case):
-                continue  # before its values, which may take long
-            values = bound.values(result.times, experiment.largest_gap)
-            drawn = beside(bound, values, line.mean, view.shapes, view.worst_case)
-            if drawn is not None and bound.form == "slope" and not view.shapes:
-                drawn = in_the_long_run(drawn, result.times)
-                drawn = None if np.isnan(drawn).all() else drawn
-            if drawn is not None:
-                message = shown(drawn / divisor)
-                found.setdefault((bound.label, message.tobytes()), (bound, message, []))[2].append(number)
-    return list(found.values())
 
 
 def local_wins(result: Result) -> bool:

@@ -10,14 +10,13 @@ budget says: they would win by it.
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bandit_core.experiments.curves import line_bounds, may_be_drawn
+from bandit_core.experiments.corridor import Corridor, corridor
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
-from bandit_core.model.bound import Bound
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import Reference, reference
@@ -148,23 +147,14 @@ def regime_change(experiment: Experiment) -> float | None:
 
 
 @remembered(256)
-def bounds_against_epsilon(
-    experiment: Experiment, line: int, epsilons: tuple[float, ...]
-) -> tuple[tuple[Bound, np.ndarray], ...]:
-    """Bounds of a private line that the experiment's view draws, at the horizon, as functions of the budget.
-
-    NaN where they do not apply. Slopes, which speak of no one horizon, only where the view asks for shapes.
-    """
-    view = experiment.view
+def corridor_against_epsilon(experiment: Experiment, line: int, epsilons: tuple[float, ...]) -> Corridor:
+    """The corridor of a private line at the horizon, with an entry per budget; it has no rate."""
     horizon = np.array([float(experiment.horizon)])
-    curves: dict[str, tuple[Bound, np.ndarray]] = {}
-    for place, epsilon in enumerate(epsilons):
-        for bound in line_bounds(at_budget(experiment, epsilon), line):
-            if not may_be_drawn(bound, view.shapes, view.worst_case) or not (view.shapes or bound.form == "bound"):
-                continue
-            _, values = curves.setdefault(bound.label, (bound, np.full(len(epsilons), np.nan)))
-            values[place] = bound.values(horizon, experiment.largest_gap)[0]
-    return tuple(curves.values())
+    every = [corridor(at_budget(experiment, epsilon), line, horizon) for epsilon in epsilons]
+    lower, upper, blind, rate = (
+        np.concatenate([getattr(each, name) for each in every]) for name in ("lower", "upper", "blind", "rate")
+    )
+    return replace(every[-1], lower=lower, upper=upper, blind=blind, rate=rate)
 
 
 MAX_ROWS = 24

@@ -12,6 +12,7 @@ import pytest
 from families import one_of_each_family
 
 from bandit_core import load_preset, simulate
+from bandit_core.experiments.corridor import further
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.sweep import sweep
 from bandit_core.theory.definitions import DEFINITIONS
@@ -30,7 +31,7 @@ def test_no_preset_has_more_than_eight_entries_in_a_legend(name):
     for figure in (charts.regret_chart(result), charts.pulls_chart(result), budget_panel.chart(result, False)):
         named = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
         assert max(Counter(trace.legend for trace in named).values(), default=0) <= legends.MOST
-    drawn = charts.regret_chart(result)
+    drawn = charts.regret_chart(result, direct_labels=False)
     hidden = {trace.legendgroup for trace in drawn.data if trace.name and trace.showlegend is False}
     shown = {trace.legendgroup for trace in drawn.data if trace.name and trace.showlegend is not False}
     assert hidden <= shown  # what has no entry of its own is named by that of its group, and hidden by it
@@ -48,7 +49,8 @@ def test_labels_at_the_ends_neither_overlap_nor_leave_the_top(wanted):
 
 
 def test_bounds_stand_below_the_lines_in_a_legend():
-    drawn = charts.regret_chart(simulate(short("ren-1c").with_changes(view={"bounds": True}), jobs=1))
+    result = simulate(short("ren-1c"), jobs=1)
+    drawn = charts.regret_chart(result, asked=[further(result.experiment, 1)[0].label])
     ranks = {"bound": [], "line": []}
     for trace in drawn.data:
         if trace.name and trace.showlegend is not False:
@@ -76,19 +78,6 @@ def test_a_sweep_has_a_short_legend():
     many = short("adap-sweep").with_changes(view={"bounds": True, "shapes": True})
     figure = tradeoff_view.chart(sweep(many, (0.2, 1.0)), False)
     assert 2 <= len(legends.entries(figure)) <= legends.MOST
-
-
-def test_a_click_on_the_entry_of_several_bounds_hides_them_all():
-    figure = charts.regret_chart(simulate(short("default").with_changes(view={"shapes": True}), jobs=1))
-    keys = [
-        trace for trace in figure.data if (trace.legendgroup or "").startswith("bounds") and trace.showlegend is None
-    ]
-    assert keys and figure.layout.legend.groupclick == "togglegroup"
-    for key in keys:
-        members = [trace for trace in figure.data if trace.legendgroup == key.legendgroup and trace is not key]
-        assert len(members) > 1 and str(len(members)) in key.name
-        assert all(trace.name and trace.showlegend is False for trace in members)
-        assert {trace.line.dash for trace in members} == {key.line.dash}
 
 
 def test_pulls_are_dots_as_a_log_axis_has_no_zero():

@@ -327,14 +327,26 @@ def test_equal_labels_do_not_confuse_the_list_of_lines() -> None:
     assert experiment(screen).view.hidden == (0,)
 
 
-def test_the_chosen_line_of_the_bounds_survives_fewer_lines() -> None:
-    screen = on.look(on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-l(1)", **on.SMALL), "Bounds")
-    screen.selectbox(key="bounds-line").set_value(2)
+def test_the_line_whose_bounds_are_drawn_is_chosen_and_may_go() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-l(1)", x="log", y="log", **on.SMALL)
+    chosen = screen.selectbox(key="focus")
+    assert chosen.value == "2" and "After 400 users **HeLDP" in screen.main.markdown[0].value
+    chosen.set_value("1")
     on.run(screen)
-    assert on.look(on.look(screen, "Table"), "Bounds").selectbox(key="bounds-line").value == 2
+    edges = [note["text"] for note in on.chart(screen).layout["annotations"]]
+    assert "no method can be below" in edges and "no local method can be below" not in edges
+    assert screen.query_params["focus"] in ("1", ["1"])
+    screen.selectbox(key="focus").set_value("3")
+    on.run(screen)
     on.control(screen, "button", "remove-2").click()
     on.run(screen)
-    assert len(screen.selectbox(key="bounds-line").options) == 2
+    assert screen.selectbox(key="focus").value == "2" and not screen.main.warning
+
+
+def test_a_chosen_row_of_the_bounds_is_drawn() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="heldp-ucb-b(1)", x="log", y="log", shapes="1", **on.SMALL)
+    names = [trace.get("name", "") for trace in on.chart(screen).traces]
+    assert any(name.startswith("slope: Ren Theorem 4") for name in names)
 
 
 @pytest.mark.parametrize("form", ["json", "toml"])

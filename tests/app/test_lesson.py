@@ -13,7 +13,7 @@ from bandit_core.experiments import links
 from bandit_core.studies.tradeoff import blind_regret
 from ui import gallery, lesson, menu
 
-FIELDS = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1),ucb-cf(1)", "T": "400", "n": "6"}
+FIELDS = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1),ucb-cf(1)", "T": "400", "n": "6", "x": "log", "y": "log"}
 
 
 def teach(page: str = "explore", **address: str):  # type: ignore[no-untyped-def]
@@ -63,7 +63,7 @@ def test_a_plain_axis_grows_for_good_where_a_curve_would_leave_it() -> None:
 def test_a_lesson_draws_no_bounds_large_letters_and_nothing_below() -> None:
     screen, plain = teach(**FIELDS), on.visit("explore", **FIELDS)
     names = [{trace.get("legendgroup") for trace in on.chart(each).traces} for each in (screen, plain)]
-    bounds = [sum("dash" in trace["line"] for trace in on.chart(each).traces) for each in (screen, plain)]
+    bounds = [sum("meta" in trace for trace in on.chart(each).traces) for each in (screen, plain)]
     assert bounds[0] == 0 < bounds[1] and "line-0" in names[0]
     sizes = [on.chart(each).layout["font"]["size"] for each in (screen, plain)]
     assert sizes[0] == lesson.SIZE > sizes[1]

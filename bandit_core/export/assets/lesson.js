@@ -14,7 +14,7 @@ const played = curve => curve.dash === undefined;
 const look = curve => {
   const colour = curve.line < 0 ? "var(--quiet)" : `var(--line-${curve.line})`;
   const shared = { colour, ink: colour, hover: true, ...curve };
-  if (!played(curve)) return { key: curve.label, width: 1.4, ...shared };
+  if (!played(curve)) return { key: curve.label, width: 1.4, band: true, ...shared };
   const marked = { sign: lesson.lines[curve.line].shape, size: 8, few: 5 };
   return { key: curve.line, width: 2.5, band: true, named: true, listed: true, ...marked, ...shared };
 };
