@@ -10,21 +10,16 @@ signed-rank test asks whether differences lie evenly around 0, and a few costly 
 little there. (The verdicts on papers use it, and look at the means as well.)
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import with_error
-
-if TYPE_CHECKING:
-    from bandit_core.simulation.results import LineResult
 
 K = TypeVar("K")
 CONFIDENCE = 0.95
@@ -53,9 +48,9 @@ class Estimate(NamedTuple):
         """Whether the interval leaves this value out; never where its ends are unknown."""
         return bool(self.low > value or self.high < value)
 
-    def __mul__(self, factor: Any) -> Estimate:
+    def __mul__(self, factor: Any) -> Self:
         """In another unit, of which ``factor`` make one of this unit."""
-        return Estimate(*(factor * each for each in self))
+        return type(self)(*(factor * each for each in self))
 
     def __str__(self) -> str:
         return with_error(self.value, self.stderr)
@@ -218,29 +213,6 @@ def least_p(pairs: int) -> float:
     return 2.0 ** (1 - pairs) if pairs > 1 else math.nan
 
 
-def paired_test(first: LineResult, second: LineResult) -> tuple[int, float, float, float, float]:
-    """Test of the difference of two lines over the trials that both have, by `interval` and `p_value`.
-
-    The p-value is never below `least_p`: where few regrets are possible, some pairs may differ by nearly the same
-    amount by chance, and then there is no spread to measure luck by. So fewer than six pairs are never clear at 0.05.
-
-    Returns
-    -------
-    pairs, difference, low, high, p_value
-        In reward units. The interval is NaN where all pairs differ by the same amount, and the p-value, too, where
-        there are fewer than two pairs.
-    """
-    apart = first.differences_from(second)
-    pairs, (difference, error, *ends) = len(apart), first.difference(second)
-    if pairs < 2:
-        return pairs, difference, math.nan, math.nan, math.nan
-    size = max(abs(float(first.mean[-1])), abs(float(second.mean[-1])))
-    least = least_p(pairs)
-    if error <= 1e-12 * size:  # all pairs alike, but for rounding
-        return pairs, difference, math.nan, math.nan, least if abs(difference) > 1e-12 * size else 1.0
-    return pairs, difference, *ends, max(p_value(apart), least)
-
-
 def not_beaten(groups: Iterable[Collection[K]], means: Mapping[K, float], even: Collection[tuple[K, K]]) -> set[K]:
     """Of each group of several the one with the least mean, and those that a test of a pair in ``even`` left open."""
     best = set[K]()
@@ -263,9 +235,9 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
     return corrected
 
 
-def differences(lines: Sequence[LineResult | None]) -> list[Difference]:
-    """Every pair of lines that has trials, in their order, corrected together."""
+def differences(lines: Sequence[Any]) -> list[Difference]:
+    """Every pair of lines (`LineResult`, or None) that has trials, in their order, corrected together."""
     done = [(number, line) for number, line in enumerate(lines) if line is not None]
-    tests = [(first, second, *paired_test(line, other)) for (first, line), (second, other) in combinations(done, 2)]
+    tests = [(first, second, *line.paired_test(other)) for (first, line), (second, other) in combinations(done, 2)]
     corrected = holm([each[-1] for each in tests])
     return [Difference(*each, float(p)) for each, p in zip(tests, corrected, strict=True)]

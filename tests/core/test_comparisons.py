@@ -19,7 +19,6 @@ from bandit_core.simulation.comparisons import (
     interval,
     interval_of_difference,
     p_value,
-    paired_test,
 )
 from bandit_core.simulation.results import COMPARISON_COLUMNS, LineResult
 from bandit_core.spec.errors import InputError
@@ -115,16 +114,16 @@ def test_the_interval_of_a_difference_of_independent_groups_covers_it():
 def test_the_paired_test_is_about_the_pairs_that_both_lines_have():
     generator = np.random.default_rng(1)
     one, two = generator.exponential(10, 14), generator.exponential(14, 12)
-    pairs, difference, low, high, found = paired_test(line_of(one), line_of(two, first_trial=3))
+    pairs, difference, low, high, found = line_of(one).paired_test(line_of(two, first_trial=3))
     apart = one[3:] - two[:11]
     theirs = ttest_rel(one[3:], two[:11])
     assert pairs == 11 and difference == pytest.approx(apart.mean())
     assert (low, high) == pytest.approx(tuple(interval(apart)))
     assert found == pytest.approx(p_value(apart)) and found >= theirs.pvalue
     assert line_of(one).difference(line_of(two, first_trial=3))[2:] == pytest.approx((low, high))
-    back = paired_test(line_of(two, first_trial=3), line_of(one))
+    back = line_of(two, first_trial=3).paired_test(line_of(one))
     assert back == pytest.approx((pairs, -difference, -high, -low, found))
-    wide = paired_test(line_of(1e6 * one), line_of(1e6 * two, first_trial=3))
+    wide = line_of(1e6 * one).paired_test(line_of(1e6 * two, first_trial=3))
     assert wide == pytest.approx((pairs, 1e6 * difference, 1e6 * low, 1e6 * high, found))
 
 
