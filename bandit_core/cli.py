@@ -184,8 +184,9 @@ def _power(options: argparse.Namespace) -> None:
 
 
 def _price(options: argparse.Namespace) -> None:
+    from bandit_core.data.reading import ROLES
     from bandit_core.studies.business_case import read_lifts
-    from bandit_core.studies.price import PriceStudy, price_question, read_epsilons
+    from bandit_core.studies.price import PriceStudy, price_question, read_epsilons, reading_of
 
     numbers = command_options.read(options, command_options.PRICE_NUMBERS)
     numbers["epsilon"], numbers["zone"] = read_epsilons(options.epsilon), round(100 * numbers["zone"], 10)
@@ -199,7 +200,17 @@ def _price(options: argparse.Namespace) -> None:
                 message = "two numbers with a comma between them, such as 0,50"
                 raise InputError([Issue(name, ",".join(map(str, pair)), message)])
             numbers[name] = tuple(pair)
-    found = finished(PriceStudy(price_question(options.file, first=options.first, **numbers)), options.jobs)
+    seen = None
+    if options.file is not None:
+        answers = dict(answer.partition("=")[::2] for answer in options.answer or ())
+        reading = reading_of(Path(options.file), **{role: getattr(options, role) for role in ROLES}, answers=answers)
+        print(reading.sentence, *reading.notes, *reading.checks, sep="\n", file=sys.stderr)
+        if reading.doubts:
+            hints = [f"; add {doubt.shell}" if doubt.choices else "" for doubt in reading.doubts]
+            told = zip(reading.doubts, hints, strict=True)
+            raise InputError([Issue(doubt.key, None, f"{doubt}{hint}") for doubt, hint in told])
+        seen = reading.data
+    found = finished(PriceStudy(price_question(seen, first=options.first, **numbers)), options.jobs)
 
     def page(path: str) -> None:
         html = paths.app_module("ui.your_numbers.one_page").one_page(found)

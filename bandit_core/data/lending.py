@@ -10,14 +10,14 @@ whole table; the simulation then draws its rows with replacement.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from bandit_core.data.tables import MAX_BYTES, NO_NUMBER, Sheet, read_sheet, refusal
+from bandit_core.data.tables import MAX_BYTES, Sheet, Trouble, read_sheet, refusal
 from bandit_core.spec.contexts import MAX_CELLS, Contexts
 from bandit_core.spec.errors import InputError, Issue
 
@@ -64,8 +64,8 @@ class Table:
         return "synthetic stand-in, not real lending data" if self.synthetic else "the user's own data"
 
 
-def _sheet(source: Source) -> Sheet:
-    """The cells of a CSV file whose first row names every column, each once."""
+def _sheet(source: Source, answers: Mapping[str, str] | None = None) -> Sheet:
+    """The cells of a file whose first row names every column, each once."""
     try:
         if isinstance(source, bytes):
             data = source
@@ -77,7 +77,7 @@ def _sheet(source: Source) -> Sheet:
         raise
     except (OSError, ValueError) as error:
         raise refusal(str(source), None, f"cannot be read as CSV: {error}") from None
-    sheet = read_sheet(data)
+    sheet = read_sheet(data, answers)
     if not sheet.headed:
         raise refusal("row 1", None, "names of the columns are needed; there is a number among them")
     if sheet.repeated:
@@ -103,16 +103,10 @@ def _plain(name: str) -> str:
 class _Reader:
     """Columns by name; collects what is wrong: of each column the first row, as a spreadsheet counts, and how many."""
 
-    def __init__(self, source: Source) -> None:
-        self.sheet = _sheet(source)
+    def __init__(self, source: Source, answers: Mapping[str, str] | None) -> None:
+        self.sheet = _sheet(source, answers)
         self.names = {_plain(name): name for name in reversed(self.sheet.columns)}
         self.issues: list[Issue] = []
-        self.remarks: set[str] = set()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How the file was read."""
-        return (*self.sheet.notes, *sorted(self.remarks))
 
     def column(self, name: str) -> str | None:
         """What the file calls a column; a missing one is a problem."""
@@ -122,13 +116,12 @@ class _Reader:
             self.issues.append(Issue(f"column {name}", None, f"this column is required; there are {known}"))
         return found
 
-    def _check(self, name: str, column: str, bad: np.ndarray, allowed: str) -> None:
-        places = np.flatnonzero(bad)
-        if len(places):
-            cell = self.sheet.cell(column, places[0])
-            message = allowed + (f" ({len(places) - 1:,} more cells like it)" if len(places) > 1 else "")
-            path = f"row {self.sheet.row(int(places[0]))}, column {name}"
-            self.issues.append(Issue(path, cell or None, message if cell else f"the cell is empty; {message}"))
+    def _check(self, name: str, troubles: Sequence[Trouble], allowed: str) -> None:
+        for each in troubles:
+            more = f" ({each.count - 1:,} more cells like it)" if each.count > 1 else ""
+            why = f"this {each.what}; " if each.what else "" if each.value else "the cell is empty; "
+            path = f"row {each.row}, column {name}"
+            self.issues.append(Issue(path, each.value or None, why + allowed + more))
 
     def words(self, name: str) -> tuple[np.ndarray, list[str]]:
         """A column as codes 0, 1, … of its different words, in the order of the alphabet; at most `MAX_WORDS`."""
@@ -136,7 +129,7 @@ class _Reader:
         if column is None:
             return np.zeros(0, int), []
         codes, words = self.sheet.words(column, MAX_WORDS)
-        self._check(name, column, codes < 0, "a word")
+        self._check(name, self.sheet.trouble(column, codes < 0, ""), "a word")
         ordered = sorted(words)
         return np.array([*(ordered.index(word) for word in words), -1])[codes], ordered
 
@@ -147,25 +140,24 @@ class _Reader:
         column = self.column(name)
         if column is None:
             return np.zeros(0)
-        values, troubles, unit = self.sheet.numbers(column, self.remarks)
+        values, troubles, unit = self.sheet.numbers(column)
         if unit == "%":  # 5% may be meant as 5 or as 0.05
             self.issues.append(Issue(f"column {name}", "%", "numbers without percent signs"))
         limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
         allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")
-        for each in troubles:
-            more = f" ({each.count - 1:,} more cells like it)" if each.count > 1 else ""
-            why = "" if each.what == NO_NUMBER else f"this {each.what}; "
-            self.issues.append(Issue(f"row {each.row}, column {name}", each.value, why + allowed + more))
-        used = ~np.isnan(values)
-        bad = used & ~((low <= values) & (values <= high) & (not whole or (values == np.floor(values))))
-        self._check(name, column, bad, allowed)
-        self._check(name, column, self.sheet.blank(column), allowed)
+        blank = self.sheet.blank(column)
+        bad = ~np.isnan(values) & ~((low <= values) & (values <= high) & (not whole or (values == np.floor(values))))
+        self._check(
+            name, [*troubles, *self.sheet.trouble(column, bad, ""), *self.sheet.trouble(column, blank, "")], allowed
+        )
         return values
 
-    def finish(self) -> None:
-        """Raise everything that was found."""
+    def table(self, make: Callable[[], Table]) -> Table:
+        """The table, once nothing is wrong and no doubt is left."""
         if self.issues:
             raise InputError(self.issues)
+        reading = self.sheet.questions.reading("", make)
+        return replace(reading.data, notes=(*reading.notes, *reading.checks))
 
 
 def price(monthly: np.ndarray, term: np.ndarray, onemonth: np.ndarray, amount: np.ndarray) -> np.ndarray:
@@ -176,10 +168,10 @@ def price(monthly: np.ndarray, term: np.ndarray, onemonth: np.ndarray, amount: n
     return monthly * annuity - amount
 
 
-def read_lending(source: Source) -> Table:
+def read_lending(source: Source, answers: Mapping[str, str] | None = None) -> Table:
     """A user's own CSV of the auto-lending set, with the columns `LENDING_COLUMNS` and ``car_type``.
 
-    ``source`` is a path, or the bytes of the file.
+    ``source`` is a path, or the bytes of the file; ``answers`` are those to its doubts, by their keys.
 
     Raises
     ------
@@ -187,11 +179,10 @@ def read_lending(source: Source) -> Table:
         When the file cannot be read, lacks a column or holds values outside its range: every column is told with the
         first row that is wrong in it (the heading is row 1, as in a spreadsheet) and how many there are.
     """
-    reader = _Reader(source)
+    reader = _Reader(source, answers)
     values = {name: reader.numbers(name, *limits, whole=name in WHOLE) for name, limits in LENDING_COLUMNS.items()}
     cars, kinds = reader.words(CAR_TYPE)
-    reader.finish()
-    return replace(_lending_table(values, cars, kinds, synthetic=False), notes=reader.notes)
+    return reader.table(lambda: _lending_table(values, cars, kinds, synthetic=False))
 
 
 def _lending_table(values: dict[str, np.ndarray], cars: np.ndarray, kinds: Sequence[str], synthetic: bool) -> Table:
@@ -256,7 +247,12 @@ def write_synthetic_csv(path: Path | str, rows: int = 2000, seed: int = 0) -> No
 
 
 def read_table(
-    source: Source, features: Sequence[str], action: str, reward: str, numeric_action: bool = False
+    source: Source,
+    features: Sequence[str],
+    action: str,
+    reward: str,
+    numeric_action: bool = False,
+    answers: Mapping[str, str] | None = None,
 ) -> Table:
     """Any CSV with feature columns of numbers, an action column and a reward column of numbers.
 
@@ -269,6 +265,8 @@ def read_table(
         amounts. A constant is added as the last feature.
     numeric_action
         Whether actions are amounts, such as prices, or just names.
+    answers
+        Answers to doubts about the file, by their keys.
 
     Raises
     ------
@@ -278,7 +276,7 @@ def read_table(
     most = MAX_FEATURES // 2 if numeric_action else MAX_FEATURES
     if not 1 <= len(features) <= most:
         raise refusal("features", len(features), f"at least one column, at most {most}")
-    reader = _Reader(source)
+    reader = _Reader(source, answers)
     matrix = [reader.numbers(name) for name in features]
     rewards = reader.numbers(reward)
     names: tuple[str, ...] = ()
@@ -289,9 +287,13 @@ def read_table(
         actions, names = codes.astype(float), tuple(known)
         if len(names) == 1:
             reader.issues.append(Issue(f"column {action}", list(names), "at least two different actions"))
-    reader.finish()
-    table = np.column_stack([*matrix, np.ones(len(rewards))])
-    return Table((*features, "constant"), table, actions, rewards, names, notes=reader.notes)
+
+    def made() -> Table:
+        return Table(
+            (*features, "constant"), np.column_stack([*matrix, np.ones(len(rewards))]), actions, rewards, names
+        )
+
+    return reader.table(made)
 
 
 def scaled(features: np.ndarray) -> np.ndarray:

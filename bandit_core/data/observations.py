@@ -1,20 +1,32 @@
-"""A practitioner's own options: observed rewards from a CSV, or typed rates, and the question they pose.
+"""A practitioner's own options: what was observed of each, as a file says it.
 
-Reading is strict and explains itself: what cannot be used is a `Trouble` with its row (as a spreadsheet counts), its
-column and a repair. A reading leaves troubled cells out, but whoever uses it must have agreed to that first.
+Reading asks and does not guess: see `Reading`. What cannot be used is named with its row (as a spreadsheet counts).
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from typing import Literal
 
 import numpy as np
 
-from bandit_core.data.tables import TRUTH_READ, WORDS, Sheet, Trouble, column_words, read_sheet, refusal
+from bandit_core.data.columns import MOST, Roles, named, truth_of
+from bandit_core.data.reading import ROLES, Questions, Reading
+from bandit_core.data.tables import (
+    FEW,
+    NO_NUMBERS,
+    WORDS,
+    Numbers,
+    Sheet,
+    Trouble,
+    column_words,
+    plain,
+    read_sheet,
+    refusal,
+)
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
@@ -25,9 +37,7 @@ MAX_OPTIONS = 100
 MAX_DISTINCT = 1000  # more distinct values than that are replaced by as many means of equal weight
 CONFIDENCE = 0.95
 
-DRAWN_AGAIN = "Each option's rewards are drawn again, which is right if users were given their options at random."
-
-_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?![\d.])")
+_SIDES = ("person", "date", "age", "empty")  # kinds of columns that are no options
 _BASELINES = {name: place for place, name in enumerate(WORDS["baseline"])}
 NO_LOG_OF_A_LEARNER = (
     "no column of propensities: such a file is a learner's log, whose means mislead, and evaluating logs is not what "
@@ -48,10 +58,12 @@ class Option:
     counts: np.ndarray
 
     @classmethod
-    def of(cls, name: str, rewards: np.ndarray) -> Option:
-        """The option with these rewards, in any order."""
-        values, counts = np.unique(np.asarray(rewards, float) + 0.0, return_counts=True)
-        return cls(name, values, counts)
+    def of(cls, name: str, rewards: np.ndarray, times: np.ndarray | None = None) -> Option:
+        """The option with these rewards, in any order, each of them as many ``times`` as is said (default: once)."""
+        values, places = np.unique(np.asarray(rewards, float) + 0.0, return_inverse=True)
+        counts = np.zeros(len(values), np.int64)
+        np.add.at(counts, places, 1 if times is None else times)
+        return cls(name, values[counts > 0], counts[counts > 0])
 
     @property
     def count(self) -> int:
@@ -98,7 +110,7 @@ class Option:
             z = float(ndtri((1 + CONFIDENCE) / 2))
             middle = (mean + z * z / (2 * n)) / (1 + z * z / n)
             half = z * math.sqrt(mean * (1 - mean) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-            return max(0.0, middle - half), min(1.0, middle + half)
+            return (max(0.0, middle - half) if mean else 0.0), (min(1.0, middle + half) if mean < 1 else 1.0)
         if n < 2 or len(self.values) == 1:
             return None
         half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * self.sd / math.sqrt(n)
@@ -280,21 +292,16 @@ def _cut_means(option: Option, low: float, highs: np.ndarray) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Reading a CSV
+# Reading a file
 
 
 @dataclass(frozen=True)
 class Observations:
-    """What a CSV says: its options, how it was read, and what had to be left out."""
+    """What a file says: its options, and how many rows it has."""
 
     options: tuple[Option, ...]
     rows: int
-    layout: str
-    notes: tuple[str, ...]
-    troubles: tuple[Trouble, ...]
-    offered: tuple[str, ...] = ()  # all columns of the file
-    used: tuple[str, ...] = ()  # option and reward, or a column per option
-    long: bool = False
+    used: tuple[str, ...] = ()  # option, outcome and what else was used, or a column for each option
     far: tuple[Trouble, ...] = ()  # rewards beyond `near`, where they stand
 
     @property
@@ -360,214 +367,382 @@ def _near(options: Sequence[Option]) -> tuple[float, float]:
     return low, high
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]+", " ", name.strip().lower())
+_Sample = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # an option, its rewards, how often each, places of their rows
+_MEND = "Mend the file, or choose another column"
+_UNFAIR = 1e-6  # p-value of a split
 
 
-def _is_side(table: Sheet, name: str, numbers: np.ndarray) -> bool:
-    """Whether a column numbers or dates the rows instead of holding rewards."""
-    if (_plain(name) in WORDS["side"] or _plain(name).endswith(" id")) and not np.isin(numbers, (0.0, 1.0)).all():
-        return True
-    unnamed = table.headed and name.startswith("column ")
-    return len(numbers) >= (2 if unnamed else 10) and bool((np.diff(numbers) == 1).all())
-
-
-def _is_dated(table: Sheet, name: str) -> bool:
-    """Whether most cells of a column are dates, with or without a time."""
-    cells = table.frame[name].dropna()
-    return len(cells) > 0 and 2 * sum(bool(_DATE.match(str(cell))) for cell in cells) > len(cells)
-
-
-def _is_long(table: Sheet) -> tuple[str, str] | None:
-    """The columns of arm and reward, if the table has that form: known names, or one of words and one of numbers."""
-    columns = table.columns
-    names = {_plain(name): name for name in reversed(columns)}
-    arm = next((names[name] for name in names if name in WORDS["arm"]), None)
-    reward = next((names[name] for name in names if name in WORDS["reward"]), None)
-    if arm and reward:
-        return arm, reward
-    spoken, counted = [], []
-    for name in columns:
-        head = replace(table, frame=table.frame[[name]][~table.blank(name, missing=True)].head(1000))
-        numbers = head.numbers(name).values
-        share = float((~np.isnan(numbers)).mean()) if len(numbers) else 1.0
-        if len(columns) > 2 and (_is_side(head, name, numbers) or _is_dated(head, name)):
-            continue
-        if share >= 0.5:
-            counted.append(name)
-        elif len(columns) == 2 or 2 * head.frame[name].nunique() <= len(numbers):
-            spoken.append(name)
-    return (spoken[0], counted[0]) if len(spoken) == len(counted) == 1 else None
-
-
-def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = False) -> Observations:
-    """Read observed rewards from what `read_sheet` takes: one column per option, or two, with option and reward.
+def read_observations(
+    data: bytes,
+    *,
+    option: str | None = None,
+    outcome: str | None = None,
+    person: str | None = None,
+    weight: str | None = None,
+    rows: Literal["person", "total", "wide"] | None = None,
+    columns: Sequence[str] = (),
+    answers: Mapping[str, str] | None = None,
+) -> Reading[Observations]:
+    """Read observed rewards from a file: CSV, or a sheet of a workbook, of people or of totals.
 
     Parameters
     ----------
     data
-        The content of a CSV file.
+        The content of the file.
+    option, outcome
+        The columns that say which option each person was given, and what it brought. They are proposed where they are
+        not given; where several columns may be meant, there is a doubt.
+    person
+        The column that names the person; it only serves checks.
+    weight
+        The column that says how many people a row stands for, or ``none``. With ``rows`` "person" all of them brought
+        the outcome, with "total" the outcome is how many of them succeeded.
+    rows
+        Whether a row is a person, a total, or has a value for each option in a column of its own ("wide").
     columns
-        Which columns to use, each an option, or option and reward where ``long``; else they are looked for.
+        The options, where ``rows`` is "wide" (default: all columns but dates, ages and people).
+    answers
+        Answers to other doubts, by their keys.
 
     Raises
     ------
     InputError
-        When the file cannot be read as such a table, holds fewer than two options or too many, or is too large, and
-        when it has a column of propensities. Every problem names its row or column.
+        When the file cannot be read as a table, has too many options, is too large, or has a column of propensities.
     """
-    table = read_sheet(data)
-    if chances := [name for name in table.columns if _plain(name) in WORDS["chance"]]:
-        raise refusal("columns", chances[0], NO_LOG_OF_A_LEARNER)
-    if missing := [name for name in columns if name not in table.columns]:
-        raise refusal("columns", ", ".join(missing), f"columns of the file: {', '.join(table.columns[:20])}")
-    if long and len(set(columns)) != 2:
-        raise refusal("columns", ", ".join(columns), "two different columns: option and reward")
-    notes: set[str] = set()
-    pair = (columns[0], columns[1]) if long else None if columns else _is_long(table)
-    samples, layout, troubles = _long(table, *pair, notes) if pair else _wide(table, columns, notes)
-    samples, alike = _merged(table, samples, pair[0] if pair else "")
-    samples.sort(key=lambda sample: _BASELINES.get(_plain(sample[0]), len(_BASELINES)))
-    troubles += alike
-    options = tuple(Option.of(name, rewards) for name, rewards, _ in samples)
+    given = {"option": option, "outcome": outcome, "person": person, "weight": weight, "rows": rows}
+    said: dict[str, str] = {role: name for role, name in given.items() if name is not None}
+    return observations_of(read_sheet(data, answers), said, columns)
+
+
+def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[str] = ()) -> Reading[Observations]:
+    """As `read_observations`, of a sheet; among the ``answers`` are those arguments, by their names.
+
+    Raises
+    ------
+    InputError
+        As `read_observations`.
+    """
+    table = table.asking(answers)
+    said = {role: answers[role] for role in ROLES if role in answers}
+    for role, name in [*said.items(), *(("columns", name) for name in columns)]:
+        if role != "rows" and name not in (*table.columns, *["none"] * (role == "weight")):
+            raise refusal(role, name, f"one of the columns: {', '.join(table.columns[:20])}")
+    roles = Roles(table, said)
+    if chances := roles.of("chance"):
+        raise refusal("columns", chances[0].name, NO_LOG_OF_A_LEARNER)
+    reader = _Reader(roles, "wide" if columns else roles.rows(), columns)
+    samples, questions = reader.samples(), table.questions
+    samples.sort(key=lambda sample: _BASELINES.get(plain(sample[0]), len(_BASELINES)))
+    options = tuple(Option.of(name, rewards, counts) for name, rewards, counts, _ in samples)
     if len(options) < 2:
-        message = f"{options[0].name} is the only option" if options else "no option has a number"
-        allowed = f"{message}; at least two are needed: one column each, or two columns with option and reward"
-        if troubles:
-            allowed += f" ({troubles[0]})"
-        raise refusal("columns", ", ".join(table.columns), allowed)
-    if pair and all(option.count == 1 for option in options):
-        notes.add("Each option has one row only: if rows are totals, this is no table of users; type rates instead.")
-    limits = _near(options)
-    far = [trouble for sample in samples for trouble in _far(table, *sample, limits, pair[1] if pair else "")]
-    return Observations(
-        options, len(table.frame), layout, (*table.notes, *sorted(notes)), tuple(troubles), tuple(table.columns),
-        pair or tuple(option.name for option in options), bool(pair), tuple(far),
-    )  # fmt: skip
+        found = f"{options[0].name} is the only one with an outcome" if options else "none has an outcome"
+        questions.ask("columns", f"At least two options are needed, and {found}. {_MEND}", {})
+    elif all(option.count == 1 for option in options):
+        questions.ask(
+            "columns", f"Each option has one row only. Totals need the people and how many succeeded. {_MEND}", {}
+        )
+    elif reader.form != "wide":
+        _check_split(questions, options)
+
+    def made() -> Observations:
+        limits, outcome = _near(options), reader.said.get("outcome", "")
+        far = [trouble for sample in samples for trouble in _far(table, sample, limits, outcome)]
+        used = tuple(reader.said.values()) or tuple(name for name, *_ in samples)
+        return Observations(options, len(table.frame), used, tuple(far))
+
+    shown = {**reader.said, "rows": reader.form}
+    about = {"columns": tuple(table.columns), "roles": shown, "head": table.head()}
+    return questions.reading(reader.sentence(options), made, **about)
 
 
-_Sample = tuple[str, np.ndarray, np.ndarray]  # an option, its rewards, and the places of their rows
+def _check_split(questions: Questions, options: Sequence[Option]) -> None:
+    """Say where the numbers of people are not what equal chances give."""
+    from scipy.special import chdtrc  # heavy import
+
+    counts = np.array([option.count for option in options])
+    if chdtrc(len(counts) - 1, float(((counts - counts.mean()) ** 2).sum() / counts.mean())) < _UNFAIR:
+        shown = ", ".join(f"{option.name} {option.count:,}" for option in options[:5])
+        questions.check(
+            f"The groups are not what a fair coin gives ({shown}). If equal groups were planned, find out who is "
+            "missing before you trust any comparison."
+        )
 
 
-def _merged(table: Sheet, samples: Sequence[_Sample], column: str) -> tuple[list[_Sample], list[Trouble]]:
-    """Options whose names differ in capitals or spaces only are counted as one, which someone must agree to."""
-    merged: dict[str, _Sample] = {}
-    troubles = []
-    for name, rewards, places in samples:
-        first = merged.setdefault(_plain(name), (name, rewards[:0], places[:0]))
-        if first[0] != name:
-            what, repair = f"may be the same option as {first[0]!r}", f"count {name!r} as {first[0]!r}"
-            row = table.row(int(places[0]))
-            troubles.append(Trouble(row, column or name, name, len(rewards), what, repair, kept=True))
-        whole = np.concatenate([first[1], rewards]), np.concatenate([first[2], places])
-        merged[_plain(name)] = (first[0], *whole)
-    return list(merged.values()), troubles
-
-
-def _far(
-    table: Sheet, name: str, rewards: np.ndarray, places: np.ndarray, limits: tuple[float, float], column: str
-) -> list[Trouble]:
+def _far(table: Sheet, sample: _Sample, limits: tuple[float, float], column: str) -> list[Trouble]:
     """The rewards of an option beyond the limits, one by one; ``column`` is that of all rewards, if there is one."""
+    name, rewards, _, places = sample
     what = f"({name[:40]}) lies far from all others" if column else "lies far from all others"
     beyond = np.flatnonzero((rewards < limits[0]) | (rewards > limits[1]))
     return [
-        Trouble(table.row(int(places[place])), column or name, f"{rewards[place]:.12g}", 1, what, "")
-        for place in beyond
+        Trouble(table.row(int(places[place])), column or name, f"{rewards[place]:.12g}", 1, what) for place in beyond
     ]
 
 
-def _wide(table: Sheet, chosen: Sequence[str], notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
-    columns = list(chosen) or table.columns
-    if len(columns) > MAX_OPTIONS:
-        raise refusal("columns", len(columns), f"at most {MAX_OPTIONS} options; is this the right file?")
-    samples: list[_Sample] = []
-    troubles: list[Trouble] = []
-    units: dict[str, str] = {}
-    for column in columns:
-        read, blank = table.numbers(column, notes), table.blank(column)
-        kept = np.flatnonzero(~np.isnan(read.values))
-        if not chosen and _is_side(table, column, read.values):
-            notes.add(f"Not used, as it seems to number or date the rows: {column_words(column)}.")
-            continue
-        if not len(kept):
-            first = read.troubles[0] if read.troubles else Trouble(table.row(0), column, "", 1, "", "")
-            what = "is no number, and no cell of this column is" if read.troubles else "this column is empty"
-            troubles.append(replace(first, count=1, what=what, repair="leave this column out", kept=False))
-            continue
-        troubles += read.troubles
-        if read.values[kept].any():
-            units[read.unit] = column
-        inside = np.flatnonzero(blank[: np.flatnonzero(~blank)[-1]])  # below its last cell, a column is just shorter
-        if len(inside):
-            row = table.row(int(inside[0]))
-            troubles.append(Trouble(row, column, "", len(inside), "the cell is empty", "leave these cells out"))
-        samples.append((column, read.values[kept], kept))
-    if len(units) > 1:
-        message = ", ".join(f"{column}: {unit or 'no unit'}" for unit, column in units.items())
-        raise refusal("columns", message, "all options in the same unit; these cannot be compared")
-    return samples, "one column per option", troubles
+class _Reader:
+    """The options of a table whose rows are people, totals, or have a value for each option."""
+
+    def __init__(self, roles: Roles, form: str, columns: Sequence[str]) -> None:
+        self.roles, self.form, self.questions, self.table = roles, form, roles.questions, roles.table
+        self.said: dict[str, str] = {}  # what each column stands for
+        self.meaning = ""  # of the words of an outcome
+        self.names = list(columns) or [each.name for each in roles.columns.values() if each.kind not in _SIDES]
+        if form == "wide":
+            return
+        option, outcome, weight = roles.totals() if form == "total" else (*roles.people(), "")
+        weight = weight or roles.weight(option, outcome)
+        self.said = {"option": option, "outcome": outcome} | ({"weight": weight} if weight else {})
+        self.table = self._without_rollups()
+
+    def samples(self) -> list[_Sample]:
+        """Of each option its rewards."""
+        if self.form == "wide":
+            return self._wide()
+        codes, names = self._options()
+        column, weight = self.said["outcome"], self.said.get("weight")
+        ones = np.ones(len(codes), np.int64)
+        people = self._counts(weight) if weight else ones
+        values, counts, places = self._outcomes([column])[0], people, np.arange(len(codes))
+        if self.form == "total":  # of so many people, so many succeeded
+            wins = self._counts(column)
+            values, places, codes = np.repeat([1.0, 0.0], len(wins)), np.tile(places, 2), np.tile(codes, 2)
+            counts = np.concatenate([wins, np.maximum(people - wins, 0)])
+            if more := self.table.trouble(column, wins > people, f"is more than {weight}"):
+                self.questions.ask(f"drop:{column}", f"{more[0]}. {_MEND}", {})
+        elif weight and (np.isnan(values) | np.isin(values, (0, 1))).sum() < len(values):
+            self.questions.ask(*self.roles.means(column))
+        else:
+            self._check_people(codes)
+        kept = ~np.isnan(values) & (codes >= 0) & (counts > 0)
+        mine = [np.flatnonzero(kept & (codes == code)) for code in range(len(names))]
+        return [(name, values[at], counts[at], places[at]) for name, at in zip(names, mine, strict=True) if len(at)]
+
+    def _wide(self) -> list[_Sample]:
+        if len(self.names) > MAX_OPTIONS:
+            raise refusal("columns", len(self.names), f"at most {MAX_OPTIONS} options; is this the right file?")
+        first: dict[str, str] = {}
+        samples: dict[str, _Sample] = {}
+        for name, values in zip(self.names, self._outcomes(self.names), strict=True):
+            at = np.flatnonzero(~np.isnan(values))
+            whole = (
+                name
+                if first.setdefault(plain(name), name) == name or not self._same(name, first)
+                else first[plain(name)]
+            )
+            before = samples.get(whole, (whole[:60], values[:0], at[:0], at[:0]))
+            found = (values[at], np.ones(len(at), np.int64), at)
+            whole_sample = [np.concatenate(pair) for pair in zip(before[1:], found, strict=True)]
+            samples[whole] = (before[0], whole_sample[0], whole_sample[1], whole_sample[2])
+        return [sample for sample in samples.values() if len(sample[1])]
+
+    def _same(self, name: str, first: Mapping[str, str]) -> bool:
+        """Whether an option whose name differs in capitals or spaces only is the first one of that name."""
+        other = first[plain(name)]
+        choices = {"merge": f"count {name!r} as {other!r}", "apart": "they are two options"}
+        return self.questions.ask(f"merge:{name}", f"Is the option {name!r} the same as {other!r}?", choices) == "merge"
+
+    def _options(self) -> tuple[np.ndarray, list[str]]:
+        """The option of each row as a code, -1 where there is none, and the names of the codes."""
+        codes, names = self.table.words(self.said["option"], MAX_OPTIONS)
+        if missing := self.table.trouble(self.said["option"], codes < 0, "has no option"):
+            self.questions.check(f"Left out: {missing[0]}.")
+        first: dict[str, str] = {}
+        for name in names:
+            first.setdefault(plain(name), name)
+        same = [
+            name if first[plain(name)] == name or not self._same(name, first) else first[plain(name)] for name in names
+        ]
+        return np.array([*map(names.index, same), -1])[codes], [name[:60] for name in names]
+
+    def _without_rollups(self) -> Sheet:
+        """The rows that do not add up others."""
+        rolled = np.zeros(len(self.table.frame), bool)
+        for column in self.roles.of("words", "truth", "date", "text", "constant", "person"):
+            codes, words = self.table.distinct(column.name)
+            rolled |= np.array([*(word.casefold() in WORDS["rollup"] for word in words), False])[codes]
+        if not rolled.any() or (self.form != "total" and rolled.sum() > max(2, FEW * len(rolled))):
+            return self.table
+        found = self.table.trouble(self.said["option"], rolled, "adds up others")
+        self.questions.note(f"Left out: {found[0]}.")
+        return self.table.only(~rolled)
+
+    def _counts(self, column: str) -> np.ndarray:
+        """A column of numbers of people; 0 where it has none."""
+        values, found, _ = self.table.numbers(column)
+        wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
+        if found := [*found, *self.table.trouble(column, wrong, "is no number of people")]:
+            self.questions.ask(f"drop:{column}", f"{found[0]}. {_MEND}", {})
+        return np.where(np.isnan(values) | wrong, 0, values).astype(np.int64)
+
+    def _check_people(self, codes: np.ndarray) -> None:
+        """Say whether people come in several rows, or were given several options."""
+        found = [each.name for each in self.roles.of("person") if named(each.name, "id", "person")]
+        name = self.roles.said.get("person") or (found[0] if found else None)
+        if name is None:
+            return
+        self.said["person"] = name
+        people, known = self.table.distinct(name)
+        rows = np.bincount(people[people >= 0], minlength=len(known))
+        if several := int((rows > 1).sum()):
+            self.questions.check(
+                f"{several:,} of {len(known):,} people (column {name}) are in several rows. ε protects a whole person "
+                "only if all rows share it: set the visits of one person."
+            )
+        pairs = np.unique(np.stack([people, codes])[:, (people >= 0) & (codes >= 0)], axis=1)
+        if both := int((np.bincount(pairs[0], minlength=1) > 1).sum()):
+            self.questions.check(f"{both:,} people (column {name}) are in more than one option.")
+
+    def sentence(self, options: Sequence[Option]) -> str:
+        """What was read."""
+        names = ", ".join(option.name for option in options[:4]) + " …" * (len(options) > 4)
+        people = f"{sum(option.count for option in options):,} people"
+        if self.form == "wide":
+            return f"{people}, a column for each option ({names}){self.meaning}, one cell a person."
+        said, read = self.said, f"option from `{self.said['option']}`"
+        if self.form == "total":
+            shown = [f"{each.name} {round(each.mean * each.count):,} of {each.count:,}" for each in options[:4]]
+            shown += ["…"] * (len(options) > 4)
+            rows = f"{len(self.table.frame):,} rows of totals"
+            return f"{people} in {rows}, {read}, `{said['outcome']}` of `{said['weight']}`: {', '.join(shown)}."
+        row = f"a row is as many people as `{said['weight']}` says" if "weight" in said else "one row a person"
+        row = "several rows a person" if any("several rows" in each for each in self.questions.checks) else row
+        return f"{people}, {read} ({names}), outcome `{said['outcome']}`{self.meaning}, {row}."
+
+    # ---------------------------------------------------------------------------------------------------------------
+    # What a person brought
+
+    def _outcomes(self, columns: Sequence[str]) -> list[np.ndarray]:
+        """The outcome in each row, NaN where there is none, of columns that are all read alike."""
+        if self.form == "total":
+            return [np.zeros(0)]
+        read = [self.table.numbers(column) for column in columns]
+        texts = [
+            2 * np.isfinite(each.values).sum() < (~self.table.blank(column)).sum()
+            for column, each in zip(columns, read, strict=True)
+        ]
+        units = {
+            each.unit: column for column, each in zip(columns, read, strict=True) if np.nansum(np.abs(each.values))
+        }
+        if len(units) > 1:
+            message = ", ".join(f"{column}: {unit or 'no unit'}" for unit, column in units.items())
+            raise refusal("columns", message, "all options in the same unit; these cannot be compared")
+        if any(texts):
+            return self._truth(columns)
+        return [self._numbers(*each) for each in zip(columns, read, strict=True)]
+
+    def _truth(self, columns: Sequence[str]) -> list[np.ndarray]:
+        """Columns of words as 1 and 0; asked where anyone may doubt which word is which."""
+        cells = [self.table.distinct(column) for column in columns]
+        words = {word.casefold(): word for _, shown in cells for word in shown if word.lower() not in NO_NUMBERS}
+        if len(words) > MOST:
+            found = self.table.trouble(columns[0], ~self.table.blank(columns[0]), "is no number")
+            self.questions.ask(f"yes:{columns[0]}", f"{found[0]}. {_MEND}", {})
+            return [np.full(len(codes), math.nan) for codes, _ in cells]
+        known = truth_of(list(words.values()))
+        likely = [word for word in words.values() if named(word, "reward", "successes")]
+        yes = known[0] if known else next(iter([*likely, *words.values()]), "")
+        if not (known and known[1]):
+            ordered = [yes, *(word for word in words.values() if word != yes)]
+            choices = {
+                word: f"{word} = 1, {', '.join(each for each in ordered if each != word)} = 0" for word in ordered
+            }
+            yes = self.questions.ask(
+                f"yes:{columns[0]}", f"Which word of {column_words(columns[0])} counts as 1?", choices
+            )
+        self.meaning = f" ({yes} = 1)"
+        value = {word: float(word == yes.casefold()) for word in words}
+        values = [
+            np.array([*(value.get(word.casefold(), math.nan) for word in shown), math.nan])[codes]
+            for codes, shown in cells
+        ]
+        return [self._filled(column, each) for column, each in zip(columns, values, strict=True)]
+
+    def _numbers(self, column: str, read: Numbers) -> np.ndarray:
+        """A column of numbers; what is none is left out where that is little, and someone agrees to it."""
+        values, found, _ = read
+        if found:
+            count, repeated = sum(each.count for each in found), max(each.count for each in found)
+            codes, _ = self.table.distinct(column)
+            bad = np.isnan(values) & ~self.table.blank(column)
+            repeated = int(np.bincount(codes[bad]).max(initial=0))
+            little = count <= FEW * len(values) and repeated < 2
+            out = {"leave out": f"leave {count:,} row{'s' * (count > 1)} out"} if little else {}
+            self.questions.ask(f"drop:{column}", "; ".join(map(str, found)) + ("" if little else f". {_MEND}"), out)
+        return self._filled(column, self._without_codes(column, values))
+
+    def _without_codes(self, column: str, values: np.ndarray) -> np.ndarray:
+        """A column without numbers that say that a value is missing; asked where a number may be such a code."""
+        levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        for place, rest in ((0, levels[1:]), (-1, levels[:-1])):
+            if len(rest) < 2 or levels[place] not in WORDS["codes"]:
+                continue
+            gap = abs(levels[place] - rest[place])
+            lone = levels[place] < 0 <= rest[0] and (counts[place] > 1 or gap > rest[-1] - rest[0])
+            if lone or gap >= rest[-1] - rest[0]:
+                code = f"{levels[place]:g}"
+                where = f"all other values of {column_words(column)} ({counts[place]:,} times)"
+                said = f"{code} stands apart from {where}. What is it?"
+                choices = {"missing": "a code for a missing value, to be left out", "value": "a value like others"}
+                if self.questions.ask(f"code:{column}:{code}", said, choices) == "missing":
+                    values = np.where(values == levels[place], math.nan, values)
+        return values
+
+    def _filled(self, column: str, values: np.ndarray) -> np.ndarray:
+        """A column whose empty cells are missing; asked where they may mean 0."""
+        blank = self.table.blank(column)
+        if self.form == "wide":
+            blank = blank & (
+                np.arange(len(blank)) < np.flatnonzero(~blank).max(initial=-1)
+            )  # below, it is just shorter
+        count, seen = int(blank.sum()), values[~np.isnan(values)]
+        if not count or not len(seen):
+            return values
+        if (seen > 0).all() and (count > FEW * len(values) or (seen == seen[0]).all()):
+            choices = {"missing": "no one knows what these people brought", "zero": "these people brought nothing"}
+            said = f"{count:,} cells of {column_words(column)} are empty. What do they mean?"
+            if self.questions.ask(f"empty:{column}", said, choices) == "zero":
+                return np.where(blank, 0.0, values)
+        self.questions.note(
+            f"Left out: {self.table.trouble(column, blank, 'is empty or says that a value is missing')[0]}."
+        )
+        return values
 
 
-def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
-    codes, names = table.words(arm, MAX_OPTIONS)
-    numbers, found, _ = table.numbers(reward, notes)
-    notes.add(DRAWN_AGAIN)
-    if others := [name for name in table.columns if name not in (arm, reward)]:
-        notes.add(f"Other columns were not used: {', '.join(others[:5])}{' …' if len(others) > 5 else ''}.")
-    drop = "drop these rows"
-    troubles = [trouble if trouble.kept else replace(trouble, repair=drop) for trouble in found]
-    for column, missing in ((arm, codes < 0), (reward, table.blank(reward))):
-        places = np.flatnonzero(missing)
-        if len(places):
-            value = table.cell(column, places[0])
-            what = "says that the option is missing" if value else "the cell is empty"
-            troubles.append(Trouble(table.row(int(places[0])), column, value, len(places), what, drop))
-    samples = []
-    for code, name in enumerate(names):
-        kept = np.flatnonzero((codes == code) & ~np.isnan(numbers))
-        if len(kept):
-            samples.append((name[:60], numbers[kept], kept))
-    return samples, f"two columns: {arm} (option) and {reward} (reward)", troubles
-
-
-def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
-    """Users' own privacy budgets: one number per row, with or without a heading.
+def read_budgets(data: bytes, answers: Mapping[str, str] | None = None) -> Reading[tuple[Epsilon, int]]:
+    """Users' own privacy budgets: one number per row, with or without a heading; answers as in `read_observations`.
 
     Returns
     -------
-    distribution, users, troubles
+    distribution, users
         Up to 1,000 distinct budgets keep their exact shares; of more, 1,000 equally spaced quantiles are kept.
-        ``troubles`` are the cells left out.
 
     Raises
     ------
     InputError
         When there is no column of budgets, or no one shares anything.
     """
-    table = read_sheet(data)
+    table = read_sheet(data, answers)
     if len(table.columns) != 1:
         raise refusal("columns", ", ".join(table.columns), "one column only: the ε of one user in each row")
     (column,) = table.columns
-    notes: set[str] = set()
-    numbers, troubles, unit = table.numbers(column, notes)
-    if unit or TRUTH_READ in notes:
-        raise refusal(
-            column_words(column), unit or "yes or no", "numbers without a unit: the ε of one user in each row"
-        )
-    wrong = np.flatnonzero(~np.isnan(numbers) & (numbers != 0) & ~((numbers >= SMALLEST) & (numbers <= LARGEST)))
-    if len(wrong):
-        value = f"{numbers[wrong[0]]:g}"
-        what = f"is no budget (0, or {write_number(SMALLEST)} to {write_number(LARGEST)})"
-        troubles.append(Trouble(table.row(int(wrong[0])), column, value, len(wrong), what, "drop these rows"))
-        numbers[wrong] = math.nan
+    numbers, troubles, unit = table.numbers(column)
+    if unit:
+        raise refusal(column_words(column), unit, "numbers without a unit: the ε of one user in each row")
+    wrong = ~np.isnan(numbers) & (numbers != 0) & ~((numbers >= SMALLEST) & (numbers <= LARGEST))
+    what = f"is no budget (0, or {write_number(SMALLEST)} to {write_number(LARGEST)})"
+    troubles += table.trouble(column, wrong, what)
+    numbers[wrong] = math.nan
     values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
     if not len(values) or values[-1] <= 0:
         allowed = "at least one budget above 0" + (f" ({troubles[0]})" if troubles else "")
         raise refusal(column_words(column), None, allowed)
+    for trouble in troubles:
+        little = trouble.count <= FEW * len(numbers)
+        out = {"leave out": f"leave {trouble.count:,} rows out"} if little else {}
+        table.questions.ask(f"drop:{column}", str(trouble) + ("" if little else f". {_MEND}"), out)
     users = int(counts.sum())
     if len(values) > MAX_DISTINCT:
         places = (np.arange(MAX_DISTINCT) + 0.5) / MAX_DISTINCT
         kept = values[np.searchsorted(np.cumsum(counts) / users, places)]
         values, counts = np.unique(kept, return_counts=True)
-    shares = counts / counts.sum()
-    return Discrete(values=tuple(values.tolist()), probs=tuple(shares.tolist())), users, tuple(troubles)
+    law = Discrete(values=tuple(values.tolist()), probs=tuple((counts / counts.sum()).tolist()))
+    return table.questions.reading(f"{users:,} users' own budgets.", lambda: (law, users))

@@ -1,11 +1,10 @@
-"""A CSV from outside as columns of cells: one reader for observations, budgets and users with features.
+"""A file from outside as columns of cells: one reader for observations, budgets and users with features.
 
 How large a file may be is looked at before it is parsed (bytes, rows, columns, cells), and everything after that takes
-time in proportion to its size. The text is cut by pandas' parser and turned into numbers in parts, so that no step of
-it keeps other threads of the process waiting for long.
+time in proportion to its size.
 
-Numbers are read as people write them: 1,234.5 and 1.234,5 and 1 234.5, 12 %, € 5, yes. A cell that other cells of the
-file leave open (1,234 alone may be a thousand or about one) is a `Trouble`: no one but its author knows.
+Numbers are read as people write them: 1,234.5 and 1.234,5 and 1 234.5, 12 %, € 5, (3.20), 5-. What a lone mark means is
+decided for each column by its own cells, and asked where they leave it open: no one but its author knows.
 """
 
 from __future__ import annotations
@@ -16,15 +15,16 @@ import itertools
 import math
 import re
 import tomllib
+import zipfile
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bandit_core.data.reading import Questions
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.free_text import why_not
 
@@ -36,26 +36,23 @@ MAX_ROWS = 2_000_000
 MAX_COLUMNS = 1000
 MAX_CELLS = 10_000_000
 LARGEST = 1e12  # that a number of a file may be
+ENDINGS = ["csv", "tsv", "txt", "xlsx", "zip"]
+FEW = 0.02  # of the rows that a repair may leave out
 
 _HEAD = 65_536  # bytes in which the first row must end; the separator is found in them
-_PART = 20_000  # cells that are turned into numbers at a time
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 _SAID = re.compile(r"\s*\"?sep=([;\t|,])\"?\s*?[\r\n]", re.IGNORECASE)
-_TRUTH = dict.fromkeys(WORDS["true"], 1.0) | dict.fromkeys(WORDS["false"], 0.0)
-TRUTH_READ = "True and false, yes and no were read as 1 and 0."
-POINTS_READ = "Points were read as decimal points."
-_NO_NUMBERS = (*WORDS["missing"], *WORDS["missing_number"])
-_MISSING_WORDS = "says that a value is missing"
-NO_NUMBER, _TOO_LARGE = "is no number", "is too large"
-_THOUSANDS = "Thousands separators were left out of numbers, as in {cell} (row {row})."
+NO_NUMBERS = frozenset((*WORDS["missing"], *WORDS["missing_number"]))
 PERCENT_READ = "Percentages were read as parts of one: 10% is 0.1."
 
-_UNIT = r"%|[$€£¥₹]|[A-Z]{3}"
+_UNIT = "|".join(["%", "[A-Z]{3}", *map(re.escape, sorted(WORDS["currency"], key=len, reverse=True))])
 _GAPS = " '’\u00a0\u202f"  # between thousands, besides points and commas
 _CELL = re.compile(
-    rf"([-+−–]?)\s*({_UNIT})?\s*([-+−–]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?\s*({_UNIT})?", re.ASCII
+    rf"([-+−–]?)\s*({_UNIT})?\s*([-+−–]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?\s*({_UNIT})?\s*([-−–]?)",
+    re.ASCII,
 )
+_BRACKETS = re.compile(rf"({_UNIT})?\s*\(([^()+−–-]*)\)\s*({_UNIT})?")
 _LINES = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
 _ONE_MARK = re.compile(r"(\d*)([.,]?)(\d*)", re.ASCII)
 _GROUPED = re.compile(rf"(\d{{1,3}}([.,{_GAPS}])(?:\d{{2,3}}\2)*\d{{3}})(?:(?!\2)([.,])(\d*))?", re.ASCII)
@@ -81,14 +78,17 @@ class Written(NamedTuple):
 def read_number(cell: str) -> Written | None:
     """The number that a cell writes; None where it is none.
 
-    >>> read_number("1.234,5").value, read_number("$ 5").unit, read_number("1,234").grouped
-    (1234.5, '$', 1234.0)
+    >>> read_number("1.234,5").value, read_number("$ 5").unit, read_number("1,234").grouped, read_number("(5)").value
+    (1234.5, '$', 1234.0, -5.0)
     """
-    found = _CELL.fullmatch(cell.strip())
-    if found is None or (found[1] and found[3]):
+    text = cell.strip()
+    if loss := _BRACKETS.fullmatch(text):
+        text = "-" + "".join(part or "" for part in loss.groups())
+    found = _CELL.fullmatch(text)
+    if found is None or sum(map(bool, found.group(1, 3, 7))) > 1:
         return None
     digits, power, unit = found[4].strip(), found[5] or "", (found[2] or "") + (found[6] or "")
-    scale = (-1 if (found[1] or found[3] or "+") in "-−–" else 1) / (100 if unit == "%" else 1)
+    scale = (-1 if (found[1] or found[3] or found[7] or "+") in "-−–" else 1) / (100 if unit == "%" else 1)
     grouped, one = _GROUPED.fullmatch(digits), _ONE_MARK.fullmatch(digits)
     if one:
         value = float(f"{one[1] or 0}.{one[3] or 0}{power}")
@@ -105,6 +105,16 @@ def refusal(path: str, value: Any, allowed: str) -> InputError:
     return InputError([Issue(path, value, allowed)])
 
 
+def plain(name: str) -> str:
+    """A name without its capitals and marks between words: user_id, userId and User-ID are the same."""
+    return re.sub(r"[\s_.-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip())).lower().strip()
+
+
+def column_words(name: str) -> str:
+    """A column in words; without a heading it has a number for a name already."""
+    return name if name.startswith("column ") else f"column {name}"
+
+
 def _on_one_line(text: str) -> str:
     return _LINES.sub(" ", text).strip()
 
@@ -115,25 +125,15 @@ def _check_text(path: str, text: str) -> None:
         raise refusal(path, text[:60], words)
 
 
-def column_words(name: str) -> str:
-    """A column in words; without a heading it has a number for a name already."""
-    return name if name.startswith("column ") else f"column {name}"
-
-
 @dataclass(frozen=True)
 class Trouble:
-    """Cells that cannot be used as they are: the first, how many there are, and what can be done (if agreed to).
-
-    ``kept`` says that the repair reads the cells in one of two ways; else it leaves them out.
-    """
+    """Cells that are not what is wanted: the first of them, and how many there are."""
 
     row: int
     column: str
     value: str
     count: int
     what: str
-    repair: str
-    kept: bool = False
 
     def __str__(self) -> str:
         shown = f" {self.value[:40]!r}" if self.value else ""
@@ -142,7 +142,7 @@ class Trouble:
 
 
 class Numbers(NamedTuple):
-    """A column as numbers (NaN where a cell is blank or of no use), what is wrong with it, and its unit."""
+    """A column as numbers, shape (rows,), NaN where a cell is blank or no number; what is no number; and the unit."""
 
     values: np.ndarray
     troubles: list[Trouble]
@@ -157,19 +157,30 @@ def _is_text(cells: pd.Series) -> bool:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A CSV as columns of text, and where its rows stood in the file (the index of ``frame``)."""
+    """A file as columns of cells, and where its rows stood in the file (the index of ``frame``).
+
+    ``points`` says that a lone point can only be a decimal one: commas separate the cells, and no cell has a decimal
+    comma.
+    """
 
     frame: pd.DataFrame
     headed: bool
-    repeated: tuple[str, ...]  # headings that stand more than once; the later ones got numbers
-    separator: str
-    decimals: frozenset[str]  # signs that some cell proves to be one
-    notes: tuple[str, ...]
+    points: bool
+    repeated: tuple[str, ...] = ()  # headings that stand more than once; the later ones got numbers
+    questions: Questions = field(default_factory=Questions)
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns, each once."""
         return [str(name) for name in self.frame]
+
+    def asking(self, answers: Mapping[str, str]) -> Sheet:
+        """The same sheet, with the questions of its text and these answers to more."""
+        return replace(self, questions=Questions(answers, self.questions))
+
+    def only(self, kept: np.ndarray) -> Sheet:
+        """The rows that are kept, shape (rows,)."""
+        return self if kept.all() else replace(self, frame=self.frame[kept])
 
     def row(self, place: int) -> int:
         """The row of the file as a spreadsheet counts: its first one is 1, whether or not it is a heading."""
@@ -179,8 +190,20 @@ class Sheet:
         """What stands in a cell, in words; nothing where it is blank."""
         value = self.frame[column].iloc[place]
         if isinstance(value, str):
-            return value.strip()
+            return _on_one_line(value)
         return "" if np.isnan(value) else f"{value:.12g}"
+
+    def head(self, rows: int = 5) -> tuple[tuple[str, ...], ...]:
+        """The first rows as they were read."""
+        few = range(min(rows, len(self.frame)))
+        return tuple(tuple(self.cell(name, place)[:60] for name in self.columns) for place in few)
+
+    def distinct(self, column: str) -> tuple[np.ndarray, list[str]]:
+        """A column as codes of its different cells (-1 where one is blank), shape (rows,), and these as words."""
+        import pandas as pd
+
+        codes, found = pd.factorize(self.frame[column])
+        return codes, [_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in found]
 
     def words(self, column: str, most: int) -> tuple[np.ndarray, list[str]]:
         """A column as codes of its different words (-1 where a cell is blank), shape (rows,), and these words.
@@ -190,137 +213,153 @@ class Sheet:
         InputError
             When there are more than ``most`` of them, or one of them has a hidden character (see `free_text`).
         """
-        import pandas as pd
-
-        cells = self.frame[column]
-        different: set[Any] = set()
-        for begin in range(0, len(cells), _PART):  # so that millions of them are not sorted out first
-            different |= set(cells.iloc[begin : begin + _PART].dropna().unique())
-            if len(different) > most:
-                raise refusal(column_words(column), None, f"at most {most} different words; is this the right column?")
-        codes, found = pd.factorize(cells)
-        shown = [_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in found]
-        named = dict.fromkeys(word for word in shown if word and word.lower() not in WORDS["missing"])
-        merged = {word: code for code, word in enumerate(named)}
-        for word in merged:
-            _check_text(column_words(column), word)
+        codes, shown = self.distinct(column)
+        merged: dict[str, int] = {}
+        for word in shown:
+            if word and word.lower() not in WORDS["missing"]:
+                merged.setdefault(word, len(merged))
+                if len(merged) > most:
+                    raise refusal(
+                        column_words(column), None, f"at most {most} different words; is this the right column?"
+                    )
+                _check_text(column_words(column), word)
         return np.array([*(merged.get(word, -1) for word in shown), -1])[codes], list(merged)
 
-    def blank(self, column: str, missing: bool = False) -> np.ndarray:
-        """Whether the cells of a column are empty, or also say that a number is ``missing``, shape (rows,)."""
+    def blank(self, column: str) -> np.ndarray:
+        """Whether the cells of a column are empty or say that a value is missing, shape (rows,)."""
         cells = self.frame[column]
         found: np.ndarray = cells.isna().to_numpy(bool, copy=True)
-        if missing and _is_text(cells):
-            found |= cells.str.strip().str.lower().isin(_NO_NUMBERS).to_numpy(bool)
+        if _is_text(cells):
+            codes, shown = self.distinct(column)
+            found |= np.array([*(not word or word.lower() in NO_NUMBERS for word in shown), True])[codes]
         return found
 
-    @cached_property
-    def _points(self) -> bool:
-        """Whether a point is a decimal point without looking at the other marks of its cell."""
-        return "," not in self.decimals and ("." in self.decimals or self.separator == ",")
-
-    def _grouping(self, written: Written) -> bool:
-        """Whether the only mark of a cell groups thousands; where nothing proves it, what is likelier."""
-        if len(self.decimals) == 1:
-            return written.mark not in self.decimals
-        return written.mark == "," and self.separator == ","
-
-    def _read(self, cell: str) -> tuple[float, str, str, str]:
-        """A cell as a number (NaN: none), its unit, why it cannot be used as it is, and what to remark of it."""
-        word = cell.strip().lower()
-        if word in _TRUTH:
-            return _TRUTH[word], "", "", TRUTH_READ
-        if not word or word in _NO_NUMBERS:
-            return math.nan, "", _MISSING_WORDS, ""
-        written = read_number(cell)
-        if written is None:
-            endless = word.strip("+-") in ("inf", "infinity")
-            return math.nan, "", _TOO_LARGE if endless else NO_NUMBER, ""
-        value, message = written.value, ""
-        if written.open:
-            grouping = self._grouping(written)
-            value = written.grouped if grouping else value
-            if len(self.decimals) != 1 and not (written.mark == "." and self._points):
-                return value, written.unit, _open_words(written, grouping), ""
-            message = _THOUSANDS if grouping else ""
-        if not abs(value) <= LARGEST:
-            return math.nan, "", _TOO_LARGE, ""
-        return value, written.unit, "", message
-
-    def numbers(self, column: str, notes: set[str] | None = None) -> Numbers:
-        """A column as numbers, shape (rows,), with all that is wrong with it; ``notes`` gets how it was read."""
-        import pandas as pd
-
+    def numbers(self, column: str) -> Numbers:
+        """A column as numbers; what a lone mark in it means is asked where its other cells do not tell."""
         cells = self.frame[column]
-        if pd.api.types.is_bool_dtype(cells.dtype) and notes is not None:
-            notes.add(TRUTH_READ)
-        text = _is_text(cells)
-        values = np.full(len(cells), math.nan) if text else np.array(cells, float)
-        units, reasons = {"": 0}, {"": 0}
-        of_unit, of_reason = np.zeros(len(cells), np.int32), np.zeros(len(cells), np.int32)
-        remarks: dict[str, int] = {}
-        for begin in range(0, len(cells), _PART):
-            part = cells.iloc[begin : begin + _PART]
-            if text:
-                values[begin : begin + len(part)] = pd.to_numeric(part, errors="coerce").to_numpy(float)
-            unread = part.notna().to_numpy(bool) & ~(np.abs(values[begin : begin + len(part)]) <= LARGEST)
-            if text and not self._points:
-                unread |= part.str.contains(".", regex=False, na=False).to_numpy(bool)
-            known: dict[Any, tuple[float, str, str, str]] = {}
-            for place, cell in zip(begin + np.flatnonzero(unread), part[unread], strict=True):
-                if cell not in known:
-                    known[cell] = self._read(str(cell))
-                values[place], unit, reason, remark = known[cell]
-                of_unit[place] = units.setdefault(unit, len(units))
-                of_reason[place] = reasons.setdefault(reason, len(reasons))
-                if remark:
-                    remarks.setdefault(remark, int(place))
-        used = ~np.isnan(values)
-        most = int(np.bincount(of_unit[used & (values != 0)], minlength=1).argmax())
-        unit = list(units)[most]
-        strange = used & (of_unit != most) & (values != 0)
-        if strange.any():
-            reason = f"has another unit than most of this column ({unit or 'none'})"
-            of_reason[strange] = reasons.setdefault(reason, len(reasons))
-            values[strange] = math.nan
-        if notes is not None:
-            notes |= {
-                remark.format(cell=self.cell(column, place), row=self.row(place)) for remark, place in remarks.items()
-            }
-            if unit:
-                notes.add(PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}.")
-        troubles = [
-            self._trouble(column, np.flatnonzero(of_reason == code), what) for what, code in reasons.items() if code
+        if not _is_text(cells):
+            values = np.array(cells, float)
+            large = ~(np.abs(values) <= LARGEST) & ~np.isnan(values)
+            values[large] = math.nan
+            return Numbers(values, self.trouble(column, large, "is too large"), "")
+        codes, shown = self.distinct(column)
+        written = [None if word.lower() in NO_NUMBERS else read_number(word) for word in shown]
+        proven = {each.mark for each in written if each and each.mark and not each.open}
+        sign = next(iter(proven)) if len(proven) == 1 else self._decimal_sign(column, shown, written, bool(proven))
+        found = [
+            math.nan if each is None else each.grouped if each.open and each.mark != sign else each.value
+            for each in written
         ]
-        return Numbers(values, troubles, unit)
+        values = np.array([*found, math.nan])
+        large = ~(np.abs(values) <= LARGEST) & ~np.isnan(values)
+        units = Counter(dict.fromkeys([""], 0))
+        for each, count in zip(written, np.bincount(codes[codes >= 0], minlength=len(shown)), strict=True):
+            if each and each.value:
+                units[each.unit] += int(count)
+        unit = units.most_common(1)[0][0]
+        strange = np.array([*(bool(each and each.value and each.unit != unit) for each in written), False])
+        no_number = np.array([*(each is None and bool(word) and word.lower() not in NO_NUMBERS
+                                for each, word in zip(written, shown, strict=True)), False])  # fmt: skip
+        values[large | strange] = math.nan
+        if unit:
+            read = PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}."
+            self.questions.note(read)
+        other = f"has another unit than most of this column ({unit or 'none'})"
+        reasons = ((no_number, "is no number"), (large, "is too large"), (strange, other))
+        return Numbers(
+            values[codes], [each for bad, what in reasons for each in self.trouble(column, bad[codes], what)], unit
+        )
 
-    def _trouble(self, column: str, places: np.ndarray, what: str) -> Trouble:
-        what, _, repair = what.partition("; ")
-        value = self.cell(column, places[0])
-        first = self.row(places[0])
-        return Trouble(first, column, value, len(places), what, repair or "leave these cells out", bool(repair))
+    def trouble(self, column: str, bad: np.ndarray, what: str) -> list[Trouble]:
+        """The cells that are bad, shape (rows,), as one `Trouble`, or as none."""
+        places = np.flatnonzero(bad)
+        if not len(places):
+            return []
+        return [Trouble(self.row(places[0]), column, self.cell(column, places[0]), len(places), what)]
+
+    def _decimal_sign(self, column: str, shown: list[str], written: list[Written | None], mixed: bool) -> str:
+        """The decimal sign of a column whose cells do not prove one, or prove both."""
+        loose = [(word, each) for word, each in zip(shown, written, strict=True) if each and each.open]
+        marks = {each.mark for _, each in loose}
+        if not loose or (marks == {"."} and self.points and not mixed):
+            return "."
+        examples = {
+            sign: " and ".join(
+                f"{word} = {each.value if each.mark == sign else each.grouped:.12g}" for word, each in loose[:2]
+            )
+            for sign in ",."
+        }
+        likely = "." if "," in marks and self.points else ","
+        named = {",": "the comma is the decimal sign", ".": "the point is the decimal sign"}
+        return self.questions.ask(
+            f"decimal:{column}", f"What do the marks in {column_words(column)} mean?",
+            {sign: f"{named[sign]}: {examples[sign]}" for sign in (likely, ".," [likely == "."])},
+        )  # fmt: skip
 
 
-def _open_words(written: Written, grouping: bool) -> str:
-    """What is open about a cell, and the likelier reading as a repair."""
-    mark = "commas" if written.mark == "," else "points"
-    read = "thousands separators" if grouping else f"decimal {mark}"
-    return f"may be a number in thousands or one with three decimals; read such {mark} as {read}"
+# ---------------------------------------------------------------------------------------------------------------
+# From bytes to cells
 
 
-def _as_utf8(data: bytes) -> tuple[bytes, tuple[str, ...]]:
-    """A text file in UTF-8 without its mark and without blank lines at its end, and what to tell about it.
+def _unpacked(data: bytes, questions: Questions) -> bytes:
+    """The text in a file: in a zip the one table there is, of a workbook one sheet as CSV.
 
     Raises
     ------
     InputError
-        When the file is no text, empty or too large.
+        When it is too large, or there is no such thing in it.
     """
     if len(data) > MAX_BYTES:
         raise refusal("file", f"{len(data) / 2**20:.1f} MB", f"at most {MAX_BYTES // 2**20} MB")
-    if data[:4] == b"PK\x03\x04" or data[:4] == b"\xd0\xcf\x11\xe0":
-        raise refusal("file", None, "this is a workbook of a spreadsheet program; save it as CSV and upload that")
-    notes: tuple[str, ...] = ()
+    if data[:4] == b"\xd0\xcf\x11\xe0":
+        raise refusal("file", None, "this is an old workbook of a spreadsheet program; save it as xlsx or CSV")
+    if data[:4] != b"PK\x03\x04":
+        return data
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            inside = [each for each in archive.infolist() if not each.is_dir() and "__MACOSX" not in each.filename]
+            workbook = any(each.filename == "xl/workbook.xml" for each in inside)
+            if sum(each.file_size for each in inside) > (5 if workbook else 1) * MAX_BYTES:
+                raise refusal("file", None, f"what is packed in it is more than {MAX_BYTES // 2**20} MB")
+            if not workbook and len(inside) != 1:
+                raise refusal("file", None, f"there are {len(inside)} files packed in it; one table is needed")
+            if not workbook:
+                questions.note(f"The file {_on_one_line(inside[0].filename)[:60]!r} in the archive was read.")
+                return archive.read(inside[0])
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError):
+        raise refusal("file", None, "this is a broken archive or workbook; save it as CSV") from None
+    return _of_workbook(data, questions)
+
+
+def _of_workbook(data: bytes, questions: Questions) -> bytes:
+    """One sheet of a workbook as CSV."""
+    from python_calamine import CalamineError, CalamineWorkbook  # heavy import
+
+    try:
+        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        sheets = {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+    except (CalamineError, ValueError) as error:
+        raise refusal("file", None, f"this workbook cannot be read ({str(error)[:60]}); save it as CSV") from None
+    cells = {name: sum(cell != "" for row in rows for cell in row) for name, rows in sheets.items()}
+    filled = {name: f"{cells[name]:,} cells" for name in sorted(cells, key=lambda name: -cells[name]) if cells[name]}
+    if not filled:
+        raise refusal("file", None, "the file is empty")
+    name = questions.ask("sheet", "Which sheet shall be read?", filled) if len(filled) > 1 else next(iter(filled))
+    text = io.StringIO()
+    for row in sheets[name]:
+        texts = [f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in row]
+        csv.writer(text).writerow(texts if any(texts) else [])
+    return text.getvalue().encode()
+
+
+def _as_utf8(data: bytes, questions: Questions) -> bytes:
+    """A text file in UTF-8 without its mark and without blank lines at its end.
+
+    Raises
+    ------
+    InputError
+        When the file is no text, or empty.
+    """
     wide = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}.get(data[:2]) or (
         "utf-16-le" if data[1:2] == b"\0" else "utf-16-be" if data[:1] == b"\0" else ""
     )
@@ -337,12 +376,15 @@ def _as_utf8(data: bytes) -> tuple[bytes, tuple[str, ...]]:
     try:
         data.decode()
     except UnicodeDecodeError:
-        notes = ("The file is not in UTF-8; it was read as Western European text (Windows-1252). Check the names.",)
-        try:
-            data = data.decode("cp1252").encode()
-        except UnicodeDecodeError:
-            data = data.decode("latin-1").encode()
-    return data, notes
+        from charset_normalizer import from_bytes  # heavy import
+
+        strange = b"\n".join(itertools.islice((line for line in data.splitlines() if not line.isascii()), 400))
+        likely = from_bytes(strange, cp_isolation=list(WORDS["encodings"])).best()
+        found = likely.encoding if likely and likely.encoding in WORDS["encodings"] else "cp1252"
+        text = data.decode(found, "replace")
+        questions.note(f"The file is not in UTF-8; it was read as {WORDS['encodings'][found]}. Check the names.")
+        data = text.encode()
+    return data
 
 
 def _records(head: str, separator: str) -> list[list[str]]:
@@ -351,33 +393,16 @@ def _records(head: str, separator: str) -> list[list[str]]:
     return [[cell.strip() for cell in row] for row in itertools.islice(rows, 200)]
 
 
+def _width(rows: list[list[str]]) -> int:
+    """How many cells most rows have."""
+    widths = Counter(len(row) for row in rows if any(row))
+    return max(widths, key=widths.__getitem__, default=0)
+
+
 def _agreement(rows: list[list[str]]) -> float:
-    """The share of rows with as many cells as the first; 0 where that one has a single cell."""
-    widths = [len(row) for row in rows if any(row)]
-    return widths.count(widths[0]) / len(widths) if widths and widths[0] > 1 else 0.0
-
-
-def _is_headed(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns: none of its cells is a number of the kind below it."""
-    below = rows[1] if len(rows) > 1 else []
-    for cell, under in itertools.zip_longest(rows[0], below, fillvalue=""):
-        written, next_one = read_number(cell), read_number(under)
-        if written and (not written.unit or (next_one and next_one.unit == written.unit)):
-            return False
-    return True
-
-
-def _names(cells: list[str], headed: bool) -> list[str]:
-    """Names of the columns, each once; refused where one has a hidden character."""
-    names: dict[str, int] = {}  # and the last number that it was given
-    for place, cell in enumerate(cells, 1):
-        first = name = (_on_one_line(cell)[:60] if headed else "") or f"column {place}"
-        _check_text(f"column {place}", name)
-        while name in names:
-            names[first] += 1
-            name = f"{first} ({names[first]})"
-        names[name] = 1
-    return list(names)
+    """The share of rows with as many cells as most; 0 where that is one cell."""
+    widths, width = [len(row) for row in rows if any(row)], _width(rows)
+    return widths.count(width) / len(widths) if width > 1 else 0.0
 
 
 def _separator(head: str) -> tuple[str, list[list[str]]]:
@@ -394,10 +419,49 @@ def _separator(head: str) -> tuple[str, list[list[str]]]:
     return separator, cut[separator]
 
 
-def _decimal_signs(cells: Iterable[str]) -> frozenset[str]:
-    """The decimal signs that some of the cells prove; see `Written`."""
-    written = (read_number(cell) for cell in cells if "." in cell or "," in cell)
-    return frozenset(each.mark for each in written if each and each.mark and not each.open)
+def _is_headed(rows: list[list[str]]) -> bool:
+    """Whether the first row names the columns: no number of the kind below it, and not only words that come again."""
+    below = rows[1] if len(rows) > 1 else []
+    for cell, under in itertools.zip_longest(rows[0], below, fillvalue=""):
+        written, next_one = read_number(cell), read_number(under)
+        if written and (not written.unit or (next_one and next_one.unit == written.unit)):
+            return False
+    again = [any(cell == row[place] for row in rows[1:] if place < len(row)) for place, cell in enumerate(rows[0])]
+    return not all(again)
+
+
+def _start(rows: list[list[str]], questions: Questions) -> int:
+    """The place of the first row of the table; a title above it has fewer cells than the names of the columns."""
+    filled = [place for place, row in enumerate(rows) if any(row) and row[0][:4].lower() != "sep="]
+    if not filled:
+        raise refusal("file", None, f"its first {len(rows)} rows are blank")
+    width = _width([rows[place] for place in filled])
+    for place in filled[:20]:
+        named = len(rows[place]) >= width and all(rows[place][:width]) and _is_headed(rows[place:])
+        if place > filled[0] and named and not any(map(read_number, rows[place])):
+            above = [each for each in rows[filled[0] : place] if any(each)]
+            if all(sum(map(bool, row)) < max(2, width) for row in above):
+                questions.note(
+                    f"Left out above the table: {' / '.join(' '.join(row).strip()[:60] for row in above[:3])!r}."
+                )
+                return place
+            break
+        if named or sum(map(bool, rows[place])) >= width > 1:
+            break
+    return filled[0]
+
+
+def _names(cells: list[str], headed: bool) -> list[str]:
+    """Names of the columns, each once; refused where one has a hidden character."""
+    names: dict[str, int] = {}  # and the last number that it was given
+    for place, cell in enumerate(cells, 1):
+        first = name = (_on_one_line(cell)[:60] if headed else "") or f"column {place}"
+        _check_text(f"column {place}", name)
+        while name in names:
+            names[first] += 1
+            name = f"{first} ({names[first]})"
+        names[name] = 1
+    return list(names)
 
 
 def _same_width(frame: pd.DataFrame, width: int, before: int) -> None:
@@ -415,18 +479,24 @@ def _same_width(frame: pd.DataFrame, width: int, before: int) -> None:
             raise refusal(f"row {row}", None, f"has more than the {width} cells of row {before + 1}")
 
 
-def read_sheet(data: bytes) -> Sheet:
-    """Cut a CSV into cells.
+def beginning(data: bytes) -> bytes:
+    """The first whole lines of a text."""
+    return data[: data.rfind(b"\n", 0, _HEAD) + 1]
 
-    Commas, semicolons, tabs or bars may separate cells, numbers may be written in many ways (see `read_number`), and
-    the text may be UTF-8, UTF-16 or Windows-1252. Blank rows are left out, which a note tells.
+
+def read_sheet(data: bytes, answers: Mapping[str, str] | None = None) -> Sheet:
+    """Cut a file into cells.
+
+    Commas, semicolons, tabs or bars may separate cells, and the text may have one of many encodings; it may be packed,
+    or a sheet of a workbook. Blank rows and a title above the table are left out, which a note says.
 
     Raises
     ------
     InputError
         When it is too large, or cannot be cut into rows of equal length.
     """
-    data, notes = _as_utf8(data)
+    questions = Questions(answers)
+    data = _as_utf8(_unpacked(data, questions), questions)
     lines = 1 + data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
     if lines > MAX_ROWS:
         raise refusal("rows", lines, f"at most {MAX_ROWS:,} rows; take a sample of them")
@@ -437,11 +507,9 @@ def read_sheet(data: bytes) -> Sheet:
     if not head.strip():
         raise refusal("file", None, f"its first {_HEAD:,} bytes are blank, or all of one row")
     separator, rows = _separator(head)
-    before = next((place for place, row in enumerate(rows) if any(row) and row[0][:4].lower() != "sep="), None)
-    if before is None:
-        raise refusal("file", None, f"its first {len(rows)} rows are blank")
+    before = _start(rows, questions)
     sample = rows[before:]
-    headed, width = _is_headed(sample), len(sample[0])
+    headed, width = _has_names(sample, questions), len(sample[0])
     wider = max((len(row) for row in sample if not any(row[width:])), default=width)  # separators at the ends of rows
     names = _names([*sample[0], *[""] * (wider - width)], headed)
     if len(names) > MAX_COLUMNS:
@@ -449,52 +517,70 @@ def read_sheet(data: bytes) -> Sheet:
     cells = max(lines * len(names), lines + data.count(separator.encode()))
     if cells > MAX_CELLS:
         raise refusal("cells", cells, f"at most {MAX_CELLS:,} cells (rows x columns); take a sample of the rows")
-    decimals = _decimal_signs(itertools.chain(*sample[headed:]))
-    frame = _cut(data, separator, decimals, names, width, before, headed)
-    texts = (frame[name].iloc[:_PART].dropna().unique() for name in frame if _is_text(frame[name]))
-    if (found := decimals | _decimal_signs(itertools.chain(*texts))) != decimals:  # further down, others are written
-        decimals = found
-        frame = _cut(data, separator, decimals, names, width, before, headed)
+    frame, points = _cut(data, separator, names, width, before, headed)
     blank = frame.isna().all(axis=1).to_numpy(bool)
     if blank.any():
         rest = f" and {blank.sum() - 1:,} more" if blank.sum() > 1 else ""
-        notes += (f"Blank rows were left out: row {frame.index[blank.argmax()]:,}{rest}.",)
+        questions.note(f"Blank rows were left out: row {frame.index[blank.argmax()]:,}{rest}.")
         frame = frame[~blank]
     frame = frame.drop(columns=[name for name in names if name.startswith("column ") and frame[name].isna().all()])
     if frame.empty:
         raise refusal("file", None, "there is a heading but no row below it")
-    if not headed:
-        notes += ("The file has no heading: its first row was read as data.",)
-    if separator != "," or "," in decimals:
-        signs = ", decimals by commas" * ("," in decimals) + " or points" * (len(decimals) > 1)
-        notes += (f"Cells are separated by {_SEPARATORS[separator]}{signs}.",)
-    if separator == "," and not decimals and b"." in data:
-        notes += (POINTS_READ,)
-    repeated = tuple(name for name, count in Counter(filter(None, sample[0])).items() if headed and count > 1)
-    return Sheet(frame, headed, repeated, separator, decimals, notes)
+    if separator != ",":
+        questions.note(f"Cells are separated by {_SEPARATORS[separator]}.")
+    repeated = [name for name, count in Counter(filter(None, sample[0])).items() if headed and count > 1]
+    if repeated:
+        questions.check(f"More than one column is called {', '.join(repeated[:5])}: the later ones got numbers.")
+    return Sheet(frame, headed, points, tuple(repeated), questions)
+
+
+def _has_names(sample: list[list[str]], questions: Questions) -> bool:
+    """Whether the first row names the columns; asked where it has whole numbers that come in no row below it."""
+    if _is_headed(sample):
+        return True
+    again = any(cell == row[place] for row in sample[1:] for place, cell in enumerate(sample[0][: len(row)]))
+    if again or len(sample) < 4 or len(set(sample[0])) < max(2, len(sample[0])) or not all(map(str.isdigit, sample[0])):
+        questions.note("The file has no heading: its first row was read as data.")
+        return False
+    said = f"The first row is {', '.join(sample[0][:5])}. Does it name the columns?"
+    return (
+        questions.ask("heading", said, {"names": "the columns are called so", "data": "it is a row of data"}) == "names"
+    )
+
+
+def _has_decimal_commas(frame: pd.DataFrame) -> bool:
+    """Whether some cell of the first rows can only be a number with a decimal comma."""
+    texts = (frame[name].iloc[:20_000].dropna().unique() for name in frame if _is_text(frame[name]))
+    written = (read_number(str(cell)) for cell in itertools.chain(*texts) if "," in str(cell))
+    return any(each and each.mark == "," and not each.open for each in written)
 
 
 def _cut(
-    data: bytes, separator: str, decimals: frozenset[str], names: list[str], width: int, before: int, headed: bool
-) -> pd.DataFrame:
-    """The rows below the heading, with their numbers in the file as index.
+    data: bytes, separator: str, names: list[str], width: int, before: int, headed: bool
+) -> tuple[pd.DataFrame, bool]:
+    """The rows below the heading, with their numbers in the file as index, and `Sheet.points`.
 
-    Columns of plain numbers are read as such, which is quick; all others, and all where a point may separate
-    thousands, are text.
+    Columns of plain numbers are read as such, which is quick. Where commas do not separate cells, all columns whose
+    points may all be marks of thousands stay text.
     """
     import pandas as pd  # heavy import, not needed to simulate
 
-    unclear = len(decimals) > 1 or (not decimals and separator != "," and b"." in data)
     # A blank row of the right length goes first: pandas holds all others against the one before, and the first
     # against none.
-    blank = separator.encode() * (len(names) - 1) + b"\n"
+    data = separator.encode() * (len(names) - 1) + b"\n" + data
+
+    def parse(**how: Any) -> pd.DataFrame:
+        return pd.read_csv(
+            io.BytesIO(data), sep=separator, header=None, names=names, index_col=False,
+            skiprows=range(1, 1 + before + headed), skipinitialspace=True, keep_default_na=False, na_values=[""],
+            skip_blank_lines=False, low_memory=False, on_bad_lines="error", **how,
+        ).iloc[1:]  # fmt: skip
+
     try:
-        frame = pd.read_csv(
-            io.BytesIO(blank + data), sep=separator, header=None, names=names, index_col=False,
-            skiprows=range(1, 1 + before + headed), decimal="," if decimals == {","} else ".", skipinitialspace=True,
-            dtype=object if unclear else None, keep_default_na=False, na_values=[""],
-            skip_blank_lines=False, low_memory=False, on_bad_lines="error",
-        )  # fmt: skip
+        frame = parse()
+        points = separator == "," and not _has_decimal_commas(frame)
+        if unclear := [] if points else [name for name in names if _points_unclear(frame[name])]:
+            frame = frame.assign(**parse(usecols=unclear, dtype=str))
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
         if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
             hint = "; if these are decimal commas, save with points, or with semicolons between cells"
@@ -503,9 +589,16 @@ def _cut(
             raise refusal(f"row {int(found[2]) - 1}", None, allowed) from None
         raise refusal("file", None, "cannot be cut into rows and cells; is a quotation mark left open?") from None
     frame.index += before + headed
-    frame = frame.iloc[1:].copy()
     _same_width(frame, width, before)
-    for name in names:
-        if _is_text(frame[name]):  # also true and false beside the blank row
-            frame[name] = frame[name].astype(object).map(str, na_action="ignore")
-    return frame
+    mixed = [name for name in names if frame[name].dtype == object]  # true and false beside the blank row
+    return frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in mixed}), points
+
+
+def _points_unclear(cells: pd.Series) -> bool:
+    """Whether each number of a column may be one with three decimals."""
+    if _is_text(cells):
+        return False
+    values = np.abs(cells.dropna().to_numpy(float))
+    broken = values[values != np.floor(values)]
+    thousandths = np.round(broken * 1000)
+    return len(broken) > 0 and bool(((broken >= 1) & (broken < 1000) & np.isclose(broken * 1000, thousandths)).all())

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.data.observations import Observations, read_observations
+from bandit_core.data.reading import Reading
 from bandit_core.experiments.arguments import checked
 from bandit_core.model import KEPT, PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
@@ -426,8 +427,14 @@ class PriceStudy(Study[Price]):
 
 @checked
 def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
-    file: str | Path | None = None,
+    file: str | Path | Observations | None = None,
     *,
+    option: str | None = None,
+    outcome: str | None = None,
+    person: str | None = None,
+    weight: str | None = None,
+    rows: Literal["person", "total", "wide"] | None = None,
+    answers: Mapping[str, str] | None = None,
     baseline: Annotated[float, Field(ge=0, le=1)] | None = None,
     lifts: Sequence[float | tuple[float, float] | Literal["?"]] = (),
     first: str | None = None,
@@ -473,7 +480,18 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
             sold = sales(names, options, *purchase, limits[1])
             options, scale, clip = sold.options, sold.high, sold.clip
     else:
-        seen = _read(Path(file), limits)
+        about = {
+            "option": option,
+            "outcome": outcome,
+            "person": person,
+            "weight": weight,
+            "rows": rows,
+            "answers": answers,
+        }
+        seen = file if isinstance(file, Observations) else reading_of(Path(file), **about).data
+        if limits is None and not seen.yes_or_no:
+            low, high = seen.limits
+            raise InputError([Issue("limits", None, f"amounts need limits; here they run from {low:g} to {high:g}")])
         seen = seen if first is None else seen.starting_with(first)
         arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
         names, scale = tuple(option.name for option in seen.options), high - low
@@ -491,29 +509,25 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     )  # fmt: skip
 
 
-def _read(file: Path, limits: tuple[float, float] | None) -> Observations:
-    """The options of a file with observations."""
+def reading_of(file: Path, **about: Any) -> Reading[Observations]:
+    """What a file with observations says; ``about`` as for `read_observations`."""
     try:
-        seen = read_observations(file.read_bytes())
+        return read_observations(file.read_bytes(), **about)
     except OSError as error:
         raise InputError([unreadable("file", file, error)]) from None
-    if seen.troubles:
-        raise InputError([Issue("file", str(file), str(trouble)) for trouble in seen.troubles])
-    if limits is None and not seen.yes_or_no:
-        low, high = seen.limits
-        raise InputError([Issue("limits", None, f"amounts need limits; here they run from {low:g} to {high:g}")])
-    return seen
 
 
 def price(
-    file: str | Path | None = None, *, jobs: int | None = None, store: Store | None = None, **fields: Any
+    file: str | Path | Observations | None = None, *, jobs: int | None = None, store: Store | None = None, **fields: Any
 ) -> Price:
     """What privacy costs with your numbers: losses, users and weeks, for each level of trust and each budget.
 
     Parameters
     ----------
     file
-        Observations (CSV): a column per option, or a column of options and one of rewards.
+        Observations, or a file with them.
+    option, outcome, person, weight, rows, answers
+        How the file is to be read, as for `read_observations`.
     baseline, lifts
         Instead of a file: the rate of the present option as a share, and a lift in percent for each new one. A lift may
         be a range such as ``(8, 15)``, in which every value is equally likely, or ``"?"``: anything from -20 to 20.

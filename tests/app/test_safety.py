@@ -154,6 +154,8 @@ def test_names_of_an_upload_are_shown_as_text() -> None:
     rows = "".join(f"{int(row % 2 == 0)},{int(row % 3 == 0)}\n" for row in range(60))
     screen.file_uploader(key="own-file").set_value(("<b>file</b>.csv", f"{name},B\n{rows}".encode(), "text/csv"))
     on.run(screen)
+    next(button for button in screen.button if button.label == "Yes, read it so").click()
+    on.run(screen)
     carrying = [text for text in shown(screen) if "strong" in text]
     assert carrying and [text for text in carrying if active(text)] == []
     for element in screen.get("plotly_chart"):

@@ -181,6 +181,8 @@ def other_users(screen: Any, name: str, number: float) -> None:
     data = f"{name},old\n{rows}\n{number},0"
     screen.file_uploader(key="own-file").set_value((f"{name}.csv", data.encode(), "text/csv"))
     on.run(screen)
+    next(button for button in screen.button if button.label == "Yes, read it so").click()
+    on.run(screen)
 
 
 def own_table(screen: Any, name: str, number: float) -> None:

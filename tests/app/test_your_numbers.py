@@ -69,14 +69,19 @@ def log() -> Iterator[list[str]]:
     assert not message
 
 
-def upload(screen: AppTest, data: bytes, key: str = "own-file") -> AppTest:
+def upload(screen: AppTest, data: bytes, key: str = "own-file", agree: bool = True) -> AppTest:
+    """Hand over a file, and ``agree`` to what is proposed of its columns."""
     if key == "own-budgets":
         on.unfold(screen, "own-budgets-fold")
     else:
         next(group for group in screen.button_group if group.label == "Your options").set_value("upload")
         on.run(screen)
     screen.file_uploader(key=key).set_value(("secret-name.csv", data, "text/csv"))
-    return on.run(screen)
+    on.run(screen)
+    for button in [button for button in screen.button if button.label == "Yes, read it so" and agree]:
+        button.click()
+        on.run(screen)
+    return screen
 
 
 def test_typed_rates_are_answered_in_their_unit_and_kept_in_the_address() -> None:
@@ -245,21 +250,43 @@ def test_an_upload_is_answered_and_stays_out_of_address_and_shared_cache(monkeyp
     monkeypatch.setattr(engine, "default_store", shared)
     upload(screen, CSV)
     message = on.words(screen)
-    assert "session" in message and " 40 rows" in message and "A 40, B 40" in message
+    assert "session" in message and "80 people, a column for each option (A, B)" in message
     assert "% sure that **A** " in message
     assert screen.get("plotly_chart")
     assert "lifts" not in on.address(screen) and "secret" not in str(on.address(screen)) and "No link" in message
     assert not screen.session_state["own-store"].on_disk
 
 
-def test_repairs_must_be_accepted() -> None:
-    screen = upload(on.visit("your-numbers", **QUICK), b"A,B\n1,0\nx,1\n0,0\n" + b"1,0\n" * 9)
-    assert "row 3, column A: 'x' " in screen.warning[0].value.replace("\\", "")
-    assert not screen.get("plotly_chart")
-    [repair] = screen.main.checkbox
-    repair.check()
+def test_what_is_in_doubt_is_asked_and_nothing_is_computed_before() -> None:
+    screen = upload(on.visit("your-numbers", **QUICK), b"A,B\nx,1\n" + b"1,0\n0,0\n" * 50, agree=False)
+    assert not screen.get("plotly_chart") and not screen.error
+    [agree] = [button for button in screen.button if button.label == "Yes, read it so"]
+    agree.click()
     on.run(screen)
-    assert screen.get("plotly_chart")
+    [question] = [radio for radio in screen.radio if "row 2, column A: 'x' " in radio.label.replace("\\", "")]
+    assert question.value is None and not screen.get("plotly_chart")
+    question.set_value("leave out")
+    on.run(screen)
+    assert screen.get("plotly_chart") and screen.session_state["own-limited"][1].observed[0].count == 100
+
+
+def test_a_wrong_proposal_is_mended_by_one_choice() -> None:
+    rows = "".join(f"{100 + row},{'ab'[row % 2]},{'xyz'[row % 3]},{row % 5 == 0:d}\n" for row in range(60))
+    screen = upload(on.visit("your-numbers", **QUICK), f"user_id,group,version,converted\n{rows}".encode(), agree=False)
+    box = next(box for box in screen.selectbox if box.label == "Option")
+    assert box.value == "group" and not screen.get("plotly_chart")
+    box.set_value("version")
+    on.run(screen)
+    assert screen.session_state["own-limited"][1].names == ("x", "y", "z") and screen.get("plotly_chart")
+    assert "option from `version` (x, y, z)" in on.words(screen).replace("\\", "")
+
+
+def test_totals_are_read_at_once() -> None:
+    rows = b"variant,visitors,conversions\ncontrol,10470,843\nnew,10502,912\nGrand Total,20972,1755\n"
+    screen = upload(on.visit("your-numbers", **QUICK), rows, agree=False)
+    asked = screen.session_state["own-limited"][1]
+    assert [(each.name, each.count) for each in asked.observed] == [("control", 10470), ("new", 10502)]
+    assert screen.get("plotly_chart") and "843 of 10,470" in on.words(screen) and "adds up others" in on.words(screen)
 
 
 def search(screen: AppTest, axis: str) -> Toggle:
@@ -318,10 +345,9 @@ def test_columns_can_be_chosen() -> None:
     rows = b"".join(b"%c,%d,%d\n" % (b"AB"[row % 3 == 0], row % 2, row % 5 == 0) for row in range(60))
     screen = upload(on.visit("your-numbers", **QUICK), b"arm,reward,second\n" + rows)
     assert set(screen.session_state["own-limited"][1].names) == {"A", "B"}
-    way = next(group for group in screen.button_group if group.key.endswith("-way"))
-    way.set_value("wide")
+    next(box for box in screen.selectbox if box.label == "A row is").set_value("wide")
     on.run(screen)
-    picked = next(box for box in screen.multiselect if box.key.endswith("-wide"))
+    picked = next(box for box in screen.multiselect if box.label == "Options")
     picked.set_value(["reward", "second"])
     on.run(screen)
     asked = screen.session_state["own-limited"][1]
@@ -403,9 +429,9 @@ def test_units_follow_the_kind_of_reward() -> None:
     ("data", "message"),
     [
         (b"", "the file is empty"),
-        (b"A\n1\n", "A is the only option"),
-        (b"PK\x03\x04", "workbook"),
-        (b"<script>,B\nx,z\n", "no option has a number"),
+        (b"A\n1\n", "Which column says which option"),
+        (b"PK\x03\x04", "broken archive"),
+        (b"<script>,B\nx,z\n", "Which column says which option"),
     ],
 )
 def test_a_file_that_is_no_use_is_told(data: bytes, message: str) -> None:
@@ -464,7 +490,7 @@ def test_a_limit_that_asks_for_no_learning_and_one_that_nobody_reaches() -> None
     assert on.words(screen).count("not reached") == 2
 
 
-@pytest.mark.parametrize(("reader", "key"), [("read_observations", "own-file"), ("read_budgets", "own-budgets")])
+@pytest.mark.parametrize(("reader", "key"), [("read_sheet", "own-file"), ("read_budgets", "own-budgets")])
 def test_a_file_is_read_once_and_outside_of_the_pages_turn(
     reader: str, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -780,9 +806,9 @@ def test_the_chosen_budget_is_in_every_picture_of_the_planned_test(epsilon: floa
 def test_an_upload_asks_whether_two_spellings_are_one_option_and_begins_with_the_control() -> None:
     rows = "".join(f"{name},{place % 2}\n" for place in range(20) for name in ("New", "Control", "control"))
     screen = upload(on.visit("your-numbers", **QUICK), f"option,reward\n{rows}".encode())
-    [box] = [box for box in screen.checkbox if "as 'Control'" in box.label]
-    assert box.label == "Count 'control' as 'Control' (20 in all)" and not screen.get("plotly_chart")
-    box.check()
+    [box] = [box for box in screen.radio if "the same as 'Control'" in box.label]
+    assert not screen.get("plotly_chart")
+    box.set_value("merge")
     on.run(screen)
     [baseline] = [box for box in screen.selectbox if box.label == "Baseline"]
     assert baseline.value == "Control" and screen.session_state["own-limited"][1].names == ("Control", "New")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from spec_strategies import mutated, odd_values, spec_with_features, taken_or_refused, told_well, users
 
 from bandit_core.data import lending
-from bandit_core.data import tables as tables_of_cells
 from bandit_core.data.observations import MAX_OPTIONS, Observations, read_budgets, read_observations
+from bandit_core.data.reading import Reading
 from bandit_core.experiments import links, presets
 from bandit_core.experiments.experiment import Experiment, parse
 from bandit_core.policies import registry
@@ -70,15 +70,14 @@ files = st.one_of(
 @example(b"a,b\n1,2\n" + b"9" * 5000 + b",1")
 def test_any_bytes_as_observations(data):
     try:
-        seen = read_observations(data)
+        found = read_observations(data)
+        assert all(len(str(doubt)) < 2000 and doubt.question for doubt in found.doubts)
+        seen = found.data
     except InputError as refusal:
         told_well(refusal, None)
         assert all(problem.path for problem in refusal.issues)
         return
     assert isinstance(seen, Observations) and 2 <= len(seen.options) <= MAX_OPTIONS
-    for trouble in seen.troubles:
-        assert trouble.row >= 1 and trouble.count >= 1 and trouble.what and trouble.repair
-        assert len(str(trouble)) < 300
     for option in seen.options:
         assert np.isfinite(option.values).all() and option.count >= 1 and len(option.name) <= 60 + len(" (again)") * 9
     low, high = (0.0, 1.0) if seen.inside_unit else seen.limits
@@ -95,7 +94,7 @@ def test_any_bytes_as_observations(data):
 @given(st.one_of(files, st.lists(st.floats().map(str), max_size=6).map(lambda rows: "\n".join(rows).encode())))
 def test_any_bytes_as_budgets(data):
     try:
-        law, count, _ = read_budgets(data)
+        law, count = read_budgets(data).data
     except InputError as refusal:
         told_well(refusal, None)
     else:
@@ -118,7 +117,7 @@ def written(value: float, sign: str, gap: str, unit: str) -> str:
 
 @st.composite
 def messy(draw, rewards, long, say):  # type: ignore[no-untyped-def]
-    """A file that says the rewards of A and B, and the number of cells in it that say nothing."""
+    """A file that says the rewards of A and B, with up to two cells that say nothing."""
     separator = draw(st.sampled_from([",", ";", "\t", "|"]))
     names = draw(st.sampled_from([("arm", "reward"), ("Gruppe", "Wert"), ("variante", "résultat"), ("x", "y")]))
     width = draw(st.integers(0, 2))
@@ -143,18 +142,25 @@ def messy(draw, rewards, long, say):  # type: ignore[no-untyped-def]
         lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from(["", separator * (len(heading) - 1)])))
     text = draw(st.sampled_from(["", f"sep={separator}\n"])) + draw(st.sampled_from(["\n", "\r\n"])).join(lines)
     encodings = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"]
-    return text.encode(draw(st.sampled_from(encodings))), holes
+    return text.encode(draw(st.sampled_from(encodings)))
 
 
-def check_the_same(data, rewards, holes, extra):  # type: ignore[no-untyped-def]
-    seen = read_observations(data)
-    assert [trouble.kept for trouble in seen.troubles] == [False] * len(seen.troubles)
-    assert sum(trouble.count for trouble in seen.troubles) == holes
+def read(data: bytes, long: bool) -> Reading[Observations]:
+    """The file with every answer that drops nothing: cells without a number are missing."""
+    rows = "person" if long else "wide"
+    found = read_observations(data, rows=rows)
+    answers = {doubt.key: "missing" for doubt in found.doubts if "missing" in doubt.choices}
+    roles = {doubt.key: next(iter(doubt.choices)) for doubt in found.doubts if doubt.key in ("option", "outcome")}
+    return read_observations(data, rows=rows, answers=answers, **roles)
+
+
+def check_the_same(data, rewards, extra, long):  # type: ignore[no-untyped-def]
+    seen = read(data, long).data
     assert [option.name for option in seen.options] == ["A", "B"]
     for option in seen.options:
-        spare = [extra] * holes if option.name == "A" and not seen.long else []  # beside a hole in B
-        expected = np.sort([*rewards[option.name], *spare])
-        assert np.repeat(option.values, option.counts) == pytest.approx(expected, rel=1e-12)
+        spare = option.count - len(rewards[option.name])  # beside a hole in B
+        expected = np.sort([*rewards[option.name], *[extra] * spare])
+        assert spare >= 0 and np.repeat(option.values, option.counts) == pytest.approx(expected, rel=1e-12)
 
 
 amounts = st.lists(st.integers(-(10**8), 10**8).map(lambda cents: cents / 100), min_size=6, max_size=6)
@@ -166,8 +172,8 @@ amounts = st.lists(st.integers(-(10**8), 10**8).map(lambda cents: cents / 100), 
 )
 def test_amounts_are_the_same_however_they_are_written(data, of_a, of_b, long, signs, unit):
     rewards = {"A": [1.5, 2345678.5, *of_a], "B": [0.25, 3.5, *of_b]}  # which proves the decimal sign
-    file, holes = data.draw(messy(rewards, long, lambda value: written(value, *signs, unit)))
-    check_the_same(file, rewards, holes, 1.5)
+    file = data.draw(messy(rewards, long, lambda value: written(value, *signs, unit)))
+    check_the_same(file, rewards, 1.5, long)
 
 
 @settings(max_examples=150)
@@ -183,56 +189,22 @@ def test_no_number_is_another_one_in_silence(data, numbers, long, signs, parts):
         text = f"{value:,.3f}" if parts == 1000 else f"{value:,.0f}"
         return text.replace(",", "\0").replace(".", signs[0]).replace("\0", signs[1])
 
-    file, holes = data.draw(messy(rewards, long, say))
+    file = data.draw(messy(rewards, long, say))
+    points = b"." in file and any(mark in file for mark in (b",", b"\0,\0"))  # commas separate: points are decimal
     try:
-        seen = read_observations(file)
+        asked = bool(read(file, long).doubts)
     except InputError as refusal:
         told_well(refusal, None)
         return
-    if tables_of_cells.POINTS_READ not in seen.notes and not any(trouble.kept for trouble in seen.troubles):
-        check_the_same(file, rewards, holes, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("data", "value", "kept"),
-    [
-        (b'A,B\n"1,234",2\n"5,678",3\n', 1234, True),  # likelier, to be agreed to
-        (b"A;B\n1,234;2\n5,678;3\n", 1.234, True),
-        (b"A;B\n1.234;2\n5.678;3\n", 1.234, True),
-        (b"A,B\n1.234,2\n5.678,3\n", 1.234, False),  # commas separate, so points are decimal
-        (b"A;B\n1,234;2,5\n5,678;3\n", 1.234, False),  # another cell tells
-        (b"A;B\n1.234;2,5\n5.678;3\n", 1234, False),
-        (b"A;B\n1,234;2.5\n5,678;3\n", 1234, False),
-        (b"A;B\n" + b"1;2\n" * 300 + b"1,234;2\n1.234;1,5\n", 1.234, False),  # far below the first rows
-    ],
-)
-def test_what_a_lone_mark_means(data, value, kept):
-    seen = read_observations(data)
-    assert value in seen.options[0].values
-    assert [trouble.kept for trouble in seen.troubles] == [True] * kept
+    if not asked and not points:
+        check_the_same(file, rewards, 0.0, long)
 
 
 def test_units_must_agree():
-    with pytest.raises(InputError):
-        read_observations("A,B\n€5,$5\n€6,$6\n".encode())
-    seen = read_observations(b"A,B\n5 %,6%\n7,0\n5%,0\n")  # 0 is 0 in every unit
-    assert [(trouble.row, trouble.value, trouble.kept) for trouble in seen.troubles] == [(3, "7", False)]
-    assert [option.mean for option in seen.options] == pytest.approx([0.05, 0.02])
-
-
-def test_columns_that_number_rows_are_no_options_unless_asked_for():
-    data = b"id,group,sales,day\n" + b"".join(
-        b"%d,%c,%d,4\n" % (row, b"AB"[row % 2], row * row) for row in range(3, 20)
-    )
-    assert read_observations(b"user,A,B\n1,1,0\n2,0,1\n").used == ("A", "B")
-    seen = read_observations(data, ("group", "sales"), long=True)
-    assert (seen.long, seen.used, seen.offered) == (True, ("group", "sales"), ("id", "group", "sales", "day"))
-    assert read_observations(data).used == ("group", "sales")
-    wide = read_observations(data, ("id", "day"))
-    assert wide.used == ("id", "day") and not wide.long
-    for columns, long in ((("id", "none"), False), (("group",), True), (("group", "group"), True)):
-        with pytest.raises(InputError):
-            read_observations(data, columns, long)
+    with refused("columns"):
+        read_observations("A,B\n€5,$5\n€6,$6\n".encode(), rows="wide")
+    seen = read_observations(b"A,B\n5 %,6%\n5%,0\n", rows="wide").data  # 0 is 0 in every unit
+    assert [option.mean for option in seen.options] == pytest.approx([0.05, 0.03])
 
 
 @given(st.lists(st.floats(1, 50), min_size=30, max_size=60), st.floats(1e4, 1e6), st.booleans(), st.booleans())
@@ -240,7 +212,8 @@ def test_a_lone_reward_far_from_all_others_is_named_with_its_row(sample, outlier
     outlier = -outlier if negative else outlier
     rows = [f"A,{value!r}" for value in [*sample, outlier]] + [f"B,{value!r}" for value in sample]
     wide = [f"{pair[0]!r},{pair[1]!r}" for pair in zip([*sample, outlier], [*sample, 1.0], strict=True)]
-    seen = read_observations("\n".join(["arm,reward", *rows] if long else ["A,B", *wide]).encode())
+    text = "\n".join(["arm,reward", *rows] if long else ["A,B", *wide])
+    seen = read_observations(text.encode(), rows="person" if long else "wide", outcome="reward" if long else None).data
     [far] = seen.far
     assert far.column == ("reward" if long else "A")
     assert (far.row, float(far.value)) == (len(sample) + 2, pytest.approx(outlier, rel=1e-11))
@@ -248,9 +221,9 @@ def test_a_lone_reward_far_from_all_others_is_named_with_its_row(sample, outlier
 
 
 def test_a_stray_2_among_0_and_1_lies_far_and_a_long_tail_does_not():
-    assert read_observations(b"A,B\n" + b"1,0\n0,0\n" * 20 + b"2,1\n").near == (0, 1)
+    assert read_observations(b"A,B\n" + b"1,0\n0,0\n" * 20 + b"2,1\n", rows="wide").data.near == (0, 1)
     tail = "\n".join(f"{value:.6g},0" for value in np.random.default_rng(1).lognormal(3, 1, 2000))
-    assert read_observations(f"A,B\n{tail}".encode()).far == ()
+    assert read_observations(f"A,B\n{tail}".encode(), rows="wide").data.far == ()
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -302,7 +275,7 @@ def test_any_bytes_as_the_lending_file(data, file):
 
 
 def test_a_lone_mark_in_a_table_with_features_is_refused():
-    with refused("row 2, column age"):
+    with refused("decimal:age"):
         lending.read_table(b"age;offer;bought\n1,234;a;1\n2,345;b;0\n", ["age"], "offer", "bought")
 
 

@@ -138,8 +138,8 @@ def test_a_budget_beyond_them_is_refused_everywhere():
         with refused("lines[0].epsilon.value"):
             line = {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": epsilon}}
             load_preset("default").with_changes(lines=[line])
-        _, users, troubles = read_budgets(f"1\n2\n{epsilon}\n".encode())
-        assert users == 2 and "0, or 1e-6 to 1e6" in str(troubles[0])
+        [doubt] = read_budgets(f"1\n2\n{epsilon}\n".encode()).doubts
+        assert "0, or 1e-6 to 1e6" in doubt.question
 
 
 def test_deltas_may_be_smaller_than_other_numbers():
@@ -151,7 +151,10 @@ def test_deltas_may_be_smaller_than_other_numbers():
 
 def test_what_was_observed_is_what_it_is():
     rows = "\n".join(["A,B", *["1e-9,0.5"] * 3, *["2e-9,1e12"] * 3])
-    documents = [option.arm().model_dump(exclude={"count"}) for option in read_observations(rows.encode()).options]
+    documents = [
+        option.arm().model_dump(exclude={"count"})
+        for option in read_observations(rows.encode(), rows="wide").data.options
+    ]
     assert documents[0] == {"kind": "empirical", "values": (1e-9, 2e-9), "counts": (1, 1)}
     arms = json.loads(json.dumps(documents))
     experiment = load_preset("default").with_changes(arms=arms, lines=[{"policy": "robust-ucb"}])

@@ -1,9 +1,11 @@
 """A practitioner's CSV: what is read, what is told with row and column, and the arms it becomes."""
 
 import contextlib
+import io
 import math
 import sys
 import tracemalloc
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -13,110 +15,72 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandit_core import InputError, cli
+from bandit_core import InputError
 from bandit_core.data import lending, observations, tables
-from bandit_core.data.observations import Option, read_budgets, read_observations
+from bandit_core.data.observations import Observations, Option, read_budgets, read_observations
+from bandit_core.data.reading import Reading
 from bandit_core.spec.errors import Issue
-from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint
+from bandit_core.spec.rewards import Empirical, TwoPoint
 from bandit_core.studies.business_case import chances_of_being_best
-
-
-def options(text: str | bytes) -> dict[str, Option]:
-    data = text.encode() if isinstance(text, str) else text
-    return {option.name: option for option in read_observations(data).options}
 
 
 def refusal(text: str | bytes, read=read_observations) -> Issue:  # type: ignore[no-untyped-def]
     with pytest.raises(InputError) as caught:
-        read(text.encode() if isinstance(text, str) else text)
-    [issue] = caught.value.issues
-    return issue
+        _ = read(text.encode() if isinstance(text, str) else text).data
+    return caught.value.issues[0]
+
+
+def wide(data: bytes, **answers: str) -> Reading[Observations]:
+    return read_observations(data, rows="wide", answers=answers)
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Layouts that mean the same
+# Doubts, and files that cannot be used; tests/corpus has what files mean
 
 
-SAME = {
-    "a column each": "A,B\n1,0\n0,0\n1,1\n",
-    "arm and reward": "arm,reward\nA,1\nB,0\nA,0\nB,0\nB,1\nA,1\n",
-    "reward and arm": "outcome,variant\n1,A\n0,B\n0,A\n0,B\n1,B\n1,A\n",
-    "names that tell nothing": "x,y\nA,1\nB,0\nA,0\nB,0\nB,1\nA,1\n",
-    "more columns": "day,arm,reward\n1,A,1\n1,B,0\n1,A,0\n2,B,0\n2,B,1\n2,A,1\n",
-    "semicolons": "A;B\n1;0\n0;0\n1;1\n",
-    "tabs": "A\tB\n1\t0\n0\t0\n1\t1\n",
-    "decimal commas": "A;B\n1,0;0,0\n0,0;0,0\n1,0;1,0\n",
-    "truth": "A,B\nyes,no\nno,no\ntrue,true\n",
-    "truth in German": "A,B\nja,nein\nnein,nein\nja,ja\n",
-    "truth in French": "A,B\noui,non\nnon,non\noui,oui\n",
-    "truth in letters": "A,B\nY,N\nN,N\nY,Y\n",
-    "blank lines before": "\n\nA,B\n1,0\n0,0\n1,1\n",
-    "columns of unequal length": "B,A\n0,1\n0,0\n1,1\n",
-    "windows line ends": "A,B\r\n1,0\r\n0,0\r\n1,1\r\n",
-    "UTF-8 with a mark": "\ufeffA,B\n1,0\n0,0\n1,1\n",
-    "UTF-16": "A,B\n1,0\n0,0\n1,1\n".encode("utf-16"),
-}
-
-
-@pytest.mark.parametrize("text", SAME.values(), ids=SAME)
-def test_layouts_that_mean_the_same(text):
-    read = options(text)
-    assert set(read) == {"A", "B"}
-    assert (read["A"].mean, read["B"].mean) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
-    assert read["A"].arm() == Bernoulli(mean=2 / 3)
-
-
-def test_a_file_without_a_heading_gets_numbered_columns():
-    seen = read_observations(b"1,0\n0,0\n")
-    assert [option.name for option in seen.options] == ["column 1", "column 2"]
-    assert seen.options[0].count == 2 and any("no heading" in note for note in seen.notes)
-
-
-def test_names_in_western_european_text_are_read_and_told():
-    seen = read_observations("grün,rot\n1,0\n0,1\n".encode("cp1252"))
-    assert seen.options[0].name == "grün" and any("Windows-1252" in note for note in seen.notes)
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# Trouble that can be repaired, and files that cannot be used
+def test_no_one_takes_data_that_are_in_doubt():
+    found = read_observations(b"treated,recovered\n" + b"1,0\n0,1\n1,1\n" * 9)
+    assert found.held is None and [doubt.key for doubt in found.doubts] == ["rows", "option"]
+    with refused("rows") as issues:
+        _ = found.data
+    assert [issue.path for issue in issues] == ["rows", "option"] and "'treated' (1, 0)" in issues[1].allowed
+    with refused("option", value="dose"):
+        read_observations(b"group,converted\nA,1\nB,0\n", option="dose")
+    with refused("answers[yes:x]") as issues:
+        _ = read_observations(b"group,converted\nA,1\nB,0\n" * 2, answers={"yes:x": "ja"}).data
 
 
 def test_each_trouble_names_row_column_and_value_as_a_spreadsheet_counts():
-    seen = read_observations(b"A,B\n1,0\noops,1\n,1\n0,1e15\n1,0\n")
-    found = [(trouble.row, trouble.column, trouble.value) for trouble in seen.troubles]
-    assert found == [(3, "A", "oops"), (4, "A", ""), (5, "B", "1e+15")]
-    assert len({trouble.what for trouble in seen.troubles}) == 3
-    for trouble, place in zip(seen.troubles, ("row 3, column A", "row 4, column A", "row 5, column B"), strict=True):
-        assert str(trouble).startswith(place) and repr(trouble.value) * bool(trouble.value) in str(trouble)
-    assert (seen.options[0].count, seen.options[1].count) == (3, 4)
+    rows = [*[b"1,0"] * 99, b"oops,1", b"0,1e15", *[b"1,1"] * 99]
+    found = wide(b"A,B\n" + b"\n".join(rows) + b"\n")
+    assert [(doubt.key, list(doubt.choices)) for doubt in found.doubts] == [
+        ("drop:A", ["leave out"]), ("drop:B", ["leave out"])
+    ]  # fmt: skip
+    assert found.doubts[0].question.startswith("row 101, column A: 'oops' is no number")
+    assert found.doubts[1].question.startswith("row 102, column B: '1e+15' is too large")
 
 
-def test_trouble_in_two_columns_drops_rows():
-    seen = read_observations(b"arm,reward\nA,1\nB,x\nA,\n,1\nB,0\n")
-    assert [(trouble.row, trouble.column) for trouble in seen.troubles] == [(3, "reward"), (5, "arm"), (4, "reward")]
-    of_cells = {trouble.repair for trouble in read_observations(b"A,B\n1,0\nx,1\n1,1\n").troubles}
-    assert len({trouble.repair for trouble in seen.troubles} | of_cells) == 2  # rows here, cells there
-    assert [option.count for option in seen.options] == [1, 1]
-
-
-def test_much_trouble_of_one_kind_is_one_line_with_its_number():
-    seen = read_observations(("A,B\n" + "x,1\n" * 5 + "1,0\n" * 6).encode())
-    assert [trouble.count for trouble in seen.troubles] == [5]
-    assert " 4 " in str(seen.troubles[0])
+@pytest.mark.parametrize("bad", [5, 40])
+def test_a_word_that_comes_again_or_in_many_rows_is_never_dropped(bad):
+    found = wide(("A,B\n" + "x,1\n" * bad + "1,0\n" * 300).encode())
+    [doubt] = found.doubts
+    assert not doubt.choices and f" {bad - 1} more" in doubt.question
+    typed = wide(b"A,B\nx,1\n" + b"1,0\n" * 9)  # one cell of ten is more than 2%
+    assert not typed.doubts[0].choices
 
 
 USELESS = {
     b"": ("file", "empty"),
     b"  \n \n": ("file", "empty"),
-    b"PK\x03\x04rest": ("file", "spreadsheet"),
+    b"PK\x03\x04rest": ("file", "broken"),
     b"A,B\n\0\0,1\n": ("file", "zero"),
-    b"A\n1\n0\n": ("columns", "option"),
-    b"arm,reward\nA,1\nA,0\n": ("columns", "option"),
+    b"arm,reward\nA,1\nA,0\n": ("option", "option"),
     b"A,B\n": ("file", "row"),
     b"A,B\n1,0\n1,0,1\n": ("row 3", "row 1 has 2"),
     b"A,B\n1,5,0\n": ("row 2", "decimal"),
+    b"A,B\n1,5,0\n1,5,0\n1,5,0\n": ("row 2", "decimal"),
     b'A,B\n"1,0\n1,1\n': ("file", "quotation"),
-    ",".join(f"c{number}" for number in range(101)).encode() + b"\n" + b"1," * 100 + b"1\n": ("columns", "100"),
+    b"option,outcome\n" + b"".join(b"o%d,1\n" % number for number in range(101)): ("option", "option"),
 }
 
 
@@ -130,15 +94,24 @@ def test_useless_files_are_refused_in_words(text, message):
 def test_a_file_that_is_too_large(monkeypatch):
     monkeypatch.setattr(tables, "MAX_BYTES", 2**20)
     assert "1 MB" in refusal(b"1" * (2**20 + 1)).allowed
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb.csv", b"0" * 2**24)
+    assert len(packed.getvalue()) < 2**16 and "packed in it is more than 1 MB" in refusal(packed.getvalue()).allowed
 
 
 def test_many_rows_are_read_exactly():
     random = np.random.default_rng(1)
     rewards = random.integers(0, 2, (200_000, 2))
     text = b"A,B\n" + b"\n".join(b"%d,%d" % tuple(row) for row in rewards.tolist())
-    seen = read_observations(text)
+    seen = wide(text).data
     assert seen.rows == 200_000
     assert [option.mean for option in seen.options] == pytest.approx(rewards.mean(axis=0), abs=1e-15)
+
+
+def test_an_interval_never_ends_beside_0_or_1():
+    none, every = (Option.of("A", np.full(100, value)) for value in (0.0, 1.0))
+    assert none.interval[0] == 0.0 and every.interval[1] == 1.0
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -191,7 +164,7 @@ def test_what_is_cut_is_counted_and_moves_the_mean_as_cutting_every_reward_does(
 @given(st.lists(samples, min_size=2, max_size=4), st.floats(0.5, 1))
 def test_limits_that_hold_a_share_of_every_option(lists, share):
     options = tuple(Option.of(str(place), np.array(sample)) for place, sample in enumerate(lists))
-    seen = observations.Observations(options, 1, "", (), ())
+    seen = Observations(options, 1)
     low, high = seen.holding(share)
     for option in options:
         assert option.outside(low, max(low, high)) <= (1 - share) * option.count * (1 + 1e-9)
@@ -211,26 +184,25 @@ def test_the_chance_of_being_best_against_direct_integration():
 
 
 def test_budgets_keep_their_shares():
-    law, users, troubles = read_budgets(b"epsilon\n1\n1\n0\n2\n")
-    assert (law.values, law.probs, users, troubles) == ((0, 1, 2), (0.25, 0.5, 0.25), 4, ())
+    law, users = read_budgets(b"epsilon\n1\n1\n0\n2\n").data
+    assert (law.values, law.probs, users) == ((0, 1, 2), (0.25, 0.5, 0.25), 4)
 
 
 def test_of_very_many_budgets_the_quantiles_stay():
     drawn = np.random.default_rng(3).lognormal(0, 1, 20_000)
-    law, users, _ = read_budgets("\n".join(f"{value:.12g}" for value in drawn).encode())
+    law, users = read_budgets("\n".join(f"{value:.12g}" for value in drawn).encode()).data
     assert users == 20_000 and len(law.values) <= observations.MAX_DISTINCT
     kept = np.repeat(law.values, np.round(np.array(law.probs) * 1000).astype(int))
     assert np.quantile(kept, [0.1, 0.5, 0.9]) == pytest.approx(np.quantile(drawn, [0.1, 0.5, 0.9]), rel=0.02)
 
 
 def test_budgets_that_are_none_are_told():
-    _, users, troubles = read_budgets(b"epsilon\n1\n-1\nx\n")
-    assert users == 1
-    assert [(trouble.row, trouble.value) for trouble in troubles] == [(4, "x"), (3, "-1")]
+    assert refusal(b"epsilon\n1\n-1\nx\n", read_budgets).path == "drop:epsilon"
+    found = read_budgets(b"epsilon\n" + b"1\n" * 99 + b"-1\n", {"drop:epsilon": "leave out"})
+    assert found.data[1] == 99
     assert refusal(b"a,b\n1,2\n", read_budgets).path == "columns"
-    for other in (b"epsilon\n50 %\n20 %\n", b"epsilon\n1\nyes\n"):
-        assert refusal(other, read_budgets).path == "column epsilon"
-    assert read_budgets(b"epsilon\n0,5\n\n1,5\n")[0].values == (0.5, 1.5)
+    assert refusal(b"epsilon\n50 %\n20 %\n", read_budgets).path == "column epsilon"
+    assert read_budgets(b"epsilon\n0,5\n\n1,5\n").data[0].values == (0.5, 1.5)
     assert refusal(b"epsilon\n0\n0\n", read_budgets).path == "column epsilon"
 
 
@@ -274,11 +246,11 @@ def test_what_is_too_much_is_refused_before_it_is_cut(reader, data, path, monkey
 def test_blank_rows_at_the_end_are_no_rows():
     tracemalloc.start()
     try:
-        seen = read_observations(b"A,B\n1,0\n0,1" + b"\r\n" * (9 * 2**20))
+        seen = wide(b"A,B\n1,0\n0,1" + b"\r\n" * (9 * 2**20)).data
         assert tracemalloc.get_traced_memory()[1] < 2**26
     finally:
         tracemalloc.stop()
-    assert seen.rows == 2 and not seen.troubles
+    assert seen.rows == 2
 
 
 def test_a_row_that_is_far_too_long_is_named_wherever_it_stands():
@@ -290,9 +262,9 @@ def test_a_row_that_is_far_too_long_is_named_wherever_it_stands():
 
 
 def test_headings_that_stand_more_than_once_get_numbers():
-    seen = read_observations(b"A,A,A (2),A\n1,0,1,0\n0,0,1,1\n")
-    names = [option.name for option in seen.options]
-    assert names[0] == "A" and len(set(names)) == 4
+    found = wide(b"A,A,A (2),A\n1,0,1,0\n0,0,1,1\n")
+    names = [option.name for option in found.data.options]
+    assert names[0] == "A" and len(set(names)) == 4 and "More than one column" in found.checks[0]
 
 
 def files_of(count: int) -> dict[str, bytes]:
@@ -335,9 +307,9 @@ def test_twice_the_file_is_at_most_twice_the_work(reader, kind):
 
 
 def test_what_is_bad_in_very_many_cells_is_one_line():
-    seen = read_observations(files_of(40_000)["bad cells"])
-    [trouble] = seen.troubles
-    assert (trouble.row, trouble.count) == (80_002, 40_000)
+    found = wide(files_of(40_000)["bad cells"])
+    [doubt] = found.doubts
+    assert "row 80,002" in doubt.question and "39,999 more" in doubt.question
     with pytest.raises(InputError) as caught:
         read_features(files_of(40_000)["bad cells"])
     assert "39,999" in str(caught.value) and len(caught.value.issues) <= 2
@@ -345,28 +317,13 @@ def test_what_is_bad_in_very_many_cells_is_one_line():
 
 def test_both_readers_count_rows_alike():
     data = b"\nA,B\n1,0\n0,1\nx,1\n1,1\n1,0\n"
-    assert read_observations(data).troubles[0].row == 5
+    assert "row 5" in wide(data).doubts[0].question
     with refused("row 5, column A"):
         read_features(data)
 
 
-@pytest.mark.parametrize("day", ["2026-03-{:02}", "{:02}.03.2026", "3/{:02}/26", "2026-03-{:02} 17:45:01"])
-def test_a_log_with_dates_is_read_by_its_options_and_amounts(day):
-    """The dates repeat, as the options do; they are neither."""
-    rows = "".join(f"{day.format(1 + number % 9)},page {'ab'[number % 2]},{number % 7}\n" for number in range(60))
-    log = read_observations(f"day of visit,page,euros\n{rows}".encode())
-    assert log.used == ("page", "euros") and [option.count for option in log.options] == [30, 30]
-    assert any("day of visit" in note for note in log.notes)
-
-
-def test_a_log_says_that_it_is_drawn_again():
-    log = read_observations(b"arm,reward\n" + b"a,1\nb,0\na,0\nb,1\n" * 10)
-    assert observations.DRAWN_AGAIN in log.notes and [option.count for option in log.options] == [20, 20]
-    assert observations.DRAWN_AGAIN not in read_observations(b"a,b\n1,0\n0,1\n").notes
-
-
 @pytest.mark.parametrize("name", ["propensity", "Propensity_Score", "pscore", "prob"])
-@pytest.mark.parametrize("chosen", [{}, {"columns": ("arm", "reward"), "long": True}])
+@pytest.mark.parametrize("chosen", [{}, {"option": "arm", "outcome": "reward"}])
 def test_a_learners_log_is_refused_in_words(name, chosen):
     with refused("columns") as issues:
         read_observations(f"arm,reward,{name}\na,1,0.5\nb,0,0.5\n".encode(), **chosen)
@@ -376,29 +333,21 @@ def test_a_learners_log_is_refused_in_words(name, chosen):
 @pytest.mark.parametrize("first", ["Control", "baseline", "A", "control_group", "variant A"])
 def test_the_baseline_of_a_file_is_the_option_that_is_called_so(first):
     long = "option,reward\n" + "\n".join(f"{name},{place % 2}" for place in range(8) for name in ("new", first))
-    wide = f"new,{first}\n" + "1,0\n0,1\n1,1\n0,0\n"
-    for text in (long, wide):
-        assert [option.name for option in read_observations(text.encode()).options] == [first, "new"]
-    unnamed = "option,reward\n" + "\n".join(f"{name},{place % 2}" for place in range(8) for name in ("red", "blue"))
-    assert [option.name for option in read_observations(unnamed.encode()).options] == ["red", "blue"]
+    across = f"new,{first}\n" + "1,0\n0,1\n1,1\n0,0\n"
+    for found in (read_observations(long.encode()), wide(across.encode())):
+        assert [option.name for option in found.data.options] == [first, "new"]
     three = "A,new,control\n1,0,1\n0,1,0\n1,1,0\n"
-    assert [option.name for option in read_observations(three.encode()).options] == ["control", "A", "new"]
+    assert [option.name for option in wide(three.encode()).data.options] == ["control", "A", "new"]
 
 
-@pytest.mark.parametrize("twin", ["control", "CONTROL", "Control "])
-def test_names_that_differ_in_capitals_only_are_asked_about(twin, tmp_path, capsys):
-    rows = [f"{name},{place % 2}" for place in range(6) for name in ("Control", "New", twin)]
-    seen = read_observations(("option,reward\n" + "\n".join(rows)).encode())
-    assert [(option.name, option.count) for option in seen.options] == [("Control", 12), ("New", 6)]
-    if twin == "Control ":  # a space at its end is no other name
-        assert not seen.troubles
-        return
-    [trouble] = seen.troubles
-    assert str(trouble).startswith(f"row 4, column option: {twin!r} may be the same option as 'Control'")
-    assert trouble.repair == f"count {twin!r} as 'Control'" and trouble.count == 6
-    file = tmp_path / "twins.csv"
-    file.write_text("option,reward\n" + "\n".join(rows))
-    assert cli.main(["price", str(file)]) == cli.BAD_INPUT
-    assert f"{twin!r} may be the same option as 'Control'" in capsys.readouterr().err
-    wide = read_observations(f"Control,New,{twin}\n1,0,1\n0,1,0\n1,1,0\n".encode())
-    assert [option.count for option in wide.options] == [6, 3] and len(wide.troubles) == 1
+def test_columns_whose_names_differ_in_capitals_only_are_asked_about():
+    data = b"Control,New,CONTROL\n1,0,1\n0,1,0\n1,1,0\n"
+    for answer, counts in (("merge", [6, 3]), ("apart", [3, 3, 3])):
+        assert [option.count for option in wide(data, **{"merge:CONTROL": answer}).data.options] == counts
+
+
+def test_what_is_asked_of_one_column_says_nothing_of_another():
+    data = b"group;first;second\n" + b"A;1,5;1,234\nB;2,5;5,678\n" * 9
+    found = read_observations(data, outcome="second")
+    assert [doubt.key for doubt in found.doubts] == ["decimal:second"]
+    assert read_observations(data, outcome="first").data.options[0].mean == 1.5

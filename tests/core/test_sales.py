@@ -115,9 +115,9 @@ def test_refunds_are_amounts_below_zero(tmp_path):
     columns = [np.where(draw.random(2000) < 0.02, -30, draw.choice([0, 30], 2000, p=[1 - p, p])) for p in (0.1, 0.3)]
     path = tmp_path / "refunds.csv"
     path.write_text("old,new\n" + "\n".join(f"{a},{b}" for a, b in zip(*columns, strict=True)))
-    seen = read_observations(path.read_bytes())
+    seen = read_observations(path.read_bytes(), rows="wide").data
     assert seen.limits == (-30, 30) and seen.holding(0.95)[0] <= 0 and not cut_misleads(seen.options, (-30, 30))
-    question = price_question(path, limits=(-30, 30), weekly=1000, weeks=3, epsilon=[2])
+    question = price_question(path, rows="wide", limits=(-30, 30), weekly=1000, weeks=3, epsilon=[2])
     assert (question.low, question.scale) == (-30, 60)
     gap = seen.options[1].mean - seen.options[0].mean
     assert question.keep == pytest.approx(3000 * gap, rel=0.02)

@@ -128,7 +128,7 @@ def test_an_error_names_what_was_typed(words, said, capsys):
 def test_a_negative_number_after_an_option_is_read(monkeypatch, tmp_path, capsys):
     file = tmp_path / "sales.csv"
     file.write_text("control,new\n" + "\n".join(f"{-7 * place % 40 - 20},{place % 7}.5" for place in range(40)))
-    question = _shell(monkeypatch, str(file), "--limits", "-200,100")
+    question = _shell(monkeypatch, str(file), "--rows", "wide", "--limits", "-200,100")
     assert (question.low, question.scale) == (-200, 300)
     assert _shell(monkeypatch, "--baseline", "50%", "--lifts", "-5,8").arms[1].mean == pytest.approx(0.475)
     assert cli.main(["price", "--baseline", "50%", "--lifts", "5", "--weeks", "-.5"]) == cli.BAD_INPUT

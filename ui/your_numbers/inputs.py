@@ -6,6 +6,7 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,14 +17,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import InputError
-from bandit_core.data.observations import (
-    Observations,
-    Option,
-    read_budgets,
-    read_observations,
-)
+from bandit_core.data.columns import ROWS
+from bandit_core.data.observations import Observations, Option, observations_of, read_budgets
+from bandit_core.data.reading import ROLES, Reading
 from bandit_core.data.spreadsheets import defused
-from bandit_core.data.tables import MAX_BYTES, MAX_ROWS, Trouble, read_sheet
+from bandit_core.data.tables import ENDINGS, MAX_BYTES, MAX_ROWS, Sheet, beginning, read_sheet
 from bandit_core.spec import own_data
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.feedback import MAX_WAITING
@@ -51,11 +49,13 @@ from ui.your_numbers.question import Asked, Setting
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
 DETAILS = ("times", "night", "delta", "power", "zone", "split", "sides", "trust", "list")  # fields of the fold
+_LARGE = 2**20  # bytes of a file whose first rows are shown before it is read
 _STUDIES = ("own", "own-search-ε", "own-search-users", "own-until", "own-price")
 _OF_UPLOADS = (
     "own-store",
-    "own-columns-read",
+    "own-table-read",
     "own-file-read",
+    "own-said",
     "own-choices",
     "own-limited",
     "own-misled",
@@ -155,74 +155,155 @@ def _parsed(upload: Any, name: str, read: Any, *how: Any) -> Any:
         return None
     own_data.hold(uploads.store("own-store"))
     try:
-        return uploads.kept(slot, (upload.file_id, *how), lambda: read(upload.getvalue(), *how))
+        return uploads.kept(slot, (upload.file_id, *map(str, how)), lambda: read(upload.getvalue(), *how))
     except InputError as error:
         st.markdown("**This file cannot be used yet:**")
         uploads.refuse(error)
         return None
 
 
-def _accepted(troubles: Sequence[Trouble], slot: str) -> bool:
-    """Whether the visitor agrees to every repair."""
-    if not troubles:
-        return True
-    shown = [f"- {words.plain(str(trouble))}" for trouble in troubles[:8]]
-    if len(troubles) > 8:
-        shown.append(f"- and {len(troubles) - 8} more")
-    st.warning("Some cells cannot be used as they are:\n" + "\n".join(shown), icon=":material/rule:")
-    agreed = []
-    for repair in dict.fromkeys(trouble.repair for trouble in troubles):
-        cells = sum(trouble.count for trouble in troubles if trouble.repair == repair)
-        what = f" ({cells:,} in all)" if cells > 1 else ""
-        agreed.append(
-            st.checkbox(
-                f"{repair[0].upper()}{repair[1:]}{what}",
-                key=f"{slot}-{repair}",
-                help="Nothing is left out or guessed before you agree. You can also mend the file and upload it again.",
-            )
-        )
-    return all(agreed)
+def _said(slot: str) -> dict[str, Any]:
+    """What the visitor answered about a file: by the name of a role, or the key of a doubt."""
+    return dict(st.session_state.get("own-said", {}).get(slot, {}))
+
+
+def _say(slot: str, answers: dict[str, Any]) -> None:
+    """Remember answers about a file; other questions may follow from what its columns are, so they are asked again."""
+    before = {key: each for key, each in _said(slot).items() if key in _FIRST or not _FIRST & answers.keys()}
+    st.session_state["own-said"] = {slot: before | answers}
+
+
+_FIRST = {*ROLES, "columns", "sheet", "heading"}
+
+
+def _doubts_answered(reading: Reading[Any], slot: str) -> bool:
+    """Whether no doubt is left; the questions, with those that are answered."""
+    for doubt in reading.asked:
+        if doubt.key in ROLES and doubt.choices:
+            continue
+        if not doubt.choices:
+            st.error(words.plain(doubt.question), icon=":material/error:")
+            continue
+        key, options = f"{slot}-{doubt.key}", list(doubt.choices)
+        said = _said(slot).get(doubt.key)
+
+        def answer(key: str = key, name: str = doubt.key) -> None:
+            _say(slot, {name: st.session_state[key]})
+
+        st.radio(
+            words.plain(doubt.question), options, options.index(said) if said in options else None, key=key,
+            format_func=lambda each, doubt=doubt: words.plain(doubt.choices[each] or each), on_change=answer,
+        )  # fmt: skip
+    proposed = {
+        doubt.key: next(iter(doubt.choices)) for doubt in reading.doubts if doubt.key in ROLES and doubt.choices
+    }
+    if proposed:
+        for doubt in reading.doubts:
+            if doubt.key in proposed:
+                st.markdown(f"**{words.plain(doubt.question)}**")
+        st.button("Yes, read it so", key=f"{slot}-so", type="primary", on_click=_say, args=(slot, proposed))
+    return not reading.doubts
 
 
 def _uploaded() -> Asked | None:
     upload = st.file_uploader(
         "Observed rewards (CSV)",
-        type=["csv", "tsv", "txt"],
+        type=ENDINGS,
         key="own-file",
         max_upload_size=MAX_BYTES // 2**20,
-        help=f"One column per option, or two columns: option and reward. Up to 20 MB and {MAX_ROWS:,} rows.",
+        help=f"A row for each person, or totals. Up to 20 MB and {MAX_ROWS:,} rows; a workbook (xlsx) or zip, too.",
     )
     st.caption(uploads.PRIVATE_WORDS)
-    offered = _parsed(upload, "columns", lambda data: read_sheet(data).columns)
-    seen: Observations | None = None
-    if upload is not None and offered:
-        seen = _parsed(upload, "file", read_observations, *_columns(offered, upload.file_id))
     if upload is None:
         uploads.forget(*_OF_UPLOADS)
         st.caption(
-            "For example `arm,reward` with one line per user below it (`A,1`, `B,0`, …), or `A,B` with the rewards "
-            "of each option in its own column."
+            "For example `variant,visitors,conversions` with a line of totals for each option, or `variant,converted` "
+            "with a line for each person (`A,1`, `B,0`, …)."
         )
-    if seen is None or upload is None:
         return None
-    counts = ", ".join(f"{option.name} {option.count:,}" for option in seen.options[:8])
-    rest = f" and {len(seen.options) - 8} more options" if len(seen.options) > 8 else ""
-    read = f"Read as {seen.layout}, {seen.rows:,} rows. Rewards: {counts}{rest}."
-    st.caption(words.plain(" ".join((read, *seen.notes))))
-    if not _accepted(seen.troubles, upload.file_id):
+    said, place = _said(upload.file_id), st.empty()
+    if upload.size > _LARGE and not said:
+        with contextlib.suppress(InputError):
+            _first_rows(place, read_sheet(beginning(upload.getvalue())))
+    of_text = {key: each for key, each in said.items() if key in ("sheet", "heading")}
+    with st.spinner("Reading the file ..."):
+        table = _parsed(upload, "table", read_sheet, of_text)
+        columns = said.pop("columns", ())
+        reading = (
+            _parsed(upload, "file", lambda _, *how: observations_of(table, *how), said, columns) if table else None
+        )
+    if reading is None:
         return None
+    _first_rows(place, table)
+    _boxes(reading, upload.file_id, columns)
+    st.markdown(words.plain(reading.sentence))
+    for check in reading.checks:
+        st.warning(words.plain(check), icon=":material/fact_check:")
+    if reading.notes:
+        st.caption(words.plain(" ".join(reading.notes)))
+    return _chosen(reading.data, upload.file_id) if _doubts_answered(reading, upload.file_id) else None
+
+
+def _first_rows(place: DeltaGenerator, table: Sheet) -> None:
+    """The first rows as they were read."""
+    names = [defused(name) for name in table.columns]
+    shown = pd.DataFrame([[defused(cell) for cell in row] for row in table.head()], columns=names)
+    place.dataframe(shown, hide_index=True, width="stretch", alt="The first rows of your file as they were read")
+
+
+def _boxes(reading: Reading[Observations], slot: str, columns: Sequence[str]) -> None:
+    """Which column is what, filled with what was read."""
+    names, roles = list(reading.columns), reading.roles
+    wide = roles["rows"] == "wide"
+
+    def box(place: DeltaGenerator, role: str, label: str, choices: list[str], help: str) -> None:
+        key = f"{slot}-{role}-{roles.get(role)}"  # so that it shows what was read
+        place.selectbox(
+            label, choices, choices.index(roles[role]) if role in roles else None, key=key, help=help,
+            format_func=lambda each: ROWS.get(each, each) if role == "rows" else words.plain(each),
+            on_change=lambda: _say(slot, {role: st.session_state[key]} | ({"columns": ()} if role == "rows" else {})),
+        )  # fmt: skip
+
+    left, middle, right = st.columns([2, 2, 2] if not wide else [3, 1, 2])
+    if wide:
+        key = f"{slot}-columns"
+        left.multiselect(
+            "Options", names, list(columns), key=key, help="None: all columns but people, ages and dates.",
+            on_change=lambda: _say(slot, {"columns": tuple(st.session_state[key])}),
+        )  # fmt: skip
+    else:
+        box(left, "option", "Option", names, "The column that says which option each person was given.")
+        outcome = "Successes" if roles["rows"] == "total" else "Outcome"
+        box(middle, "outcome", outcome, names, "The column with what each person brought.")
+    box(right, "rows", "A row is", list(ROWS), "A person, a total of many people, or one value for each option.")
+    if not wide:
+        with st.expander("More: people"):
+            left, right = st.columns(2)
+            box(left, "person", "Person", names, "The column that names the person.")
+            box(
+                right,
+                "weight",
+                "People of a row",
+                ["none", *names],
+                "The column with how many people a row stands for.",
+            )
+
+
+def _chosen(seen: Observations, slot: str) -> Asked | None:
+    """The options of a file, once baseline and limits are chosen."""
     first = st.selectbox(
         "Baseline",
         [option.name for option in seen.options],
-        key=f"{upload.file_id}-first",
+        key=f"{slot}-first",
         help="The present option. The others are compared with it.",
     )
     seen = seen.starting_with(first)
-    limits = (0.0, 1.0) if seen.yes_or_no else reward_limits.chosen(seen, upload.file_id)
+    limits = (0.0, 1.0) if seen.yes_or_no else reward_limits.chosen(seen, slot)
     if limits is None:
         return None
     try:
-        chosen = uploads.kept("own-limited", (upload.file_id, seen.used, first, limits), lambda: _limited(seen, limits))
+        key = (slot, str(_said(slot)), first, limits)
+        chosen = uploads.kept("own-limited", key, lambda: _limited(seen, limits))
     except InputError as error:
         uploads.refuse(error)
         return None
@@ -237,31 +318,6 @@ def _uploaded() -> Asked | None:
             "a little of its spread."
         )
     return chosen
-
-
-def _columns(offered: Sequence[str], slot: str) -> tuple[tuple[str, ...], bool]:
-    """Which columns the visitor chose, and whether they are option and reward; none where they shall be found."""
-    with st.expander("Choose the columns yourself"):
-        way = st.segmented_control(
-            "Options and rewards stand in",
-            list(COLUMN_WAYS),
-            default="found",
-            required=True,
-            format_func=COLUMN_WAYS.__getitem__,
-            key=f"{slot}-way",
-            help="What was found is told below. Choose here if that is wrong.",
-        )
-        if way == "wide":
-            message = (
-                "Columns whose rewards are compared; all others are left out. As found, as long as none is chosen."
-            )
-            return tuple(st.multiselect("Options", offered, key=f"{slot}-wide", help=message)), False
-        if way == "long":
-            left, right = st.columns(2)
-            arm = left.selectbox("Option", offered, key=f"{slot}-arm", help="The column that names each user's option.")
-            message = "The column with what the option brought."
-            return (arm, right.selectbox("Reward", offered, len(offered) - 1, key=f"{slot}-reward", help=message)), True
-    return (), False
 
 
 def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
@@ -283,9 +339,6 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
         beliefs=known.beliefs,
         draws=known.draws,
     )
-
-
-COLUMN_WAYS = {"found": "as found", "wide": "a column per option", "long": "two columns: option, reward"}
 
 
 def _observed_table(options: Sequence[Option], asked: Asked) -> None:
@@ -365,15 +418,13 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
                 max_upload_size=MAX_BYTES // 2**20,
                 help="One column: the ε of one user in each row; 0 shares nothing. Replaces the slider above.",
             )
-            read = _parsed(upload, "budgets", read_budgets)
-            if upload is not None and read is None:
+            read = _parsed(upload, "budgets", read_budgets, *([_said(upload.file_id)] if upload else []))
+            if upload is not None and (read is None or not _doubts_answered(read, upload.file_id)):
                 return None
-            if read is not None and upload is not None:
+            if read is not None:
                 st.caption(uploads.PRIVATE_WORDS)
-                if not _accepted(read[2], upload.file_id):
-                    return None
-                distribution = read[0]
-                st.caption(f"{read[1]:,} users' own budgets are used instead of the slider.")
+                distribution, users = read.data
+                st.caption(f"{users:,} users' own budgets are used instead of the slider.")
     numbers = {row.place: said(name) for name, row in FIELDS.items() if row.place}
     return Setting(epsilon=distribution or epsilon, budgets=read_epsilons(said("list")), **numbers), advice
 

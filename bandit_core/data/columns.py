@@ -1,0 +1,289 @@
+"""What the columns of a table can be: which one names the option, which one is the outcome, and what a row is.
+
+What cells hold decides what a column can be; its name only decides which reading is proposed first. Where more than
+one reading is possible, it is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from bandit_core.data.reading import Questions
+from bandit_core.data.tables import WORDS, Sheet, plain
+
+MOST = 20  # different options of a column that is proposed
+Rows = Literal["person", "total", "wide"]
+ROWS = {"person": "one person, or one visit", "total": "a total of many people", "wide": "one value for each option"}
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2})(?![\d.])")
+_PART = 20_000  # rows that are looked at to see what a column is
+
+
+def named(name: str, *kinds: str, inside: bool = False) -> bool:
+    """Whether a column is called so; ``inside``: also where the word is not the last one of its name."""
+    called = plain(name)
+    return any(
+        called == word or called.endswith(f" {word}") or (inside and f" {word} " in f" {called} ")
+        for kind in kinds
+        for word in WORDS[kind]
+    )
+
+
+def truth_of(words: Sequence[str]) -> tuple[str, bool] | None:
+    """Which of two words says yes, and whether everyone reads them so; None where they are no known pair."""
+    folded = {word.casefold(): word for word in words}
+    for place, (yes, no) in enumerate(WORDS["pairs"]):
+        mine, other = [[word for word in folded if word in each.split()] for each in (yes, no)]
+        if len(mine) == len(other) == 1 and len(folded) == 2:
+            return folded[mine[0]], place == 0
+    return None
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of a column from its first rows."""
+
+    name: str
+    kind: Literal["empty", "chance", "person", "date", "age", "coin", "number", "truth", "words", "constant", "text"]
+    whole: bool = False  # numbers without decimals, none of them below 0
+    words: tuple[str, ...] = ()  # the different ones, where there are few
+    strange: str = ""  # what it looks like that is no outcome
+
+    @property
+    def few(self) -> bool:
+        """Whether it has few enough different words, or numbers, to be a column of options."""
+        return 2 <= len(self.words) <= MOST
+
+
+def _column(table: Sheet, name: str) -> Column:
+    alone = replace(table, frame=table.frame[[name]].iloc[:_PART], questions=Questions())
+    filled = ~alone.blank(name)
+    alone = alone.only(filled)
+    rows = len(alone.frame)
+    if named(name, "chance"):
+        return Column(name, "chance")
+    if not rows:
+        return Column(name, "empty")
+    values = alone.numbers(name).values
+    numbers = values[~np.isnan(values)]
+    numeric = 2 * len(numbers) >= rows
+    _, shown = alone.distinct(name)
+    words = tuple({word.casefold(): word for word in shown}.values()) if len(shown) <= 3 * MOST else ()
+    if numeric and np.isin(numbers, (0.0, 1.0)).all():
+        return Column(name, "coin", True, words)
+    dates = sum(bool(_DATE.match(word)) for word in shown[:200]) * 2 > len(shown[:200])
+    whole = numeric and bool((numbers >= 0).all() and (numbers == np.floor(numbers)).all())
+    different = len(shown)
+    many = different > MOST or (numeric and 2 * different > rows)
+    group = named(name, "arm", inside=True) and different <= MOST
+    called = named(name, "id") or (named(name, "person") and many)
+    unnamed = table.headed and name.startswith("column ")
+    counts = whole and rows >= (2 if unnamed else 10) and bool((np.diff(numbers) == 1).all())
+    if dates or (named(name, "date") and (whole or not numeric)):
+        return Column(name, "date", words=words)
+    if (called or counts) and not group:
+        return Column(name, "person")
+    if numeric:
+        counted = whole and rows >= MOST and different > 0.95 * rows and alone.frame[name].dtype.kind in "if"
+        looks = "a number of the row" if counted else ""
+        looks = next((f"a {kind}" for kind in ("price", "cost") if named(name, kind)), looks)
+        return Column(name, "age" if named(name, "age") else "number", whole, words if different <= MOST else (), looks)
+    if different == 1:
+        return Column(name, "constant", words=words)
+    if truth_of(words):
+        return Column(name, "truth", words=words)
+    return Column(name, "words" if 2 <= len(words) <= MOST else "text", words=words)
+
+
+class Roles:
+    """The columns of a table, and what each of them stands for: as someone said, or as is proposed."""
+
+    def __init__(self, table: Sheet, said: Mapping[str, str]) -> None:
+        self.table, self.said, self.questions = table, said, table.questions
+        self.columns = {name: _column(table, name) for name in table.columns}
+
+    def of(self, *kinds: str) -> list[Column]:
+        """The columns of these kinds."""
+        return [each for each in self.columns.values() if each.kind in kinds]
+
+    def choose(self, role: str, question: str, found: Sequence[Column]) -> str:
+        """The column of a role: the said one, the only one there is, or the proposal of several."""
+        if role not in self.said and len(found) == 1:
+            return found[0].name
+        choices = {each.name: ", ".join(each.words[:4]) for each in found or self.columns.values()}
+        return self.questions.ask(role, question, choices, self.columns)
+
+    # ---------------------------------------------------------------------------------------------------------------
+    # A row is a person
+
+    @cached_property
+    def pairs(self) -> list[tuple[Column, Column]]:
+        """Every pair of a column of options and one of outcomes, the likeliest one first."""
+        options = self.of("words", "truth", "coin")
+        options += [each for each in self.of("number") if each.few and named(each.name, "arm", inside=True)]
+        known = self.of("coin", "truth", "number")
+        outcomes = [each for each in known if len(each.words) != 1] or known
+        pairs = self._joined(options, outcomes)
+        if not pairs:  # an outcome in words that no one knows, or options in numbers
+            pairs = self._joined(options, self.of("words")) or self._joined(
+                [each for each in self.of("number") if each.few], outcomes
+            )
+        return sorted(pairs, key=self._score, reverse=True)
+
+    def _joined(self, options: Sequence[Column], outcomes: Sequence[Column]) -> list[tuple[Column, Column]]:
+        option, outcome = (self.columns.get(self.said.get(role, "")) for role in ("option", "outcome"))
+        return [
+            (each, other)
+            for each in ([option] if option else options)
+            for other in ([outcome] if outcome else outcomes)
+            if each.name != other.name
+        ]
+
+    def _score(self, pair: tuple[Column, Column]) -> int:
+        option, outcome = pair
+        score = (
+            4 * named(option.name, "arm", inside=True) + 2 * (option.kind == "words") - 2 * (option.kind == "number")
+        )
+        score -= 3 * named(option.name, "trait", inside=True) + 2 * named(option.name, "reward")
+        score += 4 * named(outcome.name, "reward", inside=True) + 2 * (outcome.kind in ("coin", "truth"))
+        return score - 3 * named(outcome.name, "price", "cost") - 2 * named(outcome.name, "arm")
+
+    def people(self) -> tuple[str, str]:
+        """The columns of option and outcome where a row is a person."""
+        options = list({option.name: option for option, _ in self.pairs}.values())
+        option = self.choose("option", "Which column says which option each person was given?", options)
+        outcomes = [outcome for each, outcome in self.pairs if each.name == option]
+        question = "Which column is the outcome, what each person brought?"
+        if len(outcomes) == 1 and outcomes[0].strange:
+            others = [each for each in self.columns.values() if each.name not in (option, outcomes[0].name)]
+            question = f"{outcomes[0].name} looks like {outcomes[0].strange}. {question}"
+            return option, self.questions.ask("outcome", question, {each.name: "" for each in [*outcomes, *others]})
+        return option, self.choose("outcome", question, outcomes)
+
+    # ---------------------------------------------------------------------------------------------------------------
+    # A row is a total
+
+    def counts(self) -> list[tuple[str, str]]:
+        """Every pair of columns that can be a number of people and how many of them succeeded, the likeliest first."""
+        numbers = [each for each in self.of("number") if each.whole and not named(each.name, "rate", inside=True)]
+        values = {each.name: self.table.numbers(each.name).values for each in numbers}
+        found = []
+        for people in numbers:
+            for wins in numbers:
+                inside = values[wins.name] <= values[people.name]
+                known = bool(inside[~np.isnan(values[wins.name] + values[people.name])].all())
+                if people is not wins and known and values[people.name].max(initial=0) > 1:
+                    found.append((people.name, wins.name))
+        return sorted(found, key=self._named_counts, reverse=True)
+
+    def _named_counts(self, pair: tuple[str, str]) -> int:
+        people, wins = (named(name, kind) for name, kind in zip(pair, ("people", "successes"), strict=True))
+        return 2 * people + wins - named(pair[1], "people") - named(pair[0], "successes", "price", "cost")
+
+    def totals(self) -> tuple[str, str, str]:
+        """The columns of option, successes and people where a row is a total."""
+        found = [each for each in self.of("words", "truth", "text", "constant", "coin") if len(each.words) != 1]
+        words = [each for each in found if each.kind != "coin"] or found
+        ordered = sorted(words, key=lambda each: not named(each.name, "arm", inside=True))
+        option = self.choose("option", "Which column says which option each person was given?", ordered)
+        said = {role: name for role, name in self.said.items() if role in ("weight", "outcome")}
+        pairs = [
+            pair for pair in self.counts() if option not in pair and {"weight": pair[0], "outcome": pair[1]} | said
+            == {"weight": pair[0], "outcome": pair[1]}
+        ]  # fmt: skip
+        if not pairs:
+            numbers = [each.name for each in self.of("number", "coin") if each.name != option]
+            outcome = self.said.get("outcome") or (numbers[-1] if numbers else option)
+            self.questions.ask(*self.means(outcome))
+            return option, outcome, self.said.get("weight") or outcome
+        sure = self._named_counts(pairs[0]) == 3
+        rivals = dict.fromkeys(wins for people, wins in pairs if not sure or wins == pairs[0][1])
+        outcome = self.choose("outcome", "Which column counts the successes?", [self.columns[wins] for wins in rivals])
+        rivals = dict.fromkeys(
+            people for people, wins in pairs if wins == outcome and (not sure or people == pairs[0][0])
+        )
+        if not rivals:
+            rivals = dict.fromkeys(people for people, _ in pairs)
+        first = next(iter(rivals))
+        if sure or "weight" in self.said:
+            return option, outcome, self.said.get("weight") or first
+        choices = {each: self._example(option, each, outcome) for each in rivals}
+        return (
+            option,
+            outcome,
+            self.questions.ask("weight", "Which column counts all people of a row?", choices, self.columns),
+        )
+
+    def _example(self, option: str, people: str, wins: str) -> str:
+        """What the first row says, read as a total."""
+        cells = [self.table.cell(name, 0) for name in (option, wins, people)]
+        return f"{cells[0]}: {cells[1]} of {cells[2]} succeeded"
+
+    def weight(self, option: str, outcome: str) -> str:
+        """The column that says how many people brought the outcome of a row; empty where a row is a person."""
+        others = [each.name for each in self.of("number") if each.whole and each.name not in (option, outcome)]
+        likely = [name for name in others if named(name, "people")]
+        if "weight" not in self.said and not (likely and self.distinct_rows(outcome)):
+            return ""
+        choices = {name: "each row is so many people" for name in likely} | {"none": "a row is a person"}
+        said = self.questions.ask("weight", "Does a column say how many people a row is?", choices, self.columns)
+        return "" if said == "none" else said
+
+    def means(self, outcome: str) -> tuple[str, str, dict[str, str]]:
+        """The doubt that no answer settles: totals of amounts."""
+        said = (
+            f"The rows seem to be totals, and {outcome} sums or averages amounts of many people. How much single "
+            "amounts differ (their standard deviation) cannot be seen there: upload one row for each person, or type mean and "
+            "standard deviation as sales"
+        )
+        return "amounts", said, {}
+
+    def distinct_rows(self, *others: str) -> bool:
+        """Whether no two rows agree in all words, dates and ``others``, so that each may stand for many people."""
+        import pandas as pd
+
+        names = [each.name for each in self.of("words", "truth", "date", "constant", "text")]
+        names += [name for name in others if name not in names]
+        return bool(names) and not pd.DataFrame(self.table.frame[names]).duplicated().any()
+
+    # ---------------------------------------------------------------------------------------------------------------
+    # What a row is
+
+    @property
+    def alike(self) -> bool:
+        """Whether every column has the same kind, and none looks like a person, an age or a date."""
+        kinds = {
+            "number" if each.kind == "coin" else each.kind for each in self.columns.values() if each.kind != "empty"
+        }
+        return len(self.columns) > 1 and kinds in ({"number"}, {"truth"}, {"number", "truth"})
+
+    def rows(self) -> str:
+        """What a row is: ``person``, ``total`` or ``wide``; asked where more than one is possible."""
+        likely: list[str] = []
+        counts = self.counts() if {"option", "outcome"} - {*self.said} else []
+        if "rows" in self.said:
+            return self.questions.ask("rows", "", ROWS)
+        if self.said.get("weight"):
+            return "total" if self._totals_likely(counts) else "person"
+        if counts and (level := self._totals_likely(counts)):
+            likely += ["total", *(["person"] if level == 1 else [])]
+        if self.alike and not {"option", "outcome"} & {*self.said} and "total" not in likely:
+            both = bool(self.pairs) and all(named(each.name, "arm", "reward") for each in self.pairs[0])
+            likely += [] if both else ["wide", *(["person"] if self.pairs else [])]
+        if likely in ([], ["total"]):
+            return likely[0] if likely else "person"
+        return self.questions.ask("rows", "What is a row of this file?", {each: ROWS[each] for each in likely}, ROWS)
+
+    def _totals_likely(self, counts: Sequence[tuple[str, str]]) -> int:
+        """0: a row is no total, 1: it may be one, 2: its columns are called so, and no two rows say the same."""
+        if not counts or not self.of("words", "truth", "text", "constant", "coin"):
+            return 0
+        known, apart = self._named_counts(counts[0]), self.distinct_rows()
+        if known == 3 and apart:
+            return 2
+        return 1 if apart or known == 3 else 0
