@@ -21,7 +21,7 @@ MOST = 20  # different options of a column that is proposed
 Rows = Literal["person", "total", "wide"]
 ROWS = {"person": "one person, or one visit", "total": "a total of many people", "wide": "one value for each option"}
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2})(?![\d.])")
-_PART = 20_000  # rows that are looked at to see what a column is
+_PART = 100_000  # cells that are looked at to see what columns are
 
 
 def named(name: str, *kinds: str, inside: bool = False) -> bool:
@@ -61,7 +61,8 @@ class Column:
 
 
 def _column(table: Sheet, name: str) -> Column:
-    alone = replace(table, frame=table.frame[[name]].iloc[:_PART], questions=Questions())
+    some = max(_PART // len(table.columns), 1000)
+    alone = replace(table, frame=table.frame[[name]].iloc[:some], questions=Questions())
     filled = ~alone.blank(name)
     alone = alone.only(filled)
     rows = len(alone.frame)
@@ -139,8 +140,8 @@ class Roles:
         option, outcome = (self.columns.get(self.said.get(role, "")) for role in ("option", "outcome"))
         return [
             (each, other)
-            for each in ([option] if option else options)
-            for other in ([outcome] if outcome else outcomes)
+            for each in ([option] if option else options[:MOST])
+            for other in ([outcome] if outcome else outcomes[:MOST])
             if each.name != other.name
         ]
 
@@ -151,7 +152,7 @@ class Roles:
         )
         score -= 3 * named(option.name, "trait", inside=True) + 2 * named(option.name, "reward")
         score += 4 * named(outcome.name, "reward", inside=True) + 2 * (outcome.kind in ("coin", "truth"))
-        return score - 3 * named(outcome.name, "price", "cost") - 2 * named(outcome.name, "arm")
+        return score - 3 * named(outcome.name, "price", "cost") - 2 * named(outcome.name, "arm", "person")
 
     def people(self) -> tuple[str, str]:
         """The columns of option and outcome where a row is a person."""
@@ -171,10 +172,11 @@ class Roles:
     def counts(self) -> list[tuple[str, str]]:
         """Every pair of columns that can be a number of people and how many of them succeeded, the likeliest first."""
         numbers = [each for each in self.of("number") if each.whole and not named(each.name, "rate", inside=True)]
-        values = {each.name: self.table.numbers(each.name).values for each in numbers}
+        quiet = replace(self.table, questions=Questions(self.questions.answers))  # most of these columns are not used
+        values = {each.name: quiet.numbers(each.name).values for each in numbers[:MOST]}
         found = []
-        for people in numbers:
-            for wins in numbers:
+        for people in numbers[:MOST]:
+            for wins in numbers[:MOST]:
                 inside = values[wins.name] <= values[people.name]
                 known = bool(inside[~np.isnan(values[wins.name] + values[people.name])].all())
                 if people is not wins and known and values[people.name].max(initial=0) > 1:
@@ -191,33 +193,24 @@ class Roles:
         words = [each for each in found if each.kind != "coin"] or found
         ordered = sorted(words, key=lambda each: not named(each.name, "arm", inside=True))
         option = self.choose("option", "Which column says which option each person was given?", ordered)
-        said = {role: name for role, name in self.said.items() if role in ("weight", "outcome")}
-        pairs = [
-            pair for pair in self.counts() if option not in pair and {"weight": pair[0], "outcome": pair[1]} | said
-            == {"weight": pair[0], "outcome": pair[1]}
-        ]  # fmt: skip
+        pairs = [pair for pair in self.counts() if option not in pair and self._as_said(*pair)]
         if not pairs:
             numbers = [each.name for each in self.of("number", "coin") if each.name != option]
             outcome = self.said.get("outcome") or (numbers[-1] if numbers else option)
             self.questions.ask(*self.means(outcome))
             return option, outcome, self.said.get("weight") or outcome
-        sure = self._named_counts(pairs[0]) == 3
-        rivals = dict.fromkeys(wins for people, wins in pairs if not sure or wins == pairs[0][1])
-        outcome = self.choose("outcome", "Which column counts the successes?", [self.columns[wins] for wins in rivals])
-        rivals = dict.fromkeys(
-            people for people, wins in pairs if wins == outcome and (not sure or people == pairs[0][0])
-        )
-        if not rivals:
-            rivals = dict.fromkeys(people for people, _ in pairs)
-        first = next(iter(rivals))
-        if sure or "weight" in self.said:
-            return option, outcome, self.said.get("weight") or first
-        choices = {each: self._example(option, each, outcome) for each in rivals}
-        return (
-            option,
-            outcome,
-            self.questions.ask("weight", "Which column counts all people of a row?", choices, self.columns),
-        )
+        wins = dict.fromkeys(wins for _, wins in pairs if not named(wins, "people")) or dict.fromkeys(pairs[0][1:])
+        outcome = self.choose("outcome", "Which column counts the successes?", [self.columns[name] for name in wins])
+        people = dict.fromkeys(people for people, wins in pairs if wins == outcome) or dict.fromkeys(pairs[0][:1])
+        first = next(iter(people))
+        if "weight" not in self.said and len(people) == 1 and named(first, "people") and named(outcome, "successes"):
+            return option, outcome, first
+        choices = {name: self._example(option, name, outcome) for name in people}
+        asked = self.questions.ask("weight", "Which column counts all people of a row?", choices, self.columns)
+        return option, outcome, asked
+
+    def _as_said(self, people: str, wins: str) -> bool:
+        return self.said.get("weight", people) == people and self.said.get("outcome", wins) == wins
 
     def _example(self, option: str, people: str, wins: str) -> str:
         """What the first row says, read as a total."""
@@ -238,8 +231,8 @@ class Roles:
         """The doubt that no answer settles: totals of amounts."""
         said = (
             f"The rows seem to be totals, and {outcome} sums or averages amounts of many people. How much single "
-            "amounts differ (their standard deviation) cannot be seen there: upload one row for each person, or type mean and "
-            "standard deviation as sales"
+            "amounts differ (their standard deviation) cannot be seen there: upload one row for each person, or type "
+            "mean and standard deviation as sales"
         )
         return "amounts", said, {}
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bandit_core.data.tables import MAX_BYTES, Sheet, Trouble, read_sheet, refusal
+from bandit_core.data.tables import MAX_BYTES, NO_NUMBERS, Sheet, Trouble, read_sheet, refusal
 from bandit_core.spec.contexts import MAX_CELLS, Contexts
 from bandit_core.spec.errors import InputError, Issue
 
@@ -119,7 +119,8 @@ class _Reader:
     def _check(self, name: str, troubles: Sequence[Trouble], allowed: str) -> None:
         for each in troubles:
             more = f" ({each.count - 1:,} more cells like it)" if each.count > 1 else ""
-            why = f"this {each.what}; " if each.what else "" if each.value else "the cell is empty; "
+            missing = "the cell is empty; " if not each.value else "this says that a value is missing; "
+            why = f"this {each.what}; " if each.what else missing if each.value.lower() in ("", *NO_NUMBERS) else ""
             path = f"row {each.row}, column {name}"
             self.issues.append(Issue(path, each.value or None, why + allowed + more))
 

@@ -451,6 +451,9 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
         return Observations(options, len(table.frame), used, tuple(far))
 
     shown = {**reader.said, "rows": reader.form}
+    others = [name for name in table.columns if name not in (*reader.said.values(), *reader.names * (not reader.said))]
+    if others:
+        questions.note(f"Not used: {', '.join(others[:5])}{' …' * (len(others) > 5)}.")
     about = {"columns": tuple(table.columns), "roles": shown, "head": table.head()}
     return questions.reading(reader.sentence(options), made, **about)
 
@@ -504,6 +507,7 @@ class _Reader:
         values, counts, places = self._outcomes([column])[0], people, np.arange(len(codes))
         if self.form == "total":  # of so many people, so many succeeded
             wins = self._counts(column)
+            codes = self._without_sums(codes, names, people, wins)
             values, places, codes = np.repeat([1.0, 0.0], len(wins)), np.tile(places, 2), np.tile(codes, 2)
             counts = np.concatenate([wins, np.maximum(people - wins, 0)])
             if more := self.table.trouble(column, wins > people, f"is more than {weight}"):
@@ -519,51 +523,55 @@ class _Reader:
     def _wide(self) -> list[_Sample]:
         if len(self.names) > MAX_OPTIONS:
             raise refusal("columns", len(self.names), f"at most {MAX_OPTIONS} options; is this the right file?")
-        first: dict[str, str] = {}
-        samples: dict[str, _Sample] = {}
-        for name, values in zip(self.names, self._outcomes(self.names), strict=True):
-            at = np.flatnonzero(~np.isnan(values))
-            whole = (
-                name
-                if first.setdefault(plain(name), name) == name or not self._same(name, first)
-                else first[plain(name)]
-            )
-            before = samples.get(whole, (whole[:60], values[:0], at[:0], at[:0]))
-            found = (values[at], np.ones(len(at), np.int64), at)
-            whole_sample = [np.concatenate(pair) for pair in zip(before[1:], found, strict=True)]
-            samples[whole] = (before[0], whole_sample[0], whole_sample[1], whole_sample[2])
-        return [sample for sample in samples.values() if len(sample[1])]
+        targets, samples = self._merged(self.names), list[_Sample]()
+        found = [(np.flatnonzero(~np.isnan(values)), values) for values in self._outcomes(self.names)]
+        for target in dict.fromkeys(targets):
+            mine = [each for each, name in zip(found, targets, strict=True) if name == target]
+            places = np.concatenate([at for at, _ in mine])
+            rewards = np.concatenate([values[at] for at, values in mine])
+            samples.append((target[:60], rewards, np.ones(len(places), np.int64), places))
+        return [sample for sample in samples if len(sample[1])]
 
-    def _same(self, name: str, first: Mapping[str, str]) -> bool:
-        """Whether an option whose name differs in capitals or spaces only is the first one of that name."""
-        other = first[plain(name)]
-        choices = {"merge": f"count {name!r} as {other!r}", "apart": "they are two options"}
-        return self.questions.ask(f"merge:{name}", f"Is the option {name!r} the same as {other!r}?", choices) == "merge"
+    def _merged(self, names: Sequence[str]) -> list[str]:
+        """The names; one that differs from an earlier one in capitals or spaces only is that one, if so answered."""
+        first = {plain(name): name for name in reversed(names)}
+        merged = list(names)
+        for place, name in enumerate(names):
+            other = first[plain(name)]
+            choices = {"merge": f"count {name!r} as {other!r}", "apart": "they are two options"}
+            said = f"Is the option {name!r} the same as {other!r}?"
+            if other != name and self.questions.ask(f"merge:{name}", said, choices) == "merge":
+                merged[place] = other
+        return merged
 
     def _options(self) -> tuple[np.ndarray, list[str]]:
         """The option of each row as a code, -1 where there is none, and the names of the codes."""
         codes, names = self.table.words(self.said["option"], MAX_OPTIONS)
         if missing := self.table.trouble(self.said["option"], codes < 0, "has no option"):
             self.questions.check(f"Left out: {missing[0]}.")
-        first: dict[str, str] = {}
-        for name in names:
-            first.setdefault(plain(name), name)
-        same = [
-            name if first[plain(name)] == name or not self._same(name, first) else first[plain(name)] for name in names
-        ]
-        return np.array([*map(names.index, same), -1])[codes], [name[:60] for name in names]
+        merged = [names.index(name) for name in self._merged(names)]
+        return np.array([*merged, -1])[codes], [name[:60] for name in names]
 
     def _without_rollups(self) -> Sheet:
         """The rows that do not add up others."""
         rolled = np.zeros(len(self.table.frame), bool)
         for column in self.roles.of("words", "truth", "date", "text", "constant", "person"):
             codes, words = self.table.distinct(column.name)
-            rolled |= np.array([*(word.casefold() in WORDS["rollup"] for word in words), False])[codes]
+            rolled |= np.array([*(plain(word) in WORDS["rollup"] for word in words), False])[codes]
         if not rolled.any() or (self.form != "total" and rolled.sum() > max(2, FEW * len(rolled))):
             return self.table
         found = self.table.trouble(self.said["option"], rolled, "adds up others")
         self.questions.note(f"Left out: {found[0]}.")
         return self.table.only(~rolled)
+
+    def _without_sums(self, codes: np.ndarray, names: list[str], people: np.ndarray, wins: np.ndarray) -> np.ndarray:
+        """The codes of options, -1 for one of several that is the sum of all others."""
+        sums = [np.bincount(codes[codes >= 0], each[codes >= 0], len(names)) for each in (people, wins)]
+        for code in range(len(names) if len(names) > 2 else 0):
+            if all(each[code] and 2 * each[code] == each.sum() for each in sums):
+                self.questions.note(f"Left out, as it adds up all others: {names[code]}.")
+                return np.where(codes == code, -1, codes)
+        return codes
 
     def _counts(self, column: str) -> np.ndarray:
         """A column of numbers of people; 0 where it has none."""
@@ -594,18 +602,17 @@ class _Reader:
     def sentence(self, options: Sequence[Option]) -> str:
         """What was read."""
         names = ", ".join(option.name for option in options[:4]) + " …" * (len(options) > 4)
-        people = f"{sum(option.count for option in options):,} people"
+        people, said = f"{sum(option.count for option in options):,} people", self.said
         if self.form == "wide":
             return f"{people}, a column for each option ({names}){self.meaning}, one cell a person."
-        said, read = self.said, f"option from `{self.said['option']}`"
         if self.form == "total":
             shown = [f"{each.name} {round(each.mean * each.count):,} of {each.count:,}" for each in options[:4]]
             shown += ["…"] * (len(options) > 4)
-            rows = f"{len(self.table.frame):,} rows of totals"
-            return f"{people} in {rows}, {read}, `{said['outcome']}` of `{said['weight']}`: {', '.join(shown)}."
-        row = f"a row is as many people as `{said['weight']}` says" if "weight" in said else "one row a person"
+            rows = f"in {len(self.table.frame):,} rows of totals, option from {said['option']!r}"
+            return f"{people} {rows}, {said['outcome']!r} of {said['weight']!r}: {', '.join(shown)}."
+        row = f"a row is as many people as {said['weight']!r} says" if "weight" in said else "one row a person"
         row = "several rows a person" if any("several rows" in each for each in self.questions.checks) else row
-        return f"{people}, {read} ({names}), outcome `{said['outcome']}`{self.meaning}, {row}."
+        return f"{people}, option from {said['option']!r} ({names}), outcome {said['outcome']!r}{self.meaning}, {row}."
 
     # ---------------------------------------------------------------------------------------------------------------
     # What a person brought
@@ -642,9 +649,8 @@ class _Reader:
         yes = known[0] if known else next(iter([*likely, *words.values()]), "")
         if not (known and known[1]):
             ordered = [yes, *(word for word in words.values() if word != yes)]
-            choices = {
-                word: f"{word} = 1, {', '.join(each for each in ordered if each != word)} = 0" for word in ordered
-            }
+            rest = {word: ", ".join(each for each in ordered if each != word) for word in ordered}
+            choices = {word: f"{word} = 1" + (f", {rest[word]} = 0" if rest[word] else "") for word in ordered}
             yes = self.questions.ask(
                 f"yes:{columns[0]}", f"Which word of {column_words(columns[0])} counts as 1?", choices
             )
@@ -672,6 +678,15 @@ class _Reader:
     def _without_codes(self, column: str, values: np.ndarray) -> np.ndarray:
         """A column without numbers that say that a value is missing; asked where a number may be such a code."""
         levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        if (
+            len(levels) == 2 and levels[0] > 0 and (levels == np.floor(levels)).all() and len(values) >= 10
+        ):  # such as 1 for yes and 2 for no
+            low, high = (f"{level:g}" for level in levels)
+            choices = {"amounts": "they are amounts", low: f"{low} = 1, {high} = 0", high: f"{high} = 1, {low} = 0"}
+            said = self.questions.ask(
+                f"two:{column}", f"{column_words(column)} is {low} or {high}. What is meant?", choices
+            )
+            return values if said == "amounts" else np.where(np.isnan(values), values, values == float(said))
         for place, rest in ((0, levels[1:]), (-1, levels[:-1])):
             if len(rest) < 2 or levels[place] not in WORDS["codes"]:
                 continue

@@ -15,6 +15,7 @@ import itertools
 import math
 import re
 import tomllib
+import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Mapping
@@ -87,6 +88,8 @@ def read_number(cell: str) -> Written | None:
     found = _CELL.fullmatch(text)
     if found is None or sum(map(bool, found.group(1, 3, 7))) > 1:
         return None
+    if found[7] and found[4].strip()[-1] in ",.":  # 5,- is five, and no loss
+        return read_number(text[: found.start(7)])
     digits, power, unit = found[4].strip(), found[5] or "", (found[2] or "") + (found[6] or "")
     scale = (-1 if (found[1] or found[3] or found[7] or "+") in "-−–" else 1) / (100 if unit == "%" else 1)
     grouped, one = _GROUPED.fullmatch(digits), _ONE_MARK.fullmatch(digits)
@@ -107,7 +110,8 @@ def refusal(path: str, value: Any, allowed: str) -> InputError:
 
 def plain(name: str) -> str:
     """A name without its capitals and marks between words: user_id, userId and User-ID are the same."""
-    return re.sub(r"[\s_.-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.strip())).lower().strip()
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", unicodedata.normalize("NFKC", name))
+    return re.sub(r"(?<=\w)[\s_.:-]+", " ", spaced).lower().strip()
 
 
 def column_words(name: str) -> str:

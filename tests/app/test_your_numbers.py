@@ -278,7 +278,7 @@ def test_a_wrong_proposal_is_mended_by_one_choice() -> None:
     box.set_value("version")
     on.run(screen)
     assert screen.session_state["own-limited"][1].names == ("x", "y", "z") and screen.get("plotly_chart")
-    assert "option from `version` (x, y, z)" in on.words(screen).replace("\\", "")
+    assert "option from 'version' (x, y, z)" in on.words(screen).replace("\\", "")
 
 
 def test_totals_are_read_at_once() -> None:

@@ -199,8 +199,8 @@ def _doubts_answered(reading: Reading[Any], slot: str) -> bool:
     }
     if proposed:
         for doubt in reading.doubts:
-            if doubt.key in proposed:
-                st.markdown(f"**{words.plain(doubt.question)}**")
+            if name := proposed.get(doubt.key):
+                st.markdown(f"**{words.plain(doubt.question)}** {words.plain(ROWS.get(name, name))}?")
         st.button("Yes, read it so", key=f"{slot}-so", type="primary", on_click=_say, args=(slot, proposed))
     return not reading.doubts
 
@@ -277,7 +277,7 @@ def _boxes(reading: Reading[Observations], slot: str, columns: Sequence[str]) ->
         box(middle, "outcome", outcome, names, "The column with what each person brought.")
     box(right, "rows", "A row is", list(ROWS), "A person, a total of many people, or one value for each option.")
     if not wide:
-        with st.expander("More: people"):
+        with st.expander("More: person, people of a row"):
             left, right = st.columns(2)
             box(left, "person", "Person", names, "The column that names the person.")
             box(
