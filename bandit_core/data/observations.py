@@ -555,9 +555,8 @@ class _Reader:
     def _without_rollups(self) -> Sheet:
         """The rows that do not add up others."""
         rolled = np.zeros(len(self.table.frame), bool)
-        for column in self.roles.of("words", "truth", "date", "text", "constant", "person"):
-            codes, words = self.table.distinct(column.name)
-            rolled |= np.array([*(plain(word) in WORDS["rollup"] for word in words), False])[codes]
+        for name in self.table.columns:
+            rolled |= self.table.says(name, WORDS["rollup"])
         if not rolled.any() or (self.form != "total" and rolled.sum() > max(2, FEW * len(rolled))):
             return self.table
         found = self.table.trouble(self.said["option"], rolled, "adds up others")
@@ -588,15 +587,15 @@ class _Reader:
         if name is None:
             return
         self.said["person"] = name
-        people, known = self.table.distinct(name)
+        people, known = self.table.different(name)
         rows = np.bincount(people[people >= 0], minlength=len(known))
         if several := int((rows > 1).sum()):
             self.questions.check(
                 f"{several:,} of {len(known):,} people (column {name}) are in several rows. ε protects a whole person "
                 "only if all rows share it: set the visits of one person."
             )
-        pairs = np.unique(np.stack([people, codes])[:, (people >= 0) & (codes >= 0)], axis=1)
-        if both := int((np.bincount(pairs[0], minlength=1) > 1).sum()):
+        pairs = np.unique((people.astype(np.int64) * (codes.max() + 1) + codes)[(people >= 0) & (codes >= 0)])
+        if both := int((np.bincount(pairs // (codes.max() + 1), minlength=1) > 1).sum()):
             self.questions.check(f"{both:,} people (column {name}) are in more than one option.")
 
     def sentence(self, options: Sequence[Option]) -> str:

@@ -18,7 +18,7 @@ import tomllib
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -202,11 +202,16 @@ class Sheet:
         few = range(min(rows, len(self.frame)))
         return tuple(tuple(self.cell(name, place)[:60] for name in self.columns) for place in few)
 
-    def distinct(self, column: str) -> tuple[np.ndarray, list[str]]:
-        """A column as codes of its different cells (-1 where one is blank), shape (rows,), and these as words."""
+    def different(self, column: str) -> tuple[np.ndarray, Any]:
+        """A column as codes of its different cells (-1 where one is blank), shape (rows,), and these cells."""
         import pandas as pd
 
         codes, found = pd.factorize(self.frame[column])
+        return codes.astype(np.int32), found
+
+    def distinct(self, column: str) -> tuple[np.ndarray, list[str]]:
+        """The same, with the cells as words."""
+        codes, found = self.different(column)
         return codes, [_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in found]
 
     def words(self, column: str, most: int) -> tuple[np.ndarray, list[str]]:
@@ -231,11 +236,14 @@ class Sheet:
 
     def blank(self, column: str) -> np.ndarray:
         """Whether the cells of a column are empty or say that a value is missing, shape (rows,)."""
+        return self.frame[column].isna().to_numpy(bool) | self.says(column, ["", *NO_NUMBERS])
+
+    def says(self, column: str, words: Sequence[str]) -> np.ndarray:
+        """Whether the cells of a column say one of these words, in capitals or not, shape (rows,)."""
         cells = self.frame[column]
-        found: np.ndarray = cells.isna().to_numpy(bool, copy=True)
-        if _is_text(cells):
-            codes, shown = self.distinct(column)
-            found |= np.array([*(not word or word.lower() in NO_NUMBERS for word in shown), True])[codes]
+        if not _is_text(cells):
+            return np.zeros(len(cells), bool)
+        found: np.ndarray = cells.str.strip().str.lower().isin(words).to_numpy(bool)
         return found
 
     def numbers(self, column: str) -> Numbers:
@@ -246,33 +254,36 @@ class Sheet:
             large = ~(np.abs(values) <= LARGEST) & ~np.isnan(values)
             values[large] = math.nan
             return Numbers(values, self.trouble(column, large, "is too large"), "")
-        codes, shown = self.distinct(column)
-        written = [None if word.lower() in NO_NUMBERS else read_number(word) for word in shown]
-        proven = {each.mark for each in written if each and each.mark and not each.open}
-        sign = next(iter(proven)) if len(proven) == 1 else self._decimal_sign(column, shown, written, bool(proven))
-        found = [
-            math.nan if each is None else each.grouped if each.open and each.mark != sign else each.value
-            for each in written
-        ]
-        values = np.array([*found, math.nan])
-        large = ~(np.abs(values) <= LARGEST) & ~np.isnan(values)
-        units = Counter(dict.fromkeys([""], 0))
-        for each, count in zip(written, np.bincount(codes[codes >= 0], minlength=len(shown)), strict=True):
-            if each and each.value:
-                units[each.unit] += int(count)
-        unit = units.most_common(1)[0][0]
-        strange = np.array([*(bool(each and each.value and each.unit != unit) for each in written), False])
-        no_number = np.array([*(each is None and bool(word) and word.lower() not in NO_NUMBERS
-                                for each, word in zip(written, shown, strict=True)), False])  # fmt: skip
+        codes, found = self.different(column)
+        value, grouped = np.full(len(found) + 1, math.nan), np.full(len(found) + 1, math.nan)
+        marks, no_number = np.full(len(found) + 1, "", "<U1"), np.zeros(len(found) + 1, bool)
+        of_unit, units = np.zeros(len(found) + 1, np.int32), {"": 0}
+        for place, cell in enumerate(found):
+            if (written := read_number(cell)) is not None:
+                value[place], grouped[place], marks[place] = written.value, written.grouped, written.mark
+                of_unit[place] = units.setdefault(written.unit, len(units))
+            else:
+                no_number[place] = cell.strip().lower() not in ("", *NO_NUMBERS)
+        loose = np.flatnonzero((value != grouped) & ~np.isnan(value))
+        proven = {*marks[value == grouped].tolist()} - {""}
+        sign = next(iter(proven)) if len(proven) == 1 else "."
+        if len(loose) and len(proven) != 1 and not (self.points and not proven and {*marks[loose].tolist()} == {"."}):
+            shown = [(found[place].strip(), value[place], grouped[place], marks[place]) for place in loose[:2]]
+            sign = self._decimal_sign(column, shown)
+        values = np.where(marks == sign, value, grouped)
+        large = np.abs(values) > LARGEST
+        counted = np.bincount(codes[codes >= 0], minlength=len(found) + 1)
+        most = int(np.bincount(of_unit, counted * ~np.isnan(values) * (values != 0)).argmax())
+        unit = list(units)[most]
+        strange = (of_unit != most) & ~np.isnan(values) & (values != 0)
         values[large | strange] = math.nan
         if unit:
             read = PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}."
             self.questions.note(read)
         other = f"has another unit than most of this column ({unit or 'none'})"
         reasons = ((no_number, "is no number"), (large, "is too large"), (strange, other))
-        return Numbers(
-            values[codes], [each for bad, what in reasons for each in self.trouble(column, bad[codes], what)], unit
-        )
+        troubles = [each for bad, what in reasons for each in self.trouble(column, bad[codes], what)]
+        return Numbers(values[codes], troubles, unit)
 
     def trouble(self, column: str, bad: np.ndarray, what: str) -> list[Trouble]:
         """The cells that are bad, shape (rows,), as one `Trouble`, or as none."""
@@ -281,24 +292,16 @@ class Sheet:
             return []
         return [Trouble(self.row(places[0]), column, self.cell(column, places[0]), len(places), what)]
 
-    def _decimal_sign(self, column: str, shown: list[str], written: list[Written | None], mixed: bool) -> str:
-        """The decimal sign of a column whose cells do not prove one, or prove both."""
-        loose = [(word, each) for word, each in zip(shown, written, strict=True) if each and each.open]
-        marks = {each.mark for _, each in loose}
-        if not loose or (marks == {"."} and self.points and not mixed):
-            return "."
+    def _decimal_sign(self, column: str, shown: Sequence[tuple[str, float, float, str]]) -> str:
+        """The decimal sign of a column whose cells do not prove one, or prove both; cells in both readings."""
         examples = {
-            sign: " and ".join(
-                f"{word} = {each.value if each.mark == sign else each.grouped:.12g}" for word, each in loose[:2]
-            )
+            sign: " and ".join(f"{cell} = {one if mark == sign else many:.12g}" for cell, one, many, mark in shown)
             for sign in ",."
         }
-        likely = "." if "," in marks and self.points else ","
+        likely = "." if self.points and shown[0][3] == "," else ","
         named = {",": "the comma is the decimal sign", ".": "the point is the decimal sign"}
-        return self.questions.ask(
-            f"decimal:{column}", f"What do the marks in {column_words(column)} mean?",
-            {sign: f"{named[sign]}: {examples[sign]}" for sign in (likely, ".," [likely == "."])},
-        )  # fmt: skip
+        choices = {sign: f"{named[sign]}: {examples[sign]}" for sign in (likely, ".,"[likely == "."])}
+        return self.questions.ask(f"decimal:{column}", f"What do the marks in {column_words(column)} mean?", choices)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -404,8 +407,10 @@ def _width(rows: list[list[str]]) -> int:
 
 
 def _agreement(rows: list[list[str]]) -> float:
-    """The share of rows with as many cells as most; 0 where that is one cell."""
-    widths, width = [len(row) for row in rows if any(row)], _width(rows)
+    """The share of rows with as many cells as most, or as the first where most have one; 0 where that has one, too."""
+    widths = [len(row) for row in rows if any(row)]
+    width = _width(rows)
+    width = widths[0] if width == 1 else width
     return widths.count(width) / len(widths) if width > 1 else 0.0
 
 
