@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # and for use, when one of them is first asked for
     from bandit_core.studies.best_method import Question, best_methods
     from bandit_core.studies.business_case import typed_arms
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
-    from bandit_core.studies.policy_check import check_policy
+    from bandit_core.studies.policy_check import PolicyTests, check_policy
     from bandit_core.studies.price import price
     from bandit_core.studies.production import build
     from bandit_core.studies.study import StudyResult, study
@@ -68,6 +68,7 @@ __all__ = [
     "Experiment",
     "Goal",
     "InputError",
+    "PolicyTests",
     "Question",
     "Result",
     "Rule",

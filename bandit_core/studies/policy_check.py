@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
+from unittest import SkipTest
 
 import numpy as np
 
@@ -51,12 +52,14 @@ class Finding:
         return f"{self.policy}: {self.check}: {_VERDICTS[self.holds]}. {self.words}"
 
 
-def _experiment(policy: Policy, epsilon: float = BUDGETS[0], means: tuple[float, ...] = MEANS, **fields: Any) -> Any:
+def _experiment(
+    policy: Policy, epsilon: float = BUDGETS[0], means: Iterable[float] = MEANS, params: Any = None, **fields: Any
+) -> Any:
     arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
     users = {"law": {"kind": "cube"}, "dimension": 3, "arms": 4}  # drawn one by one, in plain Python, too
     setting = {"arms": arms} if policy.setting == "arms" else {"contexts": users}
     budget = {} if policy.epsilon == "none" else {"epsilon": {"kind": "fixed", "value": epsilon}}
-    lines = [{"policy": policy.name, **budget}]
+    lines = [{"policy": policy.name, **budget, "params": params or {}}]
     return Experiment.model_validate({**setting, "lines": lines, "horizon": USERS, "trials": RUNS, **fields})
 
 
@@ -117,6 +120,12 @@ def _numbers(policy: Policy) -> Found:
     block = _block(policy, experiment)
     if not (block.pulls.sum(axis=1) == USERS).all():
         return False, f"block.pulls adds up to {block.pulls.sum(axis=1)[0]:g} in {USERS} users: count each user once."
+    short = [_block(policy, _experiment(policy, means=MEANS[:few], horizon=few), 0, 2).pulls.sum() for few in (1, 2)]
+    if short != [2, 4]:
+        return (
+            False,
+            f"block.pulls adds up to {short} in two runs of 1 and 2 users (and arms), not to [2, 4].",
+        )
     if (falls := np.diff(block.regret, axis=1).min()) < -1e-9:
         return False, f"block.regret falls by {-falls:.3g}: it is the sum of the gaps of the arms that were shown."
     parts = [_block(policy, experiment, 0, 1), _block(policy, experiment, 0, RUNS, 1)]
@@ -222,8 +231,8 @@ def _plain(policy: Policy) -> Found:
     try:
         with np.errstate(all="ignore"):  # words of random numbers overflow
             plain = run_kernel(replace(call, kernel=_in_python(call.kernel, {})), words, times, Signal())
-    except NotImplementedError:
-        return None, "Its kernel calls what exists as machine code only."
+    except (NotImplementedError, ArithmeticError, ValueError) as error:  # as the logarithm of 0
+        return None, f"Plain Python stops where compiled code goes on: {error or type(error).__name__}."
     except Exception as error:
         return False, f"In plain Python it raises {type(error).__name__}: {error}. Compiled code checks no index."
     alike = (plain.pulls == compiled.pulls).all(axis=1)
@@ -275,3 +284,108 @@ def check_policy(path: Path) -> list[Finding]:
         When the file cannot be loaded, or has no policy.
     """
     return [each for name in load_policy(path) for each in findings(registry()[name])]
+
+
+class PolicyTests:
+    """Tests of one policy for pytest: each check of `check_policy`, and what you expect of its learning.
+
+    Subclass it in a test file of your own, in a class whose name begins with ``Test``, and run pytest. A check that
+    finds nothing to check is skipped. A policy that `check_policy` passes also passes here, until you ask for more: the
+    fields below that are None ask for nothing.
+
+    Attributes
+    ----------
+    policy
+        Its name.
+    file
+        The Python file that has it; None where the lab has it.
+    seed
+        Seed of the runs, 0 or more.
+    params
+        Parameters of its line in the runs below; the checks use its defaults.
+    users
+        Users of each of the 100 runs that measure the following fields: on arms that pay 1 with chances .9, .8, .7, .6
+        and .5, or users with features.
+    shown
+        Every run shows every arm at least so often, at ε = 1.
+    found
+        In every run at least this share of users, from 0 to 1, gets the arm that always pays, where two others never
+        pay, at ε = 1000.
+    ratio
+        Least and most mean regret at ε = 1000, in multiples of that of its ``parent``.
+    strict
+        An ε at which mean regret is larger than at ε = 8, by 5 standard errors.
+
+    Examples
+    --------
+    >>> class TestNoisyGreedy(PolicyTests):
+    ...     policy, file = "noisy-greedy", "noisy_greedy.py"
+    ...     ratio = (0.8, 4.0)
+    """
+
+    policy: ClassVar[str]
+    file: ClassVar[str | Path | None] = None
+    seed: ClassVar[int] = 0
+    params: ClassVar[dict[str, Any]] = {}
+    users: ClassVar[int] = 5000
+    shown: ClassVar[int | None] = None
+    found: ClassVar[float | None] = None
+    ratio: ClassVar[tuple[float, float] | None] = None
+    strict: ClassVar[float | None] = None
+
+    def _played(self, epsilon: float, means: tuple[float, ...] = MEANS, parent: bool = False) -> Block:
+        policy = registry()[self.policy]
+        policy, params = (registry()[policy.parent or ""], {}) if parent else (policy, self.params)
+        return _block(policy, _experiment(policy, epsilon, means, params, horizon=self.users), self.seed, 100)
+
+    def _finding(self, title: str) -> Found:
+        """Of a check, or of what a field asks for."""
+        if self.file is not None:
+            load_policy(Path(self.file))
+        if title in CHECKS:
+            [found] = findings(registry()[self.policy], [title], self.seed)
+            return found.holds, found.words
+        if (asked := getattr(self, title)) is None:
+            return None, f"{title} is None: it asks for nothing."
+        value, least, most = _ASKED[title](self, asked)
+        return bool(least <= value <= most), f"{title} = {asked}, measured {value:.4g}."
+
+
+Measured = tuple[float, float, float]  # a number, its least, its most
+
+
+def _found(tests: PolicyTests, asked: float) -> Measured:
+    return tests._played(1000.0, (1.0, 0.0, 0.0)).best_pulls[:, -1].min() / tests.users, asked, 1.0
+
+
+def _ratio(tests: PolicyTests, asked: tuple[float, float]) -> Measured:
+    own, parent = (tests._played(1000.0, parent=each).regret[:, -1].mean() for each in (False, True))
+    return own / parent, *asked
+
+
+def _strict(tests: PolicyTests, asked: float) -> Measured:
+    strict, loose = (tests._played(epsilon).regret[:, -1] for epsilon in (asked, 8.0))
+    error = np.hypot(strict.std(ddof=1), loose.std(ddof=1)) / np.sqrt(len(strict))
+    return strict.mean() - loose.mean(), FAR * error, np.inf
+
+
+_ASKED: dict[str, Callable[[PolicyTests, Any], Measured]] = {
+    "shown": lambda tests, asked: (tests._played(1.0).pulls.min(), asked, np.inf),
+    "found": _found,
+    "ratio": _ratio,
+    "strict": _strict,
+}
+
+
+def _test_of(title: str) -> Callable[[PolicyTests], None]:
+    def test(self: PolicyTests) -> None:
+        holds, words = self._finding(title)
+        if holds is None:
+            raise SkipTest(words)
+        assert holds, words
+
+    return test
+
+
+for _title in (*CHECKS, *_ASKED):
+    setattr(PolicyTests, f"test_{_title.replace(' ', '_').lower()}", _test_of(_title))
