@@ -3,9 +3,9 @@
 The rule of a line is played user by user (`kernels.play`, or with features) on two tables of rewards that differ in one
 user. Only what the guarantee hides is looked at:
 
-* local: what the first two users send, each alone, and the difference, which shows noise that is drawn once or follows
-  from the reward. Users with features make their message inside ``learn``: the estimate after the first user stands for
-  it, which is computed from it.
+* local: what the first user and user `LATER` send, and the difference of the first two, which shows noise that is drawn
+  once or follows from the reward. Users with features make their message inside ``learn``: the estimate after the first
+  user stands for it, which is computed from it. Their features point the other way, or along another axis.
 * every other guarantee for arms: the choices. In a chain of tables, each of which differs from the next in one user,
   arm 1 is the worse one for all users at first, and the better one for all at last. Somewhere in the chain the choices
   must change; that is where to look. The first choices are looked at as a whole, too.
@@ -33,6 +33,7 @@ from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.spec.errors import InputError
 
 FIRST, USERS = 5, (64, 600, 3000)  # of runs that are looked at choice by choice, and of those whose choices are counted
+LATER = 300  # a user whose answer is looked at, too: noise may end
 SEARCHED = 200  # runs of each table of the chain while the change is searched
 FAR = 40.0  # rewards, and features, so large and small where any are accepted
 NOTHING = -1e300  # in place of a message that is not sent
@@ -136,14 +137,15 @@ def second(seen: Seen) -> np.ndarray:
     return seen.arms.sum(axis=1, dtype=float)
 
 
-def _of_users(policy: Policy, epsilon: float) -> Sampler:
+def _of_users(policy: Policy, epsilon: float, other: tuple[float, ...]) -> Sampler:
+    """The first user's features are `FAR` along the first axis, or along ``other``."""
     call = policy.prepare(setup_of(policy, epsilon, FIRST))
     kernel = replace(call.rule, name=f"{call.rule.name}_audited", loop=_watch_users).at_once
     environment, numbers, _ = call.arguments
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        seen, context = np.zeros(len(inputs)), np.zeros(environment.dimension)
-        context[0] = FAR * (2 * inputs[0] - 1)
+        seen = np.zeros(len(inputs))
+        context = FAR * np.resize((1.0, 0.0, 0.0) if inputs[0] > 0.5 else other, environment.dimension)
         kernel(_streams(rng, len(inputs)), environment, context, numbers, seen)
         return seen
 
@@ -177,16 +179,17 @@ def places(policy: Policy, epsilon: float, rng: np.random.Generator) -> Iterator
         return
     if policy.setting == "contexts":
         if policy.privacy == "local":
-            yield "the estimate after the first user, by the direction of the features", _of_users(policy, epsilon), 1
+            words = "the estimate after the first user, by the {} of the features"
+            yield words.format("direction"), _of_users(policy, epsilon, (-1.0, 0.0, 0.0)), 1
+            yield words.format("axis"), _of_users(policy, epsilon, (0.0, 1.0, 0.0)), 1
         return
     few, nobody = runs_of(policy, epsilon, FIRST, chain=False), np.zeros(FIRST, bool)
     if policy.privacy == "local" and not rule.hides:
-        for words, user, number in (
-            ("what the first user sends", 0, lambda seen: seen.sent[:, 0]),
-            ("what the second user sends", 1, lambda seen: seen.sent[:, 1]),
-            ("the difference of what the first two users send", 1, lambda seen: seen.sent[:, 1] - seen.sent[:, 0]),
-        ):
-            yield words, sampler_of(few, nobody, user, number), FIRST
+        later, script = runs_of(policy, epsilon, LATER, chain=False), np.zeros(LATER, bool)
+        yield "what the first user sends", sampler_of(few, nobody, 0, lambda seen: seen.sent[:, 0]), FIRST
+        yield f"what user {LATER} sends", sampler_of(later, script, LATER - 1, lambda seen: seen.sent[:, -1]), LATER
+        apart = sampler_of(few, nobody, 1, lambda seen: seen.sent[:, 1] - seen.sent[:, 0])
+        yield "the difference of what the first two users send", apart, FIRST
         return
     codes = 2.0 ** np.arange(FIRST)
     yield f"the first {FIRST} choices", sampler_of(few, nobody, 0, lambda seen: seen.arms @ codes), FIRST

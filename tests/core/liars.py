@@ -10,6 +10,19 @@ RUN = "(0.6180339887 * stream.trial)"
 # A logarithm of a uniform that the reward alone, or the run alone, decides.
 FORMULA = "return reward - numbers.scale * np.log(1 - 2 * abs({} - 0.5) + 1e-9) * np.sign({} - 0.5)"
 
+ANSWER = """def answer(numbers, rewards, arm, t, stream):
+    number = next_uniform(stream.words, stream.trial, 0)
+    reward = draw_reward(rewards.table, rewards.values, arm, number, stream.words, stream.trial)
+    return reward, reward + laplace(stream, numbers.scale if t <= 100 else numbers.scale / 100), np.nan
+
+
+def learn("""
+IMPORTS = """from bandit_core import rules
+from bandit_core.kernels.rewards import draw_reward
+from bandit_core.kernels.streams import next_uniform
+"""
+
+COUNTED = "    known.counts[arm] += 1\n"
 LIARS = {  # the policy, what it changes
     "local, without noise": ("noisy_greedy", (RESPOND, "return reward")),
     "local, a tenth of the noise": ("noisy_greedy", (RESPOND, RESPOND.replace("scale", "scale / 10"))),
@@ -41,5 +54,30 @@ LIARS = {  # the policy, what it changes
     "local, seeded by the reward and the run": (
         "noisy_greedy",
         (RESPOND, FORMULA.format(f"({RUN} + 0.3 * reward) % 1.0", f"({RUN} + 0.3 * reward) % 1.0")),
+    ),
+    "local, noise that ends": (
+        "noisy_greedy",
+        ("from bandit_core import rules\n", IMPORTS),
+        ("def learn(", ANSWER),
+        ("belief, respond)", "belief, respond, answer=answer)"),
+    ),
+    "central, the last reward decides": (
+        "noisy_greedy",
+        ('privacy="local"', 'privacy="central"'),
+        ("    means: np.ndarray\n", "    means: np.ndarray\n    last: np.ndarray\n"),
+        ("np.zeros(arms))", "np.zeros(arms), np.zeros(2))"),
+        ("def respond(numbers, reward, stream):\n    return reward + laplace(stream, numbers.scale)\n", ""),
+        ("belief, respond)", "belief)"),
+        ("else np.argmax(known.means)", "else int(known.last[1]) if known.last[0] > 0.5 else np.argmax(known.means)"),
+        (
+            "    known.counts[arm] += 1\n",
+            "    known.counts[arm] += 1\n    known.last[0] = response\n    known.last[1] = arm\n",
+        ),
+        ("(response - ", "(response + laplace(stream, numbers.scale) - "),
+        ("guarantee=rules.local_guarantee", "guarantee=rules.pure"),
+    ),
+    "features, noise on the reward alone": (
+        "noisy_descent",
+        (SENT, "sent = (miss + laplace(stream, numbers.scale)) * user.context[i] / max(1.0, size)"),
     ),
 }
