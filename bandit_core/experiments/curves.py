@@ -101,18 +101,18 @@ def bounds(experiment: Experiment) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per line, bound and checkpoint with the columns line, label, side ("upper" or "lower"), name (which
-        repeats what must not be lost: derived, as printed, asymptotic, order-only, worst case), source, status, t and
-        value (expected regret in reward units, never above t x largest gap).
+        One row per line, bound and checkpoint with the columns line, name (which repeats what must not be lost:
+        derived, as printed, asymptotic, order-only, worst case), label, side ("upper" or "lower"), source, status, t
+        and value (expected regret in reward units, never above t x largest gap).
     """
     times = checkpoints(experiment.horizon)
     frames = [
         pd.DataFrame(
             {
                 "line": line,
+                "name": bound.label,
                 "label": experiment.label(line),
                 "side": bound.side,
-                "name": bound.label,
                 "source": bound.source,
                 "status": bound.status,
                 "t": times,

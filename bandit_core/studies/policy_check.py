@@ -35,6 +35,7 @@ STRICT = 0.05  # epsilon at which bounds are checked, too: there a floor is high
 USERS, RUNS = 1000, 40
 FEW_USERS, FEW_RUNS = 200, 6  # in plain Python
 MEANS = (0.9, 0.8, 0.7, 0.6, 0.5)
+ALWAYS = (1.0, 0.0, 0.0)
 _VERDICTS = {True: "holds", False: "does not hold", None: "not checked"}
 Found = tuple[bool | None, str]
 
@@ -90,10 +91,7 @@ def _guarantee(policy: Policy) -> Found:
     for epsilon in BUDGETS:
         stated = policy.guarantee(_experiment(policy, epsilon).setups[0])
         if stated.model != policy.privacy:
-            return (
-                False,
-                f"guarantee(setup).model is {stated.model!r} and privacy is {policy.privacy!r}: make them equal.",
-            )
+            return False, f"guarantee(setup).model is {stated.model!r}, privacy {policy.privacy!r}: make them equal."
         if stated.epsilon is None or not 0 < stated.epsilon <= epsilon * (1 + 1e-9):
             advice = "state the epsilon that its noise keeps, at most that of the line"
             return False, f"guarantee(setup).epsilon is {stated.epsilon} where the line asks for {epsilon:g}: {advice}."
@@ -131,10 +129,7 @@ def _numbers(policy: Policy) -> Found:
     parts = [_block(policy, experiment, 0, 1), _block(policy, experiment, 0, RUNS, 1)]
     if np.concatenate([part.pulls for part in parts]).tobytes() != block.pulls.tobytes():
         first = int(np.flatnonzero((np.concatenate([part.pulls for part in parts]) != block.pulls).any(axis=1))[0])
-        return (
-            False,
-            f"block.pulls of run {first} depends on the runs played before it: keep nothing outside of `start`.",
-        )
+        return False, f"block.pulls of run {first} depends on earlier runs: keep nothing outside of `start`."
     if len(np.unique(np.hstack([block.regret, block.pulls]), axis=0)) == 1 and policy.epsilon != "none":
         return None, f"{RUNS} runs are all alike here. Is the noise drawn from `stream`?"
     return True, "Users are counted once, regret never falls, and no run depends on another."
@@ -190,11 +185,9 @@ def _bounds(policy: Policy, seed: int) -> Found:
                 text += f"{ends.mean():.4g}: correct the bound, or its assumptions (`ruled_out`)"
                 return False, text + (", or the noise." if bound.side == "lower" else ".")
             count += 1
-    return (
-        (True, f"Measured regret agrees with all bounds that apply here: {count}.")
-        if count
-        else (None, "It states no bound for these arms.")
-    )
+    if not count:
+        return None, "It states no bound for these arms."
+    return True, f"Measured regret agrees with all bounds that apply here: {count}."
 
 
 def _samples(policy: Policy, seed: int) -> Found:
@@ -238,10 +231,7 @@ def _plain(policy: Policy) -> Found:
     alike = (plain.pulls == compiled.pulls).all(axis=1)
     if alike.mean() > 0.5:  # rounding may differ in some
         return True, "Its functions choose the same arms in plain Python as compiled."
-    return (
-        False,
-        f"{(~alike).sum()} of {FEW_RUNS} runs differ between plain Python and compiled code: compare the types.",
-    )
+    return False, f"{(~alike).sum()} of {FEW_RUNS} compiled runs differ from those in plain Python: compare the types."
 
 
 CHECKS: dict[str, Callable[..., Found]] = {
@@ -338,24 +328,8 @@ class PolicyTests:
         policy, params = (registry()[policy.parent or ""], {}) if parent else (policy, self.params)
         return _block(policy, _experiment(policy, epsilon, means, params, horizon=self.users), self.seed, 100)
 
-    def _finding(self, title: str) -> Found:
-        """Of a check, or of what a field asks for."""
-        if self.file is not None:
-            load_policy(Path(self.file))
-        if title in CHECKS:
-            [found] = findings(registry()[self.policy], [title], self.seed)
-            return found.holds, found.words
-        if (asked := getattr(self, title)) is None:
-            return None, f"{title} is None: it asks for nothing."
-        value, least, most = _ASKED[title](self, asked)
-        return bool(least <= value <= most), f"{title} = {asked}, measured {value:.4g}."
-
 
 Measured = tuple[float, float, float]  # a number, its least, its most
-
-
-def _found(tests: PolicyTests, asked: float) -> Measured:
-    return tests._played(1000.0, (1.0, 0.0, 0.0)).best_pulls[:, -1].min() / tests.users, asked, 1.0
 
 
 def _ratio(tests: PolicyTests, asked: tuple[float, float]) -> Measured:
@@ -370,8 +344,8 @@ def _strict(tests: PolicyTests, asked: float) -> Measured:
 
 
 _ASKED: dict[str, Callable[[PolicyTests, Any], Measured]] = {
-    "shown": lambda tests, asked: (tests._played(1.0).pulls.min(), asked, np.inf),
-    "found": _found,
+    "shown": lambda it, least: (it._played(1.0).pulls.min(), least, np.inf),
+    "found": lambda it, least: (it._played(1000.0, ALWAYS).best_pulls[:, -1].min() / it.users, least, 1.0),
     "ratio": _ratio,
     "strict": _strict,
 }
@@ -379,7 +353,17 @@ _ASKED: dict[str, Callable[[PolicyTests, Any], Measured]] = {
 
 def _test_of(title: str) -> Callable[[PolicyTests], None]:
     def test(self: PolicyTests) -> None:
-        holds, words = self._finding(title)
+        if self.file is not None:
+            load_policy(Path(self.file))
+        asked = getattr(self, title, None)
+        if title in CHECKS:
+            [found] = findings(registry()[self.policy], [title], self.seed)
+            holds, words = found.holds, found.words
+        elif asked is None:
+            holds, words = None, f"{title} is None: it asks for nothing."
+        else:
+            value, least, most = _ASKED[title](self, asked)
+            holds, words = bool(least <= value <= most), f"{title} = {asked}, measured {value:.4g}."
         if holds is None:
             raise SkipTest(words)
         assert holds, words

@@ -35,7 +35,7 @@ SPEC = {
     "trials": 4,
     "seed": 0,
 }
-BOUND_COLUMNS = ["line", "label", "side", "name", "source", "status", "t", "value"]
+BOUND_COLUMNS = ["line", "name", "label", "side", "source", "status", "t", "value"]
 
 
 @pytest.fixture
