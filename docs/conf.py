@@ -27,6 +27,8 @@ exclude_patterns = ["_build", "requirements.txt"]
 site_pages.write()
 html_theme = "alabaster"  # asks no other host for fonts or scripts
 html_theme_options = {"page_width": "1200px", "body_max_width": "auto"}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]  # formulas and code that are wider than the page
 html_show_sourcelink = False
 default_role = "py:obj"
 autodoc_member_order = "bysource"

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from latex2mathml import converter
+
 from bandit_core import address, mechanisms, policies, simulate
 from bandit_core.experiments import catalogue
 from bandit_core.experiments.curves import line_bounds
@@ -40,6 +42,20 @@ def _literal(text: str, kind: str = "text") -> str:
     return f"```{kind}\n{text.strip()}\n```"
 
 
+def _formula(text: str) -> str:
+    """As MathML, which browsers draw without a script or a font of ours."""
+    return _literal(f'<div class="formula">{converter.convert(text, display="block")}</div>', "{raw} html").replace(
+        "\\", ""
+    )
+
+
+def _notes(docstring: str) -> str:
+    """What a docstring says after its last pseudo-code."""
+    paragraphs = docstring.split("\n\n")
+    codes = [place for place, text in enumerate(paragraphs) if text.startswith("    ")]
+    return "\n\n".join(paragraphs[codes[-1] + 1 :] if codes else paragraphs[1:])
+
+
 def _experiment(policy: Policy) -> Experiment:
     """The policy beside the one without privacy, on the first setting that it takes."""
     budget = {"epsilon": {"kind": "fixed", "value": 1.0}}
@@ -53,9 +69,13 @@ def _experiment(policy: Policy) -> Experiment:
     raise refused
 
 
+def _identity(bound: Bound) -> tuple[str, ...]:
+    return bound.name, bound.side, bound.model, bound.rewards
+
+
 def _bound(bound: Bound) -> str:
     text = [f"{bound.words} *{STATUS_WORDS[bound.status].capitalize()}.* Source: {bound.source}."]
-    text += [f"Assumptions: {bound.assumptions}.", _literal(bound.formula, "latex")]
+    text += [f"Assumptions: {bound.assumptions}.", _formula(bound.formula)]
     return "\n\n".join(text)
 
 
@@ -65,7 +85,14 @@ def _policy(policy: Policy, docstring: str, folder: Path) -> str:
     simulate(experiment).save(folder / f"{policy.name}.svg")
     sent = [f"- {each.released}: {each.mechanism}, {each.at}" for each in policy.releases(setup)[:3]]
     fields = policy.parameters.model_fields.items()
-    bounds = [f"### {bound.name} ({bound.side})\n\n{_bound(bound)}" for bound in line_bounds(experiment, 0)]
+    pages = {_identity(each.bound): each for each in catalogue.entries(experiment)}
+    own, general = [], []
+    for bound in line_bounds(experiment, 0):
+        page = pages.get(_identity(bound))
+        if page is None or page.policies:
+            own.append(f"### {bound.name} ({bound.side})\n\n{_bound(bound)}")
+        else:
+            general.append(f"- [{bound.name}](../bounds/{page.key}.md)")
     parts = [
         f"# {policy.title}", f"`{policy.name}`, {policy.promise.name}. {policy.paper}.", policy.summary,
         "## Guarantee", f"{policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.", "\n".join(sent),
@@ -73,16 +100,19 @@ def _policy(policy: Policy, docstring: str, folder: Path) -> str:
         "## Picture", f"![Regret of {policy.title} against users]({policy.name}.svg)",
         f"[Open it in the app]({address(experiment)}) (with the app running on this computer).",
         *(["## Parameters", "\n".join(f"- `{name}`: {field.description}" for name, field in fields)] if fields else []),
-        "## Notes of the source file", _literal(docstring), *(["## Bounds", *bounds] if bounds else []),
+        *(["## Notes", _literal(notes)] if (notes := _notes(docstring).strip()) else []),
+        *(["## Its own bounds", *own] if own else []),
+        *(["## Bounds of every policy with this guarantee", "\n".join(general)] if general else []),
     ]  # fmt: skip
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _mechanism(one: Any, docstring: str) -> str:
-    formulas = [f"{name}: \n\n{_literal(text, 'latex')}" for name, text in vars(one.formulas).items()]
+    formulas = [f"{name}: \n\n{_formula(text)}" for name, text in vars(one.formulas).items()]
+    notes = _notes(docstring).strip()
     parts = [
         f"# {one.title}", f"`{one.name}`. {one.paper}.", one.words, f"Guarantee: {one.guarantee}.",
-        f"Sensitivity: {one.sensitivity}.", *formulas, "## Notes of the source file", _literal(docstring),
+        f"Sensitivity: {one.sensitivity}.", *formulas, *(["## Notes", _literal(notes)] if notes else []),
         "[Open it in the app](http://localhost:8501/mechanisms) (with the app running on this computer).",
     ]  # fmt: skip
     return "\n\n".join(parts) + "\n"

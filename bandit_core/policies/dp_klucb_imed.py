@@ -10,7 +10,7 @@ kl-UCB with the divergence that central privacy leaves, in growing batches: near
 
 DP-IMED: arXiv 2505.05613.
 
-Plays the arm with the least evidence against it, its pulls counted in; growing batches, no clock.
+Plays the arm with the smallest index (evidence against it plus ln n), in growing batches; the index ignores time.
 
     pull each arm first_batch times;  S_a = sum + Laplace(1 / epsilon),  n_a = first_batch
     repeat, t being the next pull:
