@@ -601,7 +601,8 @@ class _Reader:
     def sentence(self, options: Sequence[Option]) -> str:
         """What was read."""
         names = ", ".join(option.name for option in options[:4]) + " …" * (len(options) > 4)
-        people, said = f"{sum(option.count for option in options):,} people", self.said
+        several = any("several rows" in each for each in self.questions.checks)
+        people, said = f"{sum(option.count for option in options):,} {'rows' if several else 'people'}", self.said
         if self.form == "wide":
             return f"{people}, a column for each option ({names}){self.meaning}, one cell a person."
         if self.form == "total":
@@ -610,7 +611,7 @@ class _Reader:
             rows = f"in {len(self.table.frame):,} rows of totals, option from {said['option']!r}"
             return f"{people} {rows}, {said['outcome']!r} of {said['weight']!r}: {', '.join(shown)}."
         row = f"a row is as many people as {said['weight']!r} says" if "weight" in said else "one row a person"
-        row = "several rows a person" if any("several rows" in each for each in self.questions.checks) else row
+        row = "several rows a person" if several else row
         return f"{people}, option from {said['option']!r} ({names}), outcome {said['outcome']!r}{self.meaning}, {row}."
 
     # ---------------------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ MAX_ARMS = 10_000
 MAX_LINES = 24
 MAX_SPEC_BYTES = 16 * 2**20  # of a text that is read as a spec; pages allow less
 GROUP_FIELD = "group"  # of a preset's file: where the gallery shows it; no part of the spec
+MAX_NAMES = 1000  # of one object or table of a document; a spec needs thirty
 MAX_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
 # Readers of TOML walk every beginning of a dotted name, so n parts cost n^2 or more: they are counted before.
 _NAME_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
@@ -504,12 +505,19 @@ def _check_size(size: int, name: str) -> None:
         raise InputError([Issue(name, f"{size / 2**20:.1f} MB", f"at most {MAX_SPEC_BYTES >> 20} MB")])
 
 
+def _check_names(count: int) -> None:
+    """Refuse what no spec is before each of its names is judged, which would keep other visitors waiting."""
+    if count > MAX_NAMES:
+        raise ValueError(f"there are {count:,} names in one object, and at most {MAX_NAMES:,} are read")
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document: dict[str, Any] = {}
     for key, value in pairs:
         if key in document:
             raise ValueError(f"{key[:80]!r} stands twice in one object")
         document[key] = value
+    _check_names(len(document))
     return document
 
 
@@ -533,7 +541,9 @@ def _read_toml(text: str, name: str) -> dict[str, Any]:
     if long := _LONG_NAME.search(text):
         raise InputError([Issue(name, long[1][:40], f"at most {MAX_NAME_PARTS} names with points between them")])
     try:
-        return tomllib.loads(text)
+        document = tomllib.loads(text)
+        _check_names(len(document))
+        return document
     except (ValueError, RecursionError) as error:
         raise InputError([Issue(name, text[:40], f"not readable as TOML: {error}")]) from None
 

@@ -253,3 +253,13 @@ def test_a_cell_of_a_file_is_told_once(tmp_path: Path, cell: str) -> None:
     assert " 1 " in problem.allowed and " 120 " in problem.allowed
     assert ("missing" in problem.allowed) == (cell == "nan")
     assert problem.value == cell or float(problem.value) == float(cell)
+
+
+@pytest.mark.parametrize("form", ["json", "toml"])
+def test_too_many_names_are_refused_before_each_is_judged(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Experiment, "model_validate", lambda *_: pytest.fail("was judged"))
+    names = [f'"a{place}"' for place in range(60_000)]
+    text = "{" + ",".join(f"{name}: 1" for name in names) + "}" if form == "json" else "=1\n".join(names) + "=1"
+    with refused("document") as issues:
+        parse(text, form)  # type: ignore[arg-type]
+    assert "60,000 names" in issues[0].allowed

@@ -170,7 +170,8 @@ def _said(slot: str) -> dict[str, Any]:
 def _say(slot: str, answers: dict[str, Any]) -> None:
     """Remember answers about a file; other questions may follow from what its columns are, so they are asked again."""
     before = {key: each for key, each in _said(slot).items() if key in _FIRST or not _FIRST & answers.keys()}
-    st.session_state["own-said"] = {slot: before | answers}
+    said = {key: each for key, each in (before | answers).items() if each is not None}
+    st.session_state["own-said"] = {slot: said}
 
 
 _FIRST = {*ROLES, "columns", "sheet", "heading"}
@@ -257,10 +258,11 @@ def _boxes(reading: Reading[Observations], slot: str, columns: Sequence[str]) ->
     wide = roles["rows"] == "wide"
 
     def box(place: DeltaGenerator, role: str, label: str, choices: list[str], help: str) -> None:
-        key = f"{slot}-{role}-{roles.get(role)}"  # so that it shows what was read
+        key = f"{slot}-{role}"
+        st.session_state[key] = roles.get(role)  # the box shows what was read
         place.selectbox(
-            label, choices, choices.index(roles[role]) if role in roles else None, key=key, help=help,
-            format_func=lambda each: ROWS.get(each, each) if role == "rows" else words.plain(each),
+            label, choices, 0 if role in roles else None, key=key, help=help,
+            format_func=lambda each: ROWS.get(each, each) if role == "rows" else each,
             on_change=lambda: _say(slot, {role: st.session_state[key]} | ({"columns": ()} if role == "rows" else {})),
         )  # fmt: skip
 

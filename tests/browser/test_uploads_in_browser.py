@@ -1,0 +1,58 @@
+"""Files of observations in a browser: five rows, three boxes that are filled, and questions instead of guesses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+from visitor import Visitor
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+
+def uploaded(visits: Callable[..., Visitor], name: str, **options: object) -> Visitor:
+    visitor = visits("/your-numbers?users=400", **options)
+    visitor.main().get_by_text("I upload observations").click()
+    visitor.main().locator("input[type=file]").first.set_input_files(CORPUS / name)
+    expect(box(visitor, "A row is")).to_be_visible()
+    visitor.settle()
+    return visitor
+
+
+def box(visitor: Visitor, label: str) -> Locator:
+    return visitor.main().get_by_role("combobox", name=label)
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_a_wrong_proposal_is_mended_in_its_box_and_a_doubt_is_asked(
+    visits: Callable[..., Visitor], width: int, dark: bool
+) -> None:
+    visitor = uploaded(visits, "app-versions.csv", width=width, dark=dark)
+    answer = visitor.main().get_by_role("heading", name="1. A planned A/B test")
+    agree = visitor.main().get_by_role("button", name="Yes, read it so")
+    expect(agree).to_be_visible()
+    expect(answer).to_have_count(0)  # nothing is computed in doubt
+    expect(visitor.main().get_by_text("option from 'group' (control, treatment), outcome 'converted'")).to_be_visible()
+    box(visitor, "Option").click()
+    visitor.tab.get_by_role("option", name="version", exact=True).click()
+    expect(visitor.main().get_by_text("option from 'version'")).to_be_visible()
+    visitor.settle()
+    box(visitor, "Option").click()
+    visitor.tab.get_by_role("option", name="group", exact=True).click()
+    expect(visitor.main().get_by_text("option from 'group'")).to_be_visible()
+    visitor.settle()
+    agree.click()
+    expect(answer).to_be_visible()
+    assert visitor.tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_marks_that_can_be_read_in_two_ways_are_asked_with_the_keyboard(visits: Callable[..., Visitor]) -> None:
+    visitor = uploaded(visits, "thousands-or-not.csv", width=1280)
+    asked = visitor.main().get_by_role("radiogroup", name="What do the marks in column spend mean?")
+    choice = asked.get_by_role("radio").first
+    expect(choice).not_to_be_checked()
+    choice.focus()
+    visitor.tab.keyboard.press("Space")
+    expect(visitor.main().get_by_role("radiogroup", name="Limits of one user's reward")).to_be_visible()
