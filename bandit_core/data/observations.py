@@ -454,8 +454,7 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     others = [name for name in table.columns if name not in (*reader.said.values(), *reader.names * (not reader.said))]
     if others:
         questions.note(f"Not used: {', '.join(others[:5])}{' …' * (len(others) > 5)}.")
-    about = {"columns": tuple(table.columns), "roles": shown, "head": table.head()}
-    return questions.reading(reader.sentence(options), made, **about)
+    return questions.reading(reader.sentence(options), made, shown)
 
 
 def _check_split(questions: Questions, options: Sequence[Option]) -> None:

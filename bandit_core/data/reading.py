@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from bandit_core.spec.errors import InputError, Issue
 
@@ -43,8 +43,8 @@ class Doubt:
 class Reading(Generic[Data]):
     """What a file says, in a sentence; ``data`` only once no doubt is left.
 
-    ``checks`` are what a careful reader would see in the data, ``notes`` how the text was read, ``columns`` all names,
-    ``roles`` what each column stands for, as proposed or said, and ``head`` the first rows as they were read.
+    ``checks`` are what a careful reader would see in the data, ``notes`` how the text was read, and ``roles`` what each
+    column stands for, as proposed or said.
     """
 
     sentence: str
@@ -52,9 +52,7 @@ class Reading(Generic[Data]):
     checks: tuple[str, ...]
     notes: tuple[str, ...] = ()
     asked: tuple[Doubt, ...] = ()  # with those that are answered
-    columns: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
-    head: tuple[tuple[str, ...], ...] = ()
     held: Data | None = None  # nothing while there is a doubt
 
     @property
@@ -105,7 +103,7 @@ class Questions:
         """Say what a careful reader would see."""
         self.checks.update(dict.fromkeys(sentences))
 
-    def reading(self, sentence: str, make: Callable[[], Data], **about: Any) -> Reading[Data]:
+    def reading(self, sentence: str, make: Callable[[], Data], roles: Mapping[str, str] | None = None) -> Reading[Data]:
         """What was read; ``make`` gives the data where nothing is in doubt.
 
         Raises
@@ -118,4 +116,4 @@ class Questions:
             raise InputError([Issue(f"answers[{strange[0]}]", None, f"one of the questions of this file ({asked})")])
         held = None if self.doubts else make()
         doubts, every = tuple(self.doubts.values()), tuple(self.asked.values())
-        return Reading(sentence, doubts, tuple(self.checks), tuple(self.notes), every, held=held, **about)
+        return Reading(sentence, doubts, tuple(self.checks), tuple(self.notes), every, roles or {}, held)

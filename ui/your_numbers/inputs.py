@@ -7,7 +7,7 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -171,7 +171,7 @@ def _say(slot: str, answers: dict[str, Any]) -> None:
     """Remember answers about a file; other questions may follow from what its columns are, so they are asked again."""
     before = {key: each for key, each in _said(slot).items() if key in _FIRST or not _FIRST & answers.keys()}
     said = {key: each for key, each in (before | answers).items() if each is not None}
-    st.session_state["own-said"] = {slot: said}
+    st.session_state["own-said"] = {**st.session_state.get("own-said", {}), slot: said}
 
 
 _FIRST = {*ROLES, "columns", "sheet", "heading"}
@@ -233,10 +233,12 @@ def _uploaded() -> Asked | None:
         reading = (
             _parsed(upload, "file", lambda _, *how: observations_of(table, *how), said, columns) if table else None
         )
-    if reading is None:
+    if table is None:
         return None
     _first_rows(place, table)
-    _boxes(reading, upload.file_id, columns)
+    _boxes(table.columns, reading.roles if reading else {"rows": "person"} | said, upload.file_id, columns)
+    if reading is None:
+        return None
     st.markdown(words.plain(reading.sentence))
     for check in reading.checks:
         st.warning(words.plain(check), icon=":material/fact_check:")
@@ -252,9 +254,8 @@ def _first_rows(place: DeltaGenerator, table: Sheet) -> None:
     place.dataframe(shown, hide_index=True, width="stretch", alt="The first rows of your file as they were read")
 
 
-def _boxes(reading: Reading[Observations], slot: str, columns: Sequence[str]) -> None:
-    """Which column is what, filled with what was read."""
-    names, roles = list(reading.columns), reading.roles
+def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Sequence[str]) -> None:
+    """Which column is what, filled with what was read, or was said of a file that cannot be read so."""
     wide = roles["rows"] == "wide"
 
     def box(place: DeltaGenerator, role: str, label: str, choices: list[str], help: str) -> None:
