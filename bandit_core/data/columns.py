@@ -34,6 +34,10 @@ def named(name: str, *kinds: str, inside: bool = False) -> bool:
     )
 
 
+def _kinds_of(words: Sequence[str]) -> set[str]:
+    return {kind for kind in ("people", "successes") if any(named(word, kind) for word in words)}
+
+
 def truth_of(words: Sequence[str]) -> tuple[str, bool] | None:
     """Which of two words says yes, and whether everyone reads them so; None where they are no known pair."""
     folded = {word.casefold(): word for word in words}
@@ -94,9 +98,9 @@ def _column(table: Sheet, name: str) -> Column:
         looks = "a number of the row" if counted else ""
         looks = next((f"a {kind}" for kind in ("price", "cost") if named(name, kind)), looks)
         return Column(name, "age" if named(name, "age") else "number", whole, words if different <= MOST else (), looks)
-    if different == 1:
+    if different == 1 and rows == len(filled):
         return Column(name, "constant", words=words)
-    if truth_of(words):
+    if truth_of(words) or different == 1:  # also a mark that stands in some cells
         return Column(name, "truth", words=words)
     return Column(name, "words" if 2 <= len(words) <= MOST else "text", words=words)
 
@@ -106,6 +110,7 @@ class Roles:
 
     def __init__(self, table: Sheet, said: Mapping[str, str]) -> None:
         self.table, self.said, self.questions = table, said, table.questions
+        self.other = ""  # what counts people beside the successes, where a row is a total
         self.columns = {name: _column(table, name) for name in table.columns}
 
     def of(self, *kinds: str) -> list[Column]:
@@ -159,6 +164,8 @@ class Roles:
         options = list({option.name: option for option, _ in self.pairs}.values())
         option = self.choose("option", "Which column says which option each person was given?", options)
         outcomes = [outcome for each, outcome in self.pairs if each.name == option]
+        if not outcomes:
+            outcomes = [each for each in self.columns.values() if each.name != option]
         question = "Which column is the outcome, what each person brought?"
         if len(outcomes) == 1 and outcomes[0].strange:
             others = [each for each in self.columns.values() if each.name not in (option, outcomes[0].name)]
@@ -173,7 +180,7 @@ class Roles:
         """Every pair of columns that can be a number of people and how many of them succeeded, the likeliest first."""
         numbers = [each for each in self.of("number") if each.whole and not named(each.name, "rate", inside=True)]
         quiet = replace(self.table, questions=Questions(self.questions.answers))  # most of these columns are not used
-        values = {each.name: quiet.numbers(each.name).values for each in numbers[:MOST]}
+        values = {each.name: quiet.numbers(each.name, whole=True).values for each in numbers[:MOST]}
         found = []
         for people in numbers[:MOST]:
             for wins in numbers[:MOST]:
@@ -202,15 +209,19 @@ class Roles:
         wins = dict.fromkeys(wins for _, wins in pairs if not named(wins, "people")) or dict.fromkeys(pairs[0][1:])
         outcome = self.choose("outcome", "Which column counts the successes?", [self.columns[name] for name in wins])
         people = dict.fromkeys(people for people, wins in pairs if wins == outcome) or dict.fromkeys(pairs[0][:1])
-        first = next(iter(people))
+        people = {name: None for name in people if named(name, "people")} or people
+        self.other = first = next(iter(people))
         if "weight" not in self.said and len(people) == 1 and named(first, "people") and named(outcome, "successes"):
             return option, outcome, first
         choices = {name: self._example(option, name, outcome) for name in people}
+        if len(people) == 1 and not named(first, "people"):
+            both = {"both": f"{outcome} and {first} together are all people"}
+            choices = both | choices if named(first, "failures") else choices | both
         asked = self.questions.ask("weight", "Which column counts all people of a row?", choices, self.columns)
         return option, outcome, asked
 
     def _as_said(self, people: str, wins: str) -> bool:
-        return self.said.get("weight", people) == people and self.said.get("outcome", wins) == wins
+        return self.said.get("weight", people) in (people, "both") and self.said.get("outcome", wins) == wins
 
     def _example(self, option: str, people: str, wins: str) -> str:
         """What the first row says, read as a total."""
@@ -261,6 +272,10 @@ class Roles:
         counts = self.counts() if {"option", "outcome"} - {*self.said} else []
         if "rows" in self.said:
             return self.questions.ask("rows", "", ROWS)
+        turned = [each for each in self.of("words") if {"people", "successes"} <= _kinds_of(each.words)]
+        if turned and not self.said:
+            message = f"Column {turned[0].name} names measures, not options. Turn the table: a row for each option"
+            self.questions.ask("turned", message, {})
         if self.said.get("weight"):
             return "total" if self._totals_likely(counts) else "person"
         if counts and (level := self._totals_likely(counts)):

@@ -425,23 +425,24 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     table = table.asking(answers)
     said = {role: answers[role] for role in ROLES if role in answers}
     for role, name in [*said.items(), *(("columns", name) for name in columns)]:
-        if role != "rows" and name not in (*table.columns, *["none"] * (role == "weight")):
+        if role != "rows" and name not in (*table.columns, *["none", "both"] * (role == "weight")):
             raise refusal(role, name, f"one of the columns: {', '.join(table.columns[:20])}")
     roles = Roles(table, said)
     if chances := roles.of("chance"):
         raise refusal("columns", chances[0].name, NO_LOG_OF_A_LEARNER)
-    reader = _Reader(roles, "wide" if columns else roles.rows(), columns)
-    samples, questions = reader.samples(), table.questions
+    reader, questions = _Reader(roles, "wide" if columns else roles.rows(), columns), table.questions
+    possible = reader.form != "person" or bool(roles.pairs)
+    samples = reader.samples() if possible else []
     samples.sort(key=lambda sample: _BASELINES.get(plain(sample[0]), len(_BASELINES)))
     options = tuple(Option.of(name, rewards, counts) for name, rewards, counts, _ in samples)
-    if len(options) < 2:
+    if len(options) < 2 and possible:
         found = f"{options[0].name} is the only one with an outcome" if options else "none has an outcome"
         questions.ask("columns", f"At least two options are needed, and {found}. {_MEND}", {})
-    elif all(option.count == 1 for option in options):
+    elif options and all(option.count == 1 for option in options):
         questions.ask(
             "columns", f"Each option has one row only. Totals need the people and how many succeeded. {_MEND}", {}
         )
-    elif reader.form != "wide":
+    elif options and reader.form != "wide":
         _check_split(questions, options)
 
     def made() -> Observations:
@@ -502,10 +503,11 @@ class _Reader:
         codes, names = self._options()
         column, weight = self.said["outcome"], self.said.get("weight")
         ones = np.ones(len(codes), np.int64)
-        people = self._counts(weight) if weight else ones
+        people = self._counts(self.roles.other if weight == "both" else weight) if weight else ones
         values, counts, places = self._outcomes([column])[0], people, np.arange(len(codes))
         if self.form == "total":  # of so many people, so many succeeded
             wins = self._counts(column)
+            people = people + wins if weight == "both" else people
             codes = self._without_sums(codes, names, people, wins)
             values, places, codes = np.repeat([1.0, 0.0], len(wins)), np.tile(places, 2), np.tile(codes, 2)
             counts = np.concatenate([wins, np.maximum(people - wins, 0)])
@@ -546,8 +548,17 @@ class _Reader:
     def _options(self) -> tuple[np.ndarray, list[str]]:
         """The option of each row as a code, -1 where there is none, and the names of the codes."""
         codes, names = self.table.words(self.said["option"], MAX_OPTIONS)
-        if missing := self.table.trouble(self.said["option"], codes < 0, "has no option"):
-            self.questions.check(f"Left out: {missing[0]}.")
+        for missing in self.table.trouble(self.said["option"], codes < 0, "has no option"):
+            choices = {"missing": "they are in no option", "above": "they are in the option of the row above"}
+            many = missing.count > max(1, FEW * len(codes))
+            if (
+                many
+                and self.questions.ask(f"empty:{self.said['option']}", f"{missing}. What is meant?", choices) == "above"
+            ):
+                filled = np.maximum.accumulate(np.where(codes < 0, 0, np.arange(len(codes))))
+                codes = codes[filled]
+            else:
+                self.questions.check(f"Left out: {missing}.")
         merged = [names.index(name) for name in self._merged(names)]
         return np.array([*merged, -1])[codes], [name[:60] for name in names]
 
@@ -573,7 +584,7 @@ class _Reader:
 
     def _counts(self, column: str) -> np.ndarray:
         """A column of numbers of people; 0 where it has none."""
-        values, found, _ = self.table.numbers(column)
+        values, found, _ = self.table.numbers(column, whole=True)
         wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
         if found := [*found, *self.table.trouble(column, wrong, "is no number of people")]:
             self.questions.ask(f"drop:{column}", f"{found[0]}. {_MEND}", {})
@@ -644,7 +655,10 @@ class _Reader:
             self.questions.ask(f"yes:{columns[0]}", f"{found[0]}. {_MEND}", {})
             return [np.full(len(codes), math.nan) for codes, _ in cells]
         known = truth_of(list(words.values()))
-        likely = [word for word in words.values() if named(word, "reward", "successes")]
+        if len(words) == 1:  # a mark, or only yes, or only no
+            word = next(iter(words))
+            known = ("" if any(word in no.split() for _, no in WORDS["pairs"]) else words[word]), True
+        likely = [word for word in words.values() if named(word, "good")]
         yes = known[0] if known else next(iter([*likely, *words.values()]), "")
         if not (known and known[1]):
             ordered = [yes, *(word for word in words.values() if word != yes)]
@@ -653,7 +667,7 @@ class _Reader:
             yes = self.questions.ask(
                 f"yes:{columns[0]}", f"Which word of {column_words(columns[0])} counts as 1?", choices
             )
-        self.meaning = f" ({yes} = 1)"
+        self.meaning = f" ({yes} = 1)" if yes else f" ({next(iter(words.values()), '')} = 0)"
         value = {word: float(word == yes.casefold()) for word in words}
         values = [
             np.array([*(value.get(word.casefold(), math.nan) for word in shown), math.nan])[codes]

@@ -246,8 +246,11 @@ class Sheet:
         found: np.ndarray = cells.str.strip().str.lower().isin(words).to_numpy(bool)
         return found
 
-    def numbers(self, column: str) -> Numbers:
-        """A column as numbers; what a lone mark in it means is asked where its other cells do not tell."""
+    def numbers(self, column: str, whole: bool = False) -> Numbers:
+        """A column as numbers; what a lone mark in it means is asked where its other cells do not tell.
+
+        Of ``whole`` numbers it groups thousands where they would else be broken.
+        """
         cells = self.frame[column]
         if not _is_text(cells):
             values = np.array(cells, float)
@@ -267,6 +270,8 @@ class Sheet:
         loose = np.flatnonzero((value != grouped) & ~np.isnan(value))
         proven = {*marks[value == grouped].tolist()} - {""}
         sign = next(iter(proven)) if len(proven) == 1 else "."
+        if whole and not proven and (value[loose] % 1 > 0).any():
+            proven = {sign := ".,"[marks[loose[0]] == "."]}
         if len(loose) and len(proven) != 1 and not (self.points and not proven and {*marks[loose].tolist()} == {"."}):
             shown = [(found[place].strip(), value[place], grouped[place], marks[place]) for place in loose[:2]]
             sign = self._decimal_sign(column, shown)
@@ -420,11 +425,11 @@ def _separator(head: str) -> tuple[str, list[list[str]]]:
     if said:
         return said[1], _records(head, said[1])
     cut = {separator: _records(head, separator) for separator in _SEPARATORS}
+    lone = [row[0] for row in cut[";"] if len(row) == 1 and row[0]]
+    if lone and len(lone) == sum(map(any, cut[";"])) and "," not in lone[0] and all(map(read_number, lone[1:])):
+        return ";", cut[";"]  # one column, so that no commas are but decimal ones
     separator = max(cut, key=lambda each: _agreement(cut[each]))
-    if not _agreement(cut[separator]):
-        below = [row[0] for row in cut[";"][1:] if any(row)]
-        one_column = all(len(row) < 2 for row in cut[";"]) and all(read_number(cell) for cell in below)
-        separator = ";" if one_column else ","  # no commas but decimal ones
+    separator = separator if _agreement(cut[separator]) else ","
     return separator, cut[separator]
 
 

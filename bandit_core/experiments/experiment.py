@@ -40,7 +40,7 @@ MAX_ARMS = 10_000
 MAX_LINES = 24
 MAX_SPEC_BYTES = 16 * 2**20  # of a text that is read as a spec; pages allow less
 GROUP_FIELD = "group"  # of a preset's file: where the gallery shows it; no part of the spec
-MAX_NAMES = 1000  # of one object or table of a document; a spec needs thirty
+MAX_NAMES = 5000  # of one object or table of a document; a spec needs thirty
 MAX_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
 # Readers of TOML walk every beginning of a dotted name, so n parts cost n^2 or more: they are counted before.
 _NAME_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
