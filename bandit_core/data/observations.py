@@ -427,6 +427,8 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     for role, name in [*said.items(), *(("columns", name) for name in columns)]:
         if role != "rows" and name not in (*table.columns, *["none", "both"] * (role == "weight")):
             raise refusal(role, name, f"one of the columns: {', '.join(table.columns[:20])}")
+    if len(table.columns) < 2:
+        raise refusal("columns", table.columns[0], "at least two columns: the option and the outcome")
     roles = Roles(table, said)
     if chances := roles.of("chance"):
         raise refusal("columns", chances[0].name, NO_LOG_OF_A_LEARNER)

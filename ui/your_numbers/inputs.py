@@ -287,8 +287,8 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
                 right,
                 "weight",
                 "People of a row",
-                ["none", *names],
-                "The column with how many people a row stands for.",
+                ["none", "both", *names],
+                "The column with how many people a row is. Both: successes and the others, in two columns.",
             )
 
 
