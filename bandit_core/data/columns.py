@@ -50,7 +50,7 @@ def truth_of(words: Sequence[str]) -> tuple[str, bool] | None:
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of a column from its first rows."""
+    """What is known of a column from some of its rows."""
 
     name: str
     kind: Literal["empty", "chance", "person", "date", "age", "coin", "number", "truth", "words", "constant", "text"]
@@ -65,8 +65,8 @@ class Column:
 
 
 def _column(table: Sheet, name: str) -> Column:
-    some = max(_PART // len(table.columns), 1000)
-    alone = replace(table, frame=table.frame[[name]].iloc[:some], questions=Questions())
+    step = 1 + len(table.frame) // max(_PART // len(table.columns), 1000)  # a file may be sorted by its options
+    alone = replace(table, frame=table.frame[[name]].iloc[::step], questions=Questions())
     filled = ~alone.blank(name)
     alone = alone.only(filled)
     rows = len(alone.frame)
@@ -88,7 +88,7 @@ def _column(table: Sheet, name: str) -> Column:
     group = named(name, "arm", inside=True) and different <= MOST
     called = named(name, "id") or (named(name, "person") and many)
     unnamed = table.headed and name.startswith("column ")
-    counts = whole and rows >= (2 if unnamed else 10) and bool((np.diff(numbers) == 1).all())
+    counts = whole and rows >= (2 if unnamed else 10) and bool((np.diff(numbers) == step).all())
     if dates or (named(name, "date") and (whole or not numeric)):
         return Column(name, "date", words=words)
     if (called or counts) and not group:

@@ -351,3 +351,19 @@ def test_what_is_asked_of_one_column_says_nothing_of_another():
     found = read_observations(data, outcome="second")
     assert [doubt.key for doubt in found.doubts] == ["decimal:second"]
     assert read_observations(data, outcome="first").data.options[0].mean == 1.5
+
+
+def test_a_long_file_that_is_sorted_by_its_options_is_read():
+    rows = b"".join(
+        b"%d,%s,%d\n" % (place, b"old" if place < 300_000 else b"new", place % 4 == 0) for place in range(310_000)
+    )
+    found = read_observations(b"number,group,converted\n" + rows)
+    assert [(option.name, option.count) for option in found.data.options] == [("old", 300_000), ("new", 10_000)]
+    assert "fair coin" in found.checks[0]
+
+
+def test_columns_beyond_number_are_looked_at_in_little_work():
+    wide_file = b",".join(b"c%d" % place for place in range(900)) + b"\n" + (b",".join([b"1", b"0"] * 450) + b"\n") * 20
+    with refused("columns") as issues:
+        read_observations(wide_file)
+    assert "100 options" in issues[0].allowed
