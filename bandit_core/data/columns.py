@@ -213,7 +213,8 @@ class Roles:
         self.other = first = next(iter(people))
         if "weight" not in self.said and len(people) == 1 and named(first, "people") and named(outcome, "successes"):
             return option, outcome, first
-        choices = {name: self._example(option, name, outcome) for name in people}
+        shown = {name: self.table.cell(name, 0) for name in (option, outcome, *people)}
+        choices = {name: f"{shown[option]}: {shown[outcome]} of {shown[name]} succeeded" for name in people}
         if len(people) == 1 and not named(first, "people"):
             both = {"both": f"{outcome} and {first} together are all people"}
             choices = both | choices if named(first, "failures") else choices | both
@@ -222,11 +223,6 @@ class Roles:
 
     def _as_said(self, people: str, wins: str) -> bool:
         return self.said.get("weight", people) in (people, "both") and self.said.get("outcome", wins) == wins
-
-    def _example(self, option: str, people: str, wins: str) -> str:
-        """What the first row says, read as a total."""
-        cells = [self.table.cell(name, 0) for name in (option, wins, people)]
-        return f"{cells[0]}: {cells[1]} of {cells[2]} succeeded"
 
     def weight(self, option: str, outcome: str) -> str:
         """The column that says how many people brought the outcome of a row; empty where a row is a person."""

@@ -493,11 +493,6 @@ def _same_width(frame: pd.DataFrame, width: int, before: int) -> None:
             raise refusal(f"row {row}", None, f"has more than the {width} cells of row {before + 1}")
 
 
-def beginning(data: bytes) -> bytes:
-    """The first whole lines of a text."""
-    return data[: data.rfind(b"\n", 0, _HEAD) + 1]
-
-
 def read_sheet(data: bytes, answers: Mapping[str, str] | None = None) -> Sheet:
     """Cut a file into cells.
 

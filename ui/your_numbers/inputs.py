@@ -6,7 +6,6 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,7 @@ from bandit_core.data.columns import ROWS
 from bandit_core.data.observations import Observations, Option, observations_of, read_budgets
 from bandit_core.data.reading import ROLES, Reading
 from bandit_core.data.spreadsheets import defused
-from bandit_core.data.tables import ENDINGS, MAX_BYTES, MAX_ROWS, Sheet, beginning, read_sheet
+from bandit_core.data.tables import ENDINGS, MAX_BYTES, MAX_ROWS, read_sheet
 from bandit_core.spec import own_data
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.feedback import MAX_WAITING
@@ -49,7 +48,6 @@ from ui.your_numbers.question import Asked, Setting
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
 DETAILS = ("times", "night", "delta", "power", "zone", "split", "sides", "trust", "list")  # fields of the fold
-_LARGE = 2**20  # bytes of a file whose first rows are shown before it is read
 _STUDIES = ("own", "own-search-ε", "own-search-users", "own-until", "own-price")
 _OF_UPLOADS = (
     "own-store",
@@ -222,20 +220,16 @@ def _uploaded() -> Asked | None:
             "with a line for each person (`A,1`, `B,0`, …)."
         )
         return None
-    said, place = _said(upload.file_id), st.empty()
-    if upload.size > _LARGE and not said:
-        with contextlib.suppress(InputError):
-            _first_rows(place, read_sheet(beginning(upload.getvalue())))
+    said = _said(upload.file_id)
     of_text = {key: each for key, each in said.items() if key in ("sheet", "heading")}
-    with st.spinner("Reading the file ..."):
-        table = _parsed(upload, "table", read_sheet, of_text)
-        columns = said.pop("columns", ())
-        reading = (
-            _parsed(upload, "file", lambda _, *how: observations_of(table, *how), said, columns) if table else None
-        )
+    table, columns = _parsed(upload, "table", read_sheet, of_text), said.pop("columns", ())
     if table is None:
         return None
-    _first_rows(place, table)
+    names = [defused(name) for name in table.columns]
+    shown = pd.DataFrame([[defused(cell) for cell in row] for row in table.head()], columns=names)
+    st.dataframe(shown, hide_index=True, width="stretch", alt="The first rows of your file as they were read")
+    with st.spinner("Reading the whole file ..."):
+        reading = _parsed(upload, "file", lambda _, *how: observations_of(table, *how), said, columns)
     _boxes(table.columns, reading.roles if reading else {"rows": "person"} | said, upload.file_id, columns)
     if reading is None:
         return None
@@ -245,13 +239,6 @@ def _uploaded() -> Asked | None:
     if reading.notes:
         st.caption(words.plain(" ".join(reading.notes)))
     return _chosen(reading.data, upload.file_id) if _doubts_answered(reading, upload.file_id) else None
-
-
-def _first_rows(place: DeltaGenerator, table: Sheet) -> None:
-    """The first rows as they were read."""
-    names = [defused(name) for name in table.columns]
-    shown = pd.DataFrame([[defused(cell) for cell in row] for row in table.head()], columns=names)
-    place.dataframe(shown, hide_index=True, width="stretch", alt="The first rows of your file as they were read")
 
 
 def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Sequence[str]) -> None:
