@@ -16,6 +16,7 @@ import numpy as np
 
 from bandit_core.data.reading import Questions
 from bandit_core.data.tables import WORDS, Sheet, plain
+from bandit_core.spec.free_text import visible
 
 MOST = 20  # different options of a column that is proposed
 Rows = Literal["person", "total", "wide"]
@@ -121,7 +122,7 @@ class Roles:
         """The column of a role: the said one, the only one there is, or the proposal of several."""
         if role not in self.said and len(found) == 1:
             return found[0].name
-        choices = {each.name: ", ".join(each.words[:4]) for each in found or self.columns.values()}
+        choices = {each.name: ", ".join(map(visible, each.words[:4])) for each in found or self.columns.values()}
         return self.questions.ask(role, question, choices, self.columns)
 
     # ---------------------------------------------------------------------------------------------------------------

@@ -650,12 +650,8 @@ class _Reader:
 
     def _truth(self, columns: Sequence[str]) -> list[np.ndarray]:
         """Columns of words as 1 and 0; asked where anyone may doubt which word is which."""
-        cells = [self.table.distinct(column) for column in columns]
+        cells = [self.table.words(column, MOST) for column in columns]
         words = {word.casefold(): word for _, shown in cells for word in shown if word.lower() not in NO_NUMBERS}
-        if len(words) > MOST:
-            found = self.table.trouble(columns[0], ~self.table.blank(columns[0]), "is no number")
-            self.questions.ask(f"yes:{columns[0]}", f"{found[0]}. {_MEND}", {})
-            return [np.full(len(codes), math.nan) for codes, _ in cells]
         known = truth_of(list(words.values()))
         if len(words) == 1:  # a mark, or only yes, or only no
             word = next(iter(words))

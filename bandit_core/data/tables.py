@@ -27,7 +27,7 @@ import numpy as np
 
 from bandit_core.data.reading import Questions
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.free_text import why_not
+from bandit_core.spec.free_text import visible, why_not
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -353,7 +353,11 @@ def _of_workbook(data: bytes, questions: Questions) -> bytes:
     except (CalamineError, ValueError) as error:
         raise refusal("file", None, f"this workbook cannot be read ({str(error)[:60]}); save it as CSV") from None
     cells = {name: sum(cell != "" for row in rows for cell in row) for name, rows in sheets.items()}
-    filled = {name: f"{cells[name]:,} cells" for name in sorted(cells, key=lambda name: -cells[name]) if cells[name]}
+    filled = {
+        name: f"{visible(name)}, {cells[name]:,} cells"
+        for name in sorted(cells, key=lambda name: -cells[name])
+        if cells[name]
+    }
     if not filled:
         raise refusal("file", None, "the file is empty")
     name = questions.ask("sheet", "Which sheet shall be read?", filled) if len(filled) > 1 else next(iter(filled))
