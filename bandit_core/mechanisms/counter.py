@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import uint64
@@ -170,7 +170,7 @@ class BinaryCounter(LaplaceCounter):
     """One whose sums are put together by the binary form of the count: at most one Laplace variable for an item."""
 
     # Draws the noise of the next release of every stream, through the compiled step of the simulation.
-    advance: ClassVar[Callable[[np.ndarray, int, np.ndarray, float, np.ndarray], None]]
+    advance: ClassVar[Any]
 
     def noise(self, rng: np.random.Generator, streams: int) -> Noise:
         held, noises = np.zeros((streams, MAX_NODES + 1)), np.zeros(streams)

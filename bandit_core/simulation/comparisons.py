@@ -240,4 +240,4 @@ def differences(lines: Sequence[Any]) -> list[Difference]:
     done = [(number, line) for number, line in enumerate(lines) if line is not None]
     tests = [(first, second, *line.paired_test(other)) for (first, line), (second, other) in combinations(done, 2)]
     corrected = holm([each[-1] for each in tests])
-    return [Difference(*each, float(p)) for each, p in zip(tests, corrected, strict=True)]
+    return [Difference(*each, p_corrected=float(p)) for each, p in zip(tests, corrected, strict=True)]

@@ -22,6 +22,7 @@ from bandit_core.policies.contextual import zheng
 from bandit_core.simulation import prepared
 from bandit_core.simulation.prepared import prepared_line, prepared_lines
 from bandit_core.simulation.store import Store
+from bandit_core.spec import contexts as users
 from bandit_core.theory import accounting
 
 NAMES = list(registry())
@@ -206,7 +207,7 @@ def test_a_constant_changes_exactly_the_kernels_that_reach_it(monkeypatch, modul
     [
         (kl, "MARGIN", {"kl-ucb", "kl-ucb-cf"}),
         (contexts, "MAX_TRIES", WITH_FEATURES),
-        (contexts, "POISSON_CAP", WITH_FEATURES),
+        (users, "POISSON_CAP", WITH_FEATURES),
         (zheng, "IDENTITY", {"ldp-linucb", "ldp-gloc"}),
     ],
 )
