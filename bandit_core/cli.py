@@ -1,7 +1,7 @@
 """The command line: ``bandit-lab COMMAND`` or ``python -m bandit_core COMMAND`` (see ``--help``).
 
 Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
-Exit codes: 0 done, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 an audit found a violation, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from bandit_core.spec.errors import InputError, Issue, unreadable
 if TYPE_CHECKING:
     from bandit_core.experiments.experiment import Experiment
 
-DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+DONE, VIOLATED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
 class _Parser(argparse.ArgumentParser):
@@ -245,7 +245,7 @@ def _stopping(options: argparse.Namespace) -> None:
     frames.write(table(results, instances), options.out)
 
 
-def _audit(options: argparse.Namespace) -> None:
+def _audit(options: argparse.Namespace) -> int:
     from bandit_core.auditing.auditor import AuditResult, audit, audit_policy
     from bandit_core.auditing.subjects import subject
     from bandit_core.policies import registry
@@ -278,6 +278,7 @@ def _audit(options: argparse.Namespace) -> None:
         })  # fmt: skip
         print(f"{looked}{found.words} An audit can refute a claim, never prove it.", file=sys.stderr)
     frames.write(pd.DataFrame(rows), options.out)
+    return VIOLATED if any(row["verdict"] == "violates" for row in rows) else DONE
 
 
 def _reproduce(options: argparse.Namespace) -> None:

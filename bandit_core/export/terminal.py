@@ -2,7 +2,10 @@
 
 import sys
 import threading
+import time
 from typing import Any
+
+SILENT = 2.0  # seconds, after which a run says how far it is, however little that is
 
 
 class Progress:
@@ -10,19 +13,18 @@ class Progress:
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty()
-        self._shown = 0
+        self._shown, self._late = 0, time.monotonic() + SILENT
 
     def __call__(self, simulation: Any) -> None:
         percent = int(100 * simulation.fraction)
-        if percent < self._shown + (1 if self._terminal else 10):
+        if percent < self._shown + (1 if self._terminal else 10) and time.monotonic() < self._late:
             return
-        self._shown = percent
-        words = f"{percent}%"
-        sys.stderr.write(f"\r{words:>6}" if self._terminal else f"{words}\n")
+        self._shown, self._late = percent, float("inf")
+        sys.stderr.write(f"\r{percent:>5}%" if self._terminal else f"{percent}%\n")
         sys.stderr.flush()
 
     def end(self) -> None:
-        if self._terminal and self._shown:
+        if self._terminal:
             sys.stderr.write("\r      \r")
 
 
@@ -39,7 +41,7 @@ def finished(simulation: Any, jobs: int | None) -> Any:
 
     def work() -> None:
         try:
-            simulation.run(jobs, progress)
+            simulation.run(jobs)
         except BaseException as error:
             failures.append(error)
 
@@ -49,6 +51,7 @@ def finished(simulation: Any, jobs: int | None) -> Any:
     try:
         while thread.is_alive():
             thread.join(0.2)
+            progress(simulation)
     except KeyboardInterrupt:
         simulation.stop()
         thread.join()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib import import_module
@@ -160,9 +160,8 @@ class LineResult:
 
     def first(self, count: int) -> Self:
         """The same of the first trials only."""
-        names = ("trials", "regret", "best_pulls", "pulls")
-        error = None if self.error is None else self.error[:count]
-        return replace(self, error=error, **{name: getattr(self, name)[:count] for name in names})
+        kept = {each.name: value[:count] for each in fields(self) if (value := getattr(self, each.name)) is not None}
+        return replace(self, **kept)
 
     def final(self, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
         """The mean regret at the last checkpoint."""

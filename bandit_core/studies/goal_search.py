@@ -295,7 +295,7 @@ def best_search(question: Question, goal: Goal, promises: Sequence[Privacy], use
 
         least = yield from _search(measure, goal.limit, at, first, last)
         if not users:  # what keeps a smaller budget keeps a larger one, too
-            falling = accumulate(least.points.values(), _lower)
+            falling = accumulate(least.points.values(), lambda *pair: min(pair, key=lambda each: each.value))
             least = replace(least, points=dict(zip(least.points, falling, strict=True)))
         if least.best is None:
             found.append(Found(privacy, least))
@@ -306,10 +306,6 @@ def best_search(question: Question, goal: Goal, promises: Sequence[Privacy], use
         blind, best = blind_regret(decision.result.experiment), decision.of(privacy)[0]
         found.append(Found(privacy, least, best.title, best.lost, blind))
     return found
-
-
-def _lower(first: Estimate, second: Estimate) -> Estimate:
-    return first if second.value > first.value else second
 
 
 class BestSearch(Study[list[Found]]):

@@ -332,7 +332,7 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
             "learn",
             best,
             f"**Learn while you earn**: {late}. If you {best.who}, {escape(best.method)} loses "
-            f"{best.loss} {unit}{known_words(best.loss)}; keeping {first} loses {number(question.keep, 2)}.",
+            f"{best.loss} {unit}{known_words(best.loss)}; keeping {first} loses {number(question.keep)}.",
         )
     which = (
         "learner, even without privacy,"

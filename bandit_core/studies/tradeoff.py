@@ -16,7 +16,7 @@ import numpy as np
 
 from bandit_core.experiments.corridor import Corridor, corridor
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.model import Privacy
+from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import Reference, reference
@@ -24,6 +24,7 @@ from bandit_core.spec.own_data import remembered
 from bandit_core.studies.sweep import SweepResult, at_budget, swept_label
 
 FREE_MARGIN = 0.05  # a price within 5% of 1 counts as free
+LEVELS = {each.who for each in PROMISES.values()}  # whose best method may be another one at another budget
 NOISE_SHARE = 0.9  # regret above 90% of what choosing blindly costs counts as nothing learned
 
 
@@ -66,7 +67,9 @@ def traces(result: SweepResult) -> list[Trace]:
             prices.append(NOT_KNOWN if mine is None or other is None else mine.ratio(other.played))
         mean, stderr, q05, q95 = ends.T
         price, budgets = Estimate(*np.array(prices).T), np.array(result.epsilons)
-        found.append(Trace(number, swept_label(line), line.policy, budgets, mean, stderr, q05, q95, price, against))
+        name = swept_label(line)
+        name += f": {line.entry.title}" * (line.epsilon is not None and name in LEVELS)
+        found.append(Trace(number, name, line.policy, budgets, mean, stderr, q05, q95, price, against))
     return found
 
 

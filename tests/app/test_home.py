@@ -101,3 +101,11 @@ def test_a_damaged_file_of_positions_is_told(monkeypatch: pytest.MonkeyPatch, tm
         with pytest.raises(InputError, match=r"start\.json"):
             gallery.shown(1.0)
     shipped.read.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["start", "trust"])
+def test_no_position_shows_more_loss_at_a_larger_epsilon_or_with_more_trust(name: str) -> None:
+    positions = shipped.read(name)["positions"]
+    lines = {float(at): shipped.shipped(name, float(at), gallery.home_experiment(float(at))).lines for at in positions}
+    ends = np.array([[line.mean[-1] for line in lines[at]] for at in sorted(lines)])  # no privacy, curator, no one
+    assert (np.diff(ends, axis=0) <= 0).all() and (np.diff(ends, axis=1) >= 0).all()

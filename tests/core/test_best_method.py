@@ -264,7 +264,7 @@ def line_of(ends: np.ndarray) -> LineResult:
 
 
 def test_of_those_that_are_tied_within_3_percent_the_one_with_the_smaller_spread_is_chosen() -> None:
-    calm, wild = np.tile([9.9, 10.3], 2000), np.tile([0.0, 20.0], 2000)
+    calm, wild = np.tile([9.85, 10.25], 5000), np.tile([0.0, 20.0], 5000)
     few = dict(zip(NAMES, map(line_of, (wild[:400], calm[:400])), strict=False))
     assert _tied(NAMES, few) == [NAMES[0]]  # the calm one may lose 10% more
     assert _tied(NAMES, dict(zip(NAMES, map(line_of, (wild, calm)), strict=False))) == [NAMES[1], NAMES[0]]

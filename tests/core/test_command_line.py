@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -17,7 +18,7 @@ from bandit_core.auditing.auditor import audit
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import preset_names
-from bandit_core.export import command_options
+from bandit_core.export import command_options, terminal
 from bandit_core.policies import registry
 from bandit_core.simulation import engine
 from bandit_core.simulation.results import CURVE_COLUMNS
@@ -296,7 +297,7 @@ def test_a_run_beyond_the_servers_limit_is_refused(refuse, monkeypatch):
 
 def test_an_audit_prints_one_row_and_says_it_in_words(capsys):
     words = ["audit", "ctb-as-printed", "--epsilon", "0.1", "--samples", "20000", "--seed", "3"]
-    assert main(words) == 0
+    assert main(words) == 1  # a violation
     out, err = capsys.readouterr()
     [row] = pd.read_csv(io.StringIO(out)).to_dict(orient="records")
     found = audit("ctb-as-printed", 0.1, samples=20_000, seed=3)
@@ -409,6 +410,14 @@ def test_without_assertions_and_docstrings_it_says_the_same(project, words, code
     assert main(words) == bare.returncode == code
     out, err = capsys.readouterr()
     assert (bare.stdout, told(bare.stderr)) == (out, told(err))
+
+
+def test_a_long_run_soon_says_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(terminal, "SILENT", 0.0)
+    shown = terminal.Progress()
+    for fraction in (0.004, 0.005, 0.2, 0.21):
+        shown(SimpleNamespace(fraction=fraction))
+    assert capsys.readouterr().err == "0%\n20%\n"
 
 
 def test_a_real_process_is_interrupted_by_ctrl_c(project):

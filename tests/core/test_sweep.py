@@ -218,6 +218,13 @@ def test_privacy_counts_as_free_only_beyond_doubt(experiment: Experiment) -> Non
     assert tradeoff.free_from(tradeoff.traces(single)[1]) is None
 
 
+def test_a_level_of_trust_names_its_method_where_the_budget_varies(experiment: Experiment) -> None:
+    lines = [line | {"label": "trust no one"} for line in experiment.spec()["lines"]]
+    ends = [np.full(10, each) for each in (1.0, 2.0, 3.0)]
+    found = tradeoff.traces(made_up(experiment.with_changes(lines=lines), {1.0: ends}))
+    assert [each.label for each in found[1:]] == ["trust no one: HeLDP-UCB-B", "trust no one: HeLDP-UCB-L"]
+
+
 def test_a_line_that_does_as_badly_as_chance_is_noise(experiment: Experiment) -> None:
     blind = tradeoff.blind_regret(experiment)
     assert blind == pytest.approx(2000 * 0.15)

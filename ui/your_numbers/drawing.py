@@ -79,12 +79,13 @@ def _methods(answer: Reply) -> None:
         "A method that needs no trust is also a candidate where you trust a curator. "
         f"Everyone plays at least {FEWEST} runs. Then the leader, and every method that may be more than 3% better, "
         "plays more. Methods in question are also tried at smaller ε: what keeps a smaller ε keeps the larger one, "
-        "too. Of methods that are tied within 3%, the one whose runs differ least is chosen. "
+        "too. Of methods that are surely within 3% of each other, the one whose runs differ least is chosen. "
         f"The numbers shown come from other runs, in which up to {FINALISTS} methods take part: if another one is "
         "clearly better there, it is chosen instead, and further runs are shown. "
         "Methods with few runs are known roughly only. Left out: "
         "methods that keep their promise only with a δ, and those that need rewards or budgets "
-        "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
+        "of another kind, and Normal TS for yes or no. "
+        "Methods that ask for a bound on moments are told only that rewards lie in their range."
     )
 
 

@@ -142,8 +142,11 @@ def looks_words(question: PriceQuestion) -> str:
 
 def looks_table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
     """Weeks of the planned test and of the one with looks, a row for each level of trust."""
-    columns = ["who is trusted", "without looks", "with looks, at most", "on average", "half end within"]
-    times = [(row.test_users, row.most_users, row.mean_users, row.median_users) for row in rows]
+    columns = ["who is trusted", "without looks", "a look every", "at most", "on average", "half end within"]
+    times = [
+        (row.test_users, row.most_users / question.looks, row.most_users, row.mean_users, row.median_users)
+        for row in rows
+    ]
     cells = [[weeks_words(users / question.weekly) for users in each] for each in times]
     return pd.DataFrame([[row.who, *each] for row, each in zip(rows, cells, strict=True)], columns=columns)
 
@@ -241,18 +244,19 @@ def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float]
 
 def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
     """A row for each level of trust and budget, as text."""
-    several = len(question.arms) > 2
+    several, found = len(question.arms) > 2, []
 
     def weeks(users: float) -> str:
         return "–" if math.isnan(users) else weeks_words(users / question.weekly)
 
-    found = []
     for row in rows:
         cells = {
             "who is trusted": PROMISES[row.privacy].who,
             "ε": "–" if row.epsilon is None else f"{row.epsilon:g}",
             "50% sure becomes": "–" if row.epsilon is None else sure_words(row.epsilon),
-            "planned test": weeks(row.test_users) + _cases(row, question.weekly),
+            "planned test": weeks(row.test_users)
+            + " (quicker: amounts are cut)" * (question.clip is not None and row.test_users < rows[0].test_users)
+            + _cases(row, question.weekly),
             "beats the first": weeks(row.lift_users),
             f"{question.looks} looks: half end within": weeks(row.median_users),
             "at most": weeks(row.most_users),
