@@ -236,7 +236,7 @@ class Visitor:
     async def find(self, label: str) -> None:
         """Turn on the switch behind which the page has this control, where it is not on the page."""
         if label not in self.widgets:
-            self.turn_on("Change the experiment")
+            self.turn_on("More")
             await self.run()
             await self.settle()
 

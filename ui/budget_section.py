@@ -13,7 +13,6 @@ from bandit_core import Experiment, InputError
 from bandit_core.policies.visits import part_of_one
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
-from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.number_text import percent
 from ui import charts, epsilon_grid, figures, page_fields, policy_controls, state, words
 from ui.problems import Problems
@@ -53,14 +52,14 @@ def epsilon_above() -> None:
         epsilon_slider(base)
 
 
-def draw(base: Experiment, issues: Problems, above: bool, everything: bool) -> tuple[dict[str, Any], DeltaGenerator]:
+def draw(base: Experiment, issues: Problems, above: bool) -> tuple[dict[str, Any], DeltaGenerator]:
     """The shared budget as a document, and the place for a picture of it. ``above``: its slider is on the page."""
     opening = policy_controls.shared(base)
-    other_kinds = everything and policy_controls.takes_distribution(base)
+    other_kinds = policy_controls.takes_distribution(base)
     if above and _kind_of_budget(base) == "fixed" and not other_kinds:
         return {"kind": "fixed", "value": epsilon_now(base)}, st.container()
     names = {kind: BUDGETS[kind].words for kind in BUDGETS}
-    with st.expander(f"Privacy budget · {_budget_words(opening)}", expanded=True, key=state.key("budget-section")):
+    with st.container():
         kind = opening.kind
         if kind != "fixed" or other_kinds:  # else the other kinds lead to refusals only
             kind = st.selectbox(
@@ -108,10 +107,3 @@ def picture(distribution: dict[str, Any], experiment: Experiment) -> None:
             f"Dashed: ε_min = {words.number(threshold)}, the threshold of {words.called(experiment.label(number))}; "
             f"{percent(1 - drawn.share_above(threshold))} of the users are below it."
         )
-
-
-def _budget_words(opening: BudgetDistribution) -> str:
-    kind = state.current("budget-kind", opening.kind)
-    if kind == "fixed":
-        return f"ε = {state.current('epsilon', 1.0 if opening.fixed is None else opening.fixed):g}"
-    return str(BUDGETS[kind].words)

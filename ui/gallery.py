@@ -188,4 +188,4 @@ def cards() -> None:
                 if picture:
                     st.image(picture, width="stretch", alt=f"Regret curves of: {experiment.title}")
                 link_to_explore(words.plain(experiment.title), experiment)
-    st.page_link(page_links.to("explore"), label="All experiments, in Explore under “Start from”", icon=ARROW)
+    st.page_link(page_links.to("explore"), label="All experiments, in Explore under “Examples”", icon=ARROW)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments.presets import load_preset, presets
+from bandit_core.experiments.presets import load_preset
 from bandit_core.spec.errors import Issue
 from bandit_core.studies.trust_steps import levels
 from ui import menu, page_links, state, words
@@ -98,18 +97,6 @@ def reset(page: menu.Page) -> None:
         state.adopt(load_preset(KINDS[page.shows].example))
     else:
         state.open_own(load_preset(page.opens or "default"))
-
-
-def shown() -> str:
-    """The experiment of the page in one line."""
-    return f"**{words.plain(words.heading(state.experiment())[0])}** · {words.summary(state.experiment())}"
-
-
-@cache
-def presets_of(kind: str) -> dict[str, str]:
-    """The presets of a kind by name, as they are listed."""
-    lacks = KINDS[kind].lacks
-    return {preset.name: f"{preset.name} · {preset.title}" for preset in presets() if not lacks(preset.experiment)}
 
 
 def tell() -> None:

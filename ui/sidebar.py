@@ -24,6 +24,7 @@ from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
 from ui import (
     budget_section,
+    examples,
     figures,
     menu,
     page_fields,
@@ -35,6 +36,7 @@ from ui import (
     uploads,
     words,
 )
+from ui.heavy_tails import view as heavy_tails
 from ui.page_fields import Field
 
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
@@ -72,35 +74,18 @@ _VIEW = (
     Field("band", "Band", "", "The shading around a mean shows how runs differ, or (95% interval) how well the mean is "
           "known.", "box", {kind: words.sentence(f"{band} the runs") for kind, band in words.BAND_WORDS.items()},
           place="band"),
-    Field("bounds", "Bounds", False, "The light area: what is proved of one method at every number of users.",
-          "switch", place="bounds"),
     Field("runs", "20 sample runs", False, "Up to 20 single runs of each policy.", "switch", place="runs"),
+)  # fmt: skip
+_USERS = _SIZE[0]
+_BOUNDS = Field(
+    "bounds", "Bounds", False, "The light area: what is proved of one method at every number of users.", "switch",
+    place="bounds",
 )  # fmt: skip
 
 
 def _draw(row: Field, now: Any) -> Any:
     """A control of the experiment, which opens at what the base says; what it says now."""
     return page_fields.draw(row, now, state.key(row.key or row.place))
-
-
-def _preset_section(page: menu.Page) -> None:
-    titles = page_requirements.presets_of(page.shows)
-
-    def chosen() -> None:
-        name = st.session_state[state.key("preset")]
-        if name:
-            state.open_preset(name)
-
-    st.selectbox(
-        "Start from",
-        list(titles),
-        index=None,
-        placeholder="a preset …",
-        format_func=titles.__getitem__,
-        key=state.key("preset"),
-        on_change=chosen,
-        help="Fills every control from a ready-made experiment: the figures of the papers and some lessons.",
-    )
 
 
 def _redraw() -> None:
@@ -110,14 +95,14 @@ def _redraw() -> None:
 
 def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
     """The arms as documents; appends what cannot be read to ``issues``."""
-    with st.expander(f"Arms · {_arms_words(base)}", key="arms-section"):
-        unreadable: list[Issue] = []
-        as_table = bool(st.session_state.get("arms-as-table"))
-        try:
-            arms = _arms_table(base) if as_table else notation.read_arms(_arms_text(base))
-        except InputError as error:
-            arms, unreadable = None, error.issues
-        issues.under("arms", "", "Arms")
+    unreadable: list[Issue] = []
+    as_table = bool(st.session_state.get("arms-as-table"))
+    try:
+        arms = _arms_table(base) if as_table else notation.read_arms(_arms_text(base))
+    except InputError as error:
+        arms, unreadable = None, error.issues
+    issues.under("arms", "", "Arms")
+    if as_table or state.memory().get("everything"):
         st.toggle(
             "Edit as a table",
             as_table,
@@ -132,8 +117,9 @@ def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
 
 def _arms_text(base: Experiment) -> str:
     return st.text_area(
-        "Means and reward distributions",
+        "Arms",
         notation.write_arms(base.arms),
+        height=68,
         key=state.key("arms"),
         help="A bare number is a Bernoulli mean; x5 repeats an arm. Distributions: " + ", ".join(REWARDS) + ". "
         "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5). "
@@ -144,38 +130,24 @@ def _arms_text(base: Experiment) -> str:
 def _contexts_section(base: Experiment, issues: problems.Problems) -> Any:
     """Users with features, as text. A data set is too long for a text field and cannot be edited."""
     assert base.contexts is not None
-    with st.expander(f"Users with features · {words.arms_summary(state.experiment())}", key="arms-section"):
-        if isinstance(base.contexts.law, Table):
-            st.caption(
-                f"{len(base.contexts.law.rows):,} rows of a data set. Load another settings file to change them."
-            )
-            return base.contexts
-        text = st.text_area(
-            "Features, arms, distribution and link",
-            notation.write_contexts(base.contexts),
-            key=state.key("contexts"),
-            help="single (one parameter, a context for each arm) or multi (a parameter for each arm); features, arms, "
-            "distribution of the contexts (" + ", ".join(name for name in CONTEXTS if name != "table") + "), link, "
-            "noise. Example: single(2, 10, margin(0.5), link=logistic).",
-        )
-        issues.under("contexts", "", "Features, arms, distribution and link")
+    if isinstance(base.contexts.law, Table):
+        st.caption(f"{len(base.contexts.law.rows):,} rows of a data set. Load another settings file to change them.")
+        return base.contexts
+    text = st.text_area(
+        "Users with features",
+        notation.write_contexts(base.contexts),
+        height=68,
+        key=state.key("contexts"),
+        help="single (one parameter, a context for each arm) or multi (a parameter for each arm); features, arms, "
+        "distribution of the contexts (" + ", ".join(name for name in CONTEXTS if name != "table") + "), link, "
+        "noise. Example: single(2, 10, margin(0.5), link=logistic).",
+    )
+    issues.under("contexts", "", "Users with features")
     try:
         return notation.read_contexts(text)
     except InputError as error:
         issues += error.issues
         return None
-
-
-def _arms_words(base: Experiment) -> str:
-    experiment = state.experiment()
-    if st.session_state.get("arms-as-table"):
-        return words.arms_summary(experiment)
-    try:
-        text = state.current("arms", notation.write_arms(base.arms))
-        experiment = Experiment.model_validate({"arms": notation.read_arms(text), "lines": [{"policy": "ucb"}]})
-    except InputError:  # told below, with everything else that is not valid yet
-        pass
-    return words.arms_summary(experiment)
 
 
 def _parameters_as_text(arm: RewardDistribution) -> str:
@@ -226,7 +198,6 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, iss
     setting = "arms" if base.contexts is None else "contexts"
     rows: list[int] = state.memory()["line-rows"]
     added: dict[int, str] = state.memory()["added-lines"]
-    st.markdown(f"**Policies** · {len(rows)} compared")
     for place, row in enumerate(list(rows)):
         policy_controls.card(base, row, shared, with_own, partial(issues.under, f"lines[{place}]"))
 
@@ -239,10 +210,10 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, iss
             st.session_state[state.key("add")] = None
 
     st.selectbox(
-        "Add a policy",
+        "Add a method",
         [name for name, policy in registry().items() if policy.setting == setting],
         index=None,
-        placeholder="add a policy …",
+        placeholder="Add a method …",
         format_func=lambda name: f"{theme.TRUST_SIGNS[registry()[name].privacy]} {registry()[name].title}",
         key=state.key("add"),
         on_change=add,
@@ -269,17 +240,14 @@ def _coming_section(base: Experiment, asked: frozenset[str], issues: problems.Pr
     return {"feedback": feedback, **said}
 
 
-def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
-    """Horizon, trials and seed. Only those that are ``asked`` for have a control."""
-    size = {row.place: getattr(base, row.place) for row in _SIZE}
-    shown = [row for row in _SIZE if row.name in asked]
+def _size_section(asked: frozenset[str], size: dict[str, Any]) -> dict[str, Any]:
+    """Trials and seed, besides the ``size`` that is known. Only those that are ``asked`` for have a control."""
+    shown = [row for row in _SIZE if row is not _USERS and row.name in asked]
     if not shown:
         return size
-    users, runs, seed = (state.current(row.place, size[row.place]) for row in _SIZE)
-    trials = f"{words.count(runs)} {'trial' if runs == 1 else 'trials'}"
-    parts = {"T": f"{words.count(users)} users", "n": trials, "seed": f"seed {seed}"}
-    headline = ", ".join(parts[row.name] for row in shown)
-    with st.expander(f"Size · {headline}", key="size-section"):
+    runs, seed = (state.current(name, size[name]) for name in ("trials", "seed"))
+    parts = {"n": f"{words.count(runs)} {'trial' if runs == 1 else 'trials'}", "seed": f"seed {seed}"}
+    with st.expander(f"Size · {', '.join(parts[row.name] for row in shown)}", key="size-section"):
         return size | {row.place: _draw(row, size[row.place]) for row in shown}
 
 
@@ -302,11 +270,11 @@ def _hidden_lines(labels: list[str]) -> list[int]:
     return [place for place, row in enumerate(rows) if row not in shown]
 
 
-def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) -> View:
-    """The view, with a control for each part that is ``asked`` for."""
-    said, shown = base.view.model_dump(), [row for row in _VIEW if row.name in asked]
+def _view_section(base: Experiment, labels: list[str], asked: frozenset[str], bounds: bool) -> View:
+    """The view, with a control for each part that is ``asked`` for; that of the ``bounds`` stands elsewhere."""
+    said, shown = base.view.model_dump() | {"bounds": bounds}, [row for row in _VIEW if row.name in asked]
     if not shown and "hide" not in asked:
-        return base.view
+        return base.view.model_copy(update={"bounds": bounds})
     with st.expander("View", key="view-section"):
         said |= {row.place: _draw(row, said[row.place]) for row in shown}
         if "hide" in asked:
@@ -385,27 +353,32 @@ def draw(page: menu.Page) -> DeltaGenerator:
     setting = "arms" if base.contexts is None else "contexts"
     above = page.epsilon_above and policy_controls.followers(base)[1] > 0
     with st.sidebar:
-        headline = st.empty()
-        headline.caption(page_requirements.shown())
         page_requirements.tell()
-        _preset_section(page)
+        examples.button(page.shows)
+        users, lines_place = getattr(base, setting), st.container()
+        if "arms" in asked:
+            users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
+        if page.shows == "any" and not page_requirements.KINDS["robust"].lacks(state.experiment()):
+            heavy_tails.exponent(state.experiment())
+        shared, picture = budget_section.draw(base, issues, above)
+        if "lines" in asked:
+            with lines_place:
+                _lines_section(base, shared, "own" in asked, issues)
+        lines, size = (
+            policy_controls.documents(base, shared, issues),
+            {row.place: getattr(base, row.place) for row in _SIZE},
+        )
+        size |= {_USERS.place: _draw(_USERS, base.horizon)} if "T" in asked else {}
+        bounds = _draw(_BOUNDS, base.view.bounds) if "bounds" in asked else base.view.bounds
         everything = st.toggle(
-            "Change the experiment",
+            "More",
             bool(state.memory().get("everything")),
             key="change-experiment",
             on_change=_open_controls,
-            help="Options, methods, users, runs and view; saving, opening and resetting settings.",
+            help="Trials, arrivals and view; saving, opening and resetting settings.",
         )
-        if not everything:
-            asked &= {"budget"}
-        users: Any = getattr(base, setting)
-        if "arms" in asked:
-            users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
-        shared, picture = budget_section.draw(base, issues, above, everything)
-        if "lines" in asked:
-            _lines_section(base, shared, "own" in asked, issues)
-        lines = policy_controls.documents(base, shared, issues)
-        size = _coming_section(base, asked, issues) | _size_section(base, asked)
+        asked = asked if everything else frozenset()
+        size = _coming_section(base, asked, issues) | _size_section(asked, size)
         labels = [line.get("label") or registry()[line["policy"]].title for line in lines]
         experiment = None
         if not issues:
@@ -413,10 +386,9 @@ def draw(page: menu.Page) -> DeltaGenerator:
         if experiment is not None:
             with picture:
                 budget_section.picture(shared, experiment)
-        view = _view_section(base, labels, asked)
+        view = _view_section(base, labels, asked, bounds)
         if experiment is not None:
             policy_controls.commit(experiment.model_copy(update={"view": view}))
-        headline.caption(page_requirements.shown())  # what the controls have made of it
         state.finish(issues)
         place = _foot(page) if everything else st.container()
     if issues:

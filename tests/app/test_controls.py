@@ -33,8 +33,6 @@ def test_the_budget_slider_changes_the_private_curve_only() -> None:
     assert np.array_equal(before.y("– UCB"), after.y("– UCB"))
     assert after.y("● HeLDP-UCB-B")[-1] > before.y("● HeLDP-UCB-B")[-1]
     assert "At ε = 0.3," in on.words(screen)
-    assert headline(screen, "Privacy budget").endswith("ε = 0.3")
-    assert "ε = 0.3" in screen.sidebar.caption[0].value
 
 
 def test_horizon_trials_and_seed_change_the_experiment_and_its_headline() -> None:
@@ -45,7 +43,7 @@ def test_horizon_trials_and_seed_change_the_experiment_and_its_headline() -> Non
     on.change(screen, "select_slider", "horizon", 1000)
     on.change(screen, "select_slider", "trials", 10)
     assert (experiment(screen).horizon, experiment(screen).trials, experiment(screen).seed) == (1000, 10, 9)
-    assert headline(screen, "Size") == "Size · 1,000 users, 10 trials, seed 9"
+    assert headline(screen, "Size") == "Size · 10 trials, seed 9"
     assert "middle 90% of 10 runs" in on.words(screen)
 
 
@@ -53,7 +51,6 @@ def test_arms_written_as_text() -> None:
     screen = on.visit(**TWO)
     on.change(screen, "text_area", "arms", "0.8, beta(4,1) x2; uniform(0,1)")
     assert [arm.kind for arm in experiment(screen).single_arms] == ["bernoulli", "beta", "beta", "uniform"]
-    assert headline(screen, "Arms") == "Arms · 4 arms, best 0.8, smallest gap 0.3"
     assert not screen.error
 
 
@@ -81,7 +78,7 @@ def test_several_mistakes_are_told_at_once() -> None:
     on.control(screen, "text_input", "own-2").set_value("minus one")
     on.run(screen)
     message = [error.value for error in screen.sidebar.error]
-    assert len(message) == 2 and "Entry 1" in message[0] and "minus one" in message[1]
+    assert len(message) == 2 and "minus one" in message[0] and "Entry 1" in message[1]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +135,9 @@ def test_arms_edited_as_a_table() -> None:
 
 def test_a_preset_fills_every_control() -> None:
     screen = on.visit(T="300", n="3", seed="5", x="linear", y="log", bounds="0", hide="1", lines="kl-ucb,ucb")
-    on.control(screen, "selectbox", "preset").set_value("two-treatments")
+    next(button for button in screen.sidebar.button if button.label == "Examples").click()
+    on.run(screen)
+    screen.button(key="example-two-treatments").click()
     on.run(screen)
     preset = load_preset("two-treatments")
     assert experiment(screen) == preset

@@ -65,7 +65,7 @@ MOVED = {
     "growth": "3",
 }
 WITHOUT_A_VALUE = (  # a new experiment, another policy, another way to write the same, more controls
-    "preset", "add", "arms-as-table", "change-experiment",
+    "add", "arms-as-table", "change-experiment",
 )  # fmt: skip
 NOT_HERE = {  # what moves a picture only for some experiments, which this one is not
     "tradeoff": ("against",),  # two references

@@ -43,18 +43,14 @@ def test_the_curves_are_the_core_s_at_every_budget() -> None:
 
 def test_bands_bounds_on_request_and_the_price() -> None:
     screen = on.visit("tradeoff", **SHARED)
-    assert not [name for name in on.chart(screen, "tradeoff-chart").names if name.startswith(("↓", "↑"))]
+    assert not [trace for trace in on.chart(screen, "tradeoff-chart").traces if "meta" in trace]
     on.own(screen, "toggle", "theory").set_value(True)
     on.run(screen)
     assert on.address(screen)["theory"] == "1"
     chart = on.chart(screen, "tradeoff-chart")
     low, high = chart.band("● HeLDP-UCB-B")
     assert np.all(low <= high)
-    drawn = [trace["name"] for trace in chart.traces if "name" in trace]
-    assert "↓ Floor of every policy (derived)" in drawn
-    assert not [name for name in drawn if name.startswith("shape:") or ("asymptotic" in name and "↓" in name)]
-    local_bounds = [name for name in drawn if name.startswith("↓") and "LDP" in name]
-    assert all("central" not in name for name in local_bounds)
+    assert "no local method can be below" in [trace["name"] for trace in chart.traces if "meta" in trace]
     next(group for group in screen.button_group if group.label == "Show").set_value("price")
     on.run(screen)
     price = on.chart(screen, "tradeoff-chart")

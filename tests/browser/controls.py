@@ -60,12 +60,12 @@ FOCUS = "document.activeElement.closest('[data-tried]')?.dataset.tried"
 NEVER = 120_000  # milliseconds after which a list or an answer does not come any more
 # They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
 # or (a student's name on Teach) say nothing without a code.
-NOT_MOVED = ("Start from", "Add a policy", "Change the experiment", "Edit as a table", "Title of the page", "Name")
+NOT_MOVED = ("Examples", "Add a method", "More", "Edit as a table", "Title of the page", "Name")
 
 
 def unfold(visitor: Visitor) -> None:
     """Open the controls of the experiment, and every fold, also those inside others."""
-    switch = visitor.tab.get_by_role("switch", name="Change the experiment")
+    switch = visitor.tab.get_by_role("switch", name="More", exact=True)
     if switch.count() and not switch.is_checked():
         doors.press(visitor, switch, "Space")
     for _ in range(60):

@@ -13,11 +13,16 @@ import doors
 import pytest
 from visitor import Visitor
 
+from bandit_core.experiments.presets import load_preset, preset_names
 from ui import menu, page_requirements
 
 Visits = Callable[..., Visitor]
 TAKEN = [
-    (page.address, name) for page in menu.pages() if page.sidebar for name in page_requirements.presets_of(page.shows)
+    (page.address, name)
+    for page in menu.pages()
+    if page.sidebar
+    for name in preset_names()
+    if not page_requirements.KINDS[page.shows].lacks(load_preset(name))
 ]
 PARTS = ["/mechanisms?part=batch", "/mechanisms?part=sums", "/mechanisms?part=guess", "/mechanisms?part=audit"]
 

@@ -156,7 +156,7 @@ def test_a_page_can_be_embedded(visits: Visits) -> None:
 def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
     visitor = visits(SMALL)
     visitor.open_controls()
-    wanted = ["Arms", "Add a policy", "Size", "Copy link", "Reset", "Lab", EPSILON, "Pulls per arm"]
+    wanted = ["Arms", "Add a method", "Size", "Copy link", "Reset", "Lab", EPSILON, "Pulls per arm"]
     for _ in range(3):  # while the page is still being built, focus may jump: then from the start again
         visitor.chart()
         visitor.settle()

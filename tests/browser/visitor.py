@@ -260,7 +260,7 @@ class Visitor:
 
     def open_controls(self) -> None:
         """Have all controls of the experiment in the sidebar."""
-        self.tab.get_by_role("switch", name="Change the experiment").press("Space")
+        self.tab.get_by_role("switch", name="More", exact=True).press("Space")
         self.settle()
 
     def main(self) -> Locator:

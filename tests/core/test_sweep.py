@@ -14,7 +14,7 @@ from helpers import refused
 
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.corridor import edges
 from bandit_core.model import Block
 from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.prepared import PreparedLine
@@ -249,19 +249,12 @@ def test_regime_change_by_hand(experiment: Experiment) -> None:
 @pytest.mark.parametrize("line", [1, 2])
 def test_bounds_against_epsilon_are_the_bounds_at_each_budget(experiment: Experiment, line: int) -> None:
     grid = (0.3, 1.0, 4.0)
-    few = {bound.label for bound, _ in tradeoff.bounds_against_epsilon(experiment, line, grid)}
-    everything = experiment.with_changes(view={"shapes": True, "worst_case": True})
-    found = {bound.label: values for bound, values in tradeoff.bounds_against_epsilon(everything, line, grid)}
-    horizon = np.array([float(experiment.horizon)])
-    seen = set()
+    found, horizon = tradeoff.corridor_against_epsilon(experiment, line, grid), np.array([float(experiment.horizon)])
     for place, epsilon in enumerate(grid):
-        for bound in line_bounds(at_budget(experiment, epsilon), line):
-            if bound.not_applicable or bound.only:
-                continue
-            seen.add(bound.label)
-            assert (bound.label in few) == (bound.form == "bound" and not bound.worst_case)
-            assert found[bound.label][place] == bound.values(horizon, experiment.largest_gap)[0]
-    assert seen == set(found) and len(seen) > 2
+        below, above = edges(at_budget(experiment, epsilon), line)
+        gap = experiment.largest_gap
+        assert found.lower[place] == max(float(bound.values(horizon, gap)[0]) for bound in below)
+        assert found.upper[place] == min(float(bound.values(horizon, gap)[0]) for bound in above)
 
 
 # ---------------------------------------------------------------------------------------------------------------
