@@ -7,7 +7,7 @@ from ui import page_frame
 from ui.menu import Page
 from ui.teach import view
 
-PAGE = Page(title="Teach", icon="co_present", place=0.6, section="", fields="step at eps class key")
+PAGE = Page(title="Teach", icon="co_present", place=0.6, section="", fields="step at eps class key plan")
 page_frame.enter()
 
 view.draw()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,9 +12,10 @@ import streamlit as st
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
+from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.simulation.results import Drawable, Result
 from bandit_core.spec.errors import InputError
-from bandit_core.spec.number_text import number
+from bandit_core.spec.number_text import number, percent
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, epsilon_grid, lesson, page_links, theme, words
@@ -58,9 +60,17 @@ def document(dark: bool, lesson_mode: bool, hidden: bool) -> str:
         found = lesson.without_private(found) if hidden else found
         name, figure = f"ε = {epsilon:g}", home_chart(found, dark)
         aloud = name if hidden else f"{name}. {verdict(found, epsilon)}".replace("*", "")
-        stops.append(Stop(name, aloud, charts.describe(found), figure))
+        stops.append(Stop(name, aloud, charts.describe(found), figure, more={} if lesson_mode else people(epsilon)))
     look = {"height": f"{lesson.HEIGHT}px", "size": lesson.SIZE} if lesson_mode else {"height": "360px"}
     return text(stops, dark, label=HOME.label, help=HOME.help, **look)
+
+
+def people(epsilon: float) -> dict[str, Any]:
+    """The strip of people behind coins at a budget: the chance of a flip, and what is said of it."""
+    flips = 1 - float(CTB.mean(1.0, epsilon))
+    said = "Above, what fifty people would say. Below, what the server sees if a coin on each phone flips"
+    said += f" {percent(flips)} of the answers (randomised response)."
+    return {"flips": flips, "people": said}
 
 
 def verdict(found: Shipped, epsilon: float) -> str:

@@ -119,6 +119,24 @@ def test_the_projector_goes_on_and_back_and_leaves() -> None:
     assert "controls" not in on.address(screen) and len(screen.get("image")) == len(LESSONS)
 
 
+def test_a_quarter_of_an_hour_is_three_lessons_a_sheet_and_a_plan() -> None:
+    screen = on.visit("teach")
+    assert {"lecture-sheet", "lecture-plan"} <= {each.key for each in screen.get("download_button")}
+    screen.button(key="open-lecture").click()
+    for step in course.LECTURE:
+        assert step.title in on.run(screen).title[0].value
+        assert on.address(screen) == {"controls": "off", "step": course.address(step), "plan": "15"}
+        if step is not course.LECTURE[-1]:
+            screen.button(key="project-next").click()
+    assert screen.button(key="project-next").disabled
+    plan, sheet = printed.plan(), printed.page(course.LECTURE, False, "HTML")
+    assert plan.count("<h2>") == sheet.count("<h2>") - 1 == 3  # one has a second part
+    for step in course.LECTURE:
+        assert step.answer_to(phone.measured(step.name)) in plan and step.question.split("{")[0] in plan
+    single = printed.page((STEPS[4],), False, "HTML")
+    assert f"<h1>{course.title(STEPS[4])}</h1>" in single and "<hr>" in single
+
+
 def test_a_step_or_a_position_that_is_none_is_told() -> None:
     assert "step" in on.visit("teach", step="99", controls="off").warning[0].value
     assert "at" in reveal(projected(STEPS[1], at="0.37")).warning[0].value

@@ -1,7 +1,6 @@
 """The picture follows the thumb, and what is said follows where the thumb rests."""
 
-from __future__ import annotations
-
+import math
 from collections.abc import Callable
 
 import pytest
@@ -101,6 +100,31 @@ def test_keys_back_and_the_ring_at_the_curve_s_end_move_it_too(visits: Visits) -
     mouse.move(svg["x"] + svg["width"] / 2, svg["y"] + svg["height"] / 2)
     expect(player.root.locator(".point")).to_contain_text("● trust no one:")
     expect(player.root.locator(".point")).to_contain_text("users so far:")
+
+
+def test_people_behind_coins_move_with_the_thumb_and_when_asked_to(visits: Visits) -> None:
+    visitor = visits("/?eps=1")
+    player, people = Player(visitor), visitor.tab.locator(".people i")
+    look = "all => all.map(each => each.className).join()"
+
+    def flipped(epsilon: float) -> int:
+        return round(50 / (1 + math.exp(epsilon)))
+
+    expect(people).to_have_count(50)
+    expect(player.root.locator(".people i.flipped")).to_have_count(flipped(1.0))
+    before = people.evaluate_all(look)
+    visitor.tab.wait_for_timeout(300)
+    assert people.evaluate_all(look) == before  # still, until someone moves it
+    player.root.get_by_role("button", name="Toss again").click()
+    visitor.tab.wait_for_function("before => [...document.querySelectorAll('*')].flatMap(node => node.shadowRoot ? "
+                                  "[...node.shadowRoot.querySelectorAll('.people i')] : []).map(each => "
+                                  "each.className).join() !== before", arg=before)  # fmt: skip
+    expect(player.root.locator(".people i.flipped")).to_have_count(flipped(1.0))
+    player.drag(place_of(1.0), 0)
+    expect(player.root.locator(".people i.flipped")).to_have_count(flipped(0.1))
+    expect(player.root.locator(".people p")).to_contain_text("26.9%")
+    visitor.tab.mouse.up()
+    expect(player.root.locator(".people p")).to_contain_text("47.5%")
 
 
 def test_for_those_who_asked_for_less_motion_only_computed_pictures_stand(visits: Visits) -> None:

@@ -9,6 +9,7 @@ STEPS = tuple(map(read, ["choosing", "coin", "crowd", "learner", "price", "trust
 PARTS = tuple(part for step in STEPS for part in (step, step.second) if part is not None)  # as they are printed
 EXTRAS = tuple(map(read, ("toss", "noises", "outlier", "features")))  # each on its own, after the course
 LESSONS = STEPS + EXTRAS
+LECTURE = STEPS[1], STEPS[4], STEPS[5]  # a quarter of an hour before a class
 ADDRESSES = {str(STEPS.index(step) + 1) if step in STEPS else step.name: step for step in LESSONS}
 
 
@@ -34,7 +35,7 @@ def on_button(label: str, step: Step) -> str:
     return f"{label} *lesson {f'{field}: ' * field.isdigit()}{step.title}*"
 
 
-def beside(step: Step, by: int) -> Step | None:
-    """The lesson after it, or before it (``by`` = -1)."""
-    place = LESSONS.index(step) + by
-    return LESSONS[place] if 0 <= place < len(LESSONS) else None
+def beside(step: Step, by: int, lessons: tuple[Step, ...] = LESSONS) -> Step | None:
+    """The lesson after it among some, or before it (``by`` = -1)."""
+    place = lessons.index(step) + by
+    return lessons[place] if 0 <= place < len(lessons) else None

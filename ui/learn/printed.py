@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from html import escape
 
 from ui import printing, templates
-from ui.learn.course import STEPS, title
+from ui.learn.course import LECTURE, MINUTES, STEPS, title
 from ui.learn.step import Step
 from ui.words import as_html
 
 HEADS = {False: "What does privacy cost?", True: "What does privacy cost? Answers and notes"}
+ROOM = "<hr>" * 3  # to write on
 SIZE = printing.Size(12.0, 7.0, 10)  # of a picture on the teacher's sheet
 
 
@@ -53,13 +54,27 @@ def page(lessons: Sequence[Step], teacher: bool, kind: str) -> str:
         if kind == "Markdown":
             written.append("\n\n".join([f"## {head}", *paragraphs]))
             continue
-        body = "".join(_block(text) for text in paragraphs)
+        body = "".join(_block(text) for text in paragraphs) + ROOM * (not teacher)
         written.append(f"<section><h2>{as_html(head)}</h2>{_picture(part, content) if teacher else ''}{body}</section>")
-    head = HEADS[teacher]
+    head = HEADS[teacher] if len(lessons) > 1 else f"{title(lessons[0])}{': answers and notes' * teacher}"
     about = "Each lesson takes one to five minutes: guess first, then look."
     if kind == "Markdown":
         return "\n\n".join([f"# {head}", about, *written]) + "\n"
     return templates.filled("sheet.html", head=escape(head), body=f"<p>{about}</p>\n" + "\n".join(written))
+
+
+def plan() -> str:
+    """A quarter of an hour before a class, minute by minute, on one page."""
+    each, rows = MINUTES // len(LECTURE), []
+    for number, step in enumerate(LECTURE):
+        at = step.slider.start
+        choices = f" ({' / '.join(step.options)})" * bool(step.options)
+        asked = f"Ask: {step.asks()}{choices} Hands up, or phones."
+        shown = f"Press R: {step.answer_to(step.measured(step.content(at), at))}. Then the arrows: {step.slider.label}."
+        said = f"Say: **{step.so}** {step.notes}"
+        rows.append(f"<h2>Minutes {number * each} to {(number + 1) * each}: {as_html(title(step))}</h2>")
+        rows += map(_block, (asked, shown, said))
+    return templates.filled("sheet.html", head="Fifteen minutes: what does privacy cost?", body="\n".join(rows))
 
 
 def sentences() -> str:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import streamlit as st
 
 from ui import page_fields, page_links, state, watch
 from ui.learn import answers, ending, player, quiz, toss
 from ui.learn.course import ADDRESSES, MINUTES, STEPS, title
-from ui.learn.measured import Number
 from ui.learn.step import Step
 
 HEIGHT = "320px"  # of the picture; its legend comes below it
@@ -19,25 +16,16 @@ WAY = (*(str(number) for number in range(1, len(STEPS) + 1)), END)  # of Back an
 KEPT = "Guesses are kept in this visit only."
 
 
-@dataclass
-class Guess:
-    """A guess of this visit, the position that it was about, and what was measured there once it is known."""
-
-    value: float
-    at: float
-    measured: Number | None = None
-
-
-def _guesses() -> dict[str, Guess]:
-    guesses: dict[str, Guess] = st.session_state.setdefault(_GUESSES, {})
+def _guesses() -> dict[str, tuple[float, float]]:
+    """By lesson the guess of this visit, and the position that it was about."""
+    guesses: dict[str, tuple[float, float]] = st.session_state.setdefault(_GUESSES, {})
     return guesses
 
 
 def go(place: str) -> None:
     """Callback: another step, with its slider at the beginning."""
-    state.keep_page_fields(
-        {"step": None if place == "1" else place, "at": None, answers.OTHER: None, answers.SECOND: None}
-    )
+    bare = dict.fromkeys(("at", answers.OTHER, answers.SECOND))
+    state.keep_page_fields({"step": None if place == "1" else place, **bare})
     st.session_state[_UP] = place
 
 
@@ -118,7 +106,7 @@ def _ask(step: Step, at: float) -> None:
     """The question, and the controls for a guess."""
 
     def keep(step: Step, value: float) -> None:
-        _guesses()[step.name] = Guess(value, at)
+        _guesses()[step.name] = value, at
         st.session_state[_UP] = f"{step.name} {value:g}"
 
     st.markdown(f"**Guess first.** {step.question.format(at=step.slider.words(at))}")
@@ -130,21 +118,14 @@ def _again(step: Step) -> None:
     _guesses().pop(step.name, None)
 
 
-def said_of(step: Step, guess: Guess) -> str:
-    """Your guess beside what was measured."""
-    assert guess.measured is not None
-    head = f"Your guess for {step.slider.words(guess.at)}: {step.guess.message(guess.value)}. "
-    return f"{head}Measured: {step.answer_to(guess.measured)}."
-
-
 def _reveal(step: Step, field: str = "at") -> float:
     """What was measured, and one's guess beside it; the slider's position."""
-    guess = _guesses()[step.name]
-    if guess.measured is None:
-        guess.measured = step.measured(step.content(guess.at), guess.at)
+    value, at = _guesses()[step.name]
+    measured = step.measured(step.content(at), at)
     with st.container(key=f"learn-guess-{field}"):
-        st.markdown(f"### {answers.verdict(step, guess.value, guess.measured)}")
-        st.caption(said_of(step, guess))
+        st.markdown(f"### {answers.verdict(step, value, measured)}")
+        guess = f"Your guess for {step.slider.words(at)}: {step.guess.message(value)}."
+        st.caption(f"{guess} Measured: {step.answer_to(measured)}.")
     at = answers.played(step, field, height=HEIGHT)
     if step.watch:
         watch.fold(step.watch, step.experiment(at), "learn-watch", 1)

@@ -1,21 +1,22 @@
 """What ui/player/player.js draws: figures at all positions of a slider, as one text in JSON.
 
 ``label`` and ``help`` are the slider's, ``height`` is a length in CSS, ``size`` that of letters in pixels, ``colours``
-CSS by name; a ``projected`` one has large letters, and slider and words below the picture. The
-curve with the key ``handle`` can be held at its end, or at its largest dot. Each of the ``positions`` has a
-``name``, what is read ``aloud`` of it, the picture in words (``alt``), the HTML of the ``words`` below it, the axes
-``x`` and ``y`` and ``curves``. An axis
-has ``ends``, is ``log`` or not, and may have ``ticks``, or ``names`` at 0, 1, 2 and so on. Of a curve ``x``, ``y``,
-``low`` and ``high`` are places in ``series``; curves of one ``key`` glide into each other. ``named``: the curve may
-have its label at its end; ``listed``: it stands in the legend; ``hover``: the pointer shows its numbers.
+CSS by name; a ``projected`` one has large letters, and slider and words below the picture. The curve with the key
+``handle`` can be held at its end, or at its largest dot. Each of the ``positions`` has a ``name``, what is read
+``aloud`` of it, the picture in words (``alt``), the HTML of the ``words`` below it, the axes ``x`` and ``y`` and
+``curves``; above the picture may be people whose coins each flip with the chance ``flips``, and what of these
+``people`` is said. An axis has ``ends``, is ``log`` or not, and may have ``ticks``, or ``names`` at 0, 1, 2 and so on.
+Of a curve ``x``, ``y``, ``low`` and ``high`` are places in ``series``; curves of one ``key`` glide into each other.
+``named``: the curve may have its label at its end; ``listed``: it stands in the legend; ``hover``: the pointer shows
+its numbers.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,17 @@ MARGIN = 0.04  # of an axis whose ends follow its curves, beyond them
 
 @dataclass(frozen=True)
 class Stop:
-    """A position of the slider: its name, what is read aloud, its picture in words, the picture, HTML below it."""
+    """A position of the slider: its name, what is read aloud, its picture in words, the picture, HTML below it.
+
+    ``more`` goes into the document as it is.
+    """
 
     name: str
     aloud: str
     alt: str
     figure: go.Figure
     words: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
@@ -50,7 +55,7 @@ def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
         axes = {"x": _axis(layout.xaxis) | across}
         axes |= {"y": _axis(layout.yaxis) | _ends(layout.yaxis, curves, ["y", "low", "high"])}
         drawn = [each | {row: pool(each[row]) for row in ROWS if row in each} for each in curves]
-        said = {"name": stop.name, "aloud": stop.aloud, "alt": stop.alt, "words": stop.words}
+        said = {"name": stop.name, "aloud": stop.aloud, "alt": stop.alt, "words": stop.words, **stop.more}
         found.append({**said, **axes, "curves": drawn})
     head = {"handle": _handle(found, pool)} | head
     colours = {"ink": theme.ink(dark), "grid": charts.grid(dark)}
@@ -111,11 +116,11 @@ def _curves(figure: go.Figure, dark: bool) -> Iterator[dict[str, Any]]:
 
 def _look(trace: Any, number: int, dark: bool, figure: go.Figure) -> dict[str, Any]:
     """What curves and bars have in common."""
-    label, colour = charts.as_text(trace.name or ""), trace.line.color if trace.type == "scatter" else None
-    colour = colour or trace.marker.color or theme.GREY
+    label, lined = charts.as_text(trace.name or ""), trace.type == "scatter" and "lines" in trace.mode
+    colour = (trace.line.color if lined else trace.marker.color) or trace.marker.color or theme.GREY
     listed = bool(label) and trace.showlegend is not False and figure.layout.showlegend is not False
     found = {"key": number, "label": label, "colour": colour, "x": trace.x, "y": trace.y, "listed": listed}
-    found |= {"ink": theme.as_text(colour, dark) if colour.startswith("#") else colour}
+    found |= {"ink": theme.as_text(colour, dark) if colour.startswith("#") else theme.ink(dark)}
     found |= {"hover": bool(label) and trace.hoverinfo != "skip"}
     if trace.error_y.array is not None:
         below = trace.error_y.array if trace.error_y.arrayminus is None else trace.error_y.arrayminus

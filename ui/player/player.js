@@ -2,6 +2,7 @@
 // axis by ratios; at rest every picture is one that was computed. ui/player/document.py says what a document has.
 
 const WIDE = 620, MOST_NAMES = 6, ROW = 18; // pixels; curves; letters of a label in a row
+const PEOPLE = 50, TOSSES = 1500; // in a strip; milliseconds in which all of them toss once more
 const KEY_WAIT = 150; // milliseconds without a key after which the server hears of a move
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -123,7 +124,7 @@ function draw_curve(put, layer, key, curve, x, y, [left, floor]) {
     put(layer, `${key} signs`, "path", { d, fill: colour });
   }
   curve.texts?.forEach((text, place) => {
-    const [far, anchor] = xs[place] < left + 40 ? [4, "start"] : [-6, "end"];
+    const [far, anchor] = xs[place] < left + 80 ? [4, "start"] : [-6, "end"];
     put(layer, `${key} ${place}`, "text", { x: xs[place] + far, y: ys[place] - 6, "text-anchor": anchor }, text);
   });
   return { ...curve, xs };
@@ -341,10 +342,43 @@ export function play(slider, pictures, last, start, say, rested) {
   };
 }
 
+// A strip of people: above what each would say, below what a coin lets the server see. What is returned shows them for
+// a chance of a flip: the coins of as many as this share of them say so, to the nearest one.
+function people(root) {
+  const dots = Array.from({ length: PEOPLE }, () => document.createElement("i"));
+  const drawn = () => [...dots.keys()].map(place => [Math.random(), place]).sort().map(([, place]) => place);
+  let chance = 0, ranks = dots.map((_, place) => (place * 19) % PEOPLE);
+  root.querySelector("div").append(...dots);
+
+  function show(share) {
+    chance = share;
+    dots.forEach((dot, place) => {
+      const flipped = ranks[place] + 0.5 < PEOPLE * chance, look = `${place % 5 < 3 ? "yes" : ""} ${flipped ? "flipped" : ""}`;
+      if (dot.className !== look) dot.className = look;
+    });
+  }
+
+  // All toss once more, from the left to the right; at once where less motion is asked for.
+  root.querySelector("button").onclick = () => {
+    const [before, after, begin] = [ranks, drawn(), performance.now()];
+    requestAnimationFrame(function toss(now) {
+      const tossed = still.matches ? PEOPLE : ((now - begin) / TOSSES) * PEOPLE;
+      ranks = before.map((rank, place) => (place < tossed ? after[place] : rank));
+      show(chance);
+      if (tossed < PEOPLE) requestAnimationFrame(toss);
+    });
+  };
+  return show;
+}
+
 // A player: slider, picture and words inside `root` (player.html). What is returned takes another document, or moves it.
 export function mount(root, doc, start, rested) {
   const find = name => root.querySelector(name), svg = find("svg"), here = place => doc.positions[place];
   const drawing = picture(doc, svg, find(".point"), find(".legend"));
+  const crowd = find(".people"), flip = "flips" in here(start) ? people(crowd) : () => {};
+  const chance = p => mixed([here(Math.floor(p)).flips], [here(Math.ceil(p)).flips], false, p % 1)[0];
+  const drawn = { ...drawing, draw: (p, before) => [flip(chance(p)), drawing.draw(p, before)][1] };
+  crowd.hidden = !("flips" in here(start));
   find("label").htmlFor = find("input").id = `slider-${Math.random().toString(36).slice(2)}`;
 
   function dress(next) {
@@ -359,12 +393,13 @@ export function mount(root, doc, start, rested) {
   function say(place) {
     find("output").textContent = here(place).name;
     find(".words").innerHTML = here(place).words;
+    find(".people p").textContent = here(place).people ?? "";
     svg.setAttribute("aria-label", drawing.alt(place));
     return here(place).aloud;
   }
 
   dress(doc);
-  const move = play(find("input"), [drawing], doc.positions.length - 1, start, say, rested);
+  const move = play(find("input"), [drawn], doc.positions.length - 1, start, say, rested);
   return (next, place) => {
     dress(next);
     drawing.read(next);

@@ -46,6 +46,14 @@ def sheet(step: Step) -> None:
     figures.download(st, course.on_button("Sheet", step), made, f"{step.name}-sheet.html", about, "content", **look)
 
 
+def lecture() -> None:
+    """The sheet and the plan of the quarter of an hour."""
+    sheet = partial(printed.page, course.LECTURE, False, "HTML")
+    figures.download(st, "One sheet", sheet, "sheet.html", "The three to fill in.", "content", key="lecture-sheet")
+    about = "What to ask, press and say, minute by minute, on one page."
+    figures.download(st, "One plan", printed.plan, "plan.html", about, "content", key="lecture-plan")
+
+
 def file(step: Step) -> None:
     """One lesson as a file."""
     about = "One HTML file that needs no network, with the slider."

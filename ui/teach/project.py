@@ -15,6 +15,7 @@ from ui.teach import board
 from ui.teach.board import Room
 
 LOOK: dict[str, Any] = {"height": "56vh", "size": lesson.SIZE, "projected": True}  # of the picture
+LECTURE = "15"  # what the field ``plan`` says where Next leads through the quarter of an hour alone
 _SHOWN = "project-shown"  # names of the lessons whose answer was shown in this visit
 
 
@@ -31,16 +32,21 @@ def _go(step: Step, room: Room | None) -> None:
         state.keep_page_fields({"step": course.address(step), "at": None, answers.OTHER: None})
 
 
-def open_window(step: Step) -> None:
+def open_window(step: Step, plan: str | None = None) -> None:
     """Callback: a lesson fills the window. A link to the page that one is on would lose its fields."""
     st.query_params["controls"] = "off"
-    state.keep_page_fields({"step": course.address(step), "at": None, answers.OTHER: None, "class": None, "key": None})
+    _at(step, plan)
+
+
+def _at(step: Step, plan: str | None) -> None:
+    fields = {"step": course.address(step), "plan": plan}
+    state.keep_page_fields({**fields, "at": None, answers.OTHER: None, "class": None, "key": None})
 
 
 def _close(step: Step) -> None:
     """Callback: the page Teach again."""
     st.query_params.pop("controls", None)
-    state.keep_page_fields({"step": course.address(step), "at": None, answers.OTHER: None, "class": None, "key": None})
+    _at(step, None)
 
 
 def draw() -> None:
@@ -49,13 +55,14 @@ def draw() -> None:
     field = page_fields.choice("step", "1", course.ADDRESSES)
     step = course.ADDRESSES[field] if room is None else course.named(room.now.step)
     answers.check(step)
+    lecture = page_fields.choice("plan", "all", ("all", LECTURE)) == LECTURE and step in course.LECTURE
     shown = room.now.revealed if room is not None else step.name in _shown()
     st.html(stylesheet.PROJECT)
     with st.container(key="project"):
         title, way = st.columns(2, vertical_alignment="center")
         title.title(course.title(step))
         with way:
-            _way(step, room)
+            _way(step, room, course.LECTURE if lecture else course.LESSONS)
         if shown:
             _answer(step, room)
         else:
@@ -64,13 +71,13 @@ def draw() -> None:
     st.html(f"<script>{templates.text('project.js')}</script>", unsafe_allow_javascript=True)
 
 
-def _way(step: Step, room: Room | None) -> None:
+def _way(step: Step, room: Room | None, lessons: tuple[Step, ...]) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center"):
         for name, by, icon, about in (
             ("Back", -1, "arrow_back", "Key Page Up: the lesson before."),
             ("Next", 1, "arrow_forward", "Key Page Down: the next lesson."),
         ):
-            other = course.beside(step, by)
+            other = course.beside(step, by, lessons)
             key, last = f"project-{name.lower()}", other is None
             answers.button(name, key, about, _go, other, room, icon=icon, disabled=last)
         if room is not None:

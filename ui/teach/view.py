@@ -30,7 +30,7 @@ def draw() -> None:
     page_fields.choice("step", "1", course.ADDRESSES)
     answers.check()
     st.title("Teach what privacy costs")
-    st.markdown("Fifteen minutes are enough for three lessons. The class guesses first, then looks.")
+    st.markdown("The class guesses first, then looks.")
     board.room()
     _again()
     actions: tuple[Callable[[Step], None], ...] = (_project_first, _guess, paper.sheets, paper.course_file)
@@ -38,6 +38,7 @@ def draw() -> None:
         with column.container(border=True, height="stretch"):
             st.markdown(f"## {title}\n{message}")
             act(course.LESSONS[0])
+    _lecture()
     st.header("The lessons")
     for start in range(0, len(course.LESSONS), COLUMNS):
         row = course.LESSONS[start : start + COLUMNS]
@@ -49,6 +50,19 @@ def draw() -> None:
         paper.embed()
     with st.expander("Check the code of a quiz", icon=":material/quiz:"):
         quiz.check()
+
+
+def _lecture() -> None:
+    """Three lessons in order, for a quarter of an hour."""
+    with st.container(border=True, key="lecture"):
+        st.markdown(f"## Fifteen minutes\nThree lessons: {' · '.join(map(course.title, course.LECTURE))}")
+        with st.container(horizontal=True):
+            about, first = "The full window. Next leads through these three.", course.LECTURE[0]
+            look = {"icon": "co_present", "type": "primary"}
+            answers.button(
+                "Project these three", "open-lecture", about, project.open_window, first, project.LECTURE, **look
+            )
+            paper.lecture()
 
 
 def _again() -> None:
