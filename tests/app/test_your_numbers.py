@@ -755,7 +755,10 @@ def test_sales_are_typed_and_their_limit_is_drawn() -> None:
     asked = price.price_question(baseline=0.2, lifts=[20, 50], purchase=(30, 20), limits=(0, 60), weekly=5000)
     rows = price.rows_of(replace(asked, users=400))
     whole = [weeks_words(row.test_users / 5000) for row in rows]
-    assert [row[3] for row in _table(screen, "planned test")] == whole and "**baseline** 6," in on.words(screen)
+    shown, sooner = [row[3] for row in _table(screen, "planned test")], " (quicker: amounts are cut)"
+    assert [each.removesuffix(sooner) for each in shown] == whole and "**baseline** 6," in on.words(screen)
+    assert [each.endswith(sooner) for each in shown] == [row.test_users < rows[0].test_users for row in rows]
+    assert any(each.endswith(sooner) for each in shown)
     assert {shape["x0"] for shape in on.chart(screen, "amounts-chart").layout["shapes"]} == {0, 60}
 
 

@@ -122,7 +122,7 @@ def _price(row: Cost, answer: Reply) -> str:
 def _warnings(row: Cost, answer: Reply) -> list[str]:
     """What a decision must not overlook: nothing is learned, or trying costs more than it brings."""
     message = [f"Its loss is {known}."] if (known := known_words(row.lost).strip(" ()")) else []
-    learned = row.learned(answer.blind)
+    learned = "open" if answer.decision.more else row.learned(answer.blind)  # a few runs conclude nothing
     if learned == "nothing":
         message.append("Within its error that is no better than choosing at random: nothing useful is learned.")
     elif learned == "little":
