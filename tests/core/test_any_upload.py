@@ -207,7 +207,9 @@ def test_units_must_agree():
     assert [option.mean for option in seen.options] == pytest.approx([0.05, 0.03])
 
 
-@given(st.lists(st.floats(1, 50), min_size=30, max_size=60), st.floats(1e4, 1e6), st.booleans(), st.booleans())
+@given(
+    st.lists(st.floats(1, 50), min_size=30, max_size=60, unique=True), st.floats(2e4, 9e4), st.booleans(), st.booleans()
+)
 def test_a_lone_reward_far_from_all_others_is_named_with_its_row(sample, outlier, negative, long):
     outlier = -outlier if negative else outlier
     rows = [f"A,{value!r}" for value in [*sample, outlier]] + [f"B,{value!r}" for value in sample]
