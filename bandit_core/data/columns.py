@@ -66,8 +66,12 @@ class Column:
 
 
 def _column(table: Sheet, name: str) -> Column:
-    step = 1 + len(table.frame) // max(_PART // len(table.columns), 1000)  # a file may be sorted by its options
-    alone = replace(table, frame=table.frame[[name]].iloc[::step], questions=Questions())
+    alone = replace(table, frame=table.frame[[name]], questions=Questions())
+    first = replace(alone, frame=alone.frame.iloc[:1000]).numbers(name).values
+    some = max(_PART // len(table.columns), 1000)
+    if len(table.frame) > some:  # of the whole file, which may be sorted by its options or take turns
+        places = np.unique(np.random.default_rng(0).integers(0, len(table.frame), some))
+        alone = replace(alone, frame=alone.frame.iloc[places])
     filled = ~alone.blank(name)
     alone = alone.only(filled)
     rows = len(alone.frame)
@@ -89,7 +93,7 @@ def _column(table: Sheet, name: str) -> Column:
     group = named(name, "arm", inside=True) and different <= MOST
     called = named(name, "id") or (named(name, "person") and many)
     unnamed = table.headed and name.startswith("column ")
-    counts = whole and rows >= (2 if unnamed else 10) and bool((np.diff(numbers) == step).all())
+    counts = whole and rows >= (2 if unnamed else 10) and bool((np.diff(first) == 1).all())
     if dates or (named(name, "date") and (whole or not numeric)):
         return Column(name, "date", words=words)
     if (called or counts) and not group:

@@ -353,13 +353,15 @@ def test_what_is_asked_of_one_column_says_nothing_of_another():
     assert read_observations(data, outcome="first").data.options[0].mean == 1.5
 
 
-def test_a_long_file_that_is_sorted_by_its_options_is_read():
+def test_a_long_file_is_read_in_whatever_order_its_rows_are():
     rows = b"".join(
         b"%d,%s,%d\n" % (place, b"old" if place < 300_000 else b"new", place % 4 == 0) for place in range(310_000)
     )
     found = read_observations(b"number,group,converted\n" + rows)
     assert [(option.name, option.count) for option in found.data.options] == [("old", 300_000), ("new", 10_000)]
     assert "fair coin" in found.checks[0]
+    turns = read_observations(b"group,converted\n" + b"old,1\nnew,0\n" * 200_000)
+    assert [option.count for option in turns.data.options] == [200_000, 200_000]
 
 
 def test_columns_beyond_number_are_looked_at_in_little_work():
