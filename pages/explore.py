@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
+from bandit_core.literature import reproductions
 from bandit_core.simulation.results import Result
 from bandit_core.studies import best_by_trust
 from ui import (
@@ -24,6 +25,7 @@ from ui import (
     lab_parts,
     lesson,
     menu,
+    page_fields,
     page_frame,
     page_lock,
     panels,
@@ -35,9 +37,10 @@ from ui import (
     words,
 )
 from ui.menu import Page
+from ui.page_fields import Field
 
 PAGE = Page(
-    title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust", epsilon_above=True, fields="focus"
+    title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust", epsilon_above=True, fields="focus again"
 )
 page_frame.enter()
 
@@ -69,11 +72,24 @@ def chart(
     return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct, focus=line, asked=lit)
 
 
+shipped = None if lesson_mode else reproductions.of_experiment(experiment)
+again = Field("again", "Run it here", False, "Runs the experiment anew, for tables and downloads.", "switch")
+if shipped is not None and not page_fields.value(again):
+    line = lab_parts.axes(panels.focus)
+    draw = partial(charts.regret_chart, shipped, height=lab_parts.HEIGHT, direct_labels=direct, focus=line)
+    about = partial(charts.describe, shipped)
+    figures.draw("regret-chart", experiment, draw, about, direct, line, name="shipped", tall=True)
+    st.markdown(words.distances(shipped, line))
+    st.caption(f"{words.sentence(words.band(experiment.trials, experiment.view))}. This figure ships with the lab.")
+    page_fields.ask(again)
+    page_frame.leave()
 complete = runner.result_of(state.experiment(), with_companions=True)
 shown = complete or runner.preview_of(experiment)
 if shown is None:
     page_frame.leave()
 result = lesson.without_private(shown) if hidden else shown
+if shipped is not None:
+    page_fields.ask(again)
 if complete is None:
     st.info(words.preview(result, experiment), icon=":material/preview:")
 

@@ -16,7 +16,7 @@ from bandit_core.model import MEASURES
 from bandit_core.simulation import sentences
 from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import Drawable, Result
 from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary
 from bandit_core.spec.errors import Issue, message
 from bandit_core.spec.number_text import count, number, with_error, write_number
@@ -260,7 +260,7 @@ def legend(result: Result) -> str:
     return f"{sentence(band(trials, result.experiment.view))}."
 
 
-def distances(result: Result, line: int | None) -> str:
+def distances(result: Drawable, line: int | None) -> str:
     """How far a line stands from what is proved of it; empty without one."""
     played, experiment = None if line is None else result.lines[line], result.experiment
     if line is None or played is None:

@@ -16,7 +16,7 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.experiments.presets import preset_names
+from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature.papers import Played, Window, played, reproducible
 from bandit_core.paths import ROOT, project_version
 from bandit_core.simulation.comparisons import half_width
@@ -338,6 +338,19 @@ def load(name: str, folder: Path | str | None = None) -> Shipped | None:
     if not path.exists():
         return None
     return _read(path, path.stat().st_mtime_ns)
+
+
+def of_experiment(experiment: Experiment) -> Shipped | None:
+    """The shipped figure of whoever plays the same with the same seed, drawn as the ``experiment`` says.
+
+    None where there is none at full scale, and for prices, which need more than a figure keeps.
+    """
+    for name in preset_names() if experiment.view.quantity != "price" else ():
+        if load_preset(name).plays_as(experiment) and (shipped := load(name)) is not None and shipped.is_complete:
+            there = shipped.experiment
+            same = (there.trials, there.seed) == (experiment.trials, experiment.seed)
+            return replace(shipped, experiment=experiment) if same and there.plays_as(experiment) else None
+    return None
 
 
 @lru_cache(64)

@@ -188,3 +188,12 @@ def test_a_figure_is_computed_again_with_another_seed() -> None:
     screen.number_input(key="again-seed-tao-s3-local-v09").set_value(0)  # the shipped file's own
     on.run(screen)
     assert "**0.0**" in on.words(screen)
+
+
+def test_explore_draws_a_paper_s_figure_at_once() -> None:
+    screen = on.visit(preset="ren-1a")
+    shipped = reproductions.load("ren-1a")
+    ends = [on.numbers_in(trace["y"])[-1] for trace in on.chart(screen).traces if trace.get("mode") == "lines+markers"]
+    assert np.allclose(ends, [line.mean[-1] for line in shipped.lines])
+    assert "ships with the lab" in on.words(screen) and "preview" not in on.words(screen)
+    assert reproductions.of_experiment(shipped.experiment.with_changes(seed=1)) is None
