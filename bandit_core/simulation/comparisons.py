@@ -238,6 +238,8 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
 def differences(lines: Sequence[Any]) -> list[Difference]:
     """Every pair of lines (`LineResult`, or None) that has trials, in their order, corrected together."""
     done = [(number, line) for number, line in enumerate(lines) if line is not None]
-    tests = [(first, second, *line.paired_test(other)) for (first, line), (second, other) in combinations(done, 2)]
+    tests: list[tuple[Any, ...]] = [
+        (first, second, *line.paired_test(other)) for (first, line), (second, other) in combinations(done, 2)
+    ]
     corrected = holm([each[-1] for each in tests])
-    return [Difference(*each, p_corrected=float(p)) for each, p in zip(tests, corrected, strict=True)]
+    return [Difference(*(*each, float(p))) for each, p in zip(tests, corrected, strict=True)]
