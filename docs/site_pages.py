@@ -89,8 +89,10 @@ def _policy(policy: Policy, docstring: str, folder: Path) -> str:
     own, general = [], []
     for bound in line_bounds(experiment, 0):
         page = pages.get(_identity(bound))
-        if page is None or page.policies:
+        if page is None:
             own.append(f"### {bound.name} ({bound.side})\n\n{_bound(bound)}")
+        elif page.policies:
+            own.append(f"- [{bound.name}](../bounds/{page.key}.md) ({bound.side}): {bound.words}")
         else:
             general.append(f"- [{bound.name}](../bounds/{page.key}.md)")
     parts = [
@@ -101,7 +103,7 @@ def _policy(policy: Policy, docstring: str, folder: Path) -> str:
         f"[Open it in the app]({address(experiment)}) (with the app running on this computer).",
         *(["## Parameters", "\n".join(f"- `{name}`: {field.description}" for name, field in fields)] if fields else []),
         *(["## Notes", _literal(notes)] if (notes := _notes(docstring).strip()) else []),
-        *(["## Its own bounds", *own] if own else []),
+        *(["## Its own bounds", "\n".join(own)] if own else []),
         *(["## Bounds of every policy with this guarantee", "\n".join(general)] if general else []),
     ]  # fmt: skip
     return "\n\n".join(filter(None, parts)) + "\n"
