@@ -196,11 +196,6 @@ def _why_not(bound: Bound, experiment: Experiment) -> str:
     return _OTHER_REWARDS[bound.rewards]
 
 
-def entry_of(listed: Iterable[Entry], key: str) -> Entry | None:
-    """The entry with that key, or None."""
-    return next((entry for entry in listed if entry.key == key), None)
-
-
 def _again(entry: Entry, experiment: Experiment, setting: dict[str, Any], epsilon: float) -> float:
     """The bound at the horizon, for other arms or another budget; NaN where it does not apply."""
     changed = {**setting, "horizon": experiment.horizon}

@@ -35,7 +35,6 @@ STRICT = 0.05  # epsilon at which bounds are checked, too: there a floor is high
 USERS, RUNS = 1000, 40
 FEW_USERS, FEW_RUNS = 200, 6  # in plain Python
 MEANS = (0.9, 0.8, 0.7, 0.6, 0.5)
-ALWAYS = (1.0, 0.0, 0.0)
 _VERDICTS = {True: "holds", False: "does not hold", None: "not checked"}
 Found = tuple[bool | None, str]
 
@@ -93,8 +92,7 @@ def _guarantee(policy: Policy) -> Found:
         if stated.model != policy.privacy:
             return False, f"guarantee(setup).model is {stated.model!r}, privacy {policy.privacy!r}: make them equal."
         if stated.epsilon is None or not 0 < stated.epsilon <= epsilon * (1 + 1e-9):
-            advice = "state the epsilon that its noise keeps, at most that of the line"
-            return False, f"guarantee(setup).epsilon is {stated.epsilon} where the line asks for {epsilon:g}: {advice}."
+            return False, f"guarantee(setup).epsilon is {stated.epsilon}, the line's {epsilon:g}: state at most that."
     return True, f"It states {stated.budget}, {policy.promise.name}, where a line asks for ε = {epsilon:g}."
 
 
@@ -108,8 +106,10 @@ def _account(policy: Policy) -> Found:
             return None, f"releases(setup) is empty: its guarantee is {CLAIMED}. List what leaves users or the curator."
         total = composed(listed, stated.delta)
         if stated.epsilon is not None and total > stated.epsilon * (1 + 1e-9):
-            text = f"releases(setup) adds up to ε = {total:.4g} and guarantee(setup).epsilon is {stated.epsilon:.4g}"
-            return False, f"{text}: add noise, or state the larger ε."
+            return (
+                False,
+                f"releases(setup) adds up to ε = {total:.4g}, not {stated.epsilon:.4g}: add noise.",
+            )
     return True, f"What it releases adds up to ε = {total:.4g} where it states {stated.budget}."
 
 
@@ -143,8 +143,7 @@ def _horizon(policy: Policy) -> Found:
     plays = ((short, times[:1]), (long, times))
     ends = [policy.play(each.setups[0], streams(0, 0, RUNS), at, Signal()).regret[:, 0] for each, at in plays]
     if differ := int((ends[0] != ends[1]).sum()):
-        text = f"anytime is True, but {differ} of {RUNS} runs change with setup.horizon"
-        return False, f"{text}: say anytime=False, or do not read it."
+        return False, f"anytime is True, but {differ} of {RUNS} runs change with setup.horizon: say anytime=False."
     return True, "A run for fewer users is the beginning of a longer one, as anytime = True says."
 
 
@@ -165,8 +164,10 @@ def _order(policy: Policy, seed: int) -> Found:
         apart = errors_apart(800, 20)
     if abs(apart) <= FAR:
         return True, "Regret is the same whether the best arm is listed first or last."
-    text = f"Regret differs by {abs(apart):.0f} standard errors between the best arm first and last"
-    return False, f"{text}: the kernel must call arms by the labels of the trial, as the loop of a Rule does."
+    return (
+        False,
+        f"Regret differs by {abs(apart):.0f} standard errors with the best arm last: use the arm labels.",
+    )
 
 
 def _bounds(policy: Policy, seed: int) -> Found:
@@ -289,8 +290,6 @@ class PolicyTests:
         Its name.
     file
         The Python file that has it; None where the lab has it.
-    seed
-        Seed of the runs, 0 or more.
     params
         Parameters of its line in the runs below; the checks use its defaults.
     users
@@ -299,8 +298,8 @@ class PolicyTests:
     shown
         Every run shows every arm at least so often, at ε = 1.
     found
-        In every run at least this share of users, from 0 to 1, gets the arm that always pays, where two others never
-        pay, at ε = 1000.
+        In every run at least this share of users, from 0 to 1, gets the arm that always pays, where the other one
+        never pays, at ε = 1000.
     ratio
         Least and most mean regret at ε = 1000, in multiples of that of its ``parent``.
     strict
@@ -315,7 +314,6 @@ class PolicyTests:
 
     policy: ClassVar[str]
     file: ClassVar[str | Path | None] = None
-    seed: ClassVar[int] = 0
     params: ClassVar[dict[str, Any]] = {}
     users: ClassVar[int] = 5000
     shown: ClassVar[int | None] = None
@@ -326,26 +324,23 @@ class PolicyTests:
     def _played(self, epsilon: float, means: tuple[float, ...] = MEANS, parent: bool = False) -> Block:
         policy = registry()[self.policy]
         policy, params = (registry()[policy.parent or ""], {}) if parent else (policy, self.params)
-        return _block(policy, _experiment(policy, epsilon, means, params, horizon=self.users), self.seed, 100)
+        return _block(policy, _experiment(policy, epsilon, means, params, horizon=self.users), runs=100)
 
 
-Measured = tuple[float, float, float]  # a number, its least, its most
-
-
-def _ratio(tests: PolicyTests, asked: tuple[float, float]) -> Measured:
+def _ratio(tests: PolicyTests, asked: tuple[float, float]) -> tuple[float, float, float]:
     own, parent = (tests._played(1000.0, parent=each).regret[:, -1].mean() for each in (False, True))
     return own / parent, *asked
 
 
-def _strict(tests: PolicyTests, asked: float) -> Measured:
+def _strict(tests: PolicyTests, asked: float) -> tuple[float, float, float]:
     strict, loose = (tests._played(epsilon).regret[:, -1] for epsilon in (asked, 8.0))
     error = np.hypot(strict.std(ddof=1), loose.std(ddof=1)) / np.sqrt(len(strict))
     return strict.mean() - loose.mean(), FAR * error, np.inf
 
 
-_ASKED: dict[str, Callable[[PolicyTests, Any], Measured]] = {
+_ASKED: dict[str, Callable[[PolicyTests, Any], tuple[float, float, float]]] = {  # a number, its least, its most
     "shown": lambda it, least: (it._played(1.0).pulls.min(), least, np.inf),
-    "found": lambda it, least: (it._played(1000.0, ALWAYS).best_pulls[:, -1].min() / it.users, least, 1.0),
+    "found": lambda it, least: (it._played(1000.0, (1.0, 0.0)).best_pulls[:, -1].min() / it.users, least, 1.0),
     "ratio": _ratio,
     "strict": _strict,
 }
@@ -355,11 +350,10 @@ def _test_of(title: str) -> Callable[[PolicyTests], None]:
     def test(self: PolicyTests) -> None:
         if self.file is not None:
             load_policy(Path(self.file))
-        asked = getattr(self, title, None)
         if title in CHECKS:
-            [found] = findings(registry()[self.policy], [title], self.seed)
+            [found] = findings(registry()[self.policy], [title])
             holds, words = found.holds, found.words
-        elif asked is None:
+        elif (asked := getattr(self, title)) is None:
             holds, words = None, f"{title} is None: it asks for nothing."
         else:
             value, least, most = _ASKED[title](self, asked)

@@ -101,8 +101,7 @@ def test_no_bound_with_all_three_properties_is_told() -> None:
 def test_a_card_shows_formula_value_and_picture_of_the_bound(axis: str) -> None:
     key = "local-exact-ldp-bound-0-or-1"
     experiment = load_preset("trust").with_changes(horizon=400, trials=4)
-    entry = catalogue.entry_of(catalogue.entries(experiment), key)
-    assert entry is not None
+    entry = {each.key: each for each in catalogue.entries(experiment)}[key]
     screen = on.visit("theory", bound=key, axis=axis, **TRUST)
     assert card(screen).strip("$\n") == entry.bound.formula
     message = on.words(screen)

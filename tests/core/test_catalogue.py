@@ -9,7 +9,7 @@ import pytest
 
 from bandit_core import Experiment, bounds
 from bandit_core.experiments import catalogue
-from bandit_core.experiments.catalogue import entries, entry_of
+from bandit_core.experiments.catalogue import entries
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.model.bound import TRIVIAL, Theorem
@@ -30,6 +30,10 @@ SETTINGS = {
     "own": {"contexts": {**MARGIN, "structure": "multi"}},
     "plain": {"contexts": {"dimension": 2, "arms": 2, "law": {"kind": "sphere"}}},
 }
+
+
+def entry_of(listed, key):
+    return next((entry for entry in listed if entry.key == key), None)
 
 
 def experiment_of(setting, horizon=10**6, lines=None):

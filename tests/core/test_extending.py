@@ -57,7 +57,7 @@ ASKED = {  # what is looked at beyond the commands of a section
         from bandit_core import load_preset
         from bandit_core.experiments import catalogue
         experiment = load_preset("two-treatments")
-        entry = catalogue.entry_of(catalogue.entries(experiment), "none-first-user-any")
+        entry = {each.key: each for each in catalogue.entries(experiment)}["none-first-user-any"]
         print(entry.bound.values([10.0], 1.0), experiment.largest_gap / len(experiment.single_arms))
     """,
     "A page": """
