@@ -224,7 +224,7 @@ def _colour(text: str) -> tuple[str | tuple[float, ...], float]:
 def _set_axes(axes: Axes, figure: go.Figure) -> None:
     """Range, scale, words and ticks of both axes as on the screen."""
     from matplotlib.category import StrCategoryFormatter
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#e3e8ee", linewidth=0.5)
@@ -242,6 +242,8 @@ def _set_axes(axes: Axes, figure: go.Figure) -> None:
         if log:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ends[1] < 300 * ends[0] else (1.0,)))
             axis.set_minor_formatter(NullFormatter())
+        if shown.tickvals is not None:
+            axis.set_major_locator(FixedLocator(shown.tickvals))
         axis.set_major_formatter(FuncFormatter(lambda value, _: tick_words(value)))
         (axes.set_xlim if axis is axes.xaxis else axes.set_ylim)(*ends)
         axis.set_label_text(charts.as_text(shown.title.text or ""))

@@ -15,7 +15,8 @@ from bandit_core.policies import registry
 from bandit_core.studies.study import MAX_BYTES, StudyTable, read_study_table
 from ui import charts, figures, theme, uploads, words
 
-MAX_LINES = 24
+MAX_LINES, MAX_TICKS = 24, 12
+SIGNS = ("circle", "square", "diamond", "triangle-up", "x", "star")  # tell lines apart in grey
 
 
 def draw() -> None:
@@ -71,7 +72,7 @@ def chart(lines: dict[str, Any], axis: str, dark: bool) -> go.Figure:
     policies, curves = registry(), []
     ends = [rows[axis].dropna().tolist() for rows in lines.values()]
     places = sorted({place for each in ends for place in each}, key=lambda place: (isinstance(place, str), place))
-    for label, rows in lines.items():
+    for number, (label, rows) in enumerate(lines.items()):
         policy, level = str(rows["policy"].iloc[0]), rows[axis].isna().all()
         colour = theme.policy_colour(policy, dark) if policy in policies else theme.quiet(dark)
         mean, error = (np.asarray(rows[name], float) for name in ("mean", "stderr"))
@@ -79,11 +80,13 @@ def chart(lines: dict[str, Any], axis: str, dark: bool) -> go.Figure:
             x, y, more = [places[0], places[-1]], np.repeat(mean[:1], 2), {}
         else:
             bars = {"array": 2 * np.nan_to_num(error), "color": colour, "thickness": 1}
-            x, y, more = rows[axis].tolist(), mean, {"mode": "lines+markers", "error_y": bars}
+            x, y = rows[axis].tolist(), mean
+            more = {"mode": "lines+markers", "error_y": bars, "marker_symbol": SIGNS[number % len(SIGNS)]}
         curves.append(charts.Curve(x, y, escape(label), colour, dash="dash" if level else None, width=2, more=more))
     numeric = all(isinstance(place, int | float) for place in places)
     wide = numeric and places[0] > 0 and places[-1] > 5 * places[0]
     lost = [value for rows in lines.values() for value in rows["mean"] if value > 0] or [1.0]
-    across = {"title": escape(axis), "type": "log" if wide else None if numeric else "category"}
+    ticks = places if numeric and len(places) <= MAX_TICKS else None
+    across = {"title": escape(axis), "type": "log" if wide else None if numeric else "category", "tickvals": ticks}
     up = charts.log_axis("lost rewards (regret)", math.log10(min(lost)), math.log10(max(lost)))
     return charts.draw(curves, across, up, 460, dark)

@@ -10,7 +10,7 @@ from bandit_core import InputError
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.spec.errors import validated
 from bandit_core.studies.study import StudyFile, StudyRun, read_study_table
-from ui import study_view
+from ui import printing, study_view
 
 SPEC = {
     "arms": [{"kind": "bernoulli", "mean": 0.8}, {"kind": "bernoulli", "mean": 0.5}],
@@ -37,6 +37,17 @@ def test_a_table_that_was_written_is_read_again(table):
     assert [len(rows) for rows in lines.values()] == [1, 2]  # without privacy there is no budget
     wanted = ends[(ends["arms"] == 3) & (ends["policy"] == "heldp-ucb-b")].sort_values("epsilon")["mean"]
     np.testing.assert_allclose(list(lines.values())[1]["mean"], wanted)
+
+
+def test_every_point_has_a_tick_and_every_line_a_sign_of_its_own(table, tmp_path):
+    read = read_study_table(to_csv(table).encode())
+    figure = study_view.chart(read.along("arms", {"epsilon": 2.0}), "arms", False)
+    assert list(figure.layout.xaxis.tickvals) == [2, 3]
+    assert len({trace.marker.symbol for trace in figure.data}) == len(figure.data) == 2
+    printing.save(figure, tmp_path / "study.svg")
+    printed = (tmp_path / "study.svg").read_text(encoding="utf-8")
+    ticks = printed[printed.index('id="matplotlib.axis_1"') : printed.index('id="matplotlib.axis_2"')]
+    assert ticks.count('id="xtick_') == 2
 
 
 def test_curves_and_level_lines_are_drawn(table):
