@@ -292,7 +292,7 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
             x=math.log10(curve.x[-1]) if across.type == "log" else curve.x[-1],
             y=min(max(end, low), high),
             text=text,
-            font={"color": theme.as_text(curve.colour, dark), "size": 12},
+            font={"color": theme.as_text(curve.colour, dark), "size": 13},
             xanchor="right",
             xshift=-4,
             yshift=-6 if below else 2,

@@ -16,7 +16,7 @@ from bandit_core.spec.own_data import remembered
 from bandit_core.theory import classic, contextual, theorems
 
 NOT_FINITE = "it is too large to be computed here: a gap, a budget or a parameter is too small for its formula"
-COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
+COLUMNS = ("line", "name", "label", "side", "source", "status", "t", "value")
 
 
 @remembered(128)

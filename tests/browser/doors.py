@@ -182,11 +182,11 @@ def press(visitor: Visitor, control: Locator, *keys: str) -> bool:
 
 
 def elsewhere(text: str, name: str) -> str:
-    """Another text of the same kind: its last number moved by a little, another name, or a number."""
+    """Another text of the same kind: its last number (of arms the first) a little moved, another name, or a number."""
     found = list(re.finditer(r"\d+(\.\d+)?", text))
     if not found:
         return f"{text} x" if "abel" in name else "arm" if "ords" in name else "3"
-    last = found[-1]
+    last = found[0 if name.endswith("Arms") else -1]
     number = float(last[0])
     other = f"{number * 0.9:.6g}" if "." in last[0] or number == 1 else str(int(number) + 1 if number else 1)
     return text[: last.start()] + other + text[last.end() :]

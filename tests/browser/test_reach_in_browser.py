@@ -59,7 +59,7 @@ def test_a_phone_opens_sidebar_and_menu_by_keyboard_and_reaches_every_page_in_tw
         if phone.tab.evaluate("document.activeElement.closest('[data-testid=stExpandSidebarButton]') !== null"):
             break
     phone.tab.keyboard.press("Enter")
-    expect(phone.tab.get_by_test_id("stSidebar").get_by_text("Examples")).to_be_visible()
+    expect(phone.tab.get_by_test_id("stSidebar").get_by_role("button", name="Examples")).to_be_visible()
     phone.tab.get_by_test_id("stSidebarCollapseButton").get_by_role("button").tap()
     phone.tab.get_by_test_id("stExpandSidebarButton").tap()
     links = phone.tab.get_by_test_id("stSidebarNav").get_by_role("link")

@@ -22,7 +22,10 @@ def uploaded(visits: Callable[..., Visitor], name: str, **options: object) -> Vi
 
 
 def box(visitor: Visitor, label: str) -> Locator:
-    return visitor.main().get_by_role("combobox", name=label)
+    """A select box, in the middle of the window: at its edge the list closes as the page scrolls."""
+    found = visitor.main().get_by_role("combobox", name=label)
+    found.evaluate("box => box.scrollIntoView({block: 'center'})")
+    return found
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])

@@ -62,7 +62,8 @@ def test_a_command_of_a_document_runs(shown, folder, capsys):
     if (test := elsewhere(words)) is not None:
         assert list(ROOT.glob(f"tests/*/{test}"))
         return
-    assert main([*words, *SHORTER.get(words[0], [])]) == 0
+    refuted = words[0] == "audit" and "ctb-as-printed" in words
+    assert main([*words, *SHORTER.get(words[0], [])]) == int(refuted)
     written = words[words.index("--out") + 1] if "--out" in words else None
     assert (folder / written).exists() if written else capsys.readouterr().out
 

@@ -126,6 +126,7 @@ def test_a_level_never_stands_on_more_trust_a_larger_budget_or_what_is_hidden():
 
 
 def test_a_pure_line_may_stand_for_a_promise_with_a_delta_and_not_the_other_way_round():
+    """By a private function: what is public gives the best line only."""
     experiment = load_preset("trust-ladder")
     local, shuffler, curator = 4, 3, 1
     assert trust_steps._keeps(experiment, local, shuffler) and trust_steps._keeps(experiment, local, curator)
