@@ -22,7 +22,7 @@ ASKED = {  # what is looked at beyond the commands of a section
         import numpy as np
         from scipy import stats
         from bandit_core.jit.decorators import device_function
-        from bandit_core.kernels.users import draw_reward
+        from bandit_core.kernels.rewards import draw_reward
         from bandit_core.kernels.streams import next_uniform, streams
         from bandit_core.spec import notation, rewards
 
