@@ -11,6 +11,7 @@ import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, load_preset, simulate
+from bandit_core.experiments import links
 from ui import page_fields
 
 TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
@@ -172,8 +173,8 @@ def test_the_view_changes_the_drawing_and_the_address_but_no_number() -> None:
     assert chart.names == ["– UCB", "● HeLDP-UCB-B"]
     assert sum(trace["line"]["width"] == 0.7 for trace in chart.traces) == 2 * 5
     assert np.array_equal(chart.y("– UCB")[-20:], curve[-20:])
-    shown = {"x": "log", "y": "log", "bounds": "0", "runs": "1"}
-    assert shown.items() <= on.address(screen).items()
+    view = links.read(on.address(screen))[0].view
+    assert (view.x, view.y, view.bounds, view.runs) == ("log", "log", False, True)
     on.change(screen, "selectbox", "quantity", "regret-per-user")
     assert on.address(screen)["show"] == "regret-per-user"
     assert on.chart(screen).y("– UCB")[-1] == pytest.approx(curve[-1] / 3000, rel=1e-5)

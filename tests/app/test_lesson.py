@@ -26,7 +26,7 @@ def frame(chart: on.Chart) -> tuple[object, object]:
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_a_lesson_has_the_budget_s_slider_a_frame_that_stays_and_a_ghost(scale: str) -> None:
-    screen = teach(**FIELDS, y=scale)
+    screen = teach(**FIELDS | {"y": scale})
     [slider] = screen.select_slider
     first = on.chart(screen)
     frames = {str(frame(first))}

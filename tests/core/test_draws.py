@@ -235,6 +235,6 @@ def test_the_weeks_do_not_depend_on_the_order_of_rows_and_columns(tmp_path):
             rows = np.stack([columns[name][::turn] for name in names], axis=1).tolist()
             text = "\n".join(",".join(map(repr, row)) for row in rows)
             (tmp_path / "a.csv").write_text(",".join(names) + "\n" + text)
-            question = price_question(tmp_path / "a.csv", first="a", limits=(0, 1), epsilon=[1])
+            question = price_question(tmp_path / "a.csv", rows="wide", first="a", limits=(0, 1), epsilon=[1])
             found.add(tuple((row.test_users, row.lift_users, row.cases, row.median_users) for row in rows_of(question)))
     assert len(found) == 1

@@ -216,7 +216,7 @@ def test_an_index_that_is_no_number_ends_the_run_with_a_sentence():
 
 def test_a_file_is_audited_by_the_command(file, capsys):
     path = file(LIARS["local, a tenth of the noise"][1])
-    assert main(["audit", "--policy", str(path), "--epsilon", "0.2", "--samples", "4000"]) == 0
+    assert main(["audit", "--policy", str(path), "--epsilon", "0.2", "--samples", "4000"]) == 1
     out, err = capsys.readouterr()
     assert out.count("violates") == 3 and "what the first user sends. Violation" in err
     assert main(["audit"]) == 2 and "--policy FILE" in capsys.readouterr().err

@@ -257,11 +257,11 @@ def test_a_file_of_a_shop_is_answered_in_its_unit_in_two_dialects(tmp_path):
     frame["old"] += 0.5
     frame.to_csv(tmp_path / "a.csv", index=False)
     frame.to_csv(tmp_path / "b.csv", index=False, sep=";", decimal=",")
-    asked = {"limits": (0, 50), "weekly": 100, "weeks": 3, "epsilon": [2]}
+    asked = {"rows": "wide", "limits": (0, 50), "weekly": 100, "weeks": 3, "epsilon": [2]}
     first, second = (price(tmp_path / f"{name}.csv", **asked).table for name in "ab")
     pd.testing.assert_frame_equal(first, second)
     with refused("limits"):
-        price(tmp_path / "a.csv", weekly=100)
+        price(tmp_path / "a.csv", rows="wide", weekly=100)
     with refused("file"):
         price(tmp_path / "none.csv")
     at_random = 300 * float(frame["new"].mean() - frame["old"].mean()) / 2
