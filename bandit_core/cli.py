@@ -23,6 +23,7 @@ from bandit_core.export import command_options, frames
 from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue, unreadable
+from bandit_core.spec.later import pd
 
 if TYPE_CHECKING:
     from bandit_core.experiments.experiment import Experiment
@@ -264,8 +265,6 @@ def _audit(options: argparse.Namespace) -> int:
         audits += [(name, "policy", f"{name}: {seen}. ", result) for seen, result in looks]
         if not looks:
             print(f"{name}: nothing of it can be sampled, so its privacy is as declared.", file=sys.stderr)
-    import pandas as pd
-
     rows = []
     for name, kind, looked, found in audits:
         (p_low, p, p_high), (q_low, q, q_high) = found.chances

@@ -19,12 +19,8 @@ DELTA = 1e-6  # at which a tight account is told
 
 
 def _private(experiment: Experiment) -> list[int]:
-    """The lines that are drawn."""
-    return [
-        number
-        for number, line in enumerate(experiment.lines)
-        if line.entry.privacy != "none" and number not in experiment.view.hidden
-    ]
+    """The private lines that are drawn."""
+    return [number for number in experiment.drawn if experiment.lines[number].entry.privacy != "none"]
 
 
 def _spent(result: Result) -> list[tuple[int, np.ndarray]]:

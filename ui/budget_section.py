@@ -59,28 +59,27 @@ def draw(base: Experiment, issues: Problems, above: bool) -> tuple[dict[str, Any
     if above and _kind_of_budget(base) == "fixed" and not other_kinds:
         return {"kind": "fixed", "value": epsilon_now(base)}, st.container()
     names = {kind: BUDGETS[kind].words for kind in BUDGETS}
-    with st.container():
-        kind = opening.kind
-        if kind != "fixed" or other_kinds:  # else the other kinds lead to refusals only
-            kind = st.selectbox(
-                "Users' budget ε is",
-                list(names),
-                list(names).index(opening.kind),
-                format_func=names.__getitem__,
-                key=state.key("budget-kind"),
-                help=f"The same budget for everyone, or a distribution over users. {words.PUBLIC['budgets']}",
-            )
-        if kind == "fixed":
-            epsilon = epsilon_now(base) if above else epsilon_slider(base)
-            return {"kind": "fixed", "value": epsilon}, st.container()
-        written = st.text_input(
-            "Distribution of ε over users",
-            notation.write_epsilon(opening) if opening.kind == kind else BUDGETS[kind].example,
-            key=state.key(f"budget-{kind}"),
-            help=f"For example {BUDGETS[kind].example}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
+    kind = opening.kind
+    if kind != "fixed" or other_kinds:  # else the other kinds lead to refusals only
+        kind = st.selectbox(
+            "Users' budget ε is",
+            list(names),
+            list(names).index(opening.kind),
+            format_func=names.__getitem__,
+            key=state.key("budget-kind"),
+            help=f"The same budget for everyone, or a distribution over users. {words.PUBLIC['budgets']}",
         )
-        issues.under("budget", "", "Distribution of ε over users")
-        place = st.container()
+    if kind == "fixed":
+        epsilon = epsilon_now(base) if above else epsilon_slider(base)
+        return {"kind": "fixed", "value": epsilon}, st.container()
+    written = st.text_input(
+        "Distribution of ε over users",
+        notation.write_epsilon(opening) if opening.kind == kind else BUDGETS[kind].example,
+        key=state.key(f"budget-{kind}"),
+        help=f"For example {BUDGETS[kind].example}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
+    )
+    issues.under("budget", "", "Distribution of ε over users")
+    place = st.container()
     try:
         return notation.read_epsilon(written), place
     except InputError as error:

@@ -16,12 +16,12 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.basedatatypes import BaseTraceType
 
-from bandit_core.experiments.corridor import ABOVE, RATE, Corridor, corridor, further, in_focus
+from bandit_core.experiments.corridor import ABOVE, RATE, Corridor, further, in_focus
 from bandit_core.experiments.experiment import Experiment, budget_words
 from bandit_core.model import Privacy
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import Drawable, LineResult, Result, band
-from bandit_core.simulation.summaries import QUANTITY_WORDS, scale
+from bandit_core.simulation.summaries import QUANTITY_WORDS, line_corridor, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import each
@@ -257,16 +257,13 @@ def _line_curves(result: Drawable, number: int, colour: str, **legend: Any) -> l
 
 def corridor_curves(found: Corridor, x: Any, colour: str, log: bool, divisor: Any = 1.0) -> list[Curve]:
     """The corridor of a line at ``x``: an area, its upper and lower edge, and the rate of the long run."""
-    lower, upper, edge, rate = (
-        _shown(each / divisor, log) for each in (found.lower, found.upper, found.edge, found.rate)
-    )
+    lower, upper = (_shown(each / divisor, log) for each in (found.lower, found.upper))
     look: dict[str, Any] = {"colour": colour, "hover": "%{y:,.3~g}", "width": 1.2, "listed": False}
     look |= {"group": f"line-{found.line}", "more": {"meta": CORRIDOR}}
     area = {"low": np.nan_to_num(lower, nan=1e-9), "high": upper, "shade": 0.1}
+    more: dict[str, dict[str, Any]] = {ABOVE: area if np.isfinite(found.edge).any() else {}, RATE: {"dash": "dash"}}
     curves = [
-        Curve(x, edge, ABOVE, **look, **(area if np.isfinite(edge).any() else {})),
-        Curve(x, lower, found.below, **look),
-        Curve(x, rate, RATE, dash="dash", **look),
+        Curve(x, _shown(values / divisor, log), name, **look, **more.get(name, {})) for name, values in found.curves
     ]
     return [each for each in curves if np.nanmax(each.y, initial=0.0) > 0]
 
@@ -440,10 +437,9 @@ def regret_chart(
     """
     experiment, view = result.experiment, result.experiment.view
     colours = theme.line_colours(experiment, dark)
-    visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
-    direct = direct_labels and len(visible) <= MAX_DIRECT_LABELS
+    direct = direct_labels and len(experiment.drawn) <= MAX_DIRECT_LABELS
     legend = {"legend": legends.NARROW} if direct else {}
-    lines = {number: _line_curves(result, number, colours[number], **legend) for number in visible}
+    lines = {number: _line_curves(result, number, colours[number], **legend) for number in experiment.drawn}
     means = {number: found[-1] for number, found in lines.items() if found}
     curves = [each for found in lines.values() for each in found]
     bounds = _bounds(result, in_focus(experiment) if focus is None else focus, asked, colours) if view.bounds else []
@@ -482,12 +478,12 @@ def with_edges(low: float, high: float, curves: Iterable[Curve]) -> tuple[float,
 
 def _bounds(result: Drawable, line: int | None, asked: Collection[str], colours: list[str]) -> list[Curve]:
     """The corridor of a line, and the further bounds that are asked for."""
-    view, played = result.experiment.view, None if line is None else result.lines[line]
-    divisor = None if line is None else scale(result, line, view.quantity)
-    if line is None or played is None or divisor is None:
+    shown = line_corridor(result, line)
+    if line is None or shown is None:
         return []
-    experiment, log, colour = result.experiment, view.y == "log", colours[line]
-    curves = corridor_curves(corridor(experiment, line, result.times, played.mean), result.times, colour, log, divisor)
+    found, divisor = shown
+    experiment, log, colour = result.experiment, result.experiment.view.y == "log", colours[line]
+    curves = corridor_curves(found, result.times, colour, log, divisor)
     lit = [bound for bound in further(experiment, line) if bound.label in asked]
     for bound in lit:
         values = _shown(bound.values(result.times, experiment.largest_gap) / divisor, log)

@@ -82,11 +82,10 @@ def _bound_rows(result: Result, chosen: int) -> pd.DataFrame:
 
 def focus(experiment: Experiment) -> int | None:
     """The line whose bounds are shown, chosen where there are several; None where the view shows none."""
-    drawn = [number for number in range(len(experiment.lines)) if number not in experiment.view.hidden]
     first = in_focus(experiment)
     if not experiment.view.bounds or first is None:
         return None
-    names = {str(number + 1): f"Bounds of {experiment.label(number)}" for number in drawn}
+    names = {str(number + 1): f"Bounds of {experiment.label(number)}" for number in experiment.drawn}
     field = Field("focus", "Bounds of", str(first + 1), "The method whose bounds are drawn.", "box", names)
     if state.own_key("focus") in st.session_state and state.page_field("focus", str(first + 1)) not in names:
         state.keep_page_fields({"focus": None})  # the line that was chosen is gone

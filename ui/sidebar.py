@@ -364,11 +364,10 @@ def draw(page: menu.Page) -> DeltaGenerator:
         if "lines" in asked:
             with lines_place:
                 _lines_section(base, shared, "own" in asked, issues)
-        lines, size = (
-            policy_controls.documents(base, shared, issues),
-            {row.place: getattr(base, row.place) for row in _SIZE},
-        )
-        size |= {_USERS.place: _draw(_USERS, base.horizon)} if "T" in asked else {}
+        lines = policy_controls.documents(base, shared, issues)
+        size = {row.place: getattr(base, row.place) for row in _SIZE}
+        if "T" in asked:
+            size[_USERS.place] = _draw(_USERS, base.horizon)
         bounds = _draw(_BOUNDS, base.view.bounds) if "bounds" in asked else base.view.bounds
         everything = st.toggle(
             "More",

@@ -219,9 +219,8 @@ def measures(experiment: Experiment) -> str:
     """Which lines' budgets are not pure, so that an ε in one picture is not read as another; empty where all are."""
     found = [
         f"“{plain(experiment.label(number))}” keeps {MEASURES[guarantee.measure].name}, at {plain(guarantee.failure)}"
-        for number, line in enumerate(experiment.lines)
-        if number not in experiment.view.hidden
-        if (guarantee := line.entry.guarantee(experiment.setups[number])).measure != "pure"
+        for number in experiment.drawn
+        if (guarantee := experiment.lines[number].entry.guarantee(experiment.setups[number])).measure != "pure"
     ]
     return (
         f"Not every ε here is pure: {'; '.join(found)}. That is a weaker guarantee than the same ε without a δ."

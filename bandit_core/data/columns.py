@@ -17,6 +17,7 @@ import numpy as np
 from bandit_core.data.reading import Questions
 from bandit_core.data.tables import WORDS, Sheet, plain
 from bandit_core.spec.free_text import visible
+from bandit_core.spec.later import pd
 
 MOST = 20  # different options of a column that is proposed
 Rows = Literal["person", "total", "wide"]
@@ -181,6 +182,7 @@ class Roles:
     # ---------------------------------------------------------------------------------------------------------------
     # A row is a total
 
+    @cached_property
     def counts(self) -> list[tuple[str, str]]:
         """Every pair of columns that can be a number of people and how many of them succeeded, the likeliest first."""
         numbers = [each for each in self.of("number") if each.whole and not named(each.name, "rate", inside=True)]
@@ -205,7 +207,7 @@ class Roles:
         words = [each for each in found if each.kind != "coin"] or found
         ordered = sorted(words, key=lambda each: not named(each.name, "arm", inside=True))
         option = self.choose("option", "Which column says which option each person was given?", ordered)
-        pairs = [pair for pair in self.counts() if option not in pair and self._as_said(*pair)]
+        pairs = [pair for pair in self.counts if option not in pair and self._as_said(*pair)]
         if not pairs:
             numbers = [each.name for each in self.of("number", "coin") if each.name != option]
             outcome = self.said.get("outcome") or (numbers[-1] if numbers else option)
@@ -250,8 +252,6 @@ class Roles:
 
     def distinct_rows(self, *others: str) -> bool:
         """Whether no two rows agree in all words, dates and ``others``, so that each may stand for many people."""
-        import pandas as pd
-
         names = [each.name for each in self.of("words", "truth", "date", "constant", "text")]
         names += [name for name in others if name not in names]
         return bool(names) and not pd.DataFrame(self.table.frame[names]).duplicated().any()
@@ -269,10 +269,10 @@ class Roles:
 
     def rows(self) -> str:
         """What a row is: ``person``, ``total`` or ``wide``; asked where more than one is possible."""
-        likely: list[str] = []
-        counts = self.counts() if {"option", "outcome"} - {*self.said} else []
         if "rows" in self.said:
             return self.questions.ask("rows", "", ROWS)
+        likely: list[str] = []
+        counts = self.counts if {"option", "outcome"} - {*self.said} else []
         turned = [each for each in self.of("words") if {"people", "successes"} <= _kinds_of(each.words)]
         if turned and not self.said:
             message = f"Column {turned[0].name} names measures, not options. Turn the table: a row for each option"

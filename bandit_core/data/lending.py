@@ -20,6 +20,7 @@ import numpy as np
 from bandit_core.data.tables import MAX_BYTES, NO_NUMBERS, Sheet, Trouble, read_sheet, refusal
 from bandit_core.spec.contexts import MAX_CELLS, Contexts
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.later import pd
 
 # What the columns must hold; names are matched without regard to case, spaces and underscores.
 LENDING_COLUMNS: dict[str, tuple[float, float, str]] = {
@@ -235,8 +236,6 @@ def synthetic(rows: int = 2000, seed: int = 0) -> Table:
 
 def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
     """The invented table as a CSV that `read_lending` reads."""
-    import pandas as pd  # heavy import
-
     values, cars = synthetic_rows(rows, seed)
     text: str = pd.DataFrame({**values, CAR_TYPE: cars}).to_csv(index=False, lineterminator="\r\n")
     return text

@@ -16,10 +16,9 @@ import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, overload
+from typing import Any, TextIO, overload
 
-if TYPE_CHECKING:
-    import pandas as pd
+from bandit_core.spec.later import pd
 
 _BEGINS = r"(?<![^,;\t|\"\r\n])"
 _FORMULA = r"(?=[ ']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])"
@@ -51,8 +50,6 @@ def defused_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_text(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
-    import pandas as pd
-
     def changed(cell: Any) -> Any:
         return change(cell) if isinstance(cell, str) else cell
 
@@ -65,8 +62,6 @@ def read_csv(file: Any) -> pd.DataFrame:
 
     Empty text comes back as NaN, and text that says a number as that number, as CSV knows no types.
     """
-    import pandas as pd
-
     return _with_text(pd.read_csv(file), restored)
 
 

@@ -21,16 +21,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_core.data.reading import Questions
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.free_text import visible, why_not
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bandit_core.spec.later import pd
 
 MAX_BYTES = 20 * 2**20
 MAX_ROWS = 2_000_000
@@ -154,8 +152,6 @@ class Numbers(NamedTuple):
 
 
 def _is_text(cells: pd.Series) -> bool:
-    import pandas as pd
-
     return not pd.api.types.is_numeric_dtype(cells.dtype)
 
 
@@ -204,8 +200,6 @@ class Sheet:
 
     def different(self, column: str) -> tuple[np.ndarray, Any]:
         """A column as codes of its different cells (-1 where one is blank), shape (rows,), and these cells."""
-        import pandas as pd
-
         codes, found = pd.factorize(self.frame[column])
         return codes.astype(np.int32), found
 
@@ -576,8 +570,6 @@ def _cut(
     Columns of plain numbers are read as such, which is quick. Where commas do not separate cells, all columns whose
     points may all be marks of thousands stay text.
     """
-    import pandas as pd  # heavy import, not needed to simulate
-
     # A blank row of the right length goes first: pandas holds all others against the one before, and the first
     # against none.
     data = separator.encode() * (len(names) - 1) + b"\n" + data

@@ -46,6 +46,11 @@ class Corridor:
         return np.where(np.arange(len(self.upper)) >= start, self.upper, np.nan)
 
     @property
+    def curves(self) -> tuple[tuple[str, np.ndarray], ...]:
+        """What is drawn, each with its words: the upper edge, the lower one, and the rate of the long run."""
+        return (ABOVE, self.edge), (self.below, self.lower), (RATE, self.rate)
+
+    @property
     def below(self) -> str:
         """What the lower edge is, in words."""
         return f"no {method_words(self.floor)} can be below"
@@ -124,8 +129,8 @@ def says_from(experiment: Experiment, line: int) -> float | None:
 
 def in_focus(experiment: Experiment) -> int | None:
     """The line whose corridor is shown at first: the first private one that is drawn, or else the first one drawn."""
-    drawn = [number for number in range(len(experiment.lines)) if number not in experiment.view.hidden]
-    return next((number for number in drawn if experiment.lines[number].epsilon is not None), next(iter(drawn), None))
+    private = (number for number in experiment.drawn if experiment.lines[number].epsilon is not None)
+    return next(private, next(iter(experiment.drawn), None))
 
 
 def further(experiment: Experiment, line: int) -> list[Bound]:

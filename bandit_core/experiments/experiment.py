@@ -276,6 +276,11 @@ class Experiment(Document):
         """What every line plays, without what it is called."""
         return [*map(numbers_of, self.lines)]
 
+    @property
+    def drawn(self) -> list[int]:
+        """The lines, counted from 0, that the view does not hide."""
+        return [line for line in range(len(self.lines)) if line not in self.view.hidden]
+
     def label(self, line: int) -> str:
         """What the reader calls the line: its label, else its policy (with epsilon where several lines share one)."""
         chosen = self.lines[line]

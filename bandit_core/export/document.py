@@ -18,12 +18,12 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.experiments import links
-from bandit_core.experiments.corridor import ABOVE, RATE, corridor, in_focus
+from bandit_core.experiments.corridor import ABOVE, RATE, in_focus
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.export.positions import Position, Positions
 from bandit_core.simulation.results import LineResult, Result, band
 from bandit_core.simulation.sentences import odds, verdict
-from bandit_core.simulation.summaries import PRICE_BAND, QUANTITY_WORDS, scale, summaries
+from bandit_core.simulation.summaries import PRICE_BAND, QUANTITY_WORDS, line_corridor, scale, summaries
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.studies import tradeoff
@@ -92,19 +92,17 @@ def _curve(position: Position, number: int, line: LineResult, divisor: np.ndarra
 
 def _bounds(position: Position, result: Result, pool: Pool) -> list[dict[str, Any]]:
     """The corridor of the line in focus; a curve with a ``dash`` is none that was played."""
-    experiment, line = position.experiment, in_focus(position.experiment)
-    played = None if line is None or not experiment.view.bounds else result.lines[line]
-    divisor = None if line is None else scale(result, line, experiment.view.quantity)
-    if line is None or played is None or divisor is None:
+    shown = line_corridor(result, in_focus(position.experiment)) if position.experiment.view.bounds else None
+    if shown is None:
         return []
-    found = corridor(experiment, line, result.times, played.mean)
+    found, divisor = shown
     known = np.isfinite(found.edge).any()
     area: dict[str, Any] = {"low": pool(found.lower / divisor), "high": pool(found.upper / divisor)} if known else {}
-    edges: tuple[tuple[str, np.ndarray, dict[str, Any]], ...]
-    edges = (ABOVE, found.edge, area), (found.below, found.lower, {}), (RATE, found.rate, {"dash": "6 4"})
+    more: dict[str, dict[str, Any]] = {ABOVE: area, RATE: {"dash": "6 4"}}
     return [
-        {"line": position.lines[line], "label": name, "dash": "", "y": pool(values / divisor), **more}
-        for name, values, more in edges
+        {"line": position.lines[found.line], "label": name, "dash": "", "y": pool(values / divisor)}
+        | more.get(name, {})
+        for name, values in found.curves
         if np.nanmax(values, initial=0.0) > 0
     ]
 

@@ -35,6 +35,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import baseline
 from bandit_core.simulation.warm_up import compile_for
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.later import pd
 
 FOLDER = ROOT / "papers" / "results"
 FORMAT = 2
@@ -385,8 +386,6 @@ def _shipped_line(line: dict[str, Any], tally: bool) -> ShippedLine:
 
 def curves(shipped: Shipped) -> Any:
     """The shipped numbers as a pandas DataFrame, one row per line and time."""
-    import pandas as pd
-
     frames = [
         pd.DataFrame(
             {

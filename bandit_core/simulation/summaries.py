@@ -6,6 +6,7 @@ from operator import attrgetter
 import numpy as np
 import pydantic
 
+from bandit_core.experiments.corridor import Corridor, corridor
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment, Line, Quantity
 from bandit_core.model import Guarantee, Policy
@@ -43,8 +44,7 @@ def counterpart(policy: Policy) -> Policy | None:
 
 def _free(experiment: Experiment) -> list[int]:
     """Lines without privacy that are drawn."""
-    lines = enumerate(experiment.lines)
-    return [number for number, line in lines if line.entry.privacy == "none" and number not in experiment.view.hidden]
+    return [number for number in experiment.drawn if experiment.lines[number].entry.privacy == "none"]
 
 
 def _field(experiment: Experiment) -> tuple[Line, ...]:
@@ -256,6 +256,14 @@ def summaries(result: Result) -> list[Summary]:
             )
         )
     return rows
+
+
+def line_corridor(result: Drawable, line: int | None) -> tuple[Corridor, np.ndarray] | None:
+    """The corridor of a played line, and what the view's quantity divides it by; None where either is missing."""
+    played = None if line is None else result.lines[line]
+    if line is None or played is None or (divisor := scale(result, line, result.experiment.view.quantity)) is None:
+        return None
+    return corridor(result.experiment, line, result.times, played.mean), divisor
 
 
 def scale(result: Drawable, line: int, quantity: Quantity) -> np.ndarray | None:

@@ -75,9 +75,8 @@ def _trust(experiment: Experiment, line: int) -> int:
 def ladder(experiment: Experiment) -> tuple[int, ...]:
     """The first visible line of each promise in each measure, the strongest promise (least trust) first."""
     first: dict[tuple[Privacy, Measure], int] = {}
-    for number in range(len(experiment.lines)):
-        if number not in experiment.view.hidden:
-            first.setdefault((level_of(experiment, number), kept(experiment, number).measure), number)
+    for number in experiment.drawn:
+        first.setdefault((level_of(experiment, number), kept(experiment, number).measure), number)
     measures = list(MEASURES)
     return tuple(
         first[key] for key in sorted(first, key=lambda key: (_trust(experiment, first[key]), measures.index(key[1])))

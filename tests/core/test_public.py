@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import bandit_core
-from bandit_core import cli
+from bandit_core import cli, policies
+from bandit_core.literature.errata import errata
+from bandit_core.policies import registry
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -67,3 +69,11 @@ def test_the_document_of_the_guide_is_a_valid_spec(tmp_path: Path, capsys: pytes
     (tmp_path / "mine.toml").write_text(document, encoding="utf-8")
     assert cli.main(["check", str(tmp_path / "mine.toml")]) == 0
     assert capsys.readouterr().out == "ok\n"
+
+
+def test_readme_and_changelog_count_what_there_is() -> None:
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    ships = len(registry()) - len(policies.in_files(registry()))
+    assert f"beside {ships} others" in README and f"- {ships} policies: " in changes
+    checked = sum(erratum.evidence is not None for erratum in errata())
+    assert f" {checked} errata with checks, " in changes
