@@ -175,7 +175,7 @@ def _thresholds(options: argparse.Namespace) -> None:
 def _power(options: argparse.Namespace) -> None:
     from bandit_core.theory.power import power_table
 
-    numbers = command_options.read(options, command_options.POWER_NUMBERS)
+    numbers = command_options.read(options, options.numbers)
     if options.lift is not None:
         numbers["effect"] = numbers["baseline"] * command_options.share(options, "lift")
     if numbers["baseline"] in (0, 1):
@@ -189,7 +189,7 @@ def _price(options: argparse.Namespace) -> None:
     from bandit_core.studies.business_case import read_lifts
     from bandit_core.studies.price import PriceStudy, price_question, read_epsilons, reading_of
 
-    numbers = command_options.read(options, command_options.PRICE_NUMBERS)
+    numbers = command_options.read(options, options.numbers)
     numbers["epsilon"], numbers["zone"] = read_epsilons(options.epsilon), round(100 * numbers["zone"], 10)
     numbers["trusts"] = options.trust
     if options.baseline is not None:
@@ -224,7 +224,7 @@ def _price(options: argparse.Namespace) -> None:
 def _budget(options: argparse.Namespace) -> None:
     from bandit_core import budget
 
-    frames.write(budget(**command_options.read(options, command_options.BUDGET_NUMBERS)), options.out)
+    frames.write(budget(**command_options.read(options, options.numbers)), options.out)
 
 
 def _decide(options: argparse.Namespace) -> None:
@@ -240,7 +240,7 @@ def _decide(options: argparse.Namespace) -> None:
 def _stopping(options: argparse.Namespace) -> None:
     from bandit_core.studies.best_arm import StoppingStudy, asked, table
 
-    numbers = command_options.read(options, command_options.STOPPING_NUMBERS)
+    numbers = command_options.read(options, options.numbers)
     instances, specs = asked(options.means, options.policy, **numbers)
     results = finished(StoppingStudy(specs), options.jobs)
     frames.write(table(results, instances), options.out)
@@ -251,7 +251,7 @@ def _audit(options: argparse.Namespace) -> int:
     from bandit_core.auditing.subjects import subject
     from bandit_core.policies import registry
 
-    numbers = command_options.read(options, command_options.AUDIT_NUMBERS)
+    numbers = command_options.read(options, options.numbers)
     if options.name is None and not options.added:
         raise InputError([Issue("name", "", "what to audit (`list audits` says what there is), or --policy FILE")])
     audits: list[tuple[str, str, str, AuditResult]] = []
@@ -421,7 +421,7 @@ def _parser() -> argparse.ArgumentParser:
             each.name, description=each.words, epilog=f"example: {called} {each.name} {each.example}",
             allow_abbrev=False, formatter_class=parser.formatter_class,
         )  # fmt: skip
-        options.set_defaults(act=globals()[f"_{each.name.replace('-', '_')}"], endings=each.out)
+        options.set_defaults(act=globals()[f"_{each.name.replace('-', '_')}"], endings=each.out, numbers=each.numbers)
         if each.spec:
             options.add_argument("spec", metavar="SPEC", help=command_options.SPEC_HELP)
         if each.loads_policies:
