@@ -69,6 +69,7 @@ from bandit_core.simulation.sentences import below_its_floor
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import markdown
 from bandit_core.spec.errors import InputError, Issue, unreadable
+from bandit_core.spec.found import entries
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import count, number, percent
 from bandit_core.studies.best_method import known_beforehand
@@ -107,62 +108,7 @@ class Task:
         return next(iter(self.instance))
 
 
-def _coins(name: str, best: float, others: float, count: int) -> Task:
-    instance = [{"kind": "bernoulli", "mean": best}, {"kind": "bernoulli", "mean": others, "count": count - 1}]
-    words = f"{count} arms: the best one pays with chance {best:g}, the others {others:g}"
-    return Task(name, words, {"arms": instance})
-
-
-def _clamped_normal(mean: float, sd: float, count: int, parts: int = 20) -> dict[str, Any]:
-    """Rewards on the grid 0, 1/parts, ..., 1: a normal one, rounded to it and clamped to [0, 1]."""
-    edges = (np.arange(parts) + 0.5) / parts
-    below = [0.5 * (1 + math.erf((edge - mean) / (sd * math.sqrt(2)))) for edge in edges]
-    counts = np.rint(1e6 * np.diff([0.0, *below, 1.0])).astype(int)
-    kept = [(place / parts, int(number)) for place, number in enumerate(counts) if number > 0]
-    values, numbers = zip(*kept, strict=True)
-    return {"kind": "empirical", "values": list(values), "counts": list(numbers), "count": count}
-
-
-def _features(name: str, words: str, arms: int, noise: float, **contexts: Any) -> Task:
-    whole = f"users with 5 features, {arms} arms, {words}, noise {noise:g}"
-    return Task(name, whole, {"contexts": {"dimension": 5, "arms": arms, "noise": noise, **contexts}})
-
-
-TASKS = (
-    _coins("2-wide", 0.8, 0.5, 2),
-    _coins("2-narrow", 0.3, 0.25, 2),
-    _coins("10-wide", 0.8, 0.5, 10),
-    _coins("10-narrow", 0.3, 0.25, 10),
-    _coins("30-wide", 0.8, 0.5, 30),
-    Task(
-        "8-unequal",
-        "8 arms, unequal gaps: chances 0.6, 0.55, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05",
-        {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.6, 0.55, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05)]},
-    ),
-    Task(
-        "3-rare",
-        "3 arms that pay rarely: chances 0.05, 0.044, 0.04",
-        {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.05, 0.044, 0.04)]},
-    ),
-    Task(
-        "4-rare",
-        "4 arms that pay rarely: chances 0.02, 0.015, 0.01, 0.005",
-        {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.02, 0.015, 0.01, 0.005)]},
-    ),
-    Task(
-        "5-beta",
-        "5 arms, rewards from Beta(3, 2) for the best one, Beta(2, 2) for the others",
-        {"arms": [{"kind": "beta", "a": 3.0, "b": 2.0}, {"kind": "beta", "a": 2.0, "b": 2.0, "count": 4}]},
-    ),
-    Task(
-        "5-normal",
-        "5 arms, normal rewards (sd 0.2) clamped to [0, 1] in steps of 0.05: mean 0.6 for the best one, 0.5 else",
-        {"arms": [_clamped_normal(0.6, 0.2, 1), _clamped_normal(0.5, 0.2, 4)]},
-    ),
-    _features("features-one", "one parameter for all", 10, 0.3),
-    _features("features-noisy", "one parameter for all", 10, 0.5),
-    _features("features-each", "a parameter for each", 3, 0.3, structure="multi"),
-)
+TASKS = tuple(Task(name, **said) for name, said in entries(__file__).items())
 
 
 @dataclass(frozen=True)
