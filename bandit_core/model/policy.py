@@ -43,12 +43,13 @@ def no_privacy(setup: Any) -> Guarantee:
 class Described:
     """What every policy says of itself in words; without privacy where it says nothing of that.
 
-    ``paper``, ``summary`` and ``pseudo_code`` need not be given: the docstring of its file has them, see `described`.
+    ``title``, ``paper``, ``summary`` and ``pseudo_code`` need not be given: the docstring of its file has them, see
+    `described`.
     ``parent`` names the policy without privacy that remains for a large epsilon.
     """
 
     name: str
-    title: str
+    title: str = ""
     paper: str = ""
     summary: str = ""
     pseudo_code: str = ""
@@ -57,14 +58,21 @@ class Described:
     parent: str | None = None
 
     def described(self, docstring: str) -> Self:
-        """The same with the words that it lacks: the paragraph ``title: paper.``, the next one, and indented lines."""
+        """The same with the words that it lacks: the paragraph ``title: paper.``, the next one, and indented lines.
+
+        Without a title: that which is the name but for capitals and hyphens, or else the one that comes first.
+        """
         paragraphs = [*re.split(r"\n\s*\n", docstring), "", ""]
-        at = next((place for place, text in enumerate(paragraphs) if text.startswith(f"{self.title}: ")), None)
+        titles = [text.partition(":")[0] for text in paragraphs]
+        own = [each for each in titles if re.sub(r"\W+", "-", each.lower()) == self.name]
+        title = self.title or [*own, *titles][0]
+        at = next((place for place, text in enumerate(paragraphs) if text.startswith(f"{title}: ")), None)
         if at is None:
-            return self
+            return replace(self, title=self.title or self.name)
         head, summary, code = paragraphs[at : at + 3]
         words: dict[str, Any] = {
-            "paper": " ".join(head.removeprefix(f"{self.title}: ").removesuffix(".").split()),
+            "title": title,
+            "paper": " ".join(head.removeprefix(f"{title}: ").removesuffix(".").split()),
             "summary": " ".join(summary.split()),
             "pseudo_code": textwrap.dedent(code).strip() if code.startswith("    ") else "",
         }

@@ -118,7 +118,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = batch_family.central_policy(
     name="adac-ucb",
-    title="AdaC-UCB",
     guarantee_words="rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release",
     parameters=ConcentratedParameters,
     prepare=_prepare,

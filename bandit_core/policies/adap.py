@@ -67,14 +67,12 @@ def _prepare(rule: BatchRule, setup: RunSetup) -> KernelCall:
 POLICIES = (
     batch_family.central_policy(
         name="adap-ucb",
-        title="AdaP-UCB",
         parameters=batch_family.ExplorationParameters,
         prepare=partial(_prepare, UCB),
         bounds=batch_family.with_lower_bounds(central.adap_ucb),
     ),
     batch_family.central_policy(
         name="adap-klucb",
-        title="AdaP-KLUCB",
         parameters=batch_family.ExplorationParameters,
         prepare=partial(_prepare, KLUCB),
         bounds=batch_family.with_lower_bounds(central.adap_klucb),

@@ -28,7 +28,6 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 POLICY = batch_family.central_policy(
     name="anytime-lazy-ucb",
-    title="Anytime-Lazy-UCB (reconstructed)",
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
 )

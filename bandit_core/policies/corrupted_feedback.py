@@ -71,14 +71,12 @@ _policy = partial(
 POLICIES = (
     _policy(
         name="ucb-cf",
-        title="UCB-CF",
         prepare=_prepare_ucb,
         bounds=_bounds("ucb-cf"),
         step_cost=index_family.cost(),
     ),
     _policy(
         name="kl-ucb-cf",
-        title="kl-UCB-CF",
         prepare=lambda setup: kl_ucb.prepare(setup, _KL_ON_BITS),
         bounds=_bounds("kl-ucb-cf"),
         parent="kl-ucb",
@@ -86,7 +84,6 @@ POLICIES = (
     ),
     _policy(
         name="ts-cf",
-        title="TS-CF",
         prepare=thompson.prepare,
         bounds=_bounds("ts-cf"),
         parent="thompson",

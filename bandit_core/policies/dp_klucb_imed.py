@@ -106,7 +106,6 @@ def _prepare(rule: BatchRule, setup: RunSetup) -> KernelCall:
 POLICIES = (
     batch_family.central_policy(
         name="dp-klucb",
-        title="DP-KLUCB",
         parameters=batch_family.BatchParameters,
         prepare=partial(_prepare, KLUCB),
         bounds=batch_family.with_lower_bounds(central.dp_klucb),
@@ -116,7 +115,6 @@ POLICIES = (
     ),
     batch_family.central_policy(
         name="dp-imed",
-        title="DP-IMED",
         parameters=batch_family.BatchParameters,
         prepare=partial(_prepare, IMED),
         bounds=batch_family.with_lower_bounds(central.dp_imed),

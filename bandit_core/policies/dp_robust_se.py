@@ -31,7 +31,6 @@ POLICY = heavy_family.policy(
     heavy_family.central_lower_bounds,
     heavy.dp_robust_se,
     name="dp-robust-se",
-    title="DPRSE",
     privacy="central",
     guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
     anytime=False,

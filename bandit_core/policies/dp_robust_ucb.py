@@ -61,7 +61,6 @@ POLICY = heavy_family.policy(
     heavy_family.central_lower_bounds,
     heavy.dp_robust_ucb,
     name="dp-robust-ucb",
-    title="DPRUCB",
     privacy="central",
     guarantee_words="epsilon-central DP (pure): a tree over every arm's truncated rewards, all releases together",
     anytime=False,

@@ -79,7 +79,6 @@ def _upper(setup: RunSetup) -> list[Bound]:
 
 POLICY = batch_family.central_policy(
     name="dp-se",
-    title="DP-SE",
     anytime=False,
     parameters=EpochParameters,
     prepare=_prepare,

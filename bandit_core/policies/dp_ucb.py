@@ -102,7 +102,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = tree_family.policy(
     name="dp-ucb",
-    title="DP-UCB",
     guarantee_words=tree_family.HYBRID_WORDS,
     anytime=True,
     parameters=DPUCBParameters,

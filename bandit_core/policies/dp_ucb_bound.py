@@ -89,7 +89,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = tree_family.policy(
     name="dp-ucb-bound",
-    title="DP-UCB-BOUND",
     guarantee_words=tree_family.HYBRID_WORDS,
     anytime=True,
     parameters=DPUCBBoundParameters,

@@ -113,7 +113,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = batch_family.central_policy(
     name="dp-ucb-int",
-    title="DP-UCB-INT",
     guarantee_words="(epsilon, delta)-central DP; as printed more than epsilon",
     parameters=IntervalParameters,
     prepare=_prepare,

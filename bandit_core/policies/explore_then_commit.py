@@ -210,7 +210,6 @@ POLICIES = (
     _policy(
         "none",
         name="explore-then-commit",
-        title="A/B test, then the winner",
         guarantee_words="none: the learner sees every reward of the test",
         epsilon="none",
         guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward of the test"),

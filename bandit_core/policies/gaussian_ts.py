@@ -208,7 +208,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = batch_family.central_policy(
     name="gaussian-ts",
-    title="Gaussian Thompson sampling",
     guarantee_words="(epsilon, delta)-central DP: every draw is a Gaussian mechanism on the mean of an arm",
     anytime=False,
     parameters=GaussianThompsonParameters,

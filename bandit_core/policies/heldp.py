@@ -107,7 +107,6 @@ POLICIES = (
         local_upper.heldp_ucb_b,
         **_BITS,
         name="heldp-ucb-b",
-        title="HeLDP-UCB-B",
         releases=local_family.random_bits("a bit for the reward"),
     ),
     _policy(
@@ -115,14 +114,12 @@ POLICIES = (
         **_BITS,
         squash=True,
         name="heldp-ucb-bs",
-        title="HeLDP-UCB-BS",
         releases=local_family.random_bits("a bit for the sigmoid of the reward"),
     ),
     _policy(
         local_upper.heldp_ucb_l,
         **_NOISY,
         name="heldp-ucb-l",
-        title="HeLDP-UCB-L",
         releases=local_family.noisy_answers("the reward"),
     ),
     _policy(
@@ -130,7 +127,6 @@ POLICIES = (
         **_NOISY,
         squash=True,
         name="heldp-ucb-ls",
-        title="HeLDP-UCB-LS",
         releases=local_family.noisy_answers("the sigmoid of the reward"),
     ),
 )

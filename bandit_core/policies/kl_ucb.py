@@ -97,7 +97,6 @@ def prepare(setup: RunSetup, rule: Rule = RULE) -> KernelCall:
 POLICY = bernoulli_family.plain_policy(
     "Garivier and Cappe 2011",
     name="kl-ucb",
-    title="kl-UCB",
     rests_on="index",
     prepare=prepare,
     step_cost=bernoulli_family.kl_cost,

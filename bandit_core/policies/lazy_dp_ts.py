@@ -72,7 +72,6 @@ def _cost(setup: RunSetup) -> float:
 
 POLICY = batch_family.central_policy(
     name="lazy-dp-ts",
-    title="Lazy-DP-TS",
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="thompson",

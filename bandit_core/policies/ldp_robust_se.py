@@ -45,7 +45,6 @@ POLICY = heavy_family.policy(
     _lower_bounds,
     heavy.ldp_robust_se,
     name="ldp-robust-se",
-    title="LDPRSE",
     privacy="local",
     guarantee_words="epsilon-local DP for every reward, however large (pure)",
     anytime=False,

@@ -110,7 +110,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = tree_family.policy(
     name="private-ucb",
-    title="Private-UCB",
     guarantee_words="epsilon-central DP (pure); the variant of 2015 keeps epsilon / K; (epsilon, delta) with counter "
     "square-root",
     anytime=False,

@@ -52,7 +52,6 @@ def _local_bounds(setup: RunSetup) -> list[Bound]:
 POLICIES = (
     Policy(
         name="se",
-        title="Elimination",
         parameters=elimination_by_trust.BatchParameters,
         accepts=bounded_rewards("ucb", whose="its radius"),
         bounds=_plain_bounds,

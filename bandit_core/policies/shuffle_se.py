@@ -68,7 +68,6 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 POLICY = Policy(
     name="shuffle-se",
-    title="Elimination on shuffled bits",
     privacy="shuffle",
     guarantee_words="(epsilon, delta)-shuffle DP: every reward enters one shuffled batch",
     parameters=ShuffleParameters,

@@ -85,7 +85,6 @@ def prepare(setup: RunSetup) -> KernelCall:
 POLICY = bernoulli_family.plain_policy(
     "Kaufmann, Korda and Munos 2012",
     name="thompson",
-    title="Thompson sampling",
     rests_on="posterior",
     prepare=prepare,
     step_cost=bernoulli_family.posterior_cost,

@@ -61,7 +61,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = Policy(
     name="ucb",
-    title="UCB",
     anytime=True,
     parameters=UCBParameters,
     prepare=_prepare,

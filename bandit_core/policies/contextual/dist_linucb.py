@@ -267,7 +267,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 
 POLICY = family.policy(
     name="dist-linucb",
-    title="LinUCB on secure sums",
     privacy="distributed",
     guarantee_words="(epsilon, delta)-distributed DP for features, choice and reward of every user",
     anytime=False,

@@ -127,13 +127,11 @@ _COMMON: dict[str, Any] = dict(
 POLICIES = (
     family.policy(
         name="linucb",
-        title="LinUCB",
         parameters=LinUCBParameters,
         **_COMMON,
     ),
     family.policy(
         name="greedy-ols",
-        title="Greedy OLS",
         parameters=GreedyParameters,
         **_COMMON,
     ),

@@ -53,7 +53,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 
 POLICY = family.policy(
     name="jdp-greedy",
-    title="JDP-Greedy",
     parameters=GreedyParameters,
     bounds=contextual.joint_lower,
     prepare=_prepare,

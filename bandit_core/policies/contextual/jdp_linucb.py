@@ -432,7 +432,6 @@ COMMON: dict[str, Any] = dict(
 
 POLICY = family.policy(
     name="jdp-linucb",
-    title="JDP-LinUCB",
     parameters=LinUCBParameters,
     bounds=contextual.joint_private,
     prepare=_prepare,

@@ -198,7 +198,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 
 POLICY = family.policy(
     name="ldp-ols",
-    title="LDP-OLS",
     privacy="local",
     guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
     anytime=False,

@@ -181,7 +181,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 
 POLICY = family.policy(
     name="ldp-sgd",
-    title="LDP-SGD",
     privacy="local",
     guarantee_words="epsilon-local DP for context, choice and reward of every user (pure)",
     anytime=True,

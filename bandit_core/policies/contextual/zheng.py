@@ -281,14 +281,12 @@ _COMMON: dict[str, Any] = dict(
 POLICIES = (
     family.policy(
         name="ldp-linucb",
-        title="LDP-LinUCB",
         parameters=LinUCBParameters,
         refuses=family.linear_only,
         **_COMMON,
     ),
     family.policy(
         name="ldp-gloc",
-        title="LDP-GLOC",
         parameters=GLOCParameters,
         settle=_settled,
         **_COMMON,
