@@ -32,26 +32,16 @@ _TABLED = 2**20  # powers of n kept in a table (8 MB)
 CONSTANTS = 1 / 16
 PLAIN_CONSTANTS = 1 / 4  # Robust-UCB has less to spare: below, an arm whose first rewards count 0 may never come back
 
-V = Annotated[
-    Number,
-    Field(
-        gt=0,
-        le=1,
-        description="Moments of order 1 + v are finite: 1 is a finite variance, near 0 hardly more than a finite mean.",
-    ),
-]
-U = Annotated[
-    Annotated[Positive, Field(le=1e12)] | Literal["auto"],
-    Field(description="Bound on the (1+v)-th raw moment of every arm. auto: the largest of the arms."),
-]
 Kappa = Annotated[Small, Field(gt=0, le=1)] | Literal["auto"]
 
 
 class HeavyParameters(Parameters):
     """What is known about the tails."""
 
-    v: V = 0.5
-    u: U = "auto"
+    v: Annotated[Number, Field(gt=0, le=1)] = 0.5
+    """Moments of order 1 + v are finite: 1 is a finite variance, near 0 hardly more than a finite mean."""
+    u: Annotated[Positive, Field(le=1e12)] | Literal["auto"] = "auto"
+    """Bound on the (1+v)-th raw moment of every arm. auto: the largest of the arms."""
 
 
 class IndexParameters(HeavyParameters):

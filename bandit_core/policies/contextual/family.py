@@ -43,14 +43,6 @@ WarmUp = Annotated[
         json_schema_extra=MULTI,
     ),
 ]
-Elimination = Annotated[
-    Positive | Literal["off"],
-    Field(
-        description="Arms whose estimate after the warm-up is more than h/2 below the best for this user are not "
-        "considered (multi structure only). off: never, as in the published code.",
-        json_schema_extra=MULTI,
-    ),
-]
 
 
 def no_arms(arms: Sequence[Any]) -> str | None:
@@ -189,7 +181,9 @@ class WarmUpParameters(Parameters):
     """Parameters that only the multi structure uses."""
 
     warm_up: WarmUp = 1000
-    h: Elimination = "off"
+    h: Annotated[Positive | Literal["off"], Field(json_schema_extra=MULTI)] = "off"
+    """Arms whose estimate after the warm-up is more than h/2 below the best for this user are not considered (multi
+    structure only). off: never, as in the published code."""
 
 
 def warm_up(setup: RunSetup) -> dict[str, Any]:

@@ -104,15 +104,6 @@ First = Annotated[
         "the sums outweigh their noise, max(d, 1.5 a d^1.5) for each parameter, a being the noise of one release."
     ),
 ]
-Refresh = Annotated[
-    Number,
-    Field(
-        ge=0,
-        le=1,
-        description="The next release comes when users have grown by this share; 0: after every user. Fewer releases "
-        "have less noise.",
-    ),
-]
 
 
 class ReleaseParameters(Parameters):
@@ -126,7 +117,9 @@ class ReleaseParameters(Parameters):
     tree."""
     delta: Delta = 1e-6
     alpha: family.Alpha = 0.1
-    refresh: Refresh = 0.25
+    refresh: Annotated[Number, Field(ge=0, le=1)] = 0.25
+    """The next release comes when users have grown by this share; 0: after every user. Fewer releases have less
+    noise."""
     first: First = "auto"
     ridge: Ridge = 1.0
 
