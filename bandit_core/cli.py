@@ -22,7 +22,7 @@ from bandit_core import paths
 from bandit_core.export import command_options, frames
 from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.errors import InputError, Issue, unreadable
+from bandit_core.spec.errors import InputError, Issue, raise_any, unreadable
 from bandit_core.spec.later import pd
 
 if TYPE_CHECKING:
@@ -369,8 +369,7 @@ def _link(options: argparse.Namespace) -> None:
     from bandit_core.experiments import links
 
     experiment = _experiment(options)
-    if unread := links.unread(experiment):
-        raise InputError(unread)
+    raise_any(links.unread(experiment))
     print(links.address(experiment, options.base))
 
 

@@ -19,7 +19,7 @@ from bandit_core.simulation.summaries import QUANTITY_WORDS
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
 from bandit_core.spec.contexts import Table
-from bandit_core.spec.errors import Issue
+from bandit_core.spec.errors import Issue, raise_any
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
 from ui import (
@@ -189,8 +189,7 @@ def _arms_table(base: Experiment) -> list[dict[str, Any]]:
             arms.append({**notation.read_arms(f"{row.law}({row.numbers})")[0], "count": int(row[2])})
         except InputError as error:
             issues += [Issue(f"arms[{place}]", item.value, item.allowed) for item in error.issues]
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return arms
 
 

@@ -22,7 +22,7 @@ from pydantic import BeforeValidator, PlainValidator
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import Experiment, read_document
 from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.spec.errors import InputError, Issue, issues_of, unreadable
+from bandit_core.spec.errors import InputError, Issue, issues_of, raise_any, unreadable
 from bandit_core.spec.field_types import Finite, Whole
 
 P = ParamSpec("P")
@@ -177,8 +177,7 @@ def _validated(adapters: Mapping[str, pydantic.TypeAdapter[Any]], values: Mappin
             errors = [each.get("ctx", {}).get("error") for each in error.errors(include_url=False)]
             inner = [issue for each in errors if isinstance(each, InputError) for issue in each.issues]
             issues += [replace(each, path=each.path or name) for each in inner] or issues_of(error, value, (name,))
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return validated_values
 
 

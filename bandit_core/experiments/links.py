@@ -19,7 +19,7 @@ from urllib.parse import parse_qsl, quote_plus
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.errors import InputError, Issue, path_of
+from bandit_core.spec.errors import InputError, Issue, path_of, raise_any
 from bandit_core.spec.own_data import remembered
 
 MAX_TEXT = 20_000  # characters of one field; more travels as a file
@@ -231,8 +231,7 @@ def opened(address: str) -> Experiment:
     others = fields.keys() - {*KEYS, *DISPLAY}
     experiment, issues = read(fields, others)
     issues += [Issue(path_of((key,)), fields[key], _NO_FIELD) for key in sorted(others)]
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return experiment
 
 

@@ -12,7 +12,7 @@ from bandit_core.simulation.questions import Study, once, taken_by
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split, with_companions
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, raise_any
 from bandit_core.spec.number_text import count, write_number
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines
@@ -46,13 +46,11 @@ def _users(horizon: int) -> list[int]:
 def _distinct_horizons(values: Iterable[Any]) -> list[int]:
     """Distinct horizons, ascending; whether they can be played is the experiment's to say."""
     values = list(values)
-    wrong = [
+    raise_any(
         Issue(f"horizon[{place}]", value, "a whole number of users")
         for place, value in enumerate(values)
         if not isinstance(value, int)
-    ]
-    if wrong:
-        raise InputError(wrong)
+    )
     return sorted(set(values))
 
 

@@ -18,7 +18,7 @@ from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature.erratum import Erratum
-from bandit_core.spec.errors import InputError, Issue, validated
+from bandit_core.spec.errors import Issue, raise_any, validated
 from bandit_core.spec.field_types import Finite, Frozen, Whole
 
 FOLDER = paths.ROOT / "papers"
@@ -356,6 +356,5 @@ def names_of(names: list[str]) -> list[str]:
             if name in preset_names():
                 hint = "is a preset, but no figure of a paper; "
             issues.append(Issue("name", name, f"{hint}allowed: {', '.join(files)}"))
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return list(dict.fromkeys(file for name in names for file in files[name])) or every

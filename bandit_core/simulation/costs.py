@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, raise_any
 from bandit_core.spec.rewards import Empirical
 
 STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only
@@ -49,8 +49,7 @@ def check_settings() -> None:
             setting(name)
         except InputError as error:
             issues += error.issues
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
 
 
 def worker_count(jobs: int | None = None) -> int:
@@ -203,8 +202,7 @@ def refuse(taken: Cost, path: str = "", factors: str = "horizon x trials x lines
             f"{fewer}trials, lines, arms, features or observed values"
         )
         issues.append(Issue(path or "trials", f"{taken.bytes / 2**20:.0f} MiB", allowed))
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
 
 
 def refuse_if_too_large(experiment: Experiment) -> None:

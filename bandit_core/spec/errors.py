@@ -71,6 +71,12 @@ class InputError(ValueError):
         return type(self), (self.issues,)
 
 
+def raise_any(issues: Iterable[Issue]) -> None:
+    """Raise `InputError` with all of them, where there are any."""
+    if found := list(issues):
+        raise InputError(found)
+
+
 def path_of(location: Iterable[str | int]) -> str:
     """``("lines", 1, "epsilon")`` as ``lines[1].epsilon``; names that are no plain words are quoted in brackets."""
     path = ""

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from bandit_core.spec import budgets
 from bandit_core.spec import contexts as features
 from bandit_core.spec import rewards as reward_laws
-from bandit_core.spec.errors import InputError, Issue, validated
+from bandit_core.spec.errors import InputError, Issue, raise_any, validated
 from bandit_core.spec.field_types import Frozen
 from bandit_core.spec.number_text import EXACT, read_shares, write_number
 
@@ -233,8 +233,7 @@ def _read_list(
             issues += error.issues
     if not documents and not issues:
         issues = [Issue(field_name, text, f"nothing is there; {help_words}")]
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return documents
 
 

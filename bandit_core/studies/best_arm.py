@@ -35,7 +35,7 @@ from bandit_core.simulation.store import default_store
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST
-from bandit_core.spec.errors import InputError, Issue, validated
+from bandit_core.spec.errors import InputError, Issue, raise_any, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.later import pd
 from bandit_core.spec.notation import write_epsilon
@@ -83,8 +83,7 @@ class StoppingSpec(Frozen):
             With every field that is wrong, and what does not fit together.
         """
         spec: StoppingSpec = validated(cls, fields)
-        if issues := list(spec._problems()):
-            raise InputError(issues)
+        raise_any(spec._problems())
         return spec
 
     def _problems(self) -> Iterator[Issue]:
@@ -429,8 +428,8 @@ def stopping_lines(
             "count each person once and leave it out"
         )
         raise InputError([Issue("visits", asked.visits, message)])
-    if issues := clip_problems(asked):
-        raise InputError(issues)
+    issues = clip_problems(asked)
+    raise_any(issues)
     shared = {"delta": delta, "rule": rule, "trials": asked.trials if trials is None else trials}
     lines = []
     for number, line in enumerate(asked.lines):
@@ -438,8 +437,7 @@ def stopping_lines(
             lines.append(StoppingLine(_label(line, asked.lines), _question(line, asked, shared)))
         except InputError as error:
             issues += [replace(issue, path=_path(issue.path, number)) for issue in error.issues]
-    if issues:
-        raise InputError([issue for place, issue in enumerate(issues) if issue not in issues[:place]])
+    raise_any(issue for place, issue in enumerate(issues) if issue not in issues[:place])
     return lines
 
 

@@ -22,7 +22,7 @@ from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import reference
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, raise_any
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import read_shares, typed_number, write_number
 from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
@@ -62,8 +62,7 @@ def read_lifts(text: str, relative: bool = True) -> list[Lift]:
             issues += error.issues
     if not issues and not 1 <= len(lifts) < MAX_OPTIONS:
         issues.append(Issue("lifts", len(lifts), f"between 1 and {MAX_OPTIONS - 1} of them"))
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return lifts
 
 
@@ -117,21 +116,17 @@ def typed_arms(
         raise InputError([Issue("baseline", f"{baseline:.6g}", "nothing to find: no lift can move such a mean")])
     paths = ["baseline", *(f"lifts[{place}]" for place in range(len(lifts)))]
     typed = [f"{baseline:.6g}", *(f"{100 * lift:.6g}%" if relative else f"{lift:.6g}" for lift in lifts)]
-    issues = [
+    raise_any(
         Issue(path, said, f"what leaves a mean between {low:g} and {high:g}; this leaves {mean:.6g}")
         for path, said, mean in zip(paths, typed, means, strict=True)
         if not low <= mean <= high
-    ]
-    if issues:
-        raise InputError(issues)
+    )
     chances = [min(1.0, max(0.0, (mean - low) / (high - low))) for mean in means]
-    issues = [
+    raise_any(
         Issue(path, said, f"a mean of {low:g}, or more by at least {write_number(SMALLEST)} of the range")
         for path, said, chance in zip(paths, typed, chances, strict=True)
         if 0 < chance < SMALLEST
-    ]
-    if issues:
-        raise InputError(issues)
+    )
     return tuple(Bernoulli(mean=chance) for chance in chances)
 
 
@@ -282,12 +277,11 @@ def typed_options(
     InputError
         With every option whose mean can lie outside the limits.
     """
-    if issues := [
+    raise_any(
         Issue(f"lifts[{place}]", list(lift), "the smaller end first")
         for place, lift in enumerate(lifts)
         if isinstance(lift, tuple) and not lift[0] <= lift[1]
-    ]:
-        raise InputError(issues)
+    )
     reach = REACH if relative else REACH * abs(baseline)
     ends = [(-reach, reach) if lift == "?" else lift if isinstance(lift, tuple) else (lift, lift) for lift in lifts]
     sides = [typed_arms(baseline, [pair[side] for pair in ends], relative, limits) for side in (0, 1)]
@@ -426,15 +420,14 @@ def purchases(mean: float, sd: float) -> tuple[np.ndarray, np.ndarray]:
     InputError
         Where the mean or the standard deviation is out of its range.
     """
-    if issues := [
+    raise_any(
         Issue(name, value, f"a number above {low:g}, at most {high:g}")
         for name, value, low, high in (
             ("mean purchase", mean, 0, LARGEST_AMOUNT),
             ("standard deviation", sd, 0, 20 * mean),
         )
         if not low < value <= high
-    ]:
-        raise InputError(issues)
+    )
     weights = 2 ** np.array([*[TAIL] * (PARTS - 1), *range(TAIL - 1, -1, -1), 0])
     ends = np.array([0, *np.cumsum(weights)]) / weights.sum()
     below = scipy.special.ndtr(scipy.special.ndtri(ends) - math.sqrt(math.log1p((sd / mean) ** 2)))

@@ -28,7 +28,7 @@ from bandit_core.simulation.sentences import surest
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InputError, Issue, unreadable
+from bandit_core.spec.errors import InputError, Issue, raise_any, unreadable
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import number
@@ -469,8 +469,7 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
         issues.append(Issue("limits", limits, "0 and the largest amount, where purchases are typed"))
     elif file is None and not lifts:
         issues.append(Issue("lifts", list(lifts), "at least one"))
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     clip, low, scale = None, 0.0, 1.0
     if file is None:
         assert baseline is not None

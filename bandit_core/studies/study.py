@@ -45,7 +45,7 @@ from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, Result, ver
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_title
 from bandit_core.spec.budgets import LARGEST, BudgetDistribution
-from bandit_core.spec.errors import InputError, Issue, validated
+from bandit_core.spec.errors import InputError, Issue, raise_any, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.later import pd
 from bandit_core.spec.notation import write_value
@@ -175,8 +175,7 @@ def _check(axes: Axes, base: Experiment) -> None:
             for place, gap in enumerate(axes.gap)
             if base.contexts is None and not others and gap > base.means.max()
         ]
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
 
 
 def _experiment(base: Experiment, at: dict[str, Any]) -> Experiment:
@@ -295,13 +294,11 @@ def place_of_picture(
     along = along or ("epsilon" if "epsilon" in axes else max(axes, key=lambda name: len(axes[name]), default=""))
     if along not in axes:
         raise InputError([Issue("along", along, f"must be what varies: {', '.join(axes) or 'nothing does'}")])
-    issues = [
+    raise_any(
         Issue(f"at.{name}", value, f"must be one of {', '.join(map(str, axes.get(name, ()))) or ', '.join(axes)}")
         for name, value in at.items()
         if value not in axes.get(name, ())
-    ]
-    if issues:
-        raise InputError(issues)
+    )
     return along, {name: at.get(name, values[-1]) for name, values in axes.items() if name != along}
 
 

@@ -18,7 +18,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec.budgets import LARGEST
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, raise_any
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import write_number
@@ -109,8 +109,7 @@ def budgets(values: Iterable[Any]) -> tuple[float, ...]:
             issues.append(Issue(f"epsilon[{place}]", value, allowed))
     if not issues and not 1 <= len(grid) <= MAX_POINTS:
         issues.append(Issue("epsilon", len(grid), f"between 1 and {MAX_POINTS} budgets"))
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return tuple(sorted(grid))
 
 

@@ -43,7 +43,7 @@ from bandit_core.mechanisms.modular_sums import levels
 from bandit_core.mechanisms.shuffled_bits import noisy_share
 from bandit_core.model import Privacy
 from bandit_core.spec.budgets import LARGEST
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, raise_any
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import write_number
@@ -170,8 +170,7 @@ class TestPlan:
             issues.append(Issue("split", self.split, "1 where the best of several options is to be named"))
         if not issues and self.looks > 1 and self.options > MAX_OPTIONS_WITH_LOOKS:
             issues.append(Issue("options", self.options, f"at most {MAX_OPTIONS_WITH_LOOKS} in a test with looks"))
-        if issues:
-            raise InputError(issues)
+        raise_any(issues)
 
     @property
     def best(self) -> bool:
@@ -264,8 +263,7 @@ def _plan_for(baselines: Sequence[float], effects: Sequence[float], fields: dict
         plan = TestPlan(**fields)
     except InputError as error:
         raise InputError(issues + error.issues) from None
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return plan
 
 

@@ -25,7 +25,7 @@ import numpy as np
 import pydantic
 
 from bandit_core.spec.budgets import BudgetDistribution, Epsilon
-from bandit_core.spec.errors import InputError, Issue, issues_of
+from bandit_core.spec.errors import InputError, Issue, issues_of, raise_any
 from bandit_core.spec.later import pd
 from bandit_core.spec.notation import read_epsilon
 from bandit_core.spec.own_data import remembered
@@ -125,8 +125,7 @@ def _numbers(eps_mins: Iterable[Any]) -> np.ndarray:
             issues.append(Issue(f"eps_min[{place}]", value, "a number above 0"))
         else:
             numbers.append(min(float(value), 1e300))
-    if issues:
-        raise InputError(issues)
+    raise_any(issues)
     return np.array(numbers)
 
 

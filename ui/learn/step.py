@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from bandit_core import Experiment, load_preset
 from bandit_core.experiments import links
-from bandit_core.spec.errors import InputError, Issue, unreadable, validated
+from bandit_core.spec.errors import InputError, Issue, raise_any, unreadable, validated
 from bandit_core.spec.field_types import Frozen
 from bandit_core.studies import best_by_trust
 from ui.learn import measured, pictures, samples
@@ -290,8 +290,7 @@ def read(name: str, folder: Path = FOLDER) -> Step:
             if heading == "Question":
                 document["options"] = text[1:]
     step: Step = validated(Step, document, (name,))
-    if problems := list(_problems(step)):
-        raise InputError(problems)
+    raise_any(_problems(step))
     return step
 
 
