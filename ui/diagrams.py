@@ -7,8 +7,7 @@ from textwrap import wrap
 
 import numpy as np
 
-from bandit_core.model import KEPT, PROMISES, Model, Privacy
-from bandit_core.model.promises import Party
+from bandit_core.model import KEPT, PROMISES, Model, Party, Privacy
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 

@@ -15,8 +15,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.mechanisms import registry as mechanisms
-from bandit_core.model import KEPT, PROMISES, Model, Privacy
-from bandit_core.model.bound import Bound
+from bandit_core.model import KEPT, PROMISES, Bound, Model, Privacy
 from bandit_core.policies import registry
 from bandit_core.studies.trust_steps import level_of
 from ui import stylesheet

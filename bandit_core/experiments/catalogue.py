@@ -14,8 +14,7 @@ import numpy as np
 
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.model import PROMISES, Model, Policy, RunSetup
-from bandit_core.model.bound import TRIVIAL, Bound, Form
+from bandit_core.model import PROMISES, TRIVIAL, Bound, Form, Model, Policy, RunSetup
 from bandit_core.policies import registry
 from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.errors import InputError

@@ -9,8 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
-from bandit_core.model import Policy, RunSetup
-from bandit_core.model.bound import TRIVIAL, Bound, Curve
+from bandit_core.model import TRIVIAL, Bound, Curve, Policy, RunSetup
 from bandit_core.spec.later import pd
 from bandit_core.spec.own_data import remembered
 from bandit_core.theory import classic, contextual, theorems

@@ -9,8 +9,7 @@ import pydantic
 from bandit_core.experiments.corridor import Corridor, corridor
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment, Line, Quantity
-from bandit_core.model import Guarantee, Policy
-from bandit_core.model.bound import TRIVIAL
+from bandit_core.model import TRIVIAL, Guarantee, Policy
 from bandit_core.policies import registry
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.results import Curve, Drawable, LineResult, Result

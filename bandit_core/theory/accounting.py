@@ -1,8 +1,8 @@
 """What releases add up to: composition, and the accounts of DP-UCB-INT (Tossou and Dimitrakakis 2016, section 3.3).
 
-Three ways of adding up, each the smaller one where a delta is allowed: plain sums, advanced composition, and Renyi
-divergences (`laplace_renyi`, `gaussian_renyi`), which simply add up over releases that depend on each other (Mironov
-2017, Proposition 1) and are turned into an epsilon at the end by `renyi_epsilon`.
+Two ways of adding up, the smaller one where a delta is allowed: plain sums, and Renyi divergences (`laplace_renyi`,
+`gaussian_renyi`), which simply add up over releases that depend on each other (Mironov 2017, Proposition 1) and are
+turned into an epsilon at the end by `renyi_epsilon`.
 
 Everything here is about one reward. Rewards of different arms never meet (an arm's releases use its own rewards
 only), so the account of a run is that of its most pulled arm.
@@ -30,27 +30,6 @@ _FIRST = 64  # terms summed one by one before the rest is taken from the Euler-M
 _BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600)
 WHOLE_ORDERS = np.unique(np.rint(np.exp(np.linspace(math.log(2), math.log(1e9), 3000))))
 ORDERS = 1 + np.exp(np.linspace(-9, 22, 6201))  # of Renyi divergences; each alone gives a true bound
-
-
-def pure_composition(epsilons: np.ndarray) -> float:
-    """Epsilon of several releases about the same reward: the sum of theirs, with no delta."""
-    return float(np.sum(epsilons))
-
-
-def advanced_composition(epsilons: np.ndarray, delta: float) -> float:
-    """Epsilon of several releases about the same reward when a failure probability ``delta`` is allowed.
-
-    k-fold adaptive composition with different budgets (Dwork, Rothblum and Vadhan 2010, Theorem III.3; Theorem 3.4
-    of Tossou and Dimitrakakis is this): the smaller of the plain sum and
-    sum e_i (exp(e_i) - 1) + sqrt(2 ln(1/delta) sum e_i^2).
-
-    >>> round(advanced_composition(np.full(100, 0.1), 1e-6), 3), round(pure_composition(np.full(100, 0.1)), 3)
-    (6.308, 10.0)
-    """
-    epsilons = np.asarray(epsilons, float)
-    with np.errstate(over="ignore"):
-        drift = float(np.sum(epsilons * np.expm1(epsilons)))
-    return min(pure_composition(epsilons), drift + math.sqrt(2 * math.log(1 / delta) * float(np.sum(epsilons**2))))
 
 
 @lru_cache(maxsize=64)

@@ -28,8 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bandit_core.model import PROMISES, Model, Privacy, RunSetup
-from bandit_core.model.bound import Status
+from bandit_core.model import PROMISES, Model, Privacy, RunSetup, Status
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.found import fields_of
 from bandit_core.spec.own_data import remembered

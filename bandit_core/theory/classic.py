@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Curve
+from bandit_core.model import Bound, Curve, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.theory import divergences
 from bandit_core.theory.stated import nothing, stated

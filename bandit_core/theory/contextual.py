@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Curve
+from bandit_core.model import Bound, Curve, RunSetup
 from bandit_core.spec.contexts import Contexts, Discrete, Margin
 from bandit_core.theory.stated import stated
 

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Curve
+from bandit_core.model import Bound, Curve, RunSetup
 from bandit_core.spec.later import pd
 from bandit_core.theory import central, classic, divergences
 from bandit_core.theory import local as local_theory

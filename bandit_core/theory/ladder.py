@@ -29,8 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bandit_core.mechanisms import modular_sums, shuffled_bits
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Model
+from bandit_core.model import Bound, Model, RunSetup
 from bandit_core.spec.portable_math import log, power
 from bandit_core.theory import accounting, classic
 from bandit_core.theory.stated import stated

@@ -10,8 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Curve
+from bandit_core.model import Bound, Curve, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.theory import classic, divergences

@@ -18,6 +18,15 @@ def budgets(interval, v, releases):
     return (interval * np.arange(1.0, releases + 1)) ** (-v / 2)
 
 
+def advanced_composition(epsilons, delta):
+    """k-fold adaptive composition with different budgets: Dwork, Rothblum and Vadhan 2010, Theorem III.3.
+
+    Theorem 3.4 of Tossou and Dimitrakakis is this; the plain sum where that is smaller.
+    """
+    drift = float(np.sum(epsilons * np.expm1(epsilons)))
+    return min(float(np.sum(epsilons)), drift + math.sqrt(2 * math.log(1 / delta) * float(np.sum(epsilons**2))))
+
+
 @pytest.mark.parametrize(
     ("target", "run_with", "printed", "advanced", "tight"),
     [(1.0, 0.06296, 16, 153, 93), (0.1, 0.0068057, 147, 8715, 4142)],
@@ -32,7 +41,7 @@ def test_input_epsilon_and_intervals(target, run_with, printed, advanced, tight)
 
 @pytest.mark.parametrize(("interval", "pulls", "advanced"), [(16, 1e5, 2.78), (147, 1e5, 0.689)])
 def test_what_advanced_composition_says_of_constant_intervals_is_more_than_is_spent(interval, pulls, advanced):
-    by_hand = accounting.advanced_composition(budgets(interval, V, pulls // interval), DELTA)
+    by_hand = advanced_composition(budgets(interval, V, pulls // interval), DELTA)
     assert by_hand == pytest.approx(advanced, rel=2e-3)
     assert accounting.interval_epsilon(interval, V, DELTA, pulls) < by_hand
 
@@ -44,7 +53,7 @@ def test_interval_accounts_equal_a_sum_release_by_release(interval, v, delta, pu
     expected = min(releases.sum(), accounting.zcdp_epsilon(np.sum(releases**2) / 2, delta))
     spent = accounting.interval_epsilon(interval, v, delta, pulls)
     assert spent == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    assert spent <= accounting.advanced_composition(releases, delta) * (1 + 1e-9)
+    assert spent <= advanced_composition(releases, delta) * (1 + 1e-9)
 
 
 @settings(deadline=None)
@@ -135,9 +144,8 @@ def test_zeta(v):
 
 def test_composition():
     few = np.array([0.5, 0.25])
-    assert accounting.pure_composition(few) == 0.75
-    assert accounting.advanced_composition(few, 1e-9) == 0.75  # for two releases the plain sum is the smaller one
+    assert advanced_composition(few, 1e-9) == 0.75  # for two releases the plain sum is the smaller one
     many = np.full(10_000, 0.01)
     by_hand = 100 * math.expm1(0.01) + math.sqrt(2 * math.log(1e6) * 1.0)
-    assert accounting.advanced_composition(many, 1e-6) == pytest.approx(by_hand)
-    assert by_hand < accounting.pure_composition(many)
+    assert advanced_composition(many, 1e-6) == pytest.approx(by_hand)
+    assert by_hand < many.sum()

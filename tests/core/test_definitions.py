@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from listing import instantaneous_loss, loss
 
 from bandit_core.model import PROMISES
-from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED, instantaneous_loss, loss
+from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 
 
 def chance_of(table):

@@ -1,11 +1,13 @@
 """Errata of Basu, Dimitrakakis and Tossou 2019, Privacy in Multi-Armed Bandits."""
 
 import math
+from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 
 from bandit_core.literature.erratum import Check
-from bandit_core.theory import definitions, divergences
+from bandit_core.theory import divergences
 
 
 def lemma_4() -> Check:
@@ -18,6 +20,14 @@ def lemma_4() -> Check:
 
     measure = "largest TV² / (c KL) over pairs of Bernoulli distributions; c is valid up to 1, and sharp at 1"
     return Check(measure, "at most", 1.0, largest, 2.0, 0.5, tolerance=1e-3, sharpens=True)
+
+
+_EVERY = tuple(product((0, 1), repeat=3))  # actions, or rewards, of three users
+
+
+def _chance(policy: Callable[..., float], actions: tuple[int, ...], rewards: tuple[int, ...]) -> float:
+    ones = (policy(actions[:t], rewards[:t]) for t in range(3))  # the chance that each user gets arm 1
+    return math.prod(one if action else 1 - one for one, action in zip(ones, actions, strict=True))
 
 
 def lemma_6_names() -> Check:
@@ -33,7 +43,12 @@ def lemma_6_names() -> Check:
 
     def loss(local: bool) -> float:
         if not local:
-            return float(definitions.loss(curated, 3))
+            changed = ((seen, (1 - seen[0], *seen[1:])) for seen in _EVERY)  # the first reward is all that it sees
+            pairs = [
+                [(_chance(curated, each, one), _chance(curated, each, other)) for each in _EVERY]
+                for one, other in changed
+            ]
+            return max(abs(math.log(p / q)) for pair in pairs for p, q in pair)
         seen = np.eye(2)  # chances that the learner sees 0 and 1 after a reward of 0 and of 1: it sees them as they are
         with np.errstate(divide="ignore"):
             return float(np.max(np.abs(np.log(seen[0]) - np.log(seen[1]))))

@@ -72,7 +72,7 @@ def summation_index() -> Check:
     n = np.arange(1.0, pulls + 1)
     each = n ** (-v / 2)
     spread = math.sqrt(2 * math.log(1 / delta) * float(np.sum(each**2)))
-    wanted = accounting.advanced_composition(each, delta)
+    wanted = min(float(np.sum(each)), float(np.sum(each * np.expm1(each))) + spread)
 
     def theorem(under_the_sum: np.ndarray) -> float:
         return float(np.sum(each * np.expm1(under_the_sum ** (-v / 2)))) + spread

@@ -14,8 +14,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments import catalogue
 from bandit_core.experiments.catalogue import Entry, Floor
-from bandit_core.model import PROMISES, Model
-from bandit_core.model.bound import KIND_WORDS, Bound, status_words
+from bandit_core.model import KIND_WORDS, PROMISES, Bound, Model, status_words
 from bandit_core.policies import registry
 from ui import charts, epsilon_grid, figures, page_fields, shared, state, theme, words
 from ui.page_fields import Field

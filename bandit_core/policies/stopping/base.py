@@ -9,8 +9,7 @@ import numpy as np
 
 from bandit_core.kernels import stopping
 from bandit_core.kernels.stopping import Outcome, Search
-from bandit_core.model import Described, Guarantee, Release, Signal
-from bandit_core.model.policy import no_privacy
+from bandit_core.model import Described, Guarantee, Release, Signal, no_privacy
 from bandit_core.theory import divergences
 
 Rule = Literal["proved", "paper", "heuristic"]
