@@ -1,6 +1,6 @@
 """What there is, as lists of objects: policies, distributions, presets, what can be audited."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from bandit_core.auditing.subjects import subjects
@@ -10,18 +10,15 @@ from bandit_core.policies import registry
 from bandit_core.spec import budgets, rewards
 
 
+def _fields(things: Iterable[Any], *names: str) -> list[dict[str, Any]]:
+    return [{name: getattr(each, name) for name in names} for each in things]
+
+
 def _policies() -> list[dict[str, Any]]:
-    return [
-        {
-            "name": policy.name,
-            "title": policy.title,
-            "paper": policy.paper,
-            "privacy": policy.privacy,
-            "guarantee": policy.guarantee_words,
-            "params": _parameters(policy),
-        }
-        for policy in registry().values()
-    ]
+    policies = registry().values()
+    more = [{"guarantee": policy.guarantee_words, "params": _parameters(policy)} for policy in policies]
+    named = _fields(policies, "name", "title", "paper", "privacy")
+    return [own | others for own, others in zip(named, more, strict=True)]
 
 
 def _parameters(policy: Policy) -> list[dict[str, Any]]:
@@ -49,38 +46,20 @@ def _parameters(policy: Policy) -> list[dict[str, Any]]:
     return rows
 
 
-def _arm_distributions() -> list[dict[str, Any]]:
+def _distributions(every: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
-        _distribution(name, distribution, ("kind", "count")) for name, distribution in rewards.DISTRIBUTIONS.items()
+        {"name": name, "title": one.words, "fields": [each for each in one.model_fields if each not in _EVERYWHERE]}
+        for name, one in every.items()
     ]
 
 
-def _budgets() -> list[dict[str, Any]]:
-    return [_distribution(name, distribution, ("kind",)) for name, distribution in budgets.DISTRIBUTIONS.items()]
-
-
-def _distribution(name: str, distribution: Any, without: tuple[str, ...]) -> dict[str, Any]:
-    fields = [field for field in distribution.model_fields if field not in without]
-    return {"name": name, "title": distribution.words, "fields": fields}
-
-
-def _presets() -> list[dict[str, Any]]:
-    return [{"name": each.name, "title": each.title, "note": each.note, "group": each.group} for each in presets()]
-
-
-def _audits() -> list[dict[str, Any]]:
-    return [
-        {"name": each.name, "title": each.title, "kind": each.kind, "inputs": each.inputs, "seen": each.seen}
-        for each in subjects().values()
-    ]
-
-
+_EVERYWHERE = ("kind", "count")
 _THINGS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "policies": _policies,
-    "arms": _arm_distributions,
-    "epsilons": _budgets,
-    "presets": _presets,
-    "audits": _audits,
+    "arms": lambda: _distributions(rewards.DISTRIBUTIONS),
+    "epsilons": lambda: _distributions(budgets.DISTRIBUTIONS),
+    "presets": lambda: _fields(presets(), "name", "title", "note", "group"),
+    "audits": lambda: _fields(subjects().values(), "name", "title", "kind", "inputs", "seen"),
 }
 
 

@@ -291,8 +291,7 @@ def _largest(listed: Iterable[Entry], form: Form, value: Callable[[Entry], float
     usable = [
         (entry.bound.model, value(entry), entry.bound.name)
         for entry in listed
-        if entry.bound.side == "lower" and entry.bound.form == form and not entry.bound.not_applicable
-        if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case and not entry.bound.only
+        if entry.bound.binds and entry.bound.side == "lower" and entry.bound.form == form
     ]
     result = []
     for model in reversed(PROMISES["local"].implied()):

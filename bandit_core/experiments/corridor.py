@@ -76,12 +76,8 @@ def corridor(experiment: Experiment, line: int, times: np.ndarray, mean: np.ndar
     """The corridor of a line (counted from 0) at ``times`` (users); its rate only beside a measured ``mean``."""
     gap = experiment.largest_gap
     below, above = edges(experiment, line)
-    rates = [
-        bound
-        for bound in line_bounds(experiment, line)
-        if bound.form == "slope" and bound.side == "lower" and bound.kind == "problem-dependent"
-        if not (bound.not_applicable or bound.only or bound.worst_case)
-    ]
+    known = [bound for bound in line_bounds(experiment, line) if bound.binds and bound.side == "lower"]
+    rates = [bound for bound in known if bound.form == "slope"]
     nothing = np.full(len(times), np.nan)
     (lower, floor), (upper, proof), (height, slope) = (
         _extreme([(bound.values(times, gap), bound) for bound in found], most, start)

@@ -88,8 +88,7 @@ def floor(experiment: Experiment, line: int) -> float:
     values = [
         float(bound.values(np.array([experiment.horizon]), experiment.largest_gap)[0])
         for bound in line_bounds(experiment, line)
-        if bound.side == "lower" and bound.form == "bound" and bound.kind == "problem-dependent"
-        if bound.not_applicable is None and not bound.only and not bound.worst_case
+        if bound.binds and bound.side == "lower" and bound.form == "bound"
     ]
     return max(values, default=math.nan)
 
@@ -105,21 +104,11 @@ def bounds(experiment: Experiment) -> pd.DataFrame:
         and value (expected regret in reward units, never above t x largest gap).
     """
     times = checkpoints(experiment.horizon)
-    frames = [
-        pd.DataFrame(
-            {
-                "line": line,
-                "name": bound.label,
-                "label": experiment.label(line),
-                "side": bound.side,
-                "source": bound.source,
-                "status": bound.status,
-                "t": times,
-                "value": bound.values(times, experiment.largest_gap),
-            }
-        )
+    rows = [
+        (line, bound.label, experiment.label(line), bound.side, bound.source, bound.status, *at)
         for line in range(len(experiment.lines))
         for bound in line_bounds(experiment, line)
         if bound.not_applicable is None
+        for at in zip(times.tolist(), bound.values(times, experiment.largest_gap).tolist(), strict=True)
     ]
-    return pd.concat(frames, ignore_index=True)
+    return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -95,6 +95,11 @@ class Bound:
         return replace(self, curve=curve)
 
     @property
+    def binds(self) -> bool:
+        """Whether it applies, to every policy of its promise, and speaks of arms with these gaps."""
+        return self.kind == "problem-dependent" and not (self.not_applicable or self.only or self.worst_case)
+
+    @property
     def form(self) -> Form:
         """A "bound" holds at every t; a "slope" in the limit only; of a "shape" not even the constant is known."""
         if self.status == "order-only":
