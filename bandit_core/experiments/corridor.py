@@ -63,12 +63,8 @@ def method_words(bound: Bound | None) -> str:
 
 def edges(experiment: Experiment, line: int) -> tuple[list[Bound], list[Bound]]:
     """The lower and the upper bounds that may be edges of the line's corridor; the trivial cap is among the upper."""
-    holds = [
-        bound
-        for bound in line_bounds(experiment, line)
-        if bound.form == "bound" and bound.kind == "problem-dependent" and bound.status in ("proved", "derived")
-        if not (bound.not_applicable or bound.only or bound.worst_case)
-    ]
+    bounds = [each for each in line_bounds(experiment, line) if each.binds and each.form == "bound"]
+    holds = [each for each in bounds if each.status in ("proved", "derived")]
     return [each for each in holds if each.side == "lower"], [each for each in holds if each.side == "upper"]
 
 
