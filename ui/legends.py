@@ -1,19 +1,13 @@
 """Short legends: at most eight entries, so that they can be read from the last row and fit below a chart on a phone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bandit_core import Experiment
 from ui import theme
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from ui.charts import Curve
+from ui.curve import Curve
 
 MOST = 8
 AFTER = 1100  # rank of bounds: below all lines, though they are drawn before them (Plotly's usual rank is 1000)
@@ -59,10 +53,3 @@ def collect_lines(curves: Sequence[Curve], experiment: Experiment, numbers: Sequ
             name = f"{theme.TRUST_SIGNS[first.privacy]} {escape(title)}: {len(members)} lines"
             collected = collect(collected, theirs, entry, name=name, group=f"lines {group}", level=first.privacy)
     return collected
-
-
-def entries(figure: go.Figure) -> list[str]:
-    """The names in the legend."""
-    if figure.layout.showlegend is False:
-        return []
-    return [trace.name for trace in figure.data if trace.name and trace.showlegend is not False]

@@ -187,3 +187,10 @@ def slide(screen: AppTest, name: str, place: int) -> AppTest:
     """Bring the slider of a player to rest at that position."""
     screen.session_state[name] = {"at": [screen.session_state["lab"].get("own-turn", 0), place]}
     return run(screen)
+
+
+def legend_entries(figure):
+    """The names in the legend of a picture."""
+    if figure.layout.showlegend is False:
+        return []
+    return [trace.name for trace in figure.data if trace.name and trace.showlegend is not False]

@@ -10,6 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from families import one_of_each_family
+from screen import legend_entries
 
 from bandit_core import load_preset, simulate
 from bandit_core.experiments.corridor import further
@@ -63,21 +64,21 @@ def test_many_lines_share_the_entry_of_their_policy_or_of_their_trust_model():
     line = {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1.0}}
     alone = [{"policy": name} for name in ("ucb", "thompson", "kl-ucb")]
     many = short("default").with_changes(lines=[*alone, *([line] * 7)])
-    entries = legends.entries(charts.regret_chart(simulate(many, jobs=1)))
+    entries = legend_entries(charts.regret_chart(simulate(many, jobs=1)))
     assert len(entries) <= legends.MOST and any("7" in entry for entry in entries)
     central = [
         {"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}}
         for name in ("dp-se", "adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "lazy-dp-ts", "dp-ucb", "private-ucb")
     ]
     crowd = short("default").with_changes(lines=[*alone, *central], view={"bounds": False})
-    entries = legends.entries(charts.regret_chart(simulate(crowd, jobs=1)))
+    entries = legend_entries(charts.regret_chart(simulate(crowd, jobs=1)))
     assert [entry.split(" ")[0] for entry in entries] == ["–", "■"]
 
 
 def test_a_sweep_has_a_short_legend():
     many = short("adap-sweep").with_changes(view={"bounds": True, "shapes": True})
     figure = tradeoff_view.chart(sweep(many, (0.2, 1.0)), False)
-    assert 2 <= len(legends.entries(figure)) <= legends.MOST
+    assert 2 <= len(legend_entries(figure)) <= legends.MOST
 
 
 def test_pulls_are_dots_as_a_log_axis_has_no_zero():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from families import one_of_each_family
+from screen import legend_entries
 
 from bandit_core import InputError, bounds, load_preset, simulate
 from bandit_core.experiments.corridor import ABOVE, RATE, asked_by_link, corridor, in_focus, reached
@@ -58,7 +59,7 @@ def test_what_is_no_limit_is_drawn_on_request_only_and_named_as_what_it_is():
     more = [trace for trace in drawn(figure) if trace.name not in before]
     assert {trace.name.split(": ")[1] for trace in more} == {*asked}
     assert {trace.line.dash for trace in more} <= {"dot", "longdash"}
-    assert len(legends.entries(figure)) <= legends.MOST
+    assert len(legend_entries(figure)) <= legends.MOST
 
 
 def test_a_rate_is_drawn_where_its_curve_has_reached_it_for_long():

@@ -34,7 +34,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import PRICE_BAND
 from bandit_core.spec import own_data
 from bandit_core.studies.accounts import releases
-from ui import charts, exports, figures, legends, printing, words
+from ui import charts, exports, figures, printing, words
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -242,7 +242,7 @@ def test_a_picture_for_print_has_the_words_of_the_screen(kind: str, monkeypatch:
     monkeypatch.setattr(RendererAgg, "draw_text", noted)
     lines = [{"policy": "thompson"}, {"policy": "ucb", "label": "a <br> of one's own & more"}]
     figure = charts.regret_chart(simulate(EXPERIMENT.with_changes(lines=lines)))
-    assert any("<br>" in name for name in legends.entries(figure))
+    assert any("<br>" in name for name in on.legend_entries(figure))
     figure.layout.yaxis.title.text = "one<br>two"
     found = read(kind, printing.file_of(figure, kind, printing.SIZES["page of a paper"], "sans serif", 9), drawn)
     assert {"Thompson sampling", "a <br> of one's own & more", "one two", "users so far"} <= set(found.split("\n"))
@@ -288,7 +288,7 @@ def test_the_printed_picture_has_the_curves_of_the_screen() -> None:
         assert line.get_linewidth() == 0.5 * trace.line.width
         assert to_hex(line.get_color()) == trace.line.color
     named = [str(line.get_label()) for line in axes.lines if not str(line.get_label()).startswith("_")]
-    assert len(named) == len(legends.entries(figure))
+    assert len(named) == len(on.legend_entries(figure))
     bands = [trace for trace in figure.data if trace.fill == "tonexty"]
     assert len(axes.collections) == len(bands) > 0
     assert axes.get_ylim() == pytest.approx([10**end for end in figure.layout.yaxis.range])
@@ -301,10 +301,10 @@ def test_a_picture_that_leaves_the_page_names_its_band(kind: str) -> None:
     result = simulate(EXPERIMENT.with_changes(view=view))
     message = words.sentence(words.band(4, result.experiment.view))
     assert words.BAND_WORDS[kind] in message and PRICE_BAND in message
-    assert message in legends.entries(exports.for_file(result)())
+    assert message in on.legend_entries(exports.for_file(result)())
     assert PRICE_BAND not in words.band(4, EXPERIMENT.view)
     single = simulate(EXPERIMENT.with_changes(trials=1))
-    assert len(legends.entries(exports.for_file(single)())) == len(legends.entries(charts.regret_chart(single)))
+    assert len(on.legend_entries(exports.for_file(single)())) == len(on.legend_entries(charts.regret_chart(single)))
 
 
 def test_every_picture_says_how_it_was_made(files: dict[str, Any]) -> None:

@@ -9,9 +9,8 @@ import streamlit as st
 
 from bandit_core.spec.errors import Issue
 from ui import charts, figures, page_fields, shared, state, theme
-from ui.learn import pictures
 from ui.learn.measured import Number
-from ui.learn.step import Slider, Step
+from ui.learn.step import Slider, Step, tips
 from ui.page_fields import Field
 from ui.player import view as player
 from ui.player.document import Stop, text
@@ -106,5 +105,5 @@ def verdict(step: Step, guess: float, measured: Number) -> str:
 def scene(step: Step) -> None:
     """What the idea is about, before the guess, where the step has a picture of it."""
     if step.tips:
-        figure = pictures.tips(step, theme.is_dark(), SCENE)
+        figure = tips(step, theme.is_dark(), SCENE)
         figures.plot(figure, f"scene-{step.name}", step.title, config=figures.QUIET)

@@ -1,12 +1,13 @@
-"""What steps without an experiment draw: people behind coins, noisy sums, an audit. Each is called as its step."""
+"""What steps without an experiment draw: people behind coins, noisy sums, an audit. Each is called as its step.
 
-from __future__ import annotations
+Of a step they know the stops of its slider and its ``epsilon``.
+"""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,10 +20,6 @@ from bandit_core.simulation.sentences import surest
 from ui import charts, theme
 from ui.learn import pictures, toss
 from ui.learn.measured import Number, spread
-
-if TYPE_CHECKING:
-    from ui.learn.step import Step
-
 
 # ---------------------------------------------------------------------------------------------------------------
 # One answer behind a coin flip
@@ -60,11 +57,11 @@ class Coin:
         return pictures.draw(curves, across, {"title": "right about (% of people)", "range": [45, 103]}, dark, height)
 
 
-def _coin(step: Step, at: float, seed: int) -> Coin:
+def _coin(at: float, seed: int, stops: tuple[float, ...], epsilon: float) -> Coin:
     rng = np.random.default_rng([seed, 2])
     laughed = rng.integers(0, 2, PEOPLE).astype(float)
     right = float(np.mean(CTB.release(laughed, at, rng) == laughed))
-    return Coin(Number(100 * right, 100 * math.sqrt(right * (1 - right) / PEOPLE)), step.slider.stops)
+    return Coin(Number(100 * right, 100 * math.sqrt(right * (1 - right) / PEOPLE)), stops)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -88,13 +85,9 @@ def _times(one: Number, other: Number, power: int = 1) -> tuple[Number, Number]:
     return Number(times, error), Number(times - 1, error)
 
 
-def _crowd(step: Step, at: float, seed: int) -> Table:
-    """Typical errors of an estimated share, in points of a hundred; they fall with the root of the users."""
-    return _crowds(step.slider.stops, step.epsilon, seed)
-
-
 @lru_cache(maxsize=64)
 def _crowds(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
+    """Typical errors of an estimated share, in points of a hundred; they fall with the root of the users."""
     rng, table = np.random.default_rng([seed, 3]), Table()
     users = np.array(stops, int)[:, None]
     ones = rng.binomial(users, float(CTB.mean(SHARE, epsilon)), (len(stops), REPEATS))
@@ -107,13 +100,9 @@ def _crowds(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
     return table
 
 
-def _noises(step: Step, at: float, seed: int) -> Table:
-    """Typical errors of a counted number. They are drawn at ε = 1, as Laplace noise grows with 1/ε."""
-    return _counts(step.slider.stops, step.epsilon, seed)
-
-
 @lru_cache(maxsize=64)
 def _counts(stops: tuple[float, ...], epsilon: float, seed: int) -> Table:
+    """Typical errors of a counted number. They are drawn at ε = 1, as Laplace noise grows with 1/ε."""
     rng, table = np.random.default_rng([seed, 11]), Table()
     for people in stops:
         yes = rng.integers(0, 2, int(people)).astype(float)
@@ -176,9 +165,9 @@ def tips(seed: int) -> np.ndarray:
     return np.sort(np.append(small, small.sum()))[::-1]
 
 
-def _outlier(step: Step, at: float, seed: int) -> Tips:
+def _outlier(at: float, seed: int, stops: tuple[float, ...], epsilon: float) -> Tips:
     all_tips = tips(seed)
-    noise = at * CTL.release(np.zeros(SUMS), step.epsilon, np.random.default_rng([seed, 13]))
+    noise = at * CTL.release(np.zeros(SUMS), epsilon, np.random.default_rng([seed, 13]))
     return Tips(tuple(all_tips), float(all_tips[all_tips > at].sum()), spread(noise, 0.0))
 
 
@@ -220,10 +209,10 @@ class Audit:
         return pictures.draw(curves, across, {"visible": False, "range": [0.3, 1.8]}, dark, height)
 
 
-def _promise(step: Step, at: float, seed: int) -> Audit:
-    return Audit(audit(SUBJECT, CLAIM, samples=int(at), confidence=SURE, seed=seed))
-
-
-SAMPLES: dict[str, Callable[[Step, float, int], Any]] = {
-    "coin": _coin, "crowd": _crowd, "noises": _noises, "outlier": _outlier, "promise": _promise, "toss": toss.sample
+SAMPLES: dict[str, Callable[[float, int, tuple[float, ...], float], Any]] = {
+    "coin": _coin, "outlier": _outlier,
+    "crowd": lambda at, seed, stops, epsilon: _crowds(stops, epsilon, seed),
+    "noises": lambda at, seed, stops, epsilon: _counts(stops, epsilon, seed),
+    "promise": lambda at, seed, *_: Audit(audit(SUBJECT, CLAIM, samples=int(at), confidence=SURE, seed=seed)),
+    "toss": lambda at, seed, *_: toss.sample(at, seed),
 }  # fmt: skip

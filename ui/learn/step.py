@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from bandit_core import Experiment, load_preset
 from bandit_core.experiments import links
+from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError, Issue, raise_any, unreadable, validated
 from bandit_core.spec.field_types import Frozen
 from bandit_core.studies import best_by_trust
+from bandit_core.studies.tradeoff import blind_regret
+from ui import charts, theme
 from ui.learn import measured, pictures, samples
 from ui.learn.measured import Number
-from ui.learn.pictures import Picture
+from ui.learn.pictures import OPEN, Picture
 from ui.player.shipped import Shipped, shipped
 
 FOLDER = Path(__file__).with_name("texts")
@@ -30,6 +34,7 @@ _SECTIONS = {
     "Answer": "answer", "Things to try": "more",
 }  # fmt: skip
 _STORY = {"horizon": 10_000, "trials": 500, "seed": load_preset("trust").seed}  # the same runs as on Start
+_TIPS = 1000  # drawn before a guess
 _BLANK = re.compile(r"{(\w+)}")
 
 
@@ -198,14 +203,14 @@ class Step(Frozen):
 
     def sample(self, at: float, seed: int) -> Any:
         """What a step without an experiment draws."""
-        return samples.SAMPLES[self.name](self, at, seed)
+        return samples.SAMPLES[self.name](at, seed, self.slider.stops, self.epsilon)
 
     def draw(self, content: Any, at: float, dark: bool, height: int) -> go.Figure:
         """The picture of what was found at a position, ``height`` in pixels."""
         if self.picture.kind == "own":
             figure: go.Figure = content.draw(at, dark, height)
             return figure
-        return pictures.KINDS[self.picture.kind](self, content, at, dark, height)
+        return _KINDS[self.picture.kind](self, content, at, dark, height)
 
     def number(self, content: Any, name: str, at: float) -> Any:
         """A number by its name; some names stand for words."""
@@ -249,6 +254,81 @@ class Step(Frozen):
     def says(self, content: Any, at: float) -> str:
         """What every view says below the picture."""
         return f"**So: {self.so}** {self.conclude(content, at).text}" + f" {BARS}" * self.bars
+
+
+def _curves(step: Step, result: Result, at: float, dark: bool, height: int) -> go.Figure:
+    """Regret against users in a frame that does not move with the slider."""
+    top = step.picture.top or 1.25 * blind_regret(result.experiment)
+    log = result.experiment.view.y == "log"
+    while not log and top < max(float(line.quantile(0.95)[-1]) for line in result.lines if line is not None):
+        top *= 2
+    vertical = (0.0, float(np.log10(top)) if log else top)
+    figure = charts.regret_chart(charts.without_bounds(result), dark, height, False, vertical=vertical)
+    figure.update_yaxes(step.picture.y)
+    return figure
+
+
+def _blind(step: Step, result: Result, at: float, dark: bool, height: int) -> go.Figure:
+    """Regret of one learner against users, beside choosing blindly."""
+    loss = blind_regret(result.experiment)
+    figure = charts.regret_chart(result, dark, height, False, vertical=(0.0, 1.05 * loss))
+    figure.data[-1].name = "the learner"
+    look: dict[str, Any] = {"hover": "%{y:,.3~g}", "width": 2, "dash": "dash"}
+    chance = charts.Curve([1, at], [loss / at, loss], "choosing blindly (on average)", theme.quiet(dark), **look)
+    figure.add_traces([*chance.traces()])
+    figure.update_layout(showlegend=True)
+    figure.update_xaxes(type="linear", range=[1, at], exponentformat="B", dtick=None)
+    figure.update_yaxes(title="laughs lost so far", type="linear", dtick=None)
+    return figure
+
+
+def _dots(step: Step, result: Any, at: float, dark: bool, height: int) -> go.Figure:
+    """Numbers at every place; a vertical axis without a range ends above all of them."""
+    curves, high = [], []
+    for each in step.picture.series:
+        numbers = [step.number(result, each.numbers, place) for place in step.places]
+        high += [number.high for number in numbers if np.isfinite(number.high)]
+        shade, here = pictures.colour(each.policy, dark), None if each.still else at
+        curves.append(pictures.dots(step.places, numbers, each.name, shade, here, symbol=each.symbol))
+    return _with_axes(step, curves, dark, height, {"range": [0, 1.05 * max(high, default=1.0)]})
+
+
+def _bars(step: Step, result: Any, at: float, dark: bool, height: int) -> go.Figure:
+    """The same as bars, with the one at the slider's position full."""
+    [series], drawn = step.picture.series, []
+    for name, place in zip(step.picture.names, step.places, strict=True):
+        number = step.number(result, series.numbers, place)
+        look = {
+            "marker": {"color": pictures.colour(series.policy, dark), "opacity": 1.0 if place == at else 0.45},
+            "error_y": {"type": "data", "array": [2 * number.error], "color": pictures.colour(OPEN, dark)},
+            "hovertemplate": "%{y:,.3~g}",
+        }
+        drawn.append(go.Bar(x=[name], y=[number.value], name=series.name.format(step.slider.words(place)), **look))
+    return _with_axes(step, drawn, dark, height, {})
+
+
+def _with_axes(step: Step, curves: Sequence[Any], dark: bool, height: int, y: dict[str, Any]) -> go.Figure:
+    figure = pictures.draw(curves, step.picture.x, y | step.picture.y, dark, height)
+    if not step.picture.legend:
+        figure.layout.showlegend = False
+    return figure
+
+
+_KINDS: dict[str, Callable[[Step, Any, float, bool, int], go.Figure]] = {
+    "curves": _curves, "blind": _blind, "dots": _dots, "bars": _bars
+}  # fmt: skip
+
+
+def tips(step: Step, dark: bool, height: int) -> go.Figure:
+    """Many rewards of the best arm, one after the other, before the guess."""
+    experiment = step.experiment(step.slider.start)
+    paid = experiment.arms[0].quantile(np.random.default_rng(experiment.seed).random(_TIPS))
+    look = {"color": pictures.colour(OPEN, dark), "size": 5}
+    curve = pictures.marks(np.arange(1, _TIPS + 1), paid, "tips", look, "%{y:.2~f}")
+    across = {"title": f"{_TIPS:,} tips, one after the other", "range": [0, _TIPS + 1]}
+    figure = pictures.draw([curve], across, {"title": "size of the tip", "rangemode": "tozero"}, dark, height)
+    figure.layout.showlegend = False
+    return figure
 
 
 def _is_known(number: Number) -> bool:

@@ -1,10 +1,7 @@
 """Toss your own coin: each phone sends one bit behind two coins, and the class sees the share of yes."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,9 +11,6 @@ from bandit_core.mechanisms.randomised_response import CTB
 from ui import charts, templates, theme
 from ui.learn import pictures
 from ui.learn.measured import Number, spread
-
-if TYPE_CHECKING:
-    from ui.learn.step import Step
 
 EPSILON = math.log(3)  # of two coins: the truth unless both show heads
 SCRIPT = templates.text("coins.js")
@@ -77,7 +71,7 @@ def error(phones: int | np.ndarray) -> np.ndarray:
     return 100 * np.sqrt(CTB.variance(1.0, EPSILON) / phones) / math.tanh(EPSILON / 2)
 
 
-def sample(step: Step, at: float, seed: int) -> Bits:
+def sample(at: float, seed: int) -> Bits:
     """The bits of a class of which 60% mean yes."""
     rng = np.random.default_rng([seed, 14])
     truth = np.zeros(int(at))
