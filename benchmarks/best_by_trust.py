@@ -9,6 +9,7 @@ more: no share of the loss is allowed, only the error of the comparison, correct
 from __future__ import annotations
 
 import argparse
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
@@ -17,15 +18,40 @@ from bandit_core.experiments.presets import load_preset
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
+from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.best_by_trust import BUDGETS, LEVELS
 from bandit_core.studies.best_method import Method
+from bandit_core.studies.sweep import EPSILONS
 
 INSTANCES = ((0.9, 0.8, 0.7), (0.5, 0.4, 0.3, 0.2), (0.1, 0.05, 0.03), (0.6, *[0.5] * 9), (0.95, 0.9, 0.2))
 SEED, TRIALS = 4711, 1000
 CHANCE = 0.01  # of a false alarm in all comparisons on one set of arms together (Bonferroni)
 Methods = Mapping[float, Mapping[Privacy, Method]]
+
+
+def decide(epsilon: float, store: Store | None = None) -> dict[Privacy, Method]:
+    """The method of each level that the contest chooses at a budget, anew."""
+    preset = load_preset(best_by_trust.PRESET)
+    decision = best_methods(Question(tuple(preset.arms), preset.horizon, epsilon), store=store)
+    assert not any(line.params for line in decision.result.experiment.lines)  # the table names policies and budgets
+    return {level: decision.chosen(level) for level in LEVELS}
+
+
+def written(method: Method) -> str:
+    """A cell of the table."""
+    return method.policy if method.spent is None else f"{method.policy}({write_number(method.spent)})"
+
+
+def write(store: Store | None = None) -> None:
+    """Write the table anew."""
+    with best_by_trust.FILE.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["epsilon", *LEVELS])
+        for epsilon in EPSILONS:
+            chosen = decide(epsilon, store)
+            rows.writerow([f"{epsilon:g}", *(written(chosen[level]) for level in LEVELS)])
 
 
 def chosen(
@@ -90,7 +116,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare the levels on five other sets of arms")
     check = parser.parse_args().check
-    best_by_trust.write()
+    write()
     print(best_by_trust.FILE.read_text(encoding="utf-8"))
     if check:
         _check()

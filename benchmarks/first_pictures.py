@@ -23,6 +23,7 @@ from bandit_core.model import Block
 from bandit_core.simulation import bundled_results
 from bandit_core.simulation.prepared import key_here
 from bandit_core.simulation.store import Store, default_store
+from benchmarks.shipped import write
 
 MAX_LOOKS = 20  # at a page whose studies follow one another
 
@@ -96,7 +97,7 @@ def main() -> None:
     simulate(price.experiment(price.slider.start))  # too long for one core to play at a press
     assert asked.lines, "no page asked for its first picture"
     written = list(blocks(store, asked.lines))
-    bundled_results.write(bundled_results.FILE, written)
+    write(bundled_results.FILE, written)
     print(f"{len(written)} of {len(asked.lines)} lines, {bundled_results.FILE.stat().st_size / 2**20:.1f} MiB")
 
 

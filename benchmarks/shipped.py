@@ -11,17 +11,25 @@ there may differ before the edit, too.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import lzma
+import sqlite3
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment, checkpoints
+from bandit_core.jit.version import LIBRARIES
 from bandit_core.literature import papers, reproductions
 from bandit_core.literature.reproductions import Shipped, averaged
+from bandit_core.model import Block
 from bandit_core.policies import registry
 from bandit_core.simulation import bundled_results
 from bandit_core.simulation.costs import trial_seconds
@@ -33,6 +41,26 @@ from bandit_core.studies import benchmark
 
 LINE_SECONDS = 0.1  # for the runs of a line of a figure, of which at least one is played
 DIGITS = 1e-5  # relative difference of two numbers that a figure or a block shows as the same
+
+
+def smaller(data: Any) -> bytes:
+    """About a third of what the store makes of it; takes longer."""
+    return lzma.compress(data, lzma.FORMAT_XZ, filters=[{"id": lzma.FILTER_LZMA2, "preset": 9}])
+
+
+def write(path: Path, blocks: Iterable[tuple[str, Experiment, Block]]) -> None:
+    """Write such a file anew, from (portable key, experiment of this line, block with all trials from the first)."""
+    path.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE origin (made TEXT NOT NULL)")
+        database.execute("CREATE TABLE blocks (key TEXT PRIMARY KEY, spec TEXT, data BLOB) WITHOUT ROWID")
+        database.execute("INSERT INTO origin VALUES (?)", (f"version {paths.project_version()} ({LIBRARIES})",))
+        database.executemany(
+            "INSERT OR IGNORE INTO blocks VALUES (?, ?, ?)",
+            sorted(
+                (key, json.dumps(asked.spec()), bundled_results.pack(block, smaller)) for key, asked, block in blocks
+            ),
+        )
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import json
 import lzma
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.jit.version import LIBRARIES, patiently
+from bandit_core.jit.version import patiently
 from bandit_core.model import Block
 
 FILE = paths.ROOT / "presets" / "first-pictures.sqlite"
@@ -81,30 +81,15 @@ def open_shipped(path: Path = FILE) -> Beforehand | None:
     return Beforehand(path, made, verified().get("blocks", {}))
 
 
-def write(path: Path, blocks: Iterable[tuple[str, Experiment, Block]]) -> None:
-    """Write such a file anew, from (portable key, experiment of this line, block with all trials from the first)."""
-    path.unlink(missing_ok=True)
-    with contextlib.closing(sqlite3.connect(path)) as database, database:
-        database.execute("CREATE TABLE origin (made TEXT NOT NULL)")
-        database.execute("CREATE TABLE blocks (key TEXT PRIMARY KEY, spec TEXT, data BLOB) WITHOUT ROWID")
-        database.execute("INSERT INTO origin VALUES (?)", (f"version {paths.project_version()} ({LIBRARIES})",))
-        database.executemany(
-            "INSERT OR IGNORE INTO blocks VALUES (?, ?, ?)",
-            sorted((key, json.dumps(asked.spec()), pack(block, small)) for key, asked, block in blocks),
-        )
-
-
 def _opened(path: Path) -> contextlib.closing[sqlite3.Connection]:
     return contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True))
 
 
 Code = Callable[..., bytes]
-_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9}]
-quickly: Code = partial(zlib.compress, level=1)
-small: Code = partial(lzma.compress, format=lzma.FORMAT_XZ, filters=_FILTERS)  # about a third of it; takes longer
+_quickly: Code = partial(zlib.compress, level=1)
 
 
-def pack(block: Block, compress: Code = quickly) -> bytes:
+def pack(block: Block, compress: Code = _quickly) -> bytes:
     """The numbers of a block to the last bit."""
     out = io.BytesIO()
     for array in block.arrays.values():  # always in the same order; the last one may be absent

@@ -19,26 +19,16 @@ from bandit_core.experiments.experiment import Experiment, Line, numbers_of, set
 from bandit_core.experiments.presets import load_preset
 from bandit_core.experiments.shared_budget import at_shared, shared_budget
 from bandit_core.model import Privacy
-from bandit_core.simulation.store import Store
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.number_text import write_number
-from bandit_core.studies.best_method import Method, Question, best_methods
+from bandit_core.studies.best_method import Method
 from bandit_core.studies.sweep import EPSILONS, swept_label
 
 FILE = paths.ROOT / "presets" / "best-by-trust.csv"
 PRESET = "trust"
 LEVELS: tuple[Privacy, ...] = ("none", "central", "local")  # in the order of the preset's lines
 BUDGETS = tuple(epsilon for epsilon in EPSILONS if 0.1 <= epsilon <= 8)  # nats; positions of Home's slider
-
-
-def decide(epsilon: float, store: Store | None = None) -> dict[Privacy, Method]:
-    """The method of each level that the contest chooses at a budget, anew."""
-    preset = load_preset(PRESET)
-    decision = best_methods(Question(tuple(preset.arms), preset.horizon, epsilon), store=store)
-    assert not any(line.params for line in decision.result.experiment.lines)  # the table names policies and budgets
-    return {level: decision.chosen(level) for level in LEVELS}
 
 
 @cache
@@ -51,10 +41,6 @@ def table() -> Mapping[float, Mapping[Privacy, Method]]:
 def _read(cell: str) -> Method:
     [line] = notation.read_lines(cell)
     return Method(line["policy"], float(line["epsilon"]["value"]) if "epsilon" in line else None)
-
-
-def _written(method: Method) -> str:
-    return method.policy if method.spent is None else f"{method.policy}({write_number(method.spent)})"
 
 
 def at(epsilon: float) -> Mapping[Privacy, Method]:
@@ -135,13 +121,3 @@ def moved(experiment: Experiment, epsilon: float) -> Experiment:
         Where a line does not take the budget.
     """
     return followed(experiment, at_shared(experiment, epsilon))
-
-
-def write(store: Store | None = None) -> None:
-    """Write the table anew."""
-    with FILE.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["epsilon", *LEVELS])
-        for epsilon in EPSILONS:
-            chosen = decide(epsilon, store)
-            rows.writerow([f"{epsilon:g}", *(_written(chosen[level]) for level in LEVELS)])

@@ -67,15 +67,7 @@ def points(result: Drawable) -> pd.DataFrame:
         if line is None or policy not in MECHANISMS or setup.epsilon is None:
             continue
         eps_min = getattr(setup.parameters, "eps_min", 0.0)
-        rows.append(
-            {
-                "line": number,
-                "label": result.experiment.label(number),
-                "policy": policy,
-                "eps_min": eps_min,
-                "v": MECHANISMS[policy][1](setup.epsilon, eps_min),
-                "regret": float(line.mean[-1]),
-                "stderr": float(line.stderr[-1]),
-            }
-        )
+        named = (number, result.experiment.label(number), policy, eps_min)
+        v = MECHANISMS[policy][1](setup.epsilon, eps_min)
+        rows.append((*named, v, float(line.mean[-1]), float(line.stderr[-1])))
     return pd.DataFrame(rows, columns=["line", "label", "policy", "eps_min", "v", "regret", "stderr"])

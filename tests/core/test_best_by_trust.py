@@ -13,14 +13,14 @@ from bandit_core.simulation.store import Store
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.best_method import Method
 from bandit_core.studies.sweep import EPSILONS
-from benchmarks.best_by_trust import INSTANCES, chosen, worse
+from benchmarks.best_by_trust import INSTANCES, chosen, decide, worse, written
 
 PRESET = load_preset(best_by_trust.PRESET)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 8.0])
 def test_the_table_is_what_its_command_gives(epsilon: float) -> None:
-    assert best_by_trust.decide(epsilon, Store(None, 2**26)) == dict(best_by_trust.at(epsilon))
+    assert decide(epsilon, Store(None, 2**26)) == dict(best_by_trust.at(epsilon))
 
 
 def test_every_position_has_methods_that_keep_their_level_of_trust() -> None:
@@ -34,9 +34,9 @@ def test_every_position_has_methods_that_keep_their_level_of_trust() -> None:
 
 
 def test_a_method_that_spends_less_is_written_and_played_so() -> None:
-    """By private functions: the file has no such method at present."""
+    """By a private function: the file has no such method at present."""
     method = Method("dp-imed", 1.5)
-    assert best_by_trust._read(best_by_trust._written(method)) == method
+    assert best_by_trust._read(written(method)) == method
     assert method.title == "DP-IMED, as at ε = 1.5"
     methods = {"none": Method("thompson"), "central": method, "local": Method("ts-cf")}
     lines = best_by_trust.lines(2.0, ["a", "b", None], methods)

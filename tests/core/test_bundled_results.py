@@ -11,6 +11,7 @@ from bandit_core.simulation import bundled_results, prepared
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import with_companions
+from benchmarks.shipped import write
 
 
 def memory(shipped=None) -> Store:
@@ -31,9 +32,7 @@ def shipped(tmp_path, reference):
     blocks = [prepared.Block(line.regret, line.best_pulls, line.pulls) for line in result.lines]
     path = tmp_path / "some folder" / "blocks #1.sqlite"
     path.parent.mkdir()
-    bundled_results.write(
-        path, list(zip(portable_keys(experiment_of()), itertools.repeat(experiment_of()), blocks))[:-1]
-    )
+    write(path, list(zip(portable_keys(experiment_of()), itertools.repeat(experiment_of()), blocks))[:-1])
     return bundled_results.open_shipped(path)
 
 

@@ -59,7 +59,7 @@ def portable_key(experiment):
 def small(tmp_path, monkeypatch):
     """Only one policy's rows, a figure and a block ship, and all of them were seen to come out."""
     path, [line] = tmp_path / "blocks.sqlite", simulate(ASKED, store=Store(None, 0)).lines
-    bundled_results.write(path, [(portable_key(ASKED), ASKED, Block(line.regret, line.best_pulls, line.pulls))])
+    shipped.write(path, [(portable_key(ASKED), ASKED, Block(line.regret, line.best_pulls, line.pulls))])
     monkeypatch.setattr(bundled_results, "VERIFIED", tmp_path / "verified.json")
     monkeypatch.setattr(bundled_results, "open_shipped", partial(bundled_results.open_shipped, path))
     monkeypatch.setattr(shipped, "registry", lambda: {NAME: registry()[NAME]})
