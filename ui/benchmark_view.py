@@ -203,14 +203,7 @@ def table(contest: Contest) -> None:
     shown = shown.dropna(axis="columns", how="all")
     configured = {COLUMNS[name]: st.column_config.NumberColumn(format="%.3g") for name in DIGITS}
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
-    st.expander("What the columns mean").markdown(
-        "A rank stands only where a policy is told apart from the ones before and after it. "
-        "Something can be learned where the best policy loses clearly less than a blind choice. Clearly best in: the "
-        "number of these cases where it loses less than every rival, beyond chance. Price of privacy: its loss divided "
-        "by that of the best policy without privacy. Times the lower bound: its loss divided by the known lower bound, "
-        "which is far too small. Tail: the loss that 5% of the runs exceed, divided by the mean. Spread: standard "
-        "deviation divided by the mean. Empty: unknown."
-    )
+    st.expander("What the columns mean").markdown(templates.text("columns.md"))
     first, second = st.columns(2)
     name, message = f"benchmark-{contest.key}.csv", "The scores of all policies with this guarantee."
     figures.download(first, "This table (CSV)", lambda: to_csv(scored), name, message, key="benchmark-scores")

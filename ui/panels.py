@@ -15,7 +15,7 @@ from bandit_core.simulation.comparisons import LEVEL, differences
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Summary, summaries
 from bandit_core.spec.number_text import write_number
-from ui import lab_parts, page_fields, shared, state, theme, words
+from ui import lab_parts, page_fields, shared, state, templates, theme, words
 from ui.page_fields import Field
 
 
@@ -120,11 +120,7 @@ def bounds_table(result: Result, line: int | None) -> None:
         rows, hide_index=True, width="stretch", alt="Bounds of the chosen line", key=state.key(f"bounds-{line}"),
         on_select="rerun", selection_mode="multi-row", selection_default={"selection": {"rows": opening}},
     )  # fmt: skip
-    st.caption(
-        "“In the limit” and “shape only” do not limit the regret at this number of users. The largest asymptotic rate "
-        "is drawn by itself where the curve has reached it. Bounds for a class of policies are never drawn: no one has "
-        "proved which policies belong to it."
-    )
+    st.caption(templates.text("bounds.md"))
     for bound in bounds:
         if not bound.not_applicable:
             with st.expander(f"{bound.label}: what it says"):
@@ -148,14 +144,7 @@ def comparisons(result: Result) -> None:
     rows = shared.table("comparisons", result, None, lambda: defused_frame(_luck(result)))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Differences of the lines at the horizon")
     counted = "one pair" if pairs == 1 else f"{pairs} pairs"
-    st.caption(
-        "Differences of mean regret at the horizon, over pairs of runs with the same random numbers. p is the larger "
-        "p-value of Student's and Hall's paired tests (Hall's allows for skewed differences), or that of a sign test "
-        "if all pairs agree and it is larger. Holm's method corrects it for "
-        f"{counted} of policies, including hidden ones. *Could be luck*: corrected p above {LEVEL:g}. That does not "
-        "prove that two policies are equal; more runs may separate them. The intervals are not corrected, and they do "
-        "not allow for a costly run so rare that it never occurred. With fewer than six runs no difference is clear."
-    )
+    st.caption(templates.filled("luck.md", counted=counted, level=f"{LEVEL:g}"))
 
 
 def _luck(result: Result) -> pd.DataFrame:
@@ -226,13 +215,8 @@ def explanation(result: Result) -> None:
     """How the picture is computed: plain words, pseudo-code, sources."""
     experiment = result.experiment
     best = "playing the best arm" if experiment.contexts is None else "playing the arm that is best for each user"
-    st.markdown(
-        "Users arrive one after the other. For each user the policy picks an arm, the arm pays a reward, and the "
-        "policy learns from what the privacy mechanism shows it. **Regret** is the loss compared with always "
-        f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, without luck). "
-        f"{_late(experiment)}{_repeated(experiment)} "
-        f"{words.PRICE}"
-    )
+    more = {"late": _late(experiment), "repeated": _repeated(experiment), "price": words.PRICE}
+    st.markdown(templates.filled("regret.md", best=best, **more))
     for name in dict.fromkeys(line.policy for line in experiment.lines):
         policy = next(line.entry for line in experiment.lines if line.policy == name)
         st.markdown(f"**{policy.title}** · {policy.paper}. {policy.summary}")

@@ -464,8 +464,7 @@ def write_value(value: Any) -> str:
 
 _CONTEXTS_HELP = (
     "write single(dimension, arms, distribution) or multi(dimension, arms, distribution), such as single(2, 10, "
-    "sphere), then noise=, "
-    "link=, rewards=, theta="
+    "sphere), then noise=, link=, rewards=, theta="
 )
 _THETAS: dict[str, type[Frozen]] = {"random": features.RandomTheta, "given": features.GivenTheta}
 

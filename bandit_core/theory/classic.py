@@ -13,9 +13,8 @@ from bandit_core.theory import divergences
 from bandit_core.theory.stated import nothing, stated
 
 BEST_IS_PERFECT = (
-    "the best arm always pays the largest possible reward: no distribution could be better, and the argument, "
-    "which compares "
-    "with a slightly better distribution, has nothing to compare with"
+    "the best arm always pays the largest possible reward: no distribution could be better, and the argument, which "
+    "compares with a slightly better distribution, has nothing to compare with"
 )
 
 
@@ -185,9 +184,8 @@ def lower_bounds(setup: RunSetup) -> list[Bound]:
         return [_gaussian(setup, sd)]
     return [
         _gaussian(setup, 0.0).ruled_out(
-            "it depends on the family of distributions the learner reckons with; drawn for arms that pay one of "
-            "the same two "
-            "amounts, for rewards in [0, 1], and for Gaussian arms with one standard deviation"
+            "it depends on the family of distributions the learner reckons with; drawn for arms that pay one of the "
+            "same two amounts, for rewards in [0, 1], and for Gaussian arms with one standard deviation"
         )
     ]
 

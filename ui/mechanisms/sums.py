@@ -16,7 +16,7 @@ from bandit_core import InputError
 from bandit_core.mechanisms import Counter
 from bandit_core.mechanisms.square_root import DELTA
 from bandit_core.spec.errors import Issue
-from ui import charts, figures, page_fields, state, theme, words
+from ui import charts, figures, page_fields, state, templates, theme, words
 from ui.mechanisms import counted
 from ui.mechanisms.answer import COUNTERS, FIELDS, facts, opening, pair_chart
 
@@ -182,12 +182,7 @@ def spending_chart(chosen: Sums, dark: bool) -> go.Figure:
 
 def draw() -> None:
     """The whole part."""
-    st.markdown(
-        "A **trusted curator** publishes a running sum after each item. With a tree of partial sums, the noise grows "
-        "only like a power of the logarithm.\n\n"
-        "All counters keep the **same ε** for every item, over all releases (central DP). Only the square-root "
-        f"factorisation also needs a δ = {DELTA:g}, so its guarantee is weaker."
-    )
+    st.markdown(templates.filled("sums.md", delta=f"{DELTA:g}"))
     above = opening()
     epsilon = FIELDS.ask("eps", above)
     with st.expander("Change the stream or the published sums"):
