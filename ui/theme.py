@@ -17,67 +17,11 @@ from bandit_core import Experiment
 from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.model import KEPT, PROMISES, Bound, Model, Privacy
 from bandit_core.policies import registry
+from bandit_core.spec.found import entries
 from bandit_core.studies.trust_steps import level_of
 from ui import stylesheet
 
-# On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
-# any two differ by more than 9 in CIE Lab, also for eyes without red or green cones, and by more than 7 without blue
-# ones where they can share a picture; two of one trust model that a preset shows together by 29 (without privacy by
-# 20), and by 15 without red or green cones. Quiet for no privacy, warm for local and cool for central DP.
-_SHADES = {
-    "ucb": ("#6c757c", "#889598"),
-    "kl-ucb": ("#210f00", "#c0c9d9"),
-    "thompson": ("#7c6d46", "#bea573"),
-    "normal-ts": ("#7d9b82", "#7d8255"),
-    "robust-ucb": ("#1c303c", "#e9fff7"),
-    "heldp-ucb-b": ("#d85800", "#f6a248"),
-    "heldp-ucb-l": ("#a1077f", "#ee0079"),
-    "heldp-ucb-bw": ("#85844a", "#bc0095"),
-    "heldp-ucb-lw": ("#bb3e95", "#d39c50"),
-    "heldp-ucb-bs": ("#c43b00", "#f8c810"),
-    "heldp-ucb-ls": ("#5d0403", "#d03818"),
-    "ucb-cf": ("#cf7d40", "#efb270"),
-    "kl-ucb-cf": ("#d16068", "#d27d78"),
-    "normal-ts-l": ("#c83868", "#936f8a"),
-    "ts-cf": ("#7c3017", "#e5563a"),
-    "ldp-robust-se": ("#a02000", "#ac8a49"),
-    "private-ucb": ("#394872", "#196b96"),
-    "dp-ucb-bound": ("#8c83fc", "#0092ff"),
-    "dp-ucb": ("#0f74c8", "#6a5cbd"),
-    "dp-ucb-int": ("#2030f8", "#6058f8"),
-    "dp-se": ("#0000a0", "#56ff98"),
-    "adap-ucb": ("#185a3a", "#4ac495"),
-    "adap-klucb": ("#2783a1", "#546f4b"),
-    "adac-ucb": ("#42485a", "#acadbc"),
-    "normal-ts-c": ("#04046c", "#d5dbdb"),
-    "gaussian-ts": ("#6f9893", "#ccfc4e"),
-    "lazy-dp-ts": ("#302850", "#9df8fc"),
-    "anytime-lazy-ucb": ("#0018c0", "#09a8be"),
-    "dp-klucb": ("#1050c8", "#25b9e1"),
-    "dp-imed": ("#778de9", "#9ae5b1"),
-    "dp-robust-ucb": ("#082888", "#1ce78f"),
-    "dp-robust-se": ("#1060f8", "#0c92c9"),
-    "explore-then-commit": ("#040018", "#f4f8c0"),
-    "explore-then-commit-local": ("#783ca0", "#fcd86c"),
-    "explore-then-commit-central": ("#040848", "#8ca4fc"),
-    "se": ("#2e5348", "#456a6f"),
-    "ldp-se": ("#540024", "#7f40d0"),
-    "shuffle-se": ("#88652f", "#b9343e"),
-    "dist-dp-se": ("#a284d2", "#bc59ec"),
-    "dist-rdp-se": ("#7306ab", "#6837fd"),
-    "top-two": ("#3c3921", "#a0d0b4"),
-    "ctb-tt": ("#500f69", "#e16e1e"),
-    "adap-tt": ("#7864eb", "#73dcff"),
-    "linucb": ("#736261", "#556a5f"),
-    "greedy-ols": ("#080408", "#e5e7d5"),
-    "dist-linucb": ("#000087", "#ff6ade"),
-    "jdp-linucb": ("#0f3ee1", "#c5ff87"),
-    "jdp-greedy": ("#111c34", "#2d8aaf"),
-    "ldp-ols": ("#db765d", "#e6960a"),
-    "ldp-sgd": ("#911636", "#e32aa8"),
-    "ldp-linucb": ("#cc2a2b", "#b33d25"),
-    "ldp-gloc": ("#c66cb4", "#ffffb3"),
-}
+_SHADES = entries(__file__)["shades"]  # of policies, on light and on dark ground
 GREY = "#8a949e"  # of what several lines share, on both grounds
 
 
@@ -133,7 +77,7 @@ def _mix(colour: str, other: str, share: float) -> str:
 
 def policy_colour(policy: str, dark: bool = False) -> str:
     """The policy's shade on light or dark ground. Policies without one get it from their trust model and name."""
-    return _SHADES[policy][dark] if policy in _SHADES else _shade_of(policy, registry()[policy].privacy, dark)
+    return str(_SHADES[policy][dark]) if policy in _SHADES else _shade_of(policy, registry()[policy].privacy, dark)
 
 
 def _shade_of(name: str, trust: Privacy, dark: bool) -> str:
@@ -145,22 +89,7 @@ def _shade_of(name: str, trust: Privacy, dark: bool) -> str:
     return _mix(shade, "#ffffff", 0.35) if dark else shade
 
 
-# A mechanism has the shade of a policy that plays on it.
-_PLAYED_BY = {
-    "ctl": "heldp-ucb-l",
-    "ctb": "heldp-ucb-b",
-    "ctl-s": "heldp-ucb-ls",
-    "ctb-s": "heldp-ucb-bs",
-    "gaussian": "kl-ucb-cf",
-    "l2-ball": "ldp-sgd",
-    "shuffled-bits": "shuffle-se",
-    "polya-sum": "dist-dp-se",
-    "skellam-sum": "dist-rdp-se",
-    "binary": "private-ucb",
-    "hybrid": "dp-ucb-bound",
-    "k-ary": "dp-ucb",
-    "square-root": "dp-se",
-}
+_PLAYED_BY = entries(__file__)["played_by"]  # policies whose shades mechanisms have
 
 
 def mechanism_colour(mechanism: str, dark: bool = False) -> str:

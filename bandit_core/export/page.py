@@ -8,46 +8,25 @@ anything.
 import html
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from datetime import date
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from string import Template
-from typing import Any, TypedDict, Unpack
+from typing import Any
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.export.document import as_json, document
 from bandit_core.export.positions import Positions
-from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.found import entries
 
 MAX_BYTES = 2 * 10**6
 ASSETS = Path(__file__).parent / "assets"
 PLAYER = paths.ROOT / "ui" / "player"  # the same script as in the app
 Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
-# As in ui/theme.py (quiet, cool, warm, brown, violet), each readable as text on its ground.
-SHADES: Mapping[Privacy, Colours] = {
-    "none": (("#5c6770", "#a9b4be"), ("#353121", "#e2dccb"), ("#7c6430", "#cdb482")),
-    "central": (
-        ("#0a62b0", "#5fb0ff"),
-        ("#00735f", "#45d6b0"),
-        ("#5b4bd6", "#b0a4ff"),
-        ("#1a6f88", "#6fd3ee"),
-        ("#394872", "#8fa8f0"),
-    ),
-    "local": (
-        ("#b84a00", "#ff9d57"),
-        ("#a1077f", "#ff86d3"),
-        ("#80401a", "#f0c36a"),
-        ("#b3243f", "#ff9099"),
-        ("#7d5f00", "#dcd25a"),
-    ),
-    "joint": (("#1a6a99", "#6fc1f0"), ("#394872", "#8fa8f0")),
-    "shuffle": (("#79553a", "#c9a27c"), ("#5a4632", "#e0c4a4")),
-    "distributed": (("#8a1fd8", "#cf9bff"), ("#6a2fb0", "#e3c6ff")),
-}
+SHADES = entries(__file__)["shades"]
 SLIDERS = {
     "epsilon": ("Privacy budget", "← more private", "less regret →"),
     "horizon": ("Number of users", "← fewer users", "more users →"),
@@ -96,27 +75,11 @@ def _figure(name: str, head: str) -> str:
     )
 
 
-class PageTexts(TypedDict, total=False):
-    """What `document` is told beside positions and results."""
-
-    base: str
-    overall: str
-    first: str
-    day: date | None
-
-
-def page(
-    positions: Positions,
-    results: Sequence[Result],
-    *,
-    colours: Colours | None = None,
-    around: str = "",
-    **texts: Unpack[PageTexts],
-) -> str:
+def page(positions: Positions, results: Sequence[Result], around: str = "", **texts: Any) -> str:
     """The lesson as the text of one HTML file of at most `MAX_BYTES`, in UTF-8.
 
-    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons; for the
-    others see `document`. The same arguments give the same text.
+    ``around`` is HTML of links to other lessons; for the other texts see `document`. The same arguments give the same
+    text.
 
     Raises
     ------
@@ -125,7 +88,7 @@ def page(
     """
     for every in (1, 2, 4, 8):
         content = document(positions, results, every=every, **texts)
-        text = _written(content, colours or colours_of(positions.experiment), around)
+        text = _written(content, colours_of(positions.experiment), around)
         size = len(text.encode())
         if size <= MAX_BYTES:
             return text
