@@ -78,7 +78,7 @@ def test_any_two_policies_have_different_colours(vision: str, dark: bool) -> Non
         if vision != "tritanopia" or registry()[one].setting == registry()[other].setting
         if distance(colours[one], colours[other], vision) < least
     }
-    assert near == {}, "give these policies shades in ui/theme.py"
+    assert near == {}, "give these policies shades in ui/theme.toml"
 
 
 def _seen_together() -> set[tuple[str, str]]:
