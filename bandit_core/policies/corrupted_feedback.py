@@ -39,13 +39,11 @@ f(t) / (2 tanh(epsilon/2)^2 (1 - mean)^2) pulls of every arm. Among such arms th
 that end cuts off, decides (then the lowest arm); the order of the arms would make the regret a matter of luck.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from bandit_core.kernels import index
-from bandit_core.model import Bound, KernelCall, RunSetup
+from bandit_core.model import Bound, KernelCall, Policy, RunSetup
 from bandit_core.policies import bernoulli_family, index_family, kl_ucb, local_family, thompson
 from bandit_core.policies.local_family import bounded_rewards, random_bits
 from bandit_core.theory import local, local_upper
@@ -60,33 +58,21 @@ def _prepare_ucb(setup: RunSetup) -> KernelCall:
     return index_family.prepare(setup, release=index.BITS, per_spread=0.5, clock=index.KL_CLOCK)
 
 
-def _bounds(name: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> Callable[[RunSetup], list[Bound]]:
-    return lambda setup: [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, name)]
+def _policy(name: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"], **fields: Any) -> Policy:
+    def bounds(setup: RunSetup) -> list[Bound]:
+        return [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, name)]
 
+    said = {"accepts": bounded_rewards("heldp-ucb-bs"), "releases": random_bits("a bit for the reward")}
+    return local_family.policy("one", name=name, bounds=bounds, **said, **fields)
 
-_policy = partial(
-    local_family.policy, "one", accepts=bounded_rewards("heldp-ucb-bs"), releases=random_bits("a bit for the reward")
-)
 
 POLICIES = (
+    _policy("ucb-cf", prepare=_prepare_ucb, step_cost=index_family.cost()),
     _policy(
-        name="ucb-cf",
-        prepare=_prepare_ucb,
-        bounds=_bounds("ucb-cf"),
-        step_cost=index_family.cost(),
-    ),
-    _policy(
-        name="kl-ucb-cf",
+        "kl-ucb-cf",
         prepare=lambda setup: kl_ucb.prepare(setup, _KL_ON_BITS),
-        bounds=_bounds("kl-ucb-cf"),
         parent="kl-ucb",
         step_cost=bernoulli_family.kl_cost,
     ),
-    _policy(
-        name="ts-cf",
-        prepare=thompson.prepare,
-        bounds=_bounds("ts-cf"),
-        parent="thompson",
-        step_cost=bernoulli_family.posterior_cost,
-    ),
+    _policy("ts-cf", prepare=thompson.prepare, parent="thompson", step_cost=bernoulli_family.posterior_cost),
 )

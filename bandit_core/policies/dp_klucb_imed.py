@@ -103,23 +103,15 @@ def _prepare(rule: BatchRule, setup: RunSetup) -> KernelCall:
     return rule.call(setup, Numbers(setup.fixed_epsilon, 0.0, parameters.growth, first))
 
 
-POLICIES = (
+POLICIES = tuple(
     batch_family.central_policy(
-        name="dp-klucb",
+        name=name,
         parameters=batch_family.BatchParameters,
-        prepare=partial(_prepare, KLUCB),
-        bounds=batch_family.with_lower_bounds(central.dp_klucb),
+        prepare=partial(_prepare, rule),
+        bounds=batch_family.with_lower_bounds(partial(central.leading_term, policy=name.upper())),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,
         parent="kl-ucb",
-    ),
-    batch_family.central_policy(
-        name="dp-imed",
-        parameters=batch_family.BatchParameters,
-        prepare=partial(_prepare, IMED),
-        bounds=batch_family.with_lower_bounds(central.dp_imed),
-        step_cost=batch_family.cost_of_roots(0.25),
-        resolve=batch_family.resolve_first_batch,
-        parent="kl-ucb",
-    ),
+    )
+    for name, rule in (("dp-klucb", KLUCB), ("dp-imed", IMED))
 )

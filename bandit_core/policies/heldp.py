@@ -54,7 +54,8 @@ reward is eps_t-locally private.
 Deviations from print: line 4 reads A before it exists at time t; the value of t - 1 is meant.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Literal
 
 from bandit_core.kernels import index
@@ -62,9 +63,11 @@ from bandit_core.model import Bound, KernelCall, Policy, RunSetup, any_rewards
 from bandit_core.policies import index_family, local_family
 from bandit_core.theory import local, local_upper
 
+Upper = Callable[[RunSetup], list[Bound]]
+
 
 def _policy(
-    upper: Callable[[RunSetup], list[Bound]],
+    upper: Upper,
     index: Callable[[float], dict[str, Any]],
     *,
     release: int,
@@ -94,39 +97,22 @@ def _policy(
     )
 
 
-_BITS: dict[str, Any] = dict(
-    release=index.BITS, rule="v_b",
-    index=lambda eps_min: dict(per_spread=2.0),
+def _with_sigmoid(
+    name: Literal["heldp-ucb-l", "heldp-ucb-b"], upper: Upper, releases: Callable[[str], Any], sent: str, **fields: Any
+) -> Iterator[Policy]:
+    """The policy, and the one for rewards without limits."""
+    yield _policy(upper, name=name, releases=releases(f"{sent}the reward"), **fields)
+    squeezed = {"squash": True, "name": f"{name}s", "releases": releases(f"{sent}the sigmoid of the reward")}
+    yield _policy(partial(local_upper.through_sigmoid, parent=name), **squeezed, **fields)
+
+
+_bits = _with_sigmoid(
+    "heldp-ucb-b", local_upper.heldp_ucb_b, local_family.random_bits, "a bit for ",
+    release=index.BITS, rule="v_b", index=lambda eps_min: dict(per_spread=2.0),
 )  # fmt: skip
-_NOISY: dict[str, Any] = dict(
+_noisy = _with_sigmoid(
+    "heldp-ucb-l", local_upper.heldp_ucb_l, local_family.noisy_answers, "",
     release=index.LAPLACE, rule="v_l", step=2.0,
     index=lambda eps_min: dict(per_pull=2.0, per_spread=32.0, forced=4 / eps_min**2),
 )  # fmt: skip
-POLICIES = (
-    _policy(
-        local_upper.heldp_ucb_b,
-        **_BITS,
-        name="heldp-ucb-b",
-        releases=local_family.random_bits("a bit for the reward"),
-    ),
-    _policy(
-        lambda setup: local_upper.through_sigmoid(setup, "heldp-ucb-b"),
-        **_BITS,
-        squash=True,
-        name="heldp-ucb-bs",
-        releases=local_family.random_bits("a bit for the sigmoid of the reward"),
-    ),
-    _policy(
-        local_upper.heldp_ucb_l,
-        **_NOISY,
-        name="heldp-ucb-l",
-        releases=local_family.noisy_answers("the reward"),
-    ),
-    _policy(
-        lambda setup: local_upper.through_sigmoid(setup, "heldp-ucb-l"),
-        **_NOISY,
-        squash=True,
-        name="heldp-ucb-ls",
-        releases=local_family.noisy_answers("the sigmoid of the reward"),
-    ),
-)
+POLICIES = (*_bits, *_noisy)

@@ -366,7 +366,8 @@ def lazy(setup: RunSetup) -> list[Bound]:
     return for_unit_rewards(setup, order, worst)
 
 
-def _leading_term(setup: RunSetup, policy: str) -> list[Bound]:
+def leading_term(setup: RunSetup, policy: str) -> list[Bound]:
+    """DP-KLUCB and DP-IMED: their leading term, growth x the d_eps constant."""
     growth = float(setup.parameters.growth)
     bound = stated("central-leading-term", policy=policy)
     binary = classic.binary_arms(setup)
@@ -375,16 +376,6 @@ def _leading_term(setup: RunSetup, policy: str) -> list[Bound]:
     if binary.chances.max() >= 1:
         return [bound.ruled_out("stated for a best arm that does not always pay 1")]
     return [bound.with_curve(logarithmic(growth * _d_eps_constant(setup, binary, setup.fixed_epsilon)))]
-
-
-def dp_klucb(setup: RunSetup) -> list[Bound]:
-    """DP-KLUCB: its leading term, growth x the d_eps constant."""
-    return _leading_term(setup, "DP-KLUCB")
-
-
-def dp_imed(setup: RunSetup) -> list[Bound]:
-    """DP-IMED: its leading term, growth x the d_eps constant."""
-    return _leading_term(setup, "DP-IMED")
 
 
 CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"

@@ -1,6 +1,7 @@
 """Central bounds against optimisers, limits and the constants of the papers; and that local bounds stay out."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,8 @@ UPPER = {
     "adap-ucb": central.adap_ucb,
     "adap-klucb": central.adap_klucb,
     "lazy": central.lazy,
-    "dp-klucb": central.dp_klucb,
-    "dp-imed": central.dp_imed,
+    "dp-klucb": partial(central.leading_term, policy="DP-KLUCB"),
+    "dp-imed": partial(central.leading_term, policy="DP-IMED"),
 }
 
 # --- d_eps ---------------------------------------------------------------------------------------------------------
