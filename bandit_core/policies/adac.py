@@ -20,7 +20,7 @@ The line's epsilon is that of an (epsilon, delta) promise, and ``accounting`` sa
   the guarantee shown is the smaller epsilon that the run then has.
 
 Deviations from print: as in AdaP-UCB, n is the number of rewards in the mean, also after the first pull. The paper was
-not at hand: the algorithm is as it is quoted elsewhere, and the bound on regret is proved here (`theory.normal_noise`).
+not at hand: the algorithm is as it is quoted elsewhere, and the bound on regret is proved here (`theory.central`).
 """
 
 import math
@@ -36,7 +36,7 @@ from bandit_core.policies import batch_family
 from bandit_core.policies.batch_family import State, index_rule
 from bandit_core.policies.central_family import Accounting, concentrated
 from bandit_core.spec.field_types import Small
-from bandit_core.theory import accounting, central, normal_noise
+from bandit_core.theory import accounting, central
 
 
 class ConcentratedParameters(batch_family.ExplorationParameters):
@@ -113,7 +113,7 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
-    return [*central.lower_bounds(setup, _guarantee(setup)), *normal_noise.adac_ucb(setup, budget(setup))]
+    return [*central.lower_bounds(setup, _guarantee(setup)), *central.adac_ucb(setup, budget(setup))]
 
 
 POLICY = batch_family.central_policy(

@@ -104,10 +104,8 @@ POLICIES = (
         privacy="distributed",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
         parameters=elimination_by_trust.BatchParameters,
-        bounds=elimination_by_trust.bounds_beside_a_curator(_pure, ladder.polya, ladder.polya_orders),
-        guarantee=_pure,
         releases=_polya_releases,
-        **elimination_by_trust.private(kernels.POLYA, ladder.polya, shared=True),
+        **elimination_by_trust.unseen(kernels.POLYA, ladder.polya, ladder.polya_orders, _pure),
     ),
     Policy(
         name="dist-rdp-se",
@@ -115,9 +113,7 @@ POLICIES = (
         privacy="distributed",
         guarantee_words="(epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum",
         parameters=RenyiParameters,
-        bounds=elimination_by_trust.bounds_beside_a_curator(renyi_guarantee, ladder.skellam, ladder.skellam_orders),
-        guarantee=renyi_guarantee,
         releases=_skellam_releases,
-        **elimination_by_trust.private(kernels.SKELLAM, ladder.skellam, shared=True),
+        **elimination_by_trust.unseen(kernels.SKELLAM, ladder.skellam, ladder.skellam_orders, renyi_guarantee),
     ),
 )

@@ -152,15 +152,16 @@ def private(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = Fals
     }
 
 
-def bounds_beside_a_curator(
-    guarantee: Callable[[RunSetup], Guarantee],
+def unseen(
+    learns: int,
     steps: Callable[[RunSetup], Steps],
     orders: Callable[[RunSetup], list[Bound]],
-) -> Callable[[RunSetup], list[Bound]]:
-    """Bounds of a policy whose promise implies a curator's: the lower ones that bind it, its own upper ones."""
+    guarantee: Callable[[RunSetup], Guarantee],
+) -> dict[str, Any]:
+    """`private`, with what is kept, which implies a curator's promise, and the bounds of that and of the steps."""
 
     def bounds(setup: RunSetup) -> list[Bound]:
         kept = guarantee(setup)
         return [*central.lower_bounds(setup, kept), *ladder.upper(setup, steps, kept.model, orders(setup))]
 
-    return bounds
+    return private(learns, steps, shared=True) | {"guarantee": guarantee, "bounds": bounds}

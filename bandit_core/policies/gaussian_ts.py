@@ -41,7 +41,7 @@ from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Release,
 from bandit_core.policies import batch_family
 from bandit_core.spec.field_types import Number, Small, Whole
 from bandit_core.spec.number_text import number
-from bandit_core.theory import central, normal_noise
+from bandit_core.theory import central
 
 
 class GaussianThompsonParameters(Parameters):
@@ -199,7 +199,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
-    upper = normal_noise.gaussian_thompson(setup, factor(setup), pre_pulls(setup))
+    upper = central.gaussian_thompson(setup, factor(setup), pre_pulls(setup))
     kept = _guarantee(setup)
     if kept.epsilon == 0:  # no draws, and nothing is told: that keeps any other epsilon, too
         kept = replace(kept, epsilon=setup.fixed_epsilon)

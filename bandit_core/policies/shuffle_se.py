@@ -71,8 +71,6 @@ POLICY = Policy(
     privacy="shuffle",
     guarantee_words="(epsilon, delta)-shuffle DP: every reward enters one shuffled batch",
     parameters=ShuffleParameters,
-    bounds=elimination_by_trust.bounds_beside_a_curator(guarantee, ladder.shuffled, ladder.shuffled_orders),
-    guarantee=guarantee,
     releases=_releases,
-    **elimination_by_trust.private(kernels.BITS, ladder.shuffled, shared=True),
+    **elimination_by_trust.unseen(kernels.BITS, ladder.shuffled, ladder.shuffled_orders, guarantee),
 )

@@ -105,11 +105,6 @@ def greedy_private(setup: RunSetup) -> list[Bound]:
     ]
 
 
-def optimistic_private(setup: RunSetup) -> list[Bound]:
-    """The shapes for LDP-LinUCB and LDP-GLOC."""
-    return [zheng(setup.fixed_epsilon)]
-
-
 def shariff_sheffet(setup: RunSetup) -> Bound:
     """d sqrt(T) + d^(3/4) sqrt(T/epsilon): LinUCB on private sums, released after every user."""
     d, epsilon = contexts_of(setup).dimension * contexts_of(setup).models, setup.fixed_epsilon

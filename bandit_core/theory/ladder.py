@@ -34,8 +34,6 @@ from bandit_core.spec.portable_math import log, power
 from bandit_core.theory import accounting, classic
 from bandit_core.theory.stated import stated
 
-TENENBAUM = "Tenenbaum, Kaplan, Mansour and Stemmer 2021 (arXiv 2106.02900)"
-CHOWDHURY = "Chowdhury and Zhou 2023 (arXiv 2206.05772)"
 _SURE = math.pi**2 / 12
 
 
@@ -180,51 +178,33 @@ def until_dropped(setup: RunSetup, steps: Steps, model: Model) -> Bound:
     return stated("batches-until-dropped", curve, model=model)
 
 
-def order(setup: RunSetup, model: Model, source: str, price: str, words: str, more: float) -> list[Bound]:
-    """Published shapes: ``more``, in a formula ``price``, is added to sum of ln T/gap (or sqrt(K t ln t)).
-
-    Drawn with the factor 1.
-    """
-    arms, clock = len(setup.arms), math.log(max(2, setup.horizon))
-    curves = {
-        "published-order": lambda t: classic.gap_sum(setup, -1) * clock + more + 0 * t,
-        "published-distribution-free-order": lambda t: np.sqrt(arms * t * clock) + more,
-    }
-    said = {"model": model, "source": source, "price": price, "words": words}
-    return [stated(key, curve, **said) for key, curve in curves.items()]
-
-
 def upper(setup: RunSetup, steps: Callable[[RunSetup], Steps], model: Model, orders: list[Bound]) -> list[Bound]:
     """Explicit bound and published orders, for rewards in [0, 1] (others are refused before)."""
     return [until_dropped(setup, steps(setup), model), *orders]
 
 
+def orders(setup: RunSetup, key: str, more: float) -> list[Bound]:
+    """Published shapes: ``more`` is added to sum of ln T/gap (or sqrt(K t ln t)). Drawn with the factor 1."""
+    arms, clock = len(setup.arms), math.log(max(2, setup.horizon))
+    curves = {
+        "": lambda t: classic.gap_sum(setup, -1) * clock + more + 0 * t,
+        "-distribution-free": lambda t: np.sqrt(arms * t * clock) + more,
+    }
+    return [stated(f"{key}{which}-order", curve) for which, curve in curves.items()]
+
+
 def shuffled_orders(setup: RunSetup) -> list[Bound]:
     """Tenenbaum, Kaplan, Mansour and Stemmer 2021."""
     private = math.sqrt(math.log(1 / setup.parameters.delta)) / setup.fixed_epsilon
-    return order(
-        setup, "shuffle", TENENBAUM, r"\frac{K\sqrt{\ln(1/\delta)}\,\ln T}{\epsilon}",
-        "A shuffler that takes names off costs as little as a curator, up to the root of ln(1/delta) (drawn with the "
-        "factor 1).",
-        len(setup.arms) * private * math.log(max(2, setup.horizon)),
-    )  # fmt: skip
+    return orders(setup, "tenenbaum", len(setup.arms) * private * math.log(max(2, setup.horizon)))
 
 
 def polya_orders(setup: RunSetup) -> list[Bound]:
     """Chowdhury and Zhou 2023, pure."""
-    return order(
-        setup, "distributed", CHOWDHURY, r"\frac{K\ln T}{\epsilon}",
-        "Noise that users add themselves costs as little as a curator's (drawn with the factor 1).",
-        len(setup.arms) / setup.fixed_epsilon * math.log(max(2, setup.horizon)),
-    )  # fmt: skip
+    return orders(setup, "polya", len(setup.arms) / setup.fixed_epsilon * math.log(max(2, setup.horizon)))
 
 
 def skellam_orders(setup: RunSetup) -> list[Bound]:
     """Chowdhury and Zhou 2023, Renyi."""
     speed, clock, scale = rate(setup), math.log(max(2, setup.horizon)), setup.parameters.scale
-    return order(
-        setup, "distributed", CHOWDHURY, r"\frac{K\sqrt{\ln T}}{e}+\frac{K\ln T}{s\,e}",
-        "Under a promise by Renyi divergences of rate e the price of privacy grows with the root of ln T only (drawn "
-        "with the factor 1).",
-        len(setup.arms) / speed * (math.sqrt(clock) + clock / scale),
-    )  # fmt: skip
+    return orders(setup, "skellam", len(setup.arms) / speed * (math.sqrt(clock) + clock / scale))

@@ -129,6 +129,18 @@ def _policy(**fields: Any) -> base.StoppingPolicy:
     )
 
 
+_LOCAL: dict[str, Any] = {
+    "privacy": "local", "guarantee_words": "epsilon-local DP for every reward (pure)",
+    "guarantee": base.local_privacy, "releases": base.random_bit,
+}  # fmt: skip
+
+
+def _central(released: str, when: str) -> dict[str, Any]:
+    words = f"epsilon-central DP (pure): every reward enters one released {released}"
+    kept: dict[str, Any] = {"privacy": "central", "guarantee_words": words, "guarantee": base.central_privacy}
+    return {**kept, "releases": base.noisy_mean(when)}
+
+
 _RULES: dict[base.Rule, str] = {
     "proved": "Z_a >= ln((K-1)/delta) + ln(n m)/2 + 2 ln 2 for every other arm",
     "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
@@ -137,8 +149,6 @@ POLICIES = (
     base.StoppingPolicy(
         name="adap-tt",
         title="AdaP-TT",
-        privacy="central",
-        guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
         rules={
             "proved": "M_B - M_a >= sqrt((1/n + 1/m) ln(3/d)/2) + (1/n + 1/m) ln(3/(2d))/epsilon for every other arm, "
             "d = delta/((K-1) k_B (k_B+1) k_a (k_a+1))",
@@ -149,23 +159,19 @@ POLICIES = (
             "it often stops later",
         },
         prepare=lambda setup: (top_two, (setup.search(epsilon=setup.epsilon or 0.0),)),
-        guarantee=base.central_privacy,
-        releases=base.noisy_mean("a phase"),
+        **_central("mean", "a phase"),
         parent="top-two",
     ),
     base.StoppingPolicy(
         name="dp-tt",
         title="DP-TT (Top-Two on noisy sums)",
-        privacy="central",
-        guarantee_words="epsilon-central DP (pure): every reward enters one released sum",
         rules={
             "proved": "Z_a >= c + ln((k_B+5)(k_B+6)/6) + ln((k_a+5)(k_a+6)/6) for every other arm, "
             "(K-1) (1+c) e^-c = delta",
             "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
         },
         prepare=lambda setup: (dp_tt, (setup.search(epsilon=_budget(setup)),)),
-        guarantee=base.central_privacy,
-        releases=base.noisy_mean("a batch"),
+        **_central("sum", "a batch"),
         decisions=False,
         most_decisions=lambda setup: 4.0 * len(setup.means) * max(1.0, math.log(setup.cap / len(setup.means) / 32)),
         parent="top-two",
@@ -179,20 +185,14 @@ POLICIES = (
     _policy(
         name="ldp-se",
         title="Elimination on randomised bits",
-        privacy="local",
-        guarantee_words="epsilon-local DP for every reward (pure)",
         prepare=lambda setup: (elimination, (setup.search(setup.randomised), epochs_of(setup))),
-        guarantee=base.local_privacy,
-        releases=base.random_bit,
+        **_LOCAL,
     ),
     _policy(
         name="dp-se",
         title="DP-SE with an end",
-        privacy="central",
-        guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
         prepare=lambda setup: (elimination, (setup.search(), Epochs(1.0, True, setup.epsilon or 0.0))),
-        guarantee=base.central_privacy,
-        releases=base.noisy_mean("an epoch"),
+        **_central("mean", "an epoch"),
     ),
     base.StoppingPolicy(
         name="top-two",
@@ -203,12 +203,9 @@ POLICIES = (
     base.StoppingPolicy(
         name="ctb-tt",
         title="CTB-TT (Top-Two on randomised bits)",
-        privacy="local",
-        guarantee_words="epsilon-local DP for every reward (pure)",
         rules=_RULES,
         prepare=lambda setup: (top_two, (setup.search(setup.randomised, setup.contrast),)),
-        guarantee=base.local_privacy,
-        releases=base.random_bit,
+        **_LOCAL,
         parent="top-two",
     ),
 )
