@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from functools import cache
+from functools import cache, partial
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from bandit_core.simulation import sentences
 from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Drawable, Result
-from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary
+from bandit_core.simulation.summaries import PRICE_BAND, Summary
 from bandit_core.spec.errors import Issue, message
 from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production
@@ -94,16 +94,9 @@ def issues(found: list[Issue], most: int = 8) -> str:
 
 odds, budget = sentences.odds, sentences.budget
 NOT_ALIKE, COULD_TRUST_NOBODY = sentences.NOT_ALIKE, sentences.COULD_TRUST_NOBODY
-
-
-def called(label: str) -> str:
-    """A line's label as a name within a sentence, whatever it says, safe inside markdown."""
-    return sentences.called(label, plain)
-
-
-def reference(against: Reference) -> str:
-    """What a price is relative to, safe inside markdown."""
-    return sentences.reference(against, plain)
+# The same sentences, safe inside markdown whatever the labels in them say.
+called, reference = partial(sentences.called, escape=plain), partial(sentences.reference, escape=plain)
+below_one, verdict = partial(sentences.below_one, escape=plain), partial(sentences.verdict, escape=plain)
 
 
 def price(row: Summary) -> str:
@@ -111,16 +104,6 @@ def price(row: Summary) -> str:
     assert row.against is not None
     ratio = f"{with_error(row.price, row.price_stderr)} × the regret of {sentences.reference(row.against)}"
     return f"no clear one ({ratio})" if row.trials > 1 and not row.differs else ratio
-
-
-def below_one(row: Summary, result: Result) -> str:
-    """How a private line can surely lose less than what it is compared with; empty where it does not."""
-    return sentences.below_one(row, result, plain)
-
-
-def verdict(result: Result) -> str:
-    """One or two sentences that say what the picture shows and claim no more than the errors allow."""
-    return sentences.verdict(result, plain)
 
 
 def heading(experiment: Experiment) -> tuple[str, str]:
