@@ -179,7 +179,7 @@ def _curves(line: LineResult, other: LineResult | None, places: np.ndarray) -> d
     q05, q95 = np.quantile(line.regret[:, places], [0.05, 0.95], axis=0)
     numbers = {"mean": line.mean[places], "stderr": line.stderr[places], "q05": q05, "q95": q95}
     if other is not None:
-        ratios = np.array([_at(line, place).ratio(_at(other, place))[:2] for place in places])
+        ratios = np.array([line.until(place).ratio(other.until(place))[:2] for place in places])
         numbers |= {"price": ratios[:, 0], "price_stderr": ratios[:, 1]}
     return {key: [_rounded(value, _CURVES[key]) for value in values.tolist()] for key, values in numbers.items()}
 
@@ -204,12 +204,6 @@ def _reward_noise(line: LineResult, experiment: Experiment) -> float:
     means = experiment.means
     squares = np.array([arm.raw_moment(2) for arm in experiment.single_arms])
     return float((squares - means**2) @ line.pulls.mean(axis=0))
-
-
-def _at(line: LineResult, place: int) -> LineResult:
-    """The line as if it had ended at a checkpoint."""
-    upto = slice(place + 1)
-    return LineResult(line.trials, line.regret[:, upto], line.best_pulls[:, upto], line.pulls)
 
 
 def _rounded(value: float, digits: int) -> float | int | None:

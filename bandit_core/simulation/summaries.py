@@ -231,11 +231,8 @@ def summaries(result: Result) -> list[Summary]:
         proved = [
             (float(bound.values(result.times[-1:], experiment.largest_gap)[0]), bound.label)
             for bound in line_bounds(experiment, number)
-            if bound.side == "upper"
-            and bound.status == "proved"
-            and not bound.not_applicable
-            and not bound.worst_case
-            and bound.name != TRIVIAL  # it holds for choosing blindly, too
+            if bound.binds and bound.side == "upper" and bound.status == "proved"
+            if bound.name != TRIVIAL  # it holds for choosing blindly, too
         ]
         value, name = min(proved) if proved else (float("nan"), None)
         rows.append(
