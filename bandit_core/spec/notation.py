@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from bandit_core.spec import budgets
 from bandit_core.spec import contexts as features
@@ -63,19 +63,6 @@ class _Call:
     values: list[Any] = field(default_factory=list)
     shares: list[Any] = field(default_factory=list)
     keyed: dict[str, Any] = field(default_factory=dict)
-
-
-class LineLike(Protocol):
-    """What `write_lines` needs to know of a line."""
-
-    @property
-    def policy(self) -> str: ...
-    @property
-    def epsilon(self) -> budgets.BudgetDistribution | None: ...
-    @property
-    def params(self) -> Mapping[str, Any]: ...
-    @property
-    def label(self) -> str | None: ...
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -433,13 +420,13 @@ def read_lines(text: str) -> list[dict[str, Any]]:
     return _read_list(text, "lines", _LINES_HELP, line)
 
 
-def write_lines(lines: Sequence[LineLike], spaces: bool = True) -> str:
-    """Lines as text; ``spaces=False`` leaves out every space outside labels (for links)."""
+def write_lines(lines: Sequence[Any], spaces: bool = True) -> str:
+    """Lines of an experiment as text; ``spaces=False`` leaves out every space outside labels (for links)."""
     comma = ", " if spaces else ","
     return comma.join(_write_line(line, spaces) for line in lines)
 
 
-def _write_line(line: LineLike, spaces: bool) -> str:
+def _write_line(line: Any, spaces: bool) -> str:
     arguments = []
     if line.epsilon is not None:
         arguments.append(write_epsilon(line.epsilon, spaces))
