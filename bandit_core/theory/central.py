@@ -7,6 +7,7 @@ What the hardest instance costs every policy of a trusted curator: as printed, w
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -58,20 +59,14 @@ def cheapest_shift(distribution: distributions.RewardDistribution, target: float
 # --- what every centrally private policy must lose -----------------------------------------------------------------
 
 
-def _d_eps_constant(setup: RunSetup, binary: classic.BinaryArms, epsilon: float) -> float:
+def _d_eps_constant(setup: RunSetup, epsilon: float, binary: classic.BinaryArms) -> float:
     """Sum of gap / d_eps(p_a, p_*) over the worse arms."""
     information = d_eps(binary.chances, binary.chances.max(), epsilon)
     return classic.per_log(classic.true_gaps(setup), information)
 
 
 def _d_eps_bound(setup: RunSetup, epsilon: float) -> Bound:
-    bound = stated("central-d-eps-bound")
-    binary = classic.binary_arms(setup)
-    if binary is None:
-        return bound.ruled_out("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
-    if binary.chances.max() >= 1:
-        return bound.ruled_out(BEST_IS_PERFECT)
-    return bound.with_curve(logarithmic(_d_eps_constant(setup, binary, epsilon)))
+    return classic.of_two_amounts(setup, stated("central-d-eps-bound"), partial(_d_eps_constant, setup, epsilon))
 
 
 def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
@@ -368,14 +363,11 @@ def lazy(setup: RunSetup) -> list[Bound]:
 
 def leading_term(setup: RunSetup, policy: str) -> list[Bound]:
     """DP-KLUCB and DP-IMED: their leading term, growth x the d_eps constant."""
-    growth = float(setup.parameters.growth)
+    growth, epsilon = float(setup.parameters.growth), setup.fixed_epsilon
+    bits, perfect = "proved for arms that pay 0 or 1", "stated for a best arm that does not always pay 1"
     bound = stated("central-leading-term", policy=policy)
-    binary = classic.binary_arms(setup)
-    if binary is None or not binary.zero_one:
-        return [bound.ruled_out("proved for arms that pay 0 or 1")]
-    if binary.chances.max() >= 1:
-        return [bound.ruled_out("stated for a best arm that does not always pay 1")]
-    return [bound.with_curve(logarithmic(growth * _d_eps_constant(setup, binary, setup.fixed_epsilon)))]
+    constant = partial(_d_eps_constant, setup, epsilon)
+    return [classic.of_two_amounts(setup, bound, lambda binary: growth * constant(binary), bits, perfect)]
 
 
 def adac_ucb(setup: RunSetup, rho: float) -> list[Bound]:

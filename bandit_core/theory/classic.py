@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -155,6 +156,25 @@ def lai_robbins_constant(setup: RunSetup, binary: BinaryArms) -> float:
     return per_log(true_gaps(setup), divergences.bernoulli_kl(binary.chances, binary.chances.max()))
 
 
+def of_two_amounts(
+    setup: RunSetup,
+    bound: Bound,
+    constant: Callable[[BinaryArms], float],
+    bits: str = "",
+    perfect: str = BEST_IS_PERFECT,
+) -> Bound:
+    """The bound with the curve ``constant`` x ln t, for arms that all pay one of two amounts.
+
+    ``bits`` says why these must be 0 and 1, if they must; ``perfect`` what is amiss where the best always pays more.
+    """
+    binary = binary_arms(setup)
+    if binary is None or (bits and not binary.zero_one):
+        return bound.ruled_out(bits or "needs arms that all pay one of the same two amounts, such as Bernoulli arms")
+    if binary.chances.max() >= 1:
+        return bound.ruled_out(perfect)
+    return bound.with_curve(logarithmic(constant(binary)))
+
+
 def _lai_robbins(setup: RunSetup, binary: BinaryArms) -> Bound:
     bound = stated("lai-robbins", logarithmic(lai_robbins_constant(setup, binary)))
     return bound.ruled_out(BEST_IS_PERFECT) if binary.chances.max() >= 1 else bound
@@ -224,15 +244,10 @@ def orders(setup: RunSetup) -> list[Bound]:
 
 def asymptotically_optimal(setup: RunSetup, source: str) -> Bound:
     """The leading term of a policy that reaches the Lai-Robbins constant (kl-UCB, Thompson sampling)."""
-    bound = stated("leading-term", source=source)
-    binary = binary_arms(setup)
-    if binary is None or not binary.zero_one:
-        return bound.ruled_out("proved with this constant for arms that pay 0 or 1")
-    if binary.chances.max() >= 1:
-        return bound.ruled_out(
-            "the best arm always pays 1: the term in ln t vanishes and only unknown constants remain"
-        )
-    return bound.with_curve(logarithmic(lai_robbins_constant(setup, binary)))
+    bits = "proved with this constant for arms that pay 0 or 1"
+    perfect = "the best arm always pays 1: the term in ln t vanishes and only unknown constants remain"
+    constant = partial(lai_robbins_constant, setup)
+    return of_two_amounts(setup, stated("leading-term", source=source), constant, bits, perfect)
 
 
 def trivial_cap(setup: RunSetup) -> Bound:

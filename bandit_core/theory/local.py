@@ -34,16 +34,12 @@ def mean_over_users(distribution: BudgetDistribution, function: Callable[[np.nda
 
 
 def _exact(setup: RunSetup) -> Bound:
-    bound = stated("exact-ldp-bound")
-    binary = classic.binary_arms(setup)
-    if binary is None:
-        return bound.ruled_out("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
-    best = binary.chances.max()
-    if best >= 1:
-        return bound.ruled_out(BEST_IS_PERFECT)
-    chances, where = np.unique(binary.chances, return_inverse=True)
-    information = evidence(setup).chances(chances, best)
-    return bound.with_curve(logarithmic(classic.per_log(classic.true_gaps(setup), information[where])))
+    def constant(binary: classic.BinaryArms) -> float:
+        chances, where = np.unique(binary.chances, return_inverse=True)
+        information = evidence(setup).chances(chances, binary.chances.max())
+        return classic.per_log(classic.true_gaps(setup), information[where])
+
+    return classic.of_two_amounts(setup, stated("exact-ldp-bound"), constant)
 
 
 def _ren_theorem_4(setup: RunSetup) -> Bound:
