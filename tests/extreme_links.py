@@ -1,7 +1,5 @@
 """Links of extreme numbers: every policy, distribution and parameter, at the ends of what a spec may hold."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import typing

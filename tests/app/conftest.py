@@ -1,7 +1,5 @@
 """Shared by the tests of the pages."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

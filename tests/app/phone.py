@@ -1,10 +1,8 @@
 """A phone of a class, over the part of the server that answers phones."""
 
-from __future__ import annotations
-
 import html
 import re
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode
 
 from awaiting import awaited
@@ -56,12 +54,12 @@ class Phone:
         self.cookie = headers.get("set-cookie", self.cookie).split(";")[0]
         return status
 
-    def load(self) -> Phone:
+    def load(self) -> Self:
         """Open the page, or load it again."""
         assert self._ask() == 200
         return self
 
-    def send(self, value: object, **other: str) -> Phone:
+    def send(self, value: object, **other: str) -> Self:
         """Press a button of the form, or fill in its number."""
         fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', self.page))
         if self._ask(urlencode({**fields, "value": str(value), **other}).encode()) == 303:

@@ -1,7 +1,5 @@
 """What a visitor would do and see, over Streamlit's AppTest."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """An address is an experiment, on every page and both ways."""
 
-from __future__ import annotations
-
 import pytest
 import screen as on
 

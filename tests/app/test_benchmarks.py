@@ -1,7 +1,5 @@
 """Every benchmark can be imported and read its arguments; `benchmarks.nightly` runs them whole."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 

@@ -1,7 +1,5 @@
 """What a line would take where people use it, on the pages where it is asked."""
 
-from __future__ import annotations
-
 import pytest
 import screen as on
 

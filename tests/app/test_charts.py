@@ -1,7 +1,5 @@
 """What every chart keeps to: short legends, letters large enough for the last row, ticks that people read."""
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import re

@@ -1,7 +1,5 @@
 """A class together: the store keeps guesses for four hours and no more, and teacher and phones see the same step."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import re

@@ -1,7 +1,5 @@
 """The Contextual page, and the other pages where users have features."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import screen as on

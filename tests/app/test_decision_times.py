@@ -1,7 +1,5 @@
 """When searches end, on Explore."""
 
-from __future__ import annotations
-
 import pytest
 import screen as on
 

@@ -1,7 +1,5 @@
 """What a visitor takes away says the same as the screen."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import html

@@ -3,8 +3,6 @@
 What stands on the pages themselves, and the sidebar of Users with features, is moved in a browser.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The button that makes a lesson of a page: the same file as the command's, and the server's limits hold."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

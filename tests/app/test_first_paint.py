@@ -1,7 +1,5 @@
 """The style that is in a page from its first byte."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The Heavy tails page: controls and address, truncation, which constants run, epochs, theory."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs
 

@@ -1,7 +1,5 @@
 """What the pages of the Lab share: losses in a sentence, and a slider for ε above the picture."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A control never leaves a label, title or note behind: over a preset of each family, through the sidebar itself."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The course: every step asks, answers in true sentences, and leads to the same experiment elsewhere."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

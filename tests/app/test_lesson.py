@@ -1,7 +1,5 @@
 """A lesson (controls=off) on Explore and Home: one slider, a frame that stays, no bounds, a guess first, a code."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The Mechanisms page: pictures, address, game and audit."""
 
-from __future__ import annotations
-
 import math
 import re
 

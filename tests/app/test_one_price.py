@@ -1,7 +1,5 @@
 """One link states one price: Your numbers, Explore as it is opened from there, Trade-off, and a step of the course."""
 
-from __future__ import annotations
-
 from urllib.parse import parse_qsl
 
 import pytest

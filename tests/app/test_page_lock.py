@@ -1,7 +1,5 @@
 """Pages take turns, and give theirs away while they wait."""
 
-from __future__ import annotations
-
 import gc
 import threading
 import time

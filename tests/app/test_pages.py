@@ -1,7 +1,5 @@
 """Every page runs, prints what only it prints, and draws what the experiment says."""
 
-from __future__ import annotations
-
 import html
 import re
 import subprocess

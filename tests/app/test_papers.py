@@ -1,7 +1,5 @@
 """Papers: figures from shipped files beside their statements, and an address for every view."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The screen "Play the learner yourself": its users, its opponent and its count are those of the lab."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import screen as on

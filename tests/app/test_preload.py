@@ -1,7 +1,5 @@
 """Visitors who come together to a server that has just started."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What nginx is told: one process or several, and where a visitor goes."""
 
-from __future__ import annotations
-
 import runpy
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """The pages that everyone reads are written in plain English: short sentences, short words."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """An expensive run stays in the visitor's hands: it can be watched, cancelled, forgotten, and loses nothing."""
 
-from __future__ import annotations
-
 import functools
 import shlex
 import threading

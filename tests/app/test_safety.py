@@ -1,7 +1,5 @@
 """Whatever stands in a link, a title, a label or a file: it is shown as text, told in words, and never a traceback."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """How many files a server may have open, and what its C library is told."""
 
-from __future__ import annotations
-
 import asyncio
 import platform
 import subprocess

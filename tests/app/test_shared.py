@@ -1,7 +1,5 @@
 """Equal pictures are drawn once, and a visitor's own file is shared with no one."""
 
-from __future__ import annotations
-
 import gc
 import json
 import sys

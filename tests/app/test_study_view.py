@@ -1,7 +1,5 @@
 """Trade-off reads the table of a study: along each axis, with what else varies held still; anything else is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import screen as on

@@ -1,7 +1,5 @@
 """The page Teach: four ways into every lesson, one that fills the window, and sheets and files that need nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Colours can be told apart, also by colour-blind eyes and on both grounds."""
 
-from __future__ import annotations
-
 import tomllib
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Theory, Errata and Glossary: what a reader chooses is what is shown, and every view is a link."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The Trade-off page: curves against epsilon, the inverse question, and what the address keeps."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Trust: one budget for all, steps that the run supports, what each party sees, and why a curator adds less noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import screen as on

@@ -1,7 +1,5 @@
 """What a tab may upload, what all may, and when it is forgotten."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The frames of one run: the record's own numbers, small enough to send, made for those who look."""
 
-from __future__ import annotations
-
 import base64
 import json
 

@@ -1,7 +1,5 @@
 """Four visitors of Your numbers: the page answers what `price` answers for the same question and seed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

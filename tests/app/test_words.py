@@ -1,7 +1,5 @@
 """Sentences claim no more than the numbers allow: here the wording itself is what is tested."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Your numbers: typed or uploaded options, the answer in the visitor's unit, and what never leaves the session."""
 
-from __future__ import annotations
-
 import html
 import json
 import logging

@@ -1,7 +1,5 @@
 """A real server and a real Chromium. Tests are skipped, and said so, where no chromium is on PATH."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Every control of a page, found on the page itself; moved by keyboard or mouse, and moved back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

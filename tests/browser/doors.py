@@ -1,7 +1,5 @@
 """Every address that someone may follow into the lab, and what is looked at behind it."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections import deque

@@ -4,8 +4,6 @@ Not part of the suite; `CONTRIBUTING.md` says how to run it. A test for each pag
 own options choose some (``-k heavy-tails``) or go on with what has failed (``--last-failed``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import controls

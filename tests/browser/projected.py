@@ -1,7 +1,5 @@
 """What the tests of projected lessons ask of the window."""
 
-from __future__ import annotations
-
 from playwright.sync_api import expect
 from visitor import Visitor
 

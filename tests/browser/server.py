@@ -1,7 +1,5 @@
 """A fresh server process of the app."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

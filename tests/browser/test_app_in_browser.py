@@ -1,7 +1,5 @@
 """What only a browser can show: addresses, keys, live controls, layout, and two visitors at once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

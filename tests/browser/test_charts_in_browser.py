@@ -1,7 +1,5 @@
 """Charts in a real browser: a finger scrolls, a saved page needs no network."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

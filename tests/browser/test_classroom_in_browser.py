@@ -1,7 +1,5 @@
 """A lecture: the teacher projects, opens a class, three phones guess, and all of them see the same step."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 

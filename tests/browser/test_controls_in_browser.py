@@ -4,8 +4,6 @@ Those in folds, of every method, and of Your numbers, where each move begins a s
 and so are those in front of computations that take longer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import controls

@@ -3,8 +3,6 @@
 `everything.py` opens all that there are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import doors

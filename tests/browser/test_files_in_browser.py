@@ -1,7 +1,5 @@
 """Every file that Explore hands out is saved by a browser, opened, and says what the screen says."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

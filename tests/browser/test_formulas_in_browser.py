@@ -1,7 +1,5 @@
 """Every formula of pages, policies, mechanisms and errata, set by the KaTeX that comes with the app."""
 
-from __future__ import annotations
-
 import ast
 import base64
 import re

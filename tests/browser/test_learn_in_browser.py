@@ -1,7 +1,5 @@
 """The course walked through as people do: by mouse and by keyboard, wide, on a projector and on a phone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import cycle

@@ -1,7 +1,5 @@
 """A lecture told in every form: projected, with a class on phones, on paper and offline. All of them say the same."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """A lesson opens from a disk, without a network, and shows at every position what the engine computes there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A link opens the picture that it was copied from; select boxes give back what they were drawn from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """What a visit tells others, and what a link made by others may do: nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import urlencode
 

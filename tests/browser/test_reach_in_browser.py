@@ -1,7 +1,5 @@
 """Everyone can use it: on a phone, by keyboard, by screen reader, in light and dark, without motion, embedded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from http.client import HTTPConnection
 

@@ -1,7 +1,5 @@
 """Files of observations in a browser: five rows, three boxes that are filled, and questions instead of guesses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """One run in a real browser: it plays by itself, obeys the keyboard, tells screen readers, and rests on request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

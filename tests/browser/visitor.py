@@ -1,7 +1,5 @@
 """A visitor: one browser profile with one tab, and what can be seen and done in it."""
 
-from __future__ import annotations
-
 import base64
 import re
 from dataclasses import dataclass

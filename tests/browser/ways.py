@@ -1,7 +1,5 @@
 """How controls are seen in light, dark and the colours of a system, on the screen's own pixels, and met by a finger."""
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Iterator

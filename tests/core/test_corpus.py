@@ -1,7 +1,5 @@
 """Files such as people have, and their right reading: by the library, by the shell, and as the page reads them."""
 
-from __future__ import annotations
-
 import shlex
 import tomllib
 from pathlib import Path
