@@ -107,6 +107,12 @@ keep_to_caches_of_the_suite()
 
 def caches() -> dict[int, Any]:
     """Every cache of a function of the project, by its identity."""
+    return caches_of(len(sys.modules))
+
+
+@functools.lru_cache(maxsize=1)
+def caches_of(modules: int) -> dict[int, Any]:
+    """Looked for anew when more modules are there: most tests have something replaced."""
     ours = [module for name, module in [*sys.modules.items()] if name.partition(".")[0] in {"bandit_core", "ui"}]
     named = (each for module in ours for each in [*vars(module).values()])
     return {id(each): each for each in named if callable(getattr(each, "cache_clear", None))}
@@ -186,17 +192,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them. They start
     first and slow files next, so that no process runs a long file alone at the end.
     """
+    slow = set()
     for item in items:
         if is_slow(item):
             item.add_marker("slow")
+            slow.add(item.path)
         if item.path.parent.name == "browser":
             item.add_marker("browser")
             item.add_marker(pytest.mark.xdist_group("browser"))
             if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
-        elif item.get_closest_marker("xdist_group") is None:
+        elif "xdist_group" not in item.keywords:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: (item.path.parent.name != "browser", item.path not in slow))
 
 

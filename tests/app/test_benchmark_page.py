@@ -1,7 +1,5 @@
 """The page Benchmark: every promise has its contest, links carry the controls, pictures show the scores."""
 
-from __future__ import annotations
-
 import pytest
 from screen import address, chart, own, run, visit, words
 
@@ -9,26 +7,25 @@ from bandit_core.studies import benchmark
 from bandit_core.studies.benchmark import along, contests, scores
 
 ROWS = benchmark.load()
-CONTESTS = {contest.key: contest for contest in contests(ROWS)}
 
 
-@pytest.mark.parametrize("key", CONTESTS)
-def test_the_pictures_and_the_table_show_the_scores(key):
-    screen = visit("benchmark", promise=key)
-    wanted = scores(ROWS, CONTESTS[key])
-    assert wanted["title"][0] in words(screen)
-    table = visit("benchmark", promise=key, along="table").dataframe[0].value
-    assert list(table["Policy"]) == list(wanted["title"])
-    if len(wanted) == 1:  # no one to compare with
-        assert "has no score" in words(screen) and not charts_of(screen)
-        return
-    assert list(table["Score"]) == pytest.approx(list(wanted["factor"]))
-    assert not screen.dataframe  # one thing at a time
-    points = chart(screen, "benchmark-ranking-chart").traces
-    assert [point["x"][0] for point in points] == pytest.approx(list(wanted["factor"]))
-    clear = f"clearly the best in {wanted['clear_in'][0]} of the {wanted['learned_cells'][0]} cases"
-    assert clear in words(screen)
-    assert ("No policy is clearly first" in words(screen)) == bool(wanted["alike"][1:].any())
+def test_the_pictures_and_the_table_show_the_scores():
+    for contest in contests(ROWS):
+        screen = visit("benchmark", promise=contest.key)
+        wanted = scores(ROWS, contest)
+        assert wanted["title"][0] in words(screen), contest
+        table = visit("benchmark", promise=contest.key, along="table").dataframe[0].value
+        assert list(table["Policy"]) == list(wanted["title"]), contest
+        if len(wanted) == 1:  # no one to compare with
+            assert "has no score" in words(screen) and not charts_of(screen), contest
+            continue
+        assert list(table["Score"]) == pytest.approx(list(wanted["factor"])), contest
+        assert not screen.dataframe, contest  # one thing at a time
+        points = chart(screen, "benchmark-ranking-chart").traces
+        assert [point["x"][0] for point in points] == pytest.approx(list(wanted["factor"])), contest
+        clear = f"clearly the best in {wanted['clear_in'][0]} of the {wanted['learned_cells'][0]} cases"
+        assert clear in words(screen), contest
+        assert ("No policy is clearly first" in words(screen)) == bool(wanted["alike"][1:].any()), contest
 
 
 def charts_of(screen) -> list:
@@ -44,7 +41,8 @@ def test_one_thing_is_shown_at_a_time_and_controls_are_carried_in_the_link():
     run(screen)
     assert address(screen) == {"promise": "central-pure", "along": "task"} and not screen.dataframe
     cells = chart(screen, "benchmark-parts-chart").traces[0]
-    parts = along(ROWS, CONTESTS["central-pure"], "task")
+    [contest] = [each for each in contests(ROWS) if each.key == "central-pure"]
+    parts = along(ROWS, contest, "task")
     assert list(cells["x"]) == list(parts) and len(cells["y"]) == len(next(iter(parts.values())))
 
 

@@ -21,29 +21,33 @@ def growing(trials=TRIALS):
     return means
 
 
-MEANS = [simulate(PLAIN.with_changes(trials=n, seed=k), store=memory()).lines[0].mean[-1] for k, n in enumerate(TRIALS)]
+@pytest.fixture(scope="module")
+def means():
+    """What `growing` must answer, from runs of their own."""
+    runs = [simulate(PLAIN.with_changes(trials=n, seed=k), store=memory()) for k, n in enumerate(TRIALS)]
+    return [run.lines[0].mean[-1] for run in runs]
 
 
-def test_a_question_is_sent_what_it_asks_and_progress_never_falls():
+def test_a_question_is_sent_what_it_asks_and_progress_never_falls(means):
     study, seen = Study(growing(), memory()), []
     assert study.result() is None and study.fraction == 0 and study.missing_seconds > 3 and study.steps == 7
-    assert study.run(1, lambda running: seen.append(running.fraction)) == MEANS
+    assert study.run(1, lambda running: seen.append(running.fraction)) == means
     assert seen == sorted(seen) and study.finished and study.fraction == 1 and study.missing_seconds == 0
     assert not study.waiting and study.kept and study.notices == []
 
 
-def test_what_the_store_holds_is_not_played_again_and_a_stopped_question_goes_on_where_it_was():
+def test_what_the_store_holds_is_not_played_again_and_a_stopped_question_goes_on_where_it_was(means):
     store = memory()
     stopped = Study(growing(), store)
     assert stopped.run(1, lambda running: running.stop()) is None and stopped.run(1) is None and not stopped.finished
     left = Study(growing(), store)
     assert left.fraction == pytest.approx(1 / 3) and left.missing_seconds < Study(growing(), memory()).missing_seconds
-    assert left.run(2) == MEANS
+    assert left.run(2) == means
     again = Study(growing(), store)
-    assert again.finished and again.result() == MEANS
+    assert again.finished and again.result() == means
 
 
-def test_questions_ask_questions_one_after_the_other_or_side_by_side():
+def test_questions_ask_questions_one_after_the_other_or_side_by_side(means):
     def both():
         first = yield from within(growing(TRIALS[:1]), 0.0, 0.5, times=2, steps=9)
         side = yield Round([growing(), growing(TRIALS[:2])], 0.5)
@@ -52,7 +56,7 @@ def test_questions_ask_questions_one_after_the_other_or_side_by_side():
     study = Study(both(), memory())
     assert study.steps == 9 and study.missing_seconds > 2 * 3
     seen = []
-    assert study.run(1, lambda running: seen.append(running.fraction)) == (MEANS[:1], MEANS, MEANS[:2])
+    assert study.run(1, lambda running: seen.append(running.fraction)) == (means[:1], means, means[:2])
     assert seen == sorted(seen)
 
 
