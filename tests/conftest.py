@@ -23,6 +23,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lab"))
 SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
 SLOW_SECONDS = 0.2  # of a processor, with everything compiled
 SECONDS = "processor seconds"
+HALF_OF_THE_BROWSER = {"test_doors_in_browser", "test_every_page_in_browser"}  # of the time that its tests take
 
 VERSIONS_KEPT = 4  # of machine code, as in bandit_core.jit.machine_code
 COMPILES = 300.0  # seconds after which one who waits for another process compiles by itself
@@ -189,8 +190,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """One process runs a whole file, so that its fixtures are made and its pieces compiled once.
 
-    Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them. They start
-    first and slow files next, so that no process runs a long file alone at the end.
+    Browser tests need a Chromium on PATH. Two processes share them, each with its server, as they mostly wait. They
+    start first and slow files next, so that no process runs a long file alone at the end.
     """
     slow = set()
     for item in items:
@@ -199,7 +200,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             slow.add(item.path)
         if item.path.parent.name == "browser":
             item.add_marker("browser")
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.xdist_group("pages" if item.path.stem in HALF_OF_THE_BROWSER else "browser"))
             if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
         elif "xdist_group" not in item.keywords:
