@@ -15,7 +15,7 @@ TEXTS = {
     path.name: path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
 SHOWN = {
-    f"{name}: {line}": shlex.split(line, comments=True)
+    line: shlex.split(line, comments=True)
     for name, text in TEXTS.items()
     if name not in FOLLOWED
     for line in re.findall(r"^    (?:\.venv/bin/)?(?:python -m bandit_core|bandit-lab) ([^\n]*)$", text, re.MULTILINE)
@@ -39,15 +39,13 @@ def elsewhere(words: list[str]) -> str | None:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A fresh folder with the files of the guide; the policy of the tutorial is known here only."""
+    """A fresh folder with the files of the guide; a policy that is loaded in it is known here only."""
     settings, study = re.findall(r"```toml\n(.*?)```", TEXTS["guide.md"], re.DOTALL)
     assert "trials = 100\n" in study
-    policy = re.search(r"```python\n(.*?)```", TEXTS["tutorial.md"], re.DOTALL)
-    assert policy
     stops = settings.replace('"ucb"', '"top-two"').replace('"heldp-ucb-b"', '"ctb-tt"').replace("10_000", "1_000_000")
     files = {
         "my-experiment.toml": settings, "my-own.toml": settings, "my-question.toml": stops,
-        "my-study.toml": study.replace("trials = 100\n", "trials = 2\n"), "my_policy.py": policy[1],
+        "my-study.toml": study.replace("trials = 100\n", "trials = 2\n"),
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -57,8 +55,9 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("shown", SHOWN)
-def test_a_command_of_a_document_runs(shown, folder, capsys):
-    words = SHOWN[shown]
+def test_a_command_of_a_document_runs(shown, folder, policy_file, capsys):
+    policy = policy_file("noisy_greedy", re.findall(r"```python\n(.*?)```", TEXTS["tutorial.md"], re.DOTALL)[0])
+    words = [str(policy) if word == "my_policy.py" else word for word in SHOWN[shown]]
     if (test := elsewhere(words)) is not None:
         assert list(ROOT.glob(f"tests/*/{test}"))
         return

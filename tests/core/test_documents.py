@@ -2,9 +2,7 @@
 
 import importlib
 import inspect
-import io
 import itertools
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +10,6 @@ from pathlib import Path
 
 import conformance as suite
 import pytest
-from helpers import own_policies_forgotten
 
 from bandit_core import Experiment, cli, policies
 from bandit_core.experiments import links
@@ -48,11 +45,10 @@ def guide() -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def one_more_policy(guide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def one_more_policy(guide, policy_file) -> Iterator[None]:
     """The guide followed to the letter: in a folder that counts as bandit_core/policies."""
     name, code = guide
-    folder = tmp_path_factory.mktemp("policies")
-    (folder / f"{name}.py").write_text(code, encoding="utf-8")
+    folder = policy_file(name, code).parent
     policies.__path__.append(str(folder))
     importlib.invalidate_caches()
     registry.cache_clear()
@@ -85,22 +81,6 @@ def test_the_policy_of_the_guide_is_everywhere(one_more_policy, capsys):
 
 SPEC = {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)], "horizon": 300, "trials": 3}
 BUDGET = {"kind": "fixed", "value": 1}
-
-
-@pytest.mark.parametrize("command", [["run"], ["sweep", "--epsilon", "0.5,2"]], ids=["run", "sweep"])
-def test_a_policy_of_ones_own_file_is_played_by_the_command_line(command, guide, tmp_path, monkeypatch, capsys):
-    (tmp_path / "own.py").write_text(guide[1].replace(NAME, "own-greedy"), encoding="utf-8")
-    spec = json.dumps({**SPEC, "lines": [{"policy": "own-greedy", "epsilon": BUDGET}]})
-    name, *options = command
-
-    def played(*more: str) -> int:
-        monkeypatch.setattr(sys, "stdin", io.StringIO(spec))
-        with own_policies_forgotten():
-            return cli.main([name, "-", *options, *more])
-
-    assert played("--policy", str(tmp_path / "own.py")) == 0
-    assert capsys.readouterr().out.count("\n") > 10
-    assert played() == 2  # no one else has it
 
 
 @pytest.mark.parametrize(
