@@ -180,7 +180,7 @@ def audit_policy(
     InputError
         When the policy refuses the arms, or the users, that it is looked at with.
     """
-    rng = np.random.default_rng([seed, 0])
+    rng = np.random.default_rng([seed, 1])  # [seed, 0] would be the stream of `audit`
     each = 1 - (1 - confidence) / (MOST_LOOKS * len(epsilons))
     for epsilon in epsilons:
         for words, sampler, users in places(policy, epsilon, rng):

@@ -10,7 +10,7 @@ from benchmarks import attack, load, nightly
 HELPERS = {"__init__", "measuring", "visitors"}
 HELP = {  # they play for minutes: only their arguments are read
     "attack", "bench_pages", "bench_registry", "benchmark_check", "best_by_trust", "contest_check", "coverage",
-    "frozen", "load", "nightly", "power_check", "processes", "stopping_check",
+    "frozen", "load", "nightly", "policy_seeds", "power_check", "processes", "stopping_check",
 }  # fmt: skip
 IMPORTED = {  # the same, without arguments
     "bench_peers", "drag", "first_pictures", "pictures", "play_all", "positions", "shipped",

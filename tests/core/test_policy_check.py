@@ -14,6 +14,7 @@ from liars import LIARS
 from scipy import stats
 
 from bandit_core import Experiment, InputError, PolicyTests, check_policy, load_policy, releases, simulate
+from bandit_core.auditing import auditor
 from bandit_core.auditing.auditor import CERTAINTY, EPSILONS, MOST_LOOKS, audit_policy
 from bandit_core.cli import main
 from bandit_core.kernels.streams import streams
@@ -110,6 +111,18 @@ def test_no_right_policy_is_refused_by_its_samples(name):
     assert max(map(len, looks)) <= MOST_LOOKS and CERTAINTY == 1 - 1e-6
     declared = policy.stops or (policy.setting == "contexts" and policy.privacy != "local")
     assert (looks[0] == []) == declared
+
+
+def test_samples_that_choose_where_to_look_are_not_counted(monkeypatch):
+    drawn = []
+
+    def looked_at(policy, epsilon, rng):
+        drawn.append(rng.random(4))
+        yield "here", lambda inputs, epsilon, counted: drawn.append(counted.random(4)) or inputs, 1
+
+    monkeypatch.setattr(auditor, "places", looked_at)
+    assert len([*audit_policy(registry()["heldp-ucb-b"], [1.0], 4)]) == 1
+    assert len({tuple(numbers) for numbers in drawn}) == len(drawn) == 3
 
 
 def test_an_audit_of_a_policy_errs_no_more_often_than_it_says():
@@ -239,6 +252,7 @@ def test_a_guarantee_without_releases_says_so_everywhere(file):
     path = file((ACCOUNT, ""))
     whole = check_policy(path)
     assert [each.check for each in whole] == list(CHECKS)
+    assert repr(whole[0]) == "<description: holds>"
     [found] = [each for each in whole if each.check == "account"]
     assert found.holds is None and CLAIMED in found.words
     result = simulate(SPEC)
