@@ -27,6 +27,7 @@ from bandit_core.spec.number_text import number as written
 
 CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
 FINAL_COLUMNS = ("line", "label", "policy", "guarantee", "trials", "regret", "stderr", "low", "high")
+TRIAL_COLUMNS = ("line", "label", "policy", "guarantee_epsilon", "trial", "t", "regret", "best_share")
 COMPARISON_COLUMNS = (
     "first", "second", "first_label", "second_label", "pairs", "difference", "low", "high", "p_value", "p_corrected",
     "p_floor",
@@ -276,23 +277,23 @@ class Result(Shown):
 
     @cached_property
     def trials_frame(self) -> pd.DataFrame:
-        """One row per line, trial and checkpoint: line, label, policy, epsilon, trial, t, regret and best_share.
+        """One row per line, trial and checkpoint, columns `TRIAL_COLUMNS`.
 
-        ``epsilon`` is that of the line's guarantee (nats; NaN where it has no one number), ``regret`` is in reward
-        units, and ``best_share`` the share of the first ``t`` users who got a best arm.
+        ``guarantee_epsilon`` is in nats (NaN where the guarantee has no one number), ``regret`` in reward units, and
+        ``best_share`` the share of the first ``t`` users who got a best arm.
         """
         frames = []
         for number, (line, setup) in enumerate(zip(self.lines, self.experiment.setups, strict=True)):
             if line is not None:
                 entry = self.experiment.lines[number].entry
-                columns = {
-                    "line": number, "label": self.experiment.label(number), "policy": entry.name,
-                    "epsilon": np.nan if entry.privacy == "none" else entry.guarantee(setup).epsilon,
-                    "trial": np.repeat(line.trials, len(self.times)), "t": np.tile(self.times, line.count),
-                    "regret": line.regret.ravel(), "best_share": (line.best_pulls / self.times).ravel(),
-                }  # fmt: skip
-                frames.append(pd.DataFrame(columns))
-        return with_origin(pd.concat(frames or [pd.DataFrame()], ignore_index=True), self.metadata)
+                budget = np.nan if entry.privacy == "none" else entry.guarantee(setup).epsilon
+                columns = (
+                    number, self.experiment.label(number), entry.name, budget, np.repeat(line.trials, len(self.times)),
+                    np.tile(self.times, line.count), line.regret.ravel(), (line.best_pulls / self.times).ravel(),
+                )  # fmt: skip
+                frames.append(pd.DataFrame(dict(zip(TRIAL_COLUMNS, columns, strict=True))))
+        table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(TRIAL_COLUMNS))
+        return with_origin(table, self.metadata)
 
     @cached_property
     def final(self) -> pd.DataFrame:

@@ -38,7 +38,7 @@ _VERDICTS = {True: "holds", False: "does not hold", None: "not checked"}
 Found = tuple[bool | None, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding:
     """What was found of one property of a policy; ``holds`` is None where there was nothing to check."""
 
@@ -49,6 +49,9 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.policy}: {self.check}: {_VERDICTS[self.holds]}. {self.words}"
+
+    def __repr__(self) -> str:
+        return f"<{self.check}: {_VERDICTS[self.holds]}>"
 
 
 def _experiment(

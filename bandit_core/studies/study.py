@@ -40,10 +40,11 @@ from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.policies import registry, unknown_policy
 from bandit_core.simulation.comparisons import LEVEL, holm, not_beaten
 from bandit_core.simulation.costs import estimated_seconds
+from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.questions import Round, Rounds, Study
-from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, Result, versions
+from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, TRIAL_COLUMNS, Result, versions
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_title
+from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_origin, with_title
 from bandit_core.spec.budgets import LARGEST, BudgetDistribution
 from bandit_core.spec.errors import InputError, Issue, raise_any, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
@@ -210,6 +211,23 @@ class StudyResult(Shown):
     rows: pd.DataFrame
     summary: tuple[str, ...]
     comparisons: pd.DataFrame
+    points: tuple[Point, ...]
+
+    @cached_property
+    def trials_frame(self) -> pd.DataFrame:
+        """One row per point, line and trial at the last checkpoint, or at every one where the study records curves.
+
+        The columns of `Result.trials_frame` stand after those of the point. The runs come from the store when they are
+        asked for; what is not there is played again.
+        """
+        frames, made = [], self.metadata["study"]
+        for point in self.points:
+            frame = simulate(point.experiment).trials_frame.copy()
+            if "record" not in made:
+                frame = frame[frame["t"] == point.experiment.horizon]
+            frames.append(_placed(point, frame))
+        names = [*StudyFile.model_validate(made).axes.named()]
+        return with_origin(_joined(frames, [*names, "line", "trial", "t"], TRIAL_COLUMNS), self.metadata)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -350,24 +368,26 @@ class StudyRun(Study[StudyResult]):
     def result(self) -> StudyResult:
         """Everything of the points that are done."""
         names = [*self.study.axes.named()]
-
-        def joined(frames: Sequence[pd.DataFrame], columns: Sequence[str], *once: str) -> pd.DataFrame:
-            if not frames:
-                return pd.DataFrame(columns=[*names, *columns])
-            every = pd.concat(frames, ignore_index=True)  # what knows no ε, or no parameter, stands once
-            return every.drop_duplicates([*names, *once], ignore_index=True)
-
-        rows = joined(self._frames, COLUMNS, "line", "t")
-        tests = joined(self._tests, COMPARISON_COLUMNS, "first", "second")
+        rows = _joined(self._frames, [*names, "line", "t"], COLUMNS)
+        tests = _joined(self._tests, [*names, "first", "second"], COMPARISON_COLUMNS)
         tests["p_corrected"] = holm(tests["p_value"].to_list())
         asked = self.study.model_dump(mode="json", exclude_defaults=True) | {"spec": self.base.spec()}
         for frame in (rows, tests):
             frame.attrs["made"] = {"study": asked, "kernels": self._kernels, "versions": dict(versions())}
-        return StudyResult(rows, tuple(_wins_in_words(self._won, len(self._frames))) if self._frames else (), tests)
+        done = len(self._frames)
+        summary = tuple(_wins_in_words(self._won, done)) if done else ()
+        return StudyResult(rows, summary, tests, tuple(self.points[:done]))
+
+
+def _joined(frames: Sequence[pd.DataFrame], once: Sequence[str], columns: Sequence[str]) -> pd.DataFrame:
+    """Frames of points as one; what knows no ε, or no parameter, stands ``once``. Without frames, its ``columns``."""
+    if not frames:
+        return pd.DataFrame(columns=list(dict.fromkeys([*once, *columns])))
+    return pd.concat(frames, ignore_index=True).drop_duplicates(once, ignore_index=True)
 
 
 def _rows(point: Point, result: Result, record: str) -> pd.DataFrame:
-    """The rows of one point; an axis that a line knows nothing of is empty."""
+    """The rows of one point."""
     frame = result.curves
     if record == "end":
         frame = frame[frame["t"] == result.times[-1]].reset_index(drop=True)
@@ -382,8 +402,14 @@ def _rows(point: Point, result: Result, record: str) -> pd.DataFrame:
     frame.insert(4, "unit", [units[number] for number in frame["line"]])
     frame.insert(5, "guarantee_epsilon", budgets)
     frame.insert(6, "guarantee_delta", [guarantees[number].delta for number in frame["line"]])
+    return _placed(point, frame)
+
+
+def _placed(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of lines with their point before them; an axis that a line knows nothing of is empty."""
+    lines = point.experiment.lines
     for place, (name, value) in enumerate(point.at.items()):
-        frame.insert(place, name, [value if _knows(line, name) else None for line in lines])
+        frame.insert(place, name, [value if _knows(lines[number], name) else None for number in frame["line"]])
     return frame
 
 

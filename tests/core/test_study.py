@@ -93,6 +93,20 @@ def test_the_rows_are_those_of_single_runs_and_each_stands_once(tmp_path):
     assert ends.loc[ends["line"] == 2, "guarantee_epsilon"].tolist() == [0.5, 2.0] * 4
 
 
+def test_single_runs_of_a_study_are_one_long_table():
+    asked = study(axes={"epsilon": [0.5, 2], "horizon": [100, 300]})
+    found = StudyRun(asked, BASE, memory()).run(1)
+    table = found.trials_frame
+    assert len(table) == BASE.trials * len(found.rows) and table.attrs["made"] == found.metadata
+    keys = ["epsilon", "horizon", "line"]
+    means = table.groupby(keys, dropna=False)["regret"].mean()
+    np.testing.assert_allclose(means, found.rows.sort_values(keys)["mean"])
+    curves = StudyRun(asked.model_copy(update={"record": "curves"}), BASE, memory()).run(1)
+    assert len(curves.trials_frame) == BASE.trials * len(curves.rows)
+    nothing = StudyRun(asked, BASE, memory()).result().trials_frame
+    assert len(nothing) == 0 and {*nothing.columns} == {*table.columns}
+
+
 def test_a_study_that_was_stopped_goes_on_without_playing_a_block_twice(monkeypatch):
     played, store, asked = [], memory(), study(axes={"seed": [0, 1, 2, 3]})
     original = PreparedLine.play
