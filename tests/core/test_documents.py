@@ -7,12 +7,14 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal, get_args, get_origin
 
 import conformance as suite
 import pytest
 
 from bandit_core import Experiment, cli, policies
 from bandit_core.experiments import links
+from bandit_core.experiments.experiment import View
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_line
 from ui import menu
@@ -64,6 +66,20 @@ def test_the_policy_of_the_guide_conforms(check, one_more_policy):
     function, settings = check
     assert NAME in registry()
     function(NAME, **settings)
+
+
+def test_the_guide_says_what_the_keys_of_a_view_mean():
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    rows = {
+        key: cells
+        for keys, cells in re.findall(r"^\| (`.+?`) \| (.*)$", guide, re.MULTILINE)
+        for key in keys.split(", ")
+    }
+    for name, field in View.model_fields.items():
+        if name not in {"worst_case", "shapes"}:  # of links of former times
+            literal = get_origin(field.annotation) is Literal
+            values = get_args(field.annotation) if literal else [field.get_default()]
+            assert all(f"`{json.dumps(value)}`" in rows[f"`{name}`"] for value in values), name
 
 
 def test_most_of_the_conformance_suite_is_run_over_it():
