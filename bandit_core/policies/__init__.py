@@ -41,9 +41,12 @@ def unknown_policy(name: str) -> str:
     return f"no such policy; {others} Is it in a file? Give the file: --policy FILE, or load_policy(FILE)"
 
 
-def in_files(names: Collection[str]) -> list[str]:
-    """Those of some policies that were loaded from files."""
-    return [name for name in names if name in _added]
+def source_of(name: str) -> tuple[str, str] | None:
+    """Name and text of the file that a policy was loaded from; None for a policy of the lab."""
+    if name not in _added:
+        return None
+    path = _added[name][0]
+    return path.name, "".join(linecache.getlines(str(path)))
 
 
 def load_policy(path: Path) -> tuple[str, ...]:

@@ -2,25 +2,30 @@
 
 The same blocks with the same streams as in threads, hence the same numbers. The cluster's workers need this project in
 a version that plays the same: each prepares the line by itself, and only where its kernel, the version of that code and
-every number that it is called with are the same as here is its block believed. What a lost worker had is given to
-another one by Dask. Whatever else goes wrong ends in `Unreachable`, and the engine computes the rest by itself. Needs
-the packages of ``requirements-dask.txt``.
+every number that it is called with are the same as here is its block believed. A policy from a file is sent as the text
+of that file, which a worker runs. What a lost worker had is given to another one by Dask. Whatever else goes wrong ends
+in `Unreachable`, and the engine computes the rest by itself. Needs the packages of ``requirements-dask.txt``.
 """
 
 import os
+import pickle
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bandit_core.model import Block, RunSetup, Signal
-from bandit_core.policies import in_files, registry
+from bandit_core.policies import load_policy, registry, source_of
 from bandit_core.simulation.prepared import prepared_line
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 60.0  # after a failure the cluster is left in peace for so long
-RETRIES = 2  # of a block that failed on a worker
+ONCE: dict[str, Any] = {"pure": False, "retries": 2}  # of a block that failed on a worker
 TICK = 0.05  # seconds between two looks at what has arrived, whether the run was stopped and the cluster is there
 
 Call = tuple[bytes, str, RunSetup, np.ndarray, np.ndarray]  # identity of what is played, policy, setup, streams, times
@@ -38,9 +43,30 @@ def scheduler() -> str:
     return os.environ.get("LAB_DASK_SCHEDULER", "").strip()
 
 
-def compute(identity: bytes, policy: str, setup: RunSetup, rows: np.ndarray, times: np.ndarray) -> Block | None:
+_one_by_one = threading.Lock()
+
+
+_folder = cache(tempfile.mkdtemp)  # one for this worker
+_loaded: dict[str, str] = {}  # texts of files with policies that this worker has run, by name
+
+
+def _load(name: str, text: str) -> None:
+    """Run a file with policies, unless it is what was run last under this name."""
+    if _loaded.get(name) != text:
+        path = Path(_folder(prefix="policies-"), name)
+        path.write_text(text, encoding="utf-8")
+        load_policy(path)
+        _loaded[name] = text
+
+
+def compute(
+    identity: bytes, policy: str, source: tuple[str, str] | None, setup: bytes, rows: np.ndarray, times: np.ndarray
+) -> Block | None:
     """Compute one block on a worker; nothing where the worker would play something else."""
-    line = prepared_line(registry()[policy], setup)
+    with _one_by_one:
+        if source is not None:
+            _load(*source)
+        line = prepared_line(registry()[policy], pickle.loads(setup))  # which may need a class of that file
     return line.play(rows, times, Signal()) if line.identity == identity else None
 
 
@@ -54,9 +80,6 @@ def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> 
     Unreachable
         When the cluster cannot be reached, is lost on the way, runs another version, or fails in a block.
     """
-    if own := in_files(sorted({policy for _, policy, *_ in calls})):
-        told = f"{', '.join(own)} stands in a file that the workers do not have"
-        raise Unreachable(f"The Dask cluster is not used ({told}); this machine computes by itself, only slower.")
     when, why = _failed.get(address, (-RETRY_SECONDS, ""))
     if time.monotonic() - when < RETRY_SECONDS:
         raise Unreachable(why)
@@ -76,7 +99,10 @@ def _arriving(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) 
     except ImportError:
         raise OSError("the package distributed is not installed here") from None
     with Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
-        futures = [client.submit(compute, *call, pure=False, retries=RETRIES) for call in calls]
+        futures = [
+            client.submit(compute, identity, policy, source_of(policy), pickle.dumps(setup), *rest, **ONCE)
+            for identity, policy, setup, *rest in calls
+        ]
         numbers = {future.key: number for number, future in enumerate(futures)}
         arrived = as_completed(futures, loop=client.loop, with_results=True)
         del futures  # a block goes from the cluster when it is here

@@ -1,6 +1,7 @@
 """A Dask cluster computes the same numbers, whatever happens to it."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,15 +13,16 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers import HANGS, experiment_of, memory, numbers
+from helpers import HANGS, experiment_of, memory, numbers, own_policies_forgotten
 
-from bandit_core import Simulation, policies, simulate
+from bandit_core import Simulation, load_policy, simulate
 from bandit_core.simulation import cluster, costs, engine, prepared
 from bandit_core.simulation.store import Store
 from bandit_core.studies.study import StudyFile, StudyRun
 
 distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).resolve().parents[2]
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
 def long_experiment(**fields):
@@ -109,6 +111,26 @@ class TestCluster:
         there = StudyRun(asked, base, memory())
         assert there.run(2).rows.equals(here) and there.notices == []
 
+    def test_a_policy_of_a_file_is_sent_there_as_it_is_now(self, started, tmp_path, monkeypatch, everything_is_long):
+        text = re.findall(r"```python\n(.*?)```", TUTORIAL, re.DOTALL)[0]
+        path, line = (
+            tmp_path / "noisy_greedy.py",
+            {"policy": "noisy-greedy", "epsilon": {"kind": "fixed", "value": 1.0}},
+        )
+        ends = []
+        with own_policies_forgotten():
+            for factor in ("", "2.0 * ", ""):
+                path.write_text(text.replace("reward + laplace", f"reward + {factor}laplace"), encoding="utf-8")
+                load_policy(path)
+                here = numbers(simulate(long_experiment(lines=[line]), jobs=1, store=Store(None, 0)))
+                with monkeypatch.context() as there:
+                    there.setenv("LAB_DASK_SCHEDULER", started[0])
+                    there.setattr(Simulation, "_play", from_here)
+                    simulation = Simulation(long_experiment(lines=[line]), memory())
+                    assert numbers(simulation.run(2)) == here and simulation.notices == []
+                ends.append(here)
+        assert ends[0] == ends[2] != ends[1]
+
     def test_a_stop_keeps_what_is_done(self, started, monkeypatch, everything_is_long, reference):
         monkeypatch.setenv("LAB_DASK_SCHEDULER", started[0])
         store = memory()
@@ -185,11 +207,3 @@ def test_without_the_package_it_is_told(monkeypatch, everything_is_long, referen
     simulation = Simulation(long_experiment(), memory())
     assert numbers(simulation.run(2)) == reference
     assert len(simulation.notices) == 1 and "distributed" in simulation.notices[0]
-
-
-def test_a_policy_of_a_file_stays_here_and_that_is_told(monkeypatch, everything_is_long, reference):
-    monkeypatch.setenv("LAB_DASK_SCHEDULER", "tcp://127.0.0.1:3")
-    monkeypatch.setitem(policies._added, "ucb", None)  # private: as if it came from a file
-    simulation = Simulation(long_experiment(), memory())
-    assert numbers(simulation.run(2)) == reference
-    assert len(simulation.notices) == 1 and "ucb stands in a file" in simulation.notices[0]
