@@ -7,7 +7,7 @@ one reading is possible, it is asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -40,14 +40,22 @@ def _kinds_of(words: Sequence[str]) -> set[str]:
     return {kind for kind in ("people", "successes") if any(named(word, kind) for word in words)}
 
 
-def truth_of(words: Sequence[str]) -> tuple[str, bool] | None:
-    """Which of two words says yes, and whether everyone reads them so; None where they are no known pair."""
+def truth_of(words: Sequence[str]) -> tuple[set[str], bool] | None:
+    """Which words say yes, and whether everyone reads them so; None where they are not known to say yes and no."""
     folded = {word.casefold(): word for word in words}
-    for place, (yes, no) in enumerate(WORDS["pairs"]):
-        mine, other = [[word for word in folded if word in each.split()] for each in (yes, no)]
-        if len(mine) == len(other) == 1 and len(folded) == 2:
-            return folded[mine[0]], place == 0
+    for place, pair in enumerate(WORDS["pairs"]):
+        yes, no = (folded.keys() & {*each.split()} for each in pair)
+        if yes and no and len(yes | no) == len(folded):
+            return {folded[word] for word in yes}, place == 0
     return None
+
+
+def negated(word: str, others: Iterable[str]) -> bool:
+    """Whether a word denies something, such as another of the words."""
+    said, rest = plain(word), {plain(each) for each in others}
+    return any(
+        said.startswith(no) and (no.endswith(" ") or said.removeprefix(no).strip() in rest) for no in WORDS["negation"]
+    )
 
 
 @dataclass(frozen=True)
@@ -71,8 +79,9 @@ def _column(table: Sheet, name: str) -> Column:
     first = replace(alone, frame=alone.frame.iloc[:1000]).numbers(name).values
     some = max(_PART // len(table.columns), 1000)
     if len(table.frame) > some:  # of the whole file, which may be sorted by its options or take turns
-        places = np.unique(np.random.default_rng(0).integers(0, len(table.frame), some))
-        alone = replace(alone, frame=alone.frame.iloc[places])
+        long = some // 50
+        places = np.linspace(0, len(table.frame) - long, 50).astype(int)
+        alone = replace(alone, frame=pd.concat([alone.frame.iloc[at : at + long] for at in places]))
     filled = ~alone.blank(name)
     alone = alone.only(filled)
     rows = len(alone.frame)
@@ -80,7 +89,7 @@ def _column(table: Sheet, name: str) -> Column:
         return Column(name, "chance")
     if not rows:
         return Column(name, "empty")
-    values = alone.numbers(name).values
+    values, _, unit = alone.numbers(name)
     numbers = values[~np.isnan(values)]
     numeric = 2 * len(numbers) >= rows
     _, shown = alone.distinct(name)
@@ -95,6 +104,8 @@ def _column(table: Sheet, name: str) -> Column:
     called = named(name, "id") or (named(name, "person") and many)
     unnamed = table.headed and name.startswith("column ")
     counts = whole and rows >= (2 if unnamed else 10) and bool((np.diff(first) == 1).all())
+    if group and different > 1 and unit in WORDS["measure"]:  # such as 5 mg and 10 mg
+        return Column(name, "words", words=words)
     if dates or (named(name, "date") and (whole or not numeric)):
         return Column(name, "date", words=words)
     if (called or counts) and not group:
@@ -125,7 +136,7 @@ class Roles:
 
     def choose(self, role: str, question: str, found: Sequence[Column]) -> str:
         """The column of a role: the said one, the only one there is, or the proposal of several."""
-        if role not in self.said and len(found) == 1:
+        if role not in self.said and len(found) == 1 and found[0].kind != "date":
             return found[0].name
         choices = {each.name: ", ".join(map(visible, each.words[:4])) for each in found or self.columns.values()}
         return self.questions.ask(role, question, choices, self.columns)
@@ -141,9 +152,9 @@ class Roles:
         known = self.of("coin", "truth", "number")
         outcomes = [each for each in known if len(each.words) != 1] or known
         pairs = self._joined(options, outcomes)
-        if not pairs:  # an outcome in words that no one knows, or options in numbers
+        if not pairs:  # an outcome in words that no one knows, or options in numbers or dates
             pairs = self._joined(options, self.of("words")) or self._joined(
-                [each for each in self.of("number") if each.few], outcomes
+                [each for each in self.of("number", "date") if each.few], outcomes
             )
         return sorted(pairs, key=self._score, reverse=True)
 
@@ -161,6 +172,9 @@ class Roles:
         score = (
             4 * named(option.name, "arm", inside=True) + 2 * (option.kind == "words") - 2 * (option.kind == "number")
         )
+        score += (
+            3 * any(named(word, "baseline") or negated(word, ()) for word in option.words) * (option.kind == "words")
+        )
         score -= 3 * named(option.name, "trait", inside=True) + 2 * named(option.name, "reward")
         score += 4 * named(outcome.name, "reward", inside=True) + 2 * (outcome.kind in ("coin", "truth"))
         return score - 3 * named(outcome.name, "price", "cost") - 2 * named(outcome.name, "arm", "person")
@@ -172,6 +186,9 @@ class Roles:
         outcomes = [outcome for each, outcome in self.pairs if each.name == option]
         if not outcomes:
             outcomes = [each for each in self.columns.values() if each.name != option]
+            if len(outcomes) == 1 and outcomes[0].kind == "date":
+                message = f"{outcomes[0].name} has dates or times. Write times that people took as numbers, in seconds"
+                self.questions.ask("times", message, {})
         question = "Which column is the outcome, what each person brought?"
         if len(outcomes) == 1 and outcomes[0].strange:
             others = [each for each in self.columns.values() if each.name not in (option, outcomes[0].name)]
@@ -184,8 +201,11 @@ class Roles:
 
     @cached_property
     def counts(self) -> list[tuple[str, str]]:
-        """Every pair of columns that can be a number of people and how many of them succeeded, the likeliest first."""
-        numbers = [each for each in self.of("number") if each.whole and not named(each.name, "rate", inside=True)]
+        """Every pair of columns that can be a number of people and how many of them succeeded, the likeliest first.
+
+        Where there is none, of people and which share of them succeeded.
+        """
+        numbers = [each for each in self.of("number") if each.whole and not self.is_share(each.name)]
         quiet = replace(self.table, questions=Questions(self.questions.answers))  # most of these columns are not used
         values = {each.name: quiet.numbers(each.name, whole=True).values for each in numbers[:MOST]}
         found = []
@@ -195,7 +215,19 @@ class Roles:
                 known = bool(inside[~np.isnan(values[wins.name] + values[people.name])].all())
                 if people is not wins and known and values[people.name].max(initial=0) > 1:
                     found.append((people.name, wins.name))
+        if not found:
+            people = [each.name for each in numbers if named(each.name, "people")]
+            found = [(name, each.name) for name in people for each in self.of("number") if self.is_share(each.name)]
         return sorted(found, key=self._named_counts, reverse=True)
+
+    def is_share(self, name: str) -> bool:
+        """Whether a column seems to have shares of people: it is called so, or is not whole and at most 1."""
+        quiet = replace(self.table, questions=Questions(self.questions.answers))
+        values = quiet.numbers(name).values
+        most = np.nanmax(values, initial=0.0)
+        if np.nanmin(values, initial=0.0) < 0 or most > 100 or named(name, "mean", inside=True):
+            return False
+        return named(name, "rate", inside=True) or (most <= 1 and not self.columns[name].whole)
 
     def _named_counts(self, pair: tuple[str, str]) -> int:
         people, wins = (named(name, kind) for name, kind in zip(pair, ("people", "successes"), strict=True))
@@ -221,7 +253,8 @@ class Roles:
         if "weight" not in self.said and len(people) == 1 and named(first, "people") and named(outcome, "successes"):
             return option, outcome, first
         shown = {name: self.table.cell(name, 0) for name in (option, outcome, *people)}
-        choices = {name: f"{shown[option]}: {shown[outcome]} of {shown[name]} succeeded" for name in people}
+        of = "is the share that succeeded of" if self.is_share(outcome) else "succeeded of"
+        choices = {name: f"{shown[option]}: {shown[outcome]} {of} {shown[name]}" for name in people}
         if len(people) == 1 and not named(first, "people"):
             both = {"both": f"{outcome} and {first} together are all people"}
             choices = both | choices if named(first, "failures") else choices | both
@@ -272,14 +305,20 @@ class Roles:
         if "rows" in self.said:
             return self.questions.ask("rows", "", ROWS)
         likely: list[str] = []
-        counts = self.counts if {"option", "outcome"} - {*self.said} else []
+        pairs = self.counts if {"option", "outcome"} - {*self.said} else []
         turned = [each for each in self.of("words") if {"people", "successes"} <= _kinds_of(each.words)]
         if turned and not self.said:
             message = f"Column {turned[0].name} names measures, not options. Turn the table: a row for each option"
             self.questions.ask("turned", message, {})
+        counts = self.of("number", "person", "age")
+        both = [[each.name for each in counts if named(each.name, kind)] for kind in ("people", "successes")]
+        if min(map(len, both)) > 1 and not self.of("words", "truth", "text", "constant"):
+            message = f"Each option has columns of its own ({', '.join(both[0] + both[1])})"
+            message += ". Make a row for each option, with its name, its people and how many succeeded"
+            self.questions.ask("turned", message, {})
         if self.said.get("weight"):
-            return "total" if self._totals_likely(counts) else "person"
-        if counts and (level := self._totals_likely(counts)):
+            return "total" if self._totals_likely(pairs) else "person"
+        if pairs and (level := self._totals_likely(pairs)):
             likely += ["total", *(["person"] if level == 1 else [])]
         if self.alike and not {"option", "outcome"} & {*self.said} and "total" not in likely:
             both = bool(self.pairs) and all(named(each.name, "arm", "reward") for each in self.pairs[0])

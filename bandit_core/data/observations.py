@@ -6,14 +6,14 @@ Reading asks and does not guess: see `Reading`. What cannot be used is named wit
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Literal
 
 import numpy as np
 
-from bandit_core.data.columns import MOST, Roles, named, truth_of
+from bandit_core.data.columns import MOST, Roles, named, negated, truth_of
 from bandit_core.data.reading import ROLES, Questions, Reading
 from bandit_core.data.tables import (
     FEW,
@@ -60,9 +60,11 @@ class Option:
     @classmethod
     def of(cls, name: str, rewards: np.ndarray, times: np.ndarray | None = None) -> Option:
         """The option with these rewards, in any order, each of them as many ``times`` as is said (default: once)."""
+        if times is None:
+            return cls(name, *np.unique(np.asarray(rewards, float) + 0.0, return_counts=True))
         values, places = np.unique(np.asarray(rewards, float) + 0.0, return_inverse=True)
         counts = np.zeros(len(values), np.int64)
-        np.add.at(counts, places, 1 if times is None else times)
+        np.add.at(counts, places, times)
         return cls(name, values[counts > 0], counts[counts > 0])
 
     @property
@@ -367,7 +369,8 @@ def _near(options: Sequence[Option]) -> tuple[float, float]:
     return low, high
 
 
-_Sample = tuple[str, np.ndarray, np.ndarray, np.ndarray]  # an option, its rewards, how often each, places of their rows
+_Sample = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # rewards, how often each (None: once), places of their rows
+_Samples = list[tuple[str, Callable[[], _Sample]]]  # of each option; made when asked for, as all take much memory
 _MEND = "Mend the file, or choose another column"
 _UNFAIR = 1e-6  # p-value of a split
 
@@ -436,22 +439,27 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     possible = reader.form != "person" or bool(roles.pairs)
     samples = reader.samples() if possible else []
     samples.sort(key=lambda sample: _BASELINES.get(plain(sample[0]), len(_BASELINES)))
-    options = tuple(Option.of(name, rewards, counts) for name, rewards, counts, _ in samples)
+    options = tuple(Option.of(name, *sample()[:2]) for name, sample in samples)
+    options = tuple(option for option in options if option.count)
     if len(options) < 2 and possible:
         found = f"{options[0].name} is the only one with an outcome" if options else "none has an outcome"
         questions.ask("columns", f"At least two options are needed, and {found}. {_MEND}", {})
     elif options and all(option.count == 1 for option in options):
-        questions.ask(
-            "columns", f"Each option has one row only. Totals need the people and how many succeeded. {_MEND}", {}
-        )
+        said = "Each option has one row only. Totals need the people and how many succeeded; of amounts, type mean and "
+        questions.ask("columns", f"{said}standard deviation as sales. {_MEND}", {})
     elif options and reader.form != "wide":
         _check_split(questions, options)
 
     def made() -> Observations:
-        limits, outcome = _near(options), reader.said.get("outcome", "")
-        far = [trouble for sample in samples for trouble in _far(table, sample, limits, outcome)]
-        used = tuple(reader.said.values()) or tuple(name for name, *_ in samples)
-        return Observations(options, len(table.frame), used, tuple(far))
+        seen = Observations(
+            options, len(table.frame), tuple(reader.said.values()) or tuple(each.name for each in options)
+        )
+        (low, high), outcome = seen.near, reader.said.get("outcome", "")
+        if low <= seen.limits[0] and seen.limits[1] <= high:
+            return seen
+        return replace(
+            seen, far=tuple(each for name, one in samples for each in _far(table, name, one(), (low, high), outcome))
+        )
 
     shown = {**reader.said, "rows": reader.form}
     others = [name for name in table.columns if name not in (*reader.said.values(), *reader.names * (not reader.said))]
@@ -473,14 +481,20 @@ def _check_split(questions: Questions, options: Sequence[Option]) -> None:
         )
 
 
-def _far(table: Sheet, sample: _Sample, limits: tuple[float, float], column: str) -> list[Trouble]:
+def _far(table: Sheet, name: str, sample: _Sample, limits: tuple[float, float], column: str) -> list[Trouble]:
     """The rewards of an option beyond the limits, one by one; ``column`` is that of all rewards, if there is one."""
-    name, rewards, _, places = sample
+    rewards, _, places = sample
     what = f"({name[:40]}) lies far from all others" if column else "lies far from all others"
     beyond = np.flatnonzero((rewards < limits[0]) | (rewards > limits[1]))
     return [
         Trouble(table.row(int(places[place])), column or name, f"{rewards[place]:.12g}", 1, what) for place in beyond
     ]
+
+
+def _runs(ordered: np.ndarray) -> tuple[int, int]:
+    """How many different values there are in an ascending array, and how many of them stand more than once."""
+    first = np.diff(ordered, prepend=~ordered[:1]) != 0
+    return int(first.sum()), int((first[:-1] & ~first[1:]).sum())
 
 
 class _Reader:
@@ -498,20 +512,23 @@ class _Reader:
         self.said = {"option": option, "outcome": outcome} | ({"weight": weight} if weight else {})
         self.table = self._without_rollups()
 
-    def samples(self) -> list[_Sample]:
+    def samples(self) -> _Samples:
         """Of each option its rewards."""
         if self.form == "wide":
             return self._wide()
         codes, names = self._options()
         column, weight = self.said["outcome"], self.said.get("weight")
-        ones = np.ones(len(codes), np.int64)
-        people = self._counts(self.roles.other if weight == "both" else weight) if weight else ones
-        values, counts, places = self._outcomes([column])[0], people, np.arange(len(codes))
-        if self.form == "total":  # of so many people, so many succeeded
-            wins = self._counts(column)
+        people = self._counts(self.roles.other if weight == "both" else weight) if weight else None
+        values, counts, places = self._outcomes([column])[0], people, None
+        if self.form == "total" and people is not None:  # of so many people, so many succeeded
+            wins = self._shares(column, people) if self.roles.is_share(column) else self._counts(column)
             people = people + wins if weight == "both" else people
             codes = self._without_sums(codes, names, people, wins)
-            values, places, codes = np.repeat([1.0, 0.0], len(wins)), np.tile(places, 2), np.tile(codes, 2)
+            values, places, codes = (
+                np.repeat([1.0, 0.0], len(wins)),
+                np.tile(np.arange(len(wins)), 2),
+                np.tile(codes, 2),
+            )
             counts = np.concatenate([wins, np.maximum(people - wins, 0)])
             if more := self.table.trouble(column, wins > people, f"is more than {weight}"):
                 self.questions.ask(f"drop:{column}", f"{more[0]}. {_MEND}", {})
@@ -519,21 +536,25 @@ class _Reader:
             self.questions.ask(*self.roles.means(column))
         else:
             self._check_people(codes)
-        kept = ~np.isnan(values) & (codes >= 0) & (counts > 0)
-        mine = [np.flatnonzero(kept & (codes == code)) for code in range(len(names))]
-        return [(name, values[at], counts[at], places[at]) for name, at in zip(names, mine, strict=True) if len(at)]
 
-    def _wide(self) -> list[_Sample]:
+        def sample(code: int) -> _Sample:
+            at = np.flatnonzero((codes == code) & ~np.isnan(values) & (True if counts is None else counts > 0))
+            return values[at], None if counts is None else counts[at], at if places is None else places[at]
+
+        return [(name, partial(sample, code)) for code, name in enumerate(names)]
+
+    def _wide(self) -> _Samples:
         if len(self.names) > MAX_OPTIONS:
             raise refusal("columns", len(self.names), f"at most {MAX_OPTIONS} options; is this the right file?")
-        targets, samples = self._merged(self.names), list[_Sample]()
-        found = [(np.flatnonzero(~np.isnan(values)), values) for values in self._outcomes(self.names)]
-        for target in dict.fromkeys(targets):
-            mine = [each for each, name in zip(found, targets, strict=True) if name == target]
-            places = np.concatenate([at for at, _ in mine])
-            rewards = np.concatenate([values[at] for at, values in mine])
-            samples.append((target[:60], rewards, np.ones(len(places), np.int64), places))
-        return [sample for sample in samples if len(sample[1])]
+        targets, found = self._merged(self.names), self._outcomes(self.names)
+
+        def sample(target: str) -> _Sample:
+            mine = [values for values, name in zip(found, targets, strict=True) if name == target]
+            places = [np.flatnonzero(~np.isnan(values)) for values in mine]
+            rewards = [values[at] for values, at in zip(mine, places, strict=True)]
+            return np.concatenate(rewards), None, np.concatenate(places)
+
+        return [(target[:60], partial(sample, target)) for target in dict.fromkeys(targets)]
 
     def _merged(self, names: Sequence[str]) -> list[str]:
         """The names; one that differs from an earlier one in capitals or spaces only is that one, if so answered."""
@@ -562,7 +583,7 @@ class _Reader:
             else:
                 self.questions.check(f"Left out: {missing}.")
         merged = [names.index(name) for name in self._merged(names)]
-        return np.array([*merged, -1])[codes], [name[:60] for name in names]
+        return np.array([*merged, -1], np.int16)[codes], [name[:60] for name in names]
 
     def _without_rollups(self) -> Sheet:
         """The rows that do not add up others."""
@@ -592,6 +613,17 @@ class _Reader:
             self.questions.ask(f"drop:{column}", f"{found[0]}. {_MEND}", {})
         return np.where(np.isnan(values) | wrong, 0, values).astype(np.int64)
 
+    def _shares(self, column: str, people: np.ndarray) -> np.ndarray:
+        """How many people succeeded, where a column has shares of them."""
+        values, _, unit = self.table.numbers(column)
+        shares = values / 100 if unit != "%" and np.nanmax(values, initial=0.0) > 1 else values
+        digits = max(len(f"{share:.12f}".rstrip("0").partition(".")[2]) for share in shares[~np.isnan(shares)])
+        wins = np.round(shares * people)
+        broken = np.abs(shares * people - wins) > 0.5000001 * 10.0**-digits * people + 1e-9
+        if found := self.table.trouble(column, broken, "of the people of this row is no whole number of them"):
+            self.questions.ask("shares", f"{found[0]}. Upload how many succeeded", {})
+        return np.where(np.isnan(wins), 0, wins).astype(np.int64)
+
     def _check_people(self, codes: np.ndarray) -> None:
         """Say whether people come in several rows, or were given several options."""
         found = [each.name for each in self.roles.of("person") if named(each.name, "id", "person")]
@@ -599,15 +631,17 @@ class _Reader:
         if name is None:
             return
         self.said["person"] = name
-        people, known = self.table.different(name)
-        rows = np.bincount(people[people >= 0], minlength=len(known))
-        if several := int((rows > 1).sum()):
+        known = ~self.table.frame[name].isna().to_numpy(bool)
+        pairs = self.table.hashes(name)[known] << np.uint64(7) | (codes[known] + 1).astype(np.uint64)
+        pairs.sort()
+        found, several = _runs(pairs >> np.uint64(7))
+        if several:
             self.questions.check(
-                f"{several:,} of {len(known):,} people (column {name}) are in several rows. ε protects a whole person "
+                f"{several:,} of {found:,} people (column {name}) are in several rows. ε protects a whole person "
                 "only if all rows share it: set the visits of one person."
             )
-        pairs = np.unique((people.astype(np.int64) * (codes.max() + 1) + codes)[(people >= 0) & (codes >= 0)])
-        if both := int((np.bincount(pairs // (codes.max() + 1), minlength=1) > 1).sum()):
+        given = pairs[np.diff(pairs, prepend=~pairs[:1]) != 0]
+        if both := _runs(given[given & np.uint64(127) > 0] >> np.uint64(7))[1]:
             self.questions.check(f"{both:,} people (column {name}) are in more than one option.")
 
     def sentence(self, options: Sequence[Option]) -> str:
@@ -639,14 +673,26 @@ class _Reader:
             for column, each in zip(columns, read, strict=True)
         ]
         units = {
-            each.unit: column for column, each in zip(columns, read, strict=True) if np.nansum(np.abs(each.values))
+            each.unit: column
+            for column, each in zip(columns, read, strict=True)
+            if ((each.values < 0) | (each.values > 0)).any()
         }
         if len(units) > 1:
             message = ", ".join(f"{column}: {unit or 'no unit'}" for unit, column in units.items())
             raise refusal("columns", message, "all options in the same unit; these cannot be compared")
-        if any(texts):
+        if any(texts) or any(
+            each.troubles and self._says_truth(column) for column, each in zip(columns, read, strict=True)
+        ):
             return self._truth(columns)
         return [self._numbers(*each) for each in zip(columns, read, strict=True)]
+
+    def _says_truth(self, column: str) -> bool:
+        """Whether a column that has some numbers says yes and no in several ways."""
+        found = self.table.different(column)[1]
+        return (
+            len(found) <= MOST
+            and truth_of([word for word in map(str, found) if word.lower() not in NO_NUMBERS]) is not None
+        )
 
     def _truth(self, columns: Sequence[str]) -> list[np.ndarray]:
         """Columns of words as 1 and 0; asked where anyone may doubt which word is which."""
@@ -655,18 +701,22 @@ class _Reader:
         known = truth_of(list(words.values()))
         if len(words) == 1:  # a mark, or only yes, or only no
             word = next(iter(words))
-            known = ("" if any(word in no.split() for _, no in WORDS["pairs"]) else words[word]), True
-        likely = [word for word in words.values() if named(word, "good")]
-        yes = known[0] if known else next(iter([*likely, *words.values()]), "")
+            known = set() if any(word in no.split() for _, no in WORDS["pairs"]) else {words[word]}, True
+        ordered = sorted(
+            words.values(), key=lambda word: 2 * negated(word, words.values()) - named(word, "good") if not known
+            else word not in known[0],
+        )  # fmt: skip
+        yes = known[0] if known else set(ordered[:1])
         if not (known and known[1]):
-            ordered = [yes, *(word for word in words.values() if word != yes)]
             rest = {word: ", ".join(each for each in ordered if each != word) for word in ordered}
             choices = {word: f"{word} = 1" + (f", {rest[word]} = 0" if rest[word] else "") for word in ordered}
-            yes = self.questions.ask(
-                f"yes:{columns[0]}", f"Which word of {column_words(columns[0])} counts as 1?", choices
-            )
-        self.meaning = f" ({yes} = 1)" if yes else f" ({next(iter(words.values()), '')} = 0)"
-        value = {word: float(word == yes.casefold()) for word in words}
+            yes = {
+                self.questions.ask(
+                    f"yes:{columns[0]}", f"Which word of {column_words(columns[0])} counts as 1?", choices
+                )
+            }
+        self.meaning = f" ({', '.join(sorted(yes))} = 1)" if yes else f" ({next(iter(words.values()), '')} = 0)"
+        value = {word: float(shown in yes) for word, shown in words.items()}
         values = [
             np.array([*(value.get(word.casefold(), math.nan) for word in shown), math.nan])[codes]
             for codes, shown in cells
@@ -724,7 +774,7 @@ class _Reader:
             return values
         if (seen > 0).all() and (count > FEW * len(values) or (seen == seen[0]).all()):
             choices = {"missing": "no one knows what these people brought", "zero": "these people brought nothing"}
-            said = f"{count:,} cells of {column_words(column)} are empty. What do they mean?"
+            said = f"{count:,} cells of {column_words(column)} have no value. What does that mean?"
             if self.questions.ask(f"empty:{column}", said, choices) == "zero":
                 return np.where(blank, 0.0, values)
         self.questions.note(

@@ -18,7 +18,7 @@ import tomllib
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,13 +39,16 @@ ENDINGS = ["csv", "tsv", "txt", "xlsx", "zip"]
 FEW = 0.02  # of the rows that a repair may leave out
 
 _HEAD = 65_536  # bytes in which the first row must end; the separator is found in them
+_BLOCK = 2**19  # bytes that are cut into cells at a time, up to the end of their last row; more of many columns
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 _SAID = re.compile(r"\s*\"?sep=([;\t|,])\"?\s*?[\r\n]", re.IGNORECASE)
 NO_NUMBERS = frozenset((*WORDS["missing"], *WORDS["missing_number"]))
 PERCENT_READ = "Percentages were read as parts of one: 10% is 0.1."
 
-_UNIT = "|".join(["%", "[A-Z]{3}", *map(re.escape, sorted(WORDS["currency"], key=len, reverse=True))])
+_UNIT = "|".join(
+    ["%", "[A-Z]{3}", *map(re.escape, sorted([*WORDS["currency"], *WORDS["measure"]], key=len, reverse=True))]
+)
 _GAPS = " '’\u00a0\u202f"  # between thousands, besides points and commas
 _CELL = re.compile(
     rf"([-+−–]?)\s*({_UNIT})?\s*([-+−–]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?\s*({_UNIT})?\s*([-−–]?)",
@@ -155,6 +158,35 @@ def _is_text(cells: pd.Series) -> bool:
     return not pd.api.types.is_numeric_dtype(cells.dtype)
 
 
+def _written(found: Any, units: dict[str, int]) -> np.ndarray:
+    """What different cells write, and once more for a blank one, shape (different + 1,); ``units`` grows.
+
+    Fields: ``value``, ``grouped`` and ``mark`` as in `Written`, ``unit`` as a code, and ``bad`` for no number.
+    """
+    kinds = [("value", float), ("grouped", float), ("mark", "U1"), ("unit", np.int16), ("bad", bool)]
+    read = np.array([(math.nan, math.nan, "", 0, False)] * (len(found) + 1), kinds)
+    for place, cell in enumerate(_each(found)):
+        if (one := read_number(cell)) is not None:
+            read[place] = one.value, one.grouped, one.mark, units.setdefault(one.unit, len(units)), False
+        else:
+            read["bad"][place] = cell.strip().lower() not in ("", *NO_NUMBERS)
+    return read
+
+
+def _parts(cells: pd.Series) -> Iterator[pd.Series]:
+    """A column, some rows at a time: what is made of text takes many times its memory."""
+    return (cells.iloc[at : at + 50_000] for at in range(0, len(cells), 50_000))
+
+
+def _each(found: Any) -> Iterator[Any]:
+    """Different cells, one by one, without a copy of all of them."""
+    return itertools.chain.from_iterable(found[at : at + 10_000].tolist() for at in range(0, len(found), 10_000))
+
+
+def _texts(found: Any) -> Iterator[str]:
+    return (_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in _each(found))
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A file as columns of cells, and where its rows stood in the file (the index of ``frame``).
@@ -200,13 +232,17 @@ class Sheet:
 
     def different(self, column: str) -> tuple[np.ndarray, Any]:
         """A column as codes of its different cells (-1 where one is blank), shape (rows,), and these cells."""
-        codes, found = pd.factorize(self.frame[column])
+        cells = self.frame[column]
+        if isinstance(cells.dtype, pd.CategoricalDtype):
+            used = cells.cat.remove_unused_categories().cat
+            return used.codes.to_numpy(), used.categories
+        codes, found = pd.factorize(cells)
         return codes.astype(np.int32), found
 
     def distinct(self, column: str) -> tuple[np.ndarray, list[str]]:
         """The same, with the cells as words."""
         codes, found = self.different(column)
-        return codes, [_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in found]
+        return codes, [*_texts(found)]
 
     def words(self, column: str, most: int) -> tuple[np.ndarray, list[str]]:
         """A column as codes of its different words (-1 where a cell is blank), shape (rows,), and these words.
@@ -216,9 +252,11 @@ class Sheet:
         InputError
             When there are more than ``most`` of them, or one of them has a hidden character (see `free_text`).
         """
-        codes, shown = self.distinct(column)
+        codes, found = self.different(column)
         merged: dict[str, int] = {}
-        for word in shown:
+        shown = list[str]()
+        for word in _texts(found):
+            shown.append(word)
             if word and word.lower() not in WORDS["missing"]:
                 merged.setdefault(word, len(merged))
                 if len(merged) > most:
@@ -226,7 +264,7 @@ class Sheet:
                         column_words(column), None, f"at most {most} different words; is this the right column?"
                     )
                 _check_text(column_words(column), word)
-        return np.array([*(merged.get(word, -1) for word in shown), -1])[codes], list(merged)
+        return np.array([*(merged.get(word, -1) for word in shown), -1], np.int16)[codes], list(merged)
 
     def blank(self, column: str) -> np.ndarray:
         """Whether the cells of a column are empty or say that a value is missing, shape (rows,)."""
@@ -237,8 +275,13 @@ class Sheet:
         cells = self.frame[column]
         if not _is_text(cells):
             return np.zeros(len(cells), bool)
-        found: np.ndarray = cells.str.strip().str.lower().isin(words).to_numpy(bool)
-        return found
+        found = [np.zeros(0, bool)]
+        found += [each.str.strip().str.lower().isin(words).to_numpy(bool) for each in _parts(cells)]
+        return np.concatenate(found)
+
+    def hashes(self, column: str) -> np.ndarray:
+        """A number for each cell, shape (rows,): the same for the same cell, and practically never for another one."""
+        return np.concatenate([pd.util.hash_pandas_object(each, index=False) for each in _parts(self.frame[column])])
 
     def numbers(self, column: str, whole: bool = False) -> Numbers:
         """A column as numbers; what a lone mark in it means is asked where its other cells do not tell.
@@ -251,18 +294,16 @@ class Sheet:
             large = ~(np.abs(values) <= LARGEST) & ~np.isnan(values)
             values[large] = math.nan
             return Numbers(values, self.trouble(column, large, "is too large"), "")
-        codes, found = self.different(column)
-        value, grouped = np.full(len(found) + 1, math.nan), np.full(len(found) + 1, math.nan)
-        marks, no_number = np.full(len(found) + 1, "", "<U1"), np.zeros(len(found) + 1, bool)
-        of_unit, units = np.zeros(len(found) + 1, np.int32), {"": 0}
-        for place, cell in enumerate(found):
-            if (written := read_number(cell)) is not None:
-                value[place], grouped[place], marks[place] = written.value, written.grouped, written.mark
-                of_unit[place] = units.setdefault(written.unit, len(units))
-            else:
-                no_number[place] = cell.strip().lower() not in ("", *NO_NUMBERS)
-        loose = np.flatnonzero((value != grouped) & ~np.isnan(value))
-        proven = {*marks[value == grouped].tolist()} - {""}
+        units = {"": 0}
+        if few := isinstance(cells.dtype, pd.CategoricalDtype):
+            codes, found = self.different(column)
+            read = _written(found, units)
+        else:
+            pieces = [_written(each, units)[places] for places, each in map(pd.factorize, _parts(cells))]
+            codes, found, read = np.arange(len(cells), dtype=np.int32), cells.array, np.concatenate(pieces)
+        value, grouped, marks = read["value"], read["grouped"], read["mark"]
+        loose = np.flatnonzero(~(value == grouped) & ~np.isnan(value))
+        proven = {*np.unique(marks[value == grouped]).tolist()} - {""}
         sign = next(iter(proven)) if len(proven) == 1 else "."
         if whole and not proven and (value[loose] % 1 > 0).any():
             proven = {sign := ".,"[marks[loose[0]] == "."]}
@@ -270,17 +311,17 @@ class Sheet:
             shown = [(found[place].strip(), value[place], grouped[place], marks[place]) for place in loose[:2]]
             sign = self._decimal_sign(column, shown)
         values = np.where(marks == sign, value, grouped)
-        large = np.abs(values) > LARGEST
-        counted = np.bincount(codes[codes >= 0], minlength=len(found) + 1)
-        most = int(np.bincount(of_unit, counted * ~np.isnan(values) * (values != 0)).argmax())
+        large, counts = np.abs(values) > LARGEST, (values != 0) & ~np.isnan(values)
+        rows = codes[counts[codes]] if few else counts
+        most = int(np.bincount(read["unit"][rows], minlength=1).argmax())
         unit = list(units)[most]
-        strange = (of_unit != most) & ~np.isnan(values) & (values != 0)
+        strange = (read["unit"] != most) & counts
         values[large | strange] = math.nan
         if unit:
-            read = PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}."
-            self.questions.note(read)
+            said = PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}."
+            self.questions.note(said)
         other = f"has another unit than most of this column ({unit or 'none'})"
-        reasons = ((no_number, "is no number"), (large, "is too large"), (strange, other))
+        reasons = ((read["bad"], "is no number"), (large, "is too large"), (strange, other))
         troubles = [each for bad, what in reasons for each in self.trouble(column, bad[codes], what)]
         return Numbers(values[codes], troubles, unit)
 
@@ -317,8 +358,9 @@ def _unpacked(data: bytes, questions: Questions) -> bytes:
     """
     if len(data) > MAX_BYTES:
         raise refusal("file", f"{len(data) / 2**20:.1f} MB", f"at most {MAX_BYTES // 2**20} MB")
-    if data[:4] == b"\xd0\xcf\x11\xe0":
-        raise refusal("file", None, "this is an old workbook of a spreadsheet program; save it as xlsx or CSV")
+    for begins, what in WORDS["strange"]:
+        if re.match(begins.encode(), data.removeprefix(b"\xef\xbb\xbf")[:200], re.IGNORECASE):
+            raise refusal("file", None, what)
     if data[:4] != b"PK\x03\x04":
         return data
     try:
@@ -363,7 +405,7 @@ def _of_workbook(data: bytes, questions: Questions) -> bytes:
 
 
 def _as_utf8(data: bytes, questions: Questions) -> bytes:
-    """A text file in UTF-8 without its mark and without blank lines at its end.
+    """A text file in UTF-8 without its mark.
 
     Raises
     ------
@@ -380,7 +422,7 @@ def _as_utf8(data: bytes, questions: Questions) -> bytes:
             raise refusal("file", None, f"not readable as UTF-16 text: {error}; save it as UTF-8") from None
     if b"\0" in data:
         raise refusal("file", None, "this is no text file (it holds zero bytes); save it as CSV in UTF-8")
-    data = data.removeprefix(b"\xef\xbb\xbf").rstrip(b" \r\n")
+    data = data.removeprefix(b"\xef\xbb\xbf")
     if not data.strip():
         raise refusal("file", None, "the file is empty")
     try:
@@ -504,12 +546,13 @@ def read_sheet(data: bytes, answers: Mapping[str, str] | None = None) -> Sheet:
     """
     questions = Questions(answers)
     data = _as_utf8(_unpacked(data, questions), questions)
-    lines = 1 + data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
+    stop = len(data.rstrip(b" \r\n"))  # blank lines at the end are no rows
+    lines = 1 + data.count(b"\n", 0, stop) + data.count(b"\r", 0, stop) - data.count(b"\r\n", 0, stop)
     if lines > MAX_ROWS:
         raise refusal("rows", lines, f"at most {MAX_ROWS:,} rows; take a sample of them")
     # A cut may fall into a character of several bytes, so the head is read forgivingly; whole lines of it are used.
-    head = data[:_HEAD].decode("utf-8", "ignore")
-    if len(data) > _HEAD:
+    head = data[: min(_HEAD, stop)].decode("utf-8", "ignore")
+    if stop > _HEAD:
         head = head[: max(head.rfind("\n"), head.rfind("\r")) + 1]
     if not head.strip():
         raise refusal("file", None, f"its first {_HEAD:,} bytes are blank, or all of one row")
@@ -521,10 +564,11 @@ def read_sheet(data: bytes, answers: Mapping[str, str] | None = None) -> Sheet:
     names = _names([*sample[0], *[""] * (wider - width)], headed)
     if len(names) > MAX_COLUMNS:
         raise refusal("columns", len(names), f"at most {MAX_COLUMNS:,} columns; is this the right file?")
-    cells = max(lines * len(names), lines + data.count(separator.encode()))
+    cells = max(lines * len(names), lines + data.count(separator.encode(), 0, stop))
     if cells > MAX_CELLS:
         raise refusal("cells", cells, f"at most {MAX_CELLS:,} cells (rows x columns); take a sample of the rows")
-    frame, points = _cut(data, separator, names, width, before, headed)
+    frame, points = _cut(data, stop, separator, names, width, before, headed)
+    frame = _without_notes(frame, questions)
     blank = frame.isna().all(axis=1).to_numpy(bool)
     if blank.any():
         rest = f" and {blank.sum() - 1:,} more" if blank.sum() > 1 else ""
@@ -539,6 +583,26 @@ def read_sheet(data: bytes, answers: Mapping[str, str] | None = None) -> Sheet:
     if repeated:
         questions.check(f"More than one column is called {', '.join(repeated[:5])}: the later ones got numbers.")
     return Sheet(frame, headed, points, tuple(repeated), questions)
+
+
+def _without_notes(frame: pd.DataFrame, questions: Questions) -> pd.DataFrame:
+    """The table without what is written below it: after a blank row, or in one cell of several words."""
+    tail, notes = frame.iloc[max(1, len(frame) - 20) :], list[str]()
+    filled = tail.notna().sum(axis=1).tolist()
+    start = len(tail)
+    while start and filled[start - 1] < frame.shape[1]:
+        cell = tail.iloc[start - 1, 0]
+        alone = isinstance(cell, str) and read_number(cell) is None and (frame.iloc[:, 0] == cell).sum() == 1
+        if filled[start - 1] and not alone:
+            break
+        start -= 1
+    while start < len(tail) and filled[start] and (filled[start] > 1 or " " not in tail.iloc[start, 0].strip()):
+        start += 1
+    notes = [" ".join(map(str, row.dropna())) for _, row in tail.iloc[start:].iterrows() if row.notna().any()]
+    if not notes:
+        return frame
+    questions.note(f"Left out below the table: {_on_one_line(' / '.join(notes[:3]))[:120]!r}.")
+    return frame.iloc[: len(frame) - len(tail) + start]
 
 
 def _has_names(sample: list[list[str]], questions: Questions) -> bool:
@@ -562,41 +626,96 @@ def _has_decimal_commas(frame: pd.DataFrame) -> bool:
     return any(each and each.mark == "," and not each.open for each in written)
 
 
+def _blocks(data: bytes, stop: int, size: int) -> Iterator[bytes]:
+    """The text, some rows at a time: a row ends at a line end that comes after an even number of quotation marks."""
+    start = end = 0
+    while end < stop:
+        odd = 1
+        while odd and end < stop:
+            before, end = end, data.find(b"\n", max(end, start + size), stop) + 1 or stop
+            odd = (odd + (before == start) + data.count(b'"', before, end)) % 2
+        yield data[start:end]
+        start = end
+
+
 def _cut(
-    data: bytes, separator: str, names: list[str], width: int, before: int, headed: bool
+    data: bytes, stop: int, separator: str, names: list[str], width: int, before: int, headed: bool
 ) -> tuple[pd.DataFrame, bool]:
     """The rows below the heading, with their numbers in the file as index, and `Sheet.points`.
 
     Columns of plain numbers are read as such, which is quick. Where commas do not separate cells, all columns whose
-    points may all be marks of thousands stay text.
+    points may all be marks of thousands stay text. The rows are cut in blocks, as that takes many times their memory.
     """
-    # A blank row of the right length goes first: pandas holds all others against the one before, and the first
-    # against none.
-    data = separator.encode() * (len(names) - 1) + b"\n" + data
 
-    def parse(**how: Any) -> pd.DataFrame:
-        return pd.read_csv(
-            io.BytesIO(data), sep=separator, header=None, names=names, index_col=False,
-            skiprows=range(1, 1 + before + headed), skipinitialspace=True, keep_default_na=False, na_values=[""],
-            skip_blank_lines=False, low_memory=False, on_bad_lines="error", **how,
-        ).iloc[1:]  # fmt: skip
-
-    try:
-        frame = parse()
-        points = separator == "," and not _has_decimal_commas(frame)
-        if unclear := [] if points else [name for name in names if _points_unclear(frame[name])]:
-            frame = frame.assign(**parse(usecols=unclear, dtype=str))
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
-        if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
+    def rows_of(block: bytes, above: int, texts: set[str]) -> pd.DataFrame:
+        # A blank row of the right length goes first: pandas holds all others against the one before, and the first
+        # against none.
+        block = separator.encode() * (len(names) - 1) + b"\n" + block
+        skipped = 0 if above else before + headed
+        try:
+            frame = pd.read_csv(
+                io.BytesIO(block), sep=separator, header=None, names=names, index_col=False,
+                skiprows=range(1, 1 + skipped), skipinitialspace=True, keep_default_na=False, na_values=[""],
+                skip_blank_lines=False, low_memory=False, on_bad_lines="error", dtype=dict.fromkeys(texts, str),
+            ).iloc[1:]  # fmt: skip
+        except pd.errors.ParserError as error:
+            if not (found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))):
+                raise
             hint = "; if these are decimal commas, save with points, or with semicolons between cells"
             hint = "; delete what stands above the names of the columns" if width == 1 else hint
             allowed = f"has {found[3]} cells where row {before + 1} has {width}{hint if separator == ',' else ''}"
-            raise refusal(f"row {int(found[2]) - 1}", None, allowed) from None
+            raise refusal(f"row {above + int(found[2]) - 1}", None, allowed) from None
+        frame.index += above + skipped
+        _same_width(frame, width, before)
+        return frame
+
+    def read(texts: set[str], whole: bool = False) -> pd.DataFrame:
+        columns, more, above = {name: list[Any]() for name in names}, set[str](), 0
+        for block in [data[:stop]] if whole else _blocks(data, stop, max(_BLOCK, 2**12 * len(names))):
+            frame = rows_of(block, above, texts)
+            above = (above or before + headed) + len(frame)
+            more |= {name for name in names if name not in texts and _is_text(frame[name])}
+            for name in names:
+                columns[name] = [] if more else [*columns[name], _compact(frame[name])]
+        if more:
+            return read(texts | more, whole)
+        index = range(1 + before + headed, 1 + above)
+        return pd.DataFrame({name: _joined(columns[name]) for name in names}).set_axis(index)
+
+    def read_all(texts: set[str]) -> pd.DataFrame:
+        try:
+            return read(texts)
+        except pd.errors.ParserError:  # a cell of several lines, beside marks that quote nothing
+            return read(texts, whole=True)
+
+    try:
+        frame = read_all(set())
+        points = separator == "," and not _has_decimal_commas(frame)
+        if unclear := set() if points else {name for name in names if _points_unclear(frame[name])}:
+            frame = read_all(unclear | {name for name in names if _is_text(frame[name])})
+    except InputError:
+        raise
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError):
         raise refusal("file", None, "cannot be cut into rows and cells; is a quotation mark left open?") from None
-    frame.index += before + headed
-    _same_width(frame, width, before)
-    mixed = [name for name in names if frame[name].dtype == object]  # true and false beside the blank row
-    return frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in mixed}), points
+    return frame, points
+
+
+def _compact(cells: pd.Series) -> Any:
+    """A column of a block in little memory: whole numbers in few bytes, and each of few words once."""
+    if not _is_text(cells):
+        return pd.to_numeric(cells, downcast="integer")
+    codes, found = pd.factorize(cells)
+    return pd.Categorical.from_codes(codes, found) if len(found) <= MAX_COLUMNS else cells
+
+
+def _joined(blocks: list[Any]) -> Any:
+    """A column of the whole file from those of its blocks."""
+    if all(isinstance(block, pd.Categorical) for block in blocks):
+        return pd.api.types.union_categoricals(blocks)
+    return pd.concat(
+        [pd.Series(each, dtype=getattr(each, "categories", each).dtype) for each in blocks],
+        ignore_index=True,
+    )
 
 
 def _points_unclear(cells: pd.Series) -> bool:

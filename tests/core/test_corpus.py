@@ -45,6 +45,8 @@ def test_a_file_is_read_rightly_or_asked_about(name, read):
     if "doubts" in case:
         found = read(name, {})
         assert [doubt.key for doubt in found.doubts] == case["doubts"]
+        proposed = {doubt.key: next(iter(doubt.choices), None) for doubt in found.doubts}
+        assert proposed.items() >= case.get("proposed", {}).items()
         if case["doubts"]:
             with pytest.raises(InputError) as asked:
                 _ = found.data
