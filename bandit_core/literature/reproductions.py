@@ -179,7 +179,7 @@ def _curves(line: LineResult, other: LineResult | None, places: np.ndarray) -> d
     q05, q95 = np.quantile(line.regret[:, places], [0.05, 0.95], axis=0)
     numbers = {"mean": line.mean[places], "stderr": line.stderr[places], "q05": q05, "q95": q95}
     if other is not None:
-        ratios = np.array([line.until(place).ratio(other.until(place))[:2] for place in places])
+        ratios = np.array([line.at(slice(place + 1)).ratio(other.at(slice(place + 1)))[:2] for place in places])
         numbers |= {"price": ratios[:, 0], "price_stderr": ratios[:, 1]}
     return {key: [_rounded(value, _CURVES[key]) for value in values.tolist()] for key, values in numbers.items()}
 

@@ -164,9 +164,10 @@ class LineResult:
         kept = {each.name: value[:count] for each in fields(self) if (value := getattr(self, each.name)) is not None}
         return replace(self, **kept)
 
-    def until(self, place: int) -> Self:
-        """The same trials up to the checkpoint at ``place``; ``pulls`` are those of the whole run."""
-        return replace(self, regret=self.regret[:, : place + 1], best_pulls=self.best_pulls[:, : place + 1], error=None)
+    def at(self, places: slice) -> Self:
+        """The same trials at some checkpoints, without the memory of the others; ``pulls`` are those of the whole run."""
+        regret, best_pulls = self.regret[:, places].copy(), self.best_pulls[:, places].copy()
+        return replace(self, regret=regret, best_pulls=best_pulls, error=None)
 
     def final(self, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
         """The mean regret at the last checkpoint."""

@@ -370,6 +370,7 @@ class _Table:
             for privacy in strictest if place == 0 else [each for each in strictest if each != "none"]:
                 if entered := candidates(question, privacy):
                     self.fields[place, privacy] = [_enter(self.pool, each) for each in entered]
+        self.so_far: Callable[[], tuple[Decision, ...]] | None = None
         self.counts: dict[Cell, dict[Name, int]] = {cell: {} for cell in self.fields}
         self.limits = np.array([SECONDS, min(PULLS, self.asked.horizon * MOST * OPEN)])  # of a cell
         at_first = sum(self.at_first(name) for name in self.pool)
@@ -419,14 +420,19 @@ class _Table:
             yield from self.screen(wanted, sum(left[cell][0] for cell in wanted) + later / 2)
 
     def screen(self, wanted: Mapping[Cell, Mapping[Name, int]], later: float) -> Rounds[None]:
-        """Screening trials that cells ask for, each once for all cells."""
-        so_far = self.answer(self.leading(), self.screened, self.asked.screening_seed, True) if self.screened else None
+        """Screening trials that cells ask for, each once for all cells. Only leaders keep their curves."""
         for cell, counts in wanted.items():
             self.counts[cell] |= counts
         every = {
             name: max(each.get(name, 0) for each in self.counts.values()) for names in wanted.values() for name in names
         }
-        self.screened |= yield from self.playing(every, self.asked.screening_seed, later, so_far)
+        self.screened |= yield from self.playing(every, self.asked.screening_seed, later, self.so_far)
+        leading = self.leading()
+        whole = all(self.screened[name].regret.shape[1] > 1 for name in leading.values())
+        if whole:
+            self.so_far = self.answer(leading, self.screened, self.asked.screening_seed, True)
+        behind = self.screened.keys() - leading.values()
+        self.screened |= {name: self.screened[name].at(slice(-1, None)) for name in behind}
 
     def seen(self, cell: Cell) -> dict[Name, LineResult]:
         """The screening trials that a cell has asked for."""
@@ -469,12 +475,11 @@ class _Table:
             finalists[cell] = list(dict.fromkeys((*tied, *rivals)))[:FINALISTS]
         for again in range(FINALISTS):  # times that trials have chosen: what is reported is fresh again
             seed, trials, left = self.asked.seed ^ again << 20, self.asked.reported, limits
-            so_far = self.answer(chosen, self.screened, seed, True)
             while True:
                 counts = {name: trials for field in finalists.values() for name in field}
-                played = yield from self.playing(counts, seed, left[0], so_far)
-                so_far = self.answer(chosen, played, seed, True)
+                played = yield from self.playing(counts, seed, left[0], self.so_far)
                 better = {cell: _better(chosen[cell], field, played) for cell, field in finalists.items()}
+                self.so_far = self.answer(better, played, seed, True)
                 needed = max(ENOUGH, *(_needed(played[name], self.screened[name]) for name in chosen.values()))
                 more = min(2 * trials, MOST, TRIALS * math.ceil(1.1 * needed / TRIALS))
                 left = limits - self.cost(dict.fromkeys(counts, more))

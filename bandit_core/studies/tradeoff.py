@@ -212,14 +212,14 @@ def left_out(experiment: Experiment) -> set[int]:
 
 def first_of(result: Result, place: int, contenders: Collection[int]) -> First | None:
     """Who of these lines has lost least at the checkpoint at ``place``; None where none of them is done."""
-    done = {number: line.until(place) for number in contenders if (line := result.lines[number]) is not None}
+    done = {number: line.at(slice(place + 1)) for number in contenders if (line := result.lines[number]) is not None}
     order = sorted(done, key=lambda number: float(done[number].mean[-1]))
     if not order:
         return None
     best, second = order[0], order[1] if len(order) > 1 else None
     clear = second is None or done[second].difference(done[best]).low > 0
     against = reference(result, best, place)
-    price = NOT_KNOWN if against is None else done[best].ratio(against.played.until(place))
+    price = NOT_KNOWN if against is None else done[best].ratio(against.played.at(slice(place + 1)))
     return First(best, second, clear, done[best].final(), price)
 
 
