@@ -165,7 +165,7 @@ class LineResult:
         return replace(self, **kept)
 
     def at(self, places: slice) -> Self:
-        """The same trials at some checkpoints, without the memory of the others; ``pulls`` are those of the whole run."""
+        """The same trials at some checkpoints, without the others' memory; ``pulls`` are of the whole run."""
         regret, best_pulls = self.regret[:, places].copy(), self.best_pulls[:, places].copy()
         return replace(self, regret=regret, best_pulls=best_pulls, error=None)
 

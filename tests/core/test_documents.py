@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import itertools
+import json
 import re
 import sys
 from collections.abc import Iterator
