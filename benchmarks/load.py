@@ -17,9 +17,9 @@ of shells and units. ``python -m benchmarks.load --tabs 400`` does only that.
 reveals: no guess may be lost. ``--classes 100 --phones 10`` does so with a hundred classes of ten phones each.
 
 ``python -m benchmarks.load --soak 30`` lets visitors come, do random things and go for that many minutes, and prints
-memory and disk as they go. Memory is the least of each tenth of the time: what is being played comes and goes. The caches
-are kept small, so that their limits are reached. It ends with exit code 1 if that memory grew by more than `GROWTH_MB`
-after `WARM` visits, when pages and caches are warm, or if there were fewer.
+memory and disk as they go. Memory is the least of each tenth of the time: what is being played comes and goes. The
+caches are kept small, so that their limits are reached. It ends with exit code 1 if that memory grew by more than
+`GROWTH_MB` after `WARM` visits, when pages and caches are warm, or if there were fewer.
 """
 
 from __future__ import annotations
