@@ -34,7 +34,7 @@ from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Bound, Guarantee, KernelCall, Release, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.batch_family import State, index_rule
-from bandit_core.policies.central_family import Accounting, concentrated
+from bandit_core.policies.central_family import Accounting, central_release, concentrated
 from bandit_core.spec.field_types import Small
 from bandit_core.theory import accounting, central
 
@@ -99,17 +99,8 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 
 def _releases(setup: RunSetup) -> list[Release]:
-    return [
-        Release(
-            mechanism="gaussian",
-            released="the sum of a batch of an arm's rewards (its mean, times a public number)",
-            unit="one reward",
-            at="once, when the batch is full",
-            norm="L2",
-            sensitivity=1.0,
-            scale=_sd(setup),
-        )
-    ]
+    what = "the sum of a batch of an arm's rewards (its mean, times a public number)"
+    return [central_release(what, 1.0, _sd(setup), "once, when the batch is full", normal=True)]
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:

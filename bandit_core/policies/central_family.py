@@ -95,9 +95,11 @@ def noisy_sums(released: str) -> Callable[[RunSetup], list[Release]]:
     return releases
 
 
-def central_release(released: str, sensitivity: float, scale: float, at: str, times: int = 1) -> Release:
-    """A number that the curator publishes with Laplace noise."""
+def central_release(
+    released: str, sensitivity: float, scale: float, at: str, times: int = 1, normal: bool = False
+) -> Release:
+    """A number that the curator publishes with Laplace noise, or numbers with ``normal`` noise."""
     return Release(
-        mechanism="laplace", released=released, unit="one reward", at=at, times=times, norm="L1",
-        sensitivity=sensitivity, scale=scale,
+        mechanism="gaussian" if normal else "laplace", released=released, unit="one reward", at=at, times=times,
+        norm="L2" if normal else "L1", sensitivity=sensitivity, scale=scale,
     )  # fmt: skip

@@ -39,6 +39,7 @@ from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, around, ga
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies import batch_family
+from bandit_core.policies.central_family import central_release
 from bandit_core.spec.field_types import Number, Small, Whole
 from bandit_core.spec.number_text import number
 from bandit_core.theory import central
@@ -116,18 +117,9 @@ def _releases(setup: RunSetup) -> list[Release]:
     steps, pulls = int(draws(setup, setup.horizon)), pre_pulls(setup) + 1
     if steps == 0:
         return []
-    return [
-        Release(
-            mechanism="gaussian",
-            released="a draw from the normal distribution around an arm's mean",
-            unit="one reward",
-            at=f"at every step after {pre_pulls(setup):,} pulls of each arm",
-            times=steps,
-            norm="L2",
-            sensitivity=1 / pulls,
-            scale=math.sqrt(factor(setup) / pulls),
-        )
-    ]
+    what, when = "a draw from the normal distribution around an arm's mean", f"at every step after {pulls - 1:,} pulls"
+    scale = math.sqrt(factor(setup) / pulls)
+    return [central_release(what, 1 / pulls, scale, f"{when} of each arm", steps, normal=True)]
 
 
 class Numbers(NamedTuple):

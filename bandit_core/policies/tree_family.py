@@ -159,17 +159,8 @@ def other_releases(counter: SignedDigits | SquareRoot) -> list[Release]:
         return [
             central_release("a node of the k-ary tree over an arm's items", 1.0, counter.node_scale, at, counter.depth)
         ]
-    return [
-        Release(
-            mechanism="gaussian",
-            released="an arm's items times the square root of the counting matrix, which tell its running sums",
-            unit="one reward",
-            at="entry by entry, as items come in",
-            norm="L2",
-            sensitivity=counter.sensitivity,
-            scale=counter.sd,
-        )
-    ]
+    what = "an arm's items times the square root of the counting matrix, which tell its running sums"
+    return [central_release(what, counter.sensitivity, counter.sd, "entry by entry, as items come in", normal=True)]
 
 
 def held(setup: RunSetup, rows: int) -> float:

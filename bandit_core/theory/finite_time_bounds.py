@@ -157,12 +157,8 @@ def _other_distributions(setup: RunSetup, evidence: Evidence) -> tuple[np.ndarra
     if len(best) > 1:
         return gaps, counts, np.full(len(worse), np.inf), np.full(len(worse), np.inf)
     toward = np.array([evidence.distributions(distribution, best[0]) for distribution, _, _ in worse])
-    return (
-        gaps,
-        counts,
-        toward,
-        np.array([evidence.distributions(best[0], distribution) for distribution, _, _ in worse]),
-    )
+    away = np.array([evidence.distributions(best[0], distribution) for distribution, _, _ in worse])
+    return gaps, counts, toward, away
 
 
 def _rivals(setup: RunSetup, evidence: Evidence) -> _Rivals:
@@ -171,19 +167,12 @@ def _rivals(setup: RunSetup, evidence: Evidence) -> _Rivals:
         _two_amounts(setup, binary, evidence) if binary is not None else _other_distributions(setup, evidence)
     )
     all_gaps = classic.true_gaps(setup)
-    return _Rivals(
-        evidence=evidence,
-        gaps=gaps,
-        counts=counts,
-        toward=toward,
-        away=away,
-        chances=chances[0] if chances else None,
-        best_chance=float(binary.chances.max()) if binary is not None else math.nan,
-        unit=binary.high - binary.low if binary is not None else math.nan,
-        best=int((all_gaps == 0).sum()),
-        arms=len(setup.arms),
-        mean_gap=float(all_gaps.mean()),
-    )
+    best, arms, mean_gap = int((all_gaps == 0).sum()), len(setup.arms), float(all_gaps.mean())
+    seen = (evidence, gaps, counts, toward, away)
+    if binary is None:
+        return _Rivals(*seen, None, math.nan, math.nan, best, arms, mean_gap)
+    unit = binary.high - binary.low
+    return _Rivals(*seen, chances[0], float(binary.chances.max()), unit, best, arms, mean_gap)
 
 
 # --- the inequalities -------------------------------------------------------------------------------------------------

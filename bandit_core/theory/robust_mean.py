@@ -50,15 +50,9 @@ def truncated_moments(
 
 
 def _pareto_moment(distribution: distributions.Pareto, order: int, bound: np.ndarray) -> np.ndarray:
-    logs = np.log(bound / distribution.scale)
-    if order == distribution.shape:
-        return distribution.shape * distribution.scale**order * logs
-    return (
-        distribution.shape
-        * distribution.scale**order
-        * np.expm1((order - distribution.shape) * logs)
-        / (order - distribution.shape)
-    )
+    logs, more = np.log(bound / distribution.scale), order - distribution.shape
+    whole = distribution.shape * distribution.scale**order
+    return whole * logs if more == 0 else whole * np.expm1(more * logs) / more
 
 
 def _located(partial, mean: float, spread: float, bound: np.ndarray, df: float) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -58,19 +59,13 @@ def _values(budget: BudgetDistribution, eps_mins: np.ndarray, rule: Rule) -> np.
         return np.where(kept > 0, 1 / total if rule == "v_w" else total / kept / kept, np.inf)
 
 
-def v_l(budget: BudgetDistribution, eps_min: float) -> float:
-    """V_L (Laplace mechanism) at one threshold; infinite if no user reaches it."""
-    return float(_values(budget, np.array([eps_min]), "v_l")[0])
+def _at(budget: BudgetDistribution, eps_min: float = 0.0, *, rule: Rule) -> float:
+    """V at one threshold (by itself of everyone); infinite if no user reaches it."""
+    return float(_values(budget, np.array([eps_min]), rule)[0])
 
 
-def v_b(budget: BudgetDistribution, eps_min: float) -> float:
-    """V_B (Bernoulli mechanism) at one threshold; infinite if no user reaches it."""
-    return float(_values(budget, np.array([eps_min]), "v_b")[0])
-
-
-def v_w(budget: BudgetDistribution, eps_min: float = 0.0) -> float:
-    """V_w (bits weighed by their noise), of everyone or of those above a threshold; infinite if no user reaches it."""
-    return float(_values(budget, np.array([eps_min]), "v_w")[0])
+# For the Laplace mechanism, for the Bernoulli mechanism, and for bits that are weighed by their noise.
+v_l, v_b, v_w = partial(_at, rule="v_l"), partial(_at, rule="v_b"), partial(_at, rule="v_w")
 
 
 @remembered(512)

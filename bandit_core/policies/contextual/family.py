@@ -94,21 +94,19 @@ def gaussian_guarantee(setup: RunSetup, sensitivity: float, sd: float) -> Guaran
 
 
 def one_message(
-    released: str, *, scale: float, sensitivity: float | None = None, budget: float | None = None
+    released: str, *, scale: float, sensitivity: float | None = None, budget: float | None = None, **more: Any
 ) -> list[Release]:
-    """All that a user sends, as one release: with normal noise, or by the l2-ball mechanism at ``budget``."""
+    """All that is released of a user: once, and by the user, unless ``more`` says otherwise.
+
+    With normal noise, or by the l2-ball mechanism at ``budget``.
+    """
     return [
         Release(
-            mechanism="gaussian" if budget is None else "l2-ball",
-            released=released,
-            unit="one user's context, choice and reward",
-            at="once, by the user",
-            norm="L2" if budget is None else None,
-            sensitivity=sensitivity,
-            scale=scale,
-            budget=budget,
+            mechanism="gaussian" if budget is None else "l2-ball", released=released,
+            unit="one user's context, choice and reward", norm="L2" if budget is None else None,
+            sensitivity=sensitivity, scale=scale, budget=budget, **{"at": "once, by the user", **more},
         )
-    ]
+    ]  # fmt: skip
 
 
 def call(rule: Rule, setup: RunSetup, numbers: NamedTuple) -> KernelCall:

@@ -218,20 +218,9 @@ def _releases(setup: RunSetup) -> list[Release]:
     vector = "r x" if setup.parameters.accounting == "paper" else "r x / sqrt 2"
     what = f"sums of x x^T (upper triangle, its diagonal / sqrt 2) and of {vector}, for each parameter"
     tree = setup.parameters.counter == "tree"
-    return [
-        Release(
-            mechanism="gaussian",
-            released=f"a node of the tree over {what}"
-            if tree
-            else f"{what}, times the square root of the counting matrix",
-            unit="one user's context, choice and reward",
-            at="when a release first needs it" if tree else f"entry by entry, at {kept.releases:,} releases",
-            times=kept.times,
-            norm="L2",
-            sensitivity=kept.sensitivity,
-            scale=kept.sd,
-        )
-    ]
+    released = f"a node of the tree over {what}" if tree else f"{what}, times the square root of the counting matrix"
+    at = "when a release first needs it" if tree else f"entry by entry, at {kept.releases:,} releases"
+    return family.one_message(released, scale=kept.sd, sensitivity=kept.sensitivity, at=at, times=kept.times)
 
 
 class Numbers(NamedTuple):
