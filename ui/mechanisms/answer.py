@@ -18,7 +18,7 @@ from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
 from bandit_core.studies import production
 from bandit_core.studies.production import release_of
-from ui import build_view, charts, epsilon_grid, figures, lab_parts, theme, words
+from ui import build_view, charts, epsilon_grid, figures, lab_parts, page_fields, theme, words
 from ui.page_fields import Field, Fields
 
 PARTS = {
@@ -361,14 +361,9 @@ def promise(chosen: Choice) -> None:
 
 def stream(chosen: Choice) -> None:
     """The users' rewards beside what the server sees, and both averages."""
-    seen = st.select_slider(
-        "Users so far",
-        (SHOWN_USERS, 100, 1_000, 10_000, 100_000),
-        key="mechanisms-users",
-        persist_state="page",
-        format_func=words.count,
-        help="The table shows the last ten of them.",
-    )
+    sizes, help = (SHOWN_USERS, 100, 1_000, 10_000, 100_000), "The table shows the last ten of them."
+    field = Field("so-far", "Users so far", SHOWN_USERS, help, allowed=sizes, write=words.count)
+    seen = page_fields.draw(field, SHOWN_USERS, "mechanisms-users", persist_state="page")
     rng = np.random.default_rng(0)
     has = np.where(rng.random(seen) < 0.5, *chosen.inputs)
     table = {"user": np.arange(seen)[-SHOWN_USERS:] + 1, "has": has[-SHOWN_USERS:]}

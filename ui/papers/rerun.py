@@ -12,7 +12,8 @@ from bandit_core.literature import reproductions
 from bandit_core.literature.reproductions import Shipped
 from bandit_core.simulation.costs import estimated_seconds, steps
 from bandit_core.simulation.results import Result
-from ui import charts, figures, lab_parts, runner, theme, words
+from ui import charts, figures, lab_parts, page_fields, runner, theme, words
+from ui.page_fields import Field
 
 
 def panel(name: str) -> None:
@@ -20,22 +21,12 @@ def panel(name: str) -> None:
     experiment = load_preset(name)
     st.markdown("On a computer with the project installed, this command computes the shipped file again:")
     st.code(f"python -m bandit_core reproduce {name}", language="bash")
-    seed = st.number_input(
-        "Seed of another run",
-        min_value=0,
-        max_value=2**53 - 1,
-        value=experiment.seed + 1,
-        step=1,
-        key=f"again-seed-{name}",
-        help="Another seed gives other random numbers. The result should agree within its errors.",
-    )
+    help = "Another seed gives other random numbers. The result should agree within its errors."
+    field = Field("seed", "Seed of another run", 0, help, "number", (0, 2**53 - 1))
+    seed = page_fields.draw(field, experiment.seed + 1, f"again-seed-{name}")
     time = words.duration(estimated_seconds(experiment))
-    wanted = st.toggle(
-        f"Compute here ({words.count(steps(experiment))} pulls, {time})",
-        key=f"again-{name}",
-        help="Short runs start at once. Longer ones ask first and can be cancelled.",
-    )
-    if not wanted:
+    label, help = f"Compute here ({words.count(steps(experiment))} pulls, {time})", "Short runs start at once. "
+    if not st.toggle(label, key=f"again-{name}", help=f"{help}Longer ones ask first and can be cancelled."):
         return
     result = runner.result_of(
         experiment.with_changes(seed=seed, view={**experiment.view.model_dump(mode="json"), "bounds": False}),

@@ -109,16 +109,10 @@ def opened(shown: list[Figure], place: DeltaGenerator) -> tuple[Figure, str]:
     names = {figure.name: figure for figure in shown}
     many = len({papers.paper_of(name).name for name in names}) > 1
     key = f"papers-figure-{current.name}"
-    place.selectbox(
-        "Figure",
-        list(names),
-        list(names).index(current.name),
-        key=key,
-        format_func=lambda name: _summary(names[name], many),
-        on_change=_open,
-        args=(key, first.name),
-        help="Behind each title: how many of its statements are confirmed, and so on.",
-    )
+    help = "Behind each title: how many of its statements are confirmed, and so on."
+    offered = {name: _summary(figure, many) for name, figure in names.items()}
+    field = Field("figure", "Figure", "", help, "box", offered)
+    page_fields.draw(field, current.name, key, place, on_change=_open, args=(key, first.name))
     return current, asked if asked in current.presets else (current.presets or ("",))[0]
 
 
