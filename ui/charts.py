@@ -228,7 +228,7 @@ def _is_edge(curve: Curve) -> bool:
 def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> None:
     """Words at the right ends of a corridor's curves. One that ends outside the frame gets an arrow and its value."""
     low, high = figure.layout.yaxis.range
-    log, across = figure.layout.yaxis.type == "log", figure.layout.xaxis
+    log = figure.layout.yaxis.type == "log"
     for curve in filter(_is_edge, curves):
         end = math.log10(curve.y[-1]) if log and curve.y[-1] > 0 else float(curve.y[-1])
         place = (end - low) / (high - low)
@@ -237,17 +237,16 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
         outside = "↑" if place > 1 else "↓" if place < 0 else ""
         text = f"{outside} {curve.name}: {words.number(float(curve.y[-1]))}" if outside else curve.name
         below = outside == "↑" or (curve.name != ABOVE and place > 2 * NEAR_ZERO)
-        figure.add_annotation(
-            x=math.log10(curve.x[-1]) if across.type == "log" else curve.x[-1],
-            y=min(max(end, low), high),
-            text=text,
-            font={"color": theme.as_text(curve.colour, dark), "size": 13},
-            xanchor="right",
-            xshift=-4,
-            yshift=-6 if below else 2,
-            yanchor="top" if below else "bottom",
-            showarrow=False,
-        )
+        side = {"yshift": -6, "yanchor": "top"} if below else {"yshift": 2, "yanchor": "bottom"}
+        where, colour = {"xanchor": "right", "xshift": -4, **side}, theme.as_text(curve.colour, dark)
+        _write_at(figure, curve.x[-1], min(max(end, low), high), text, colour, where)
+
+
+def _write_at(figure: go.Figure, x: float, y: float, text: str, colour: str, where: Mapping[str, Any]) -> None:
+    """Words beside the end of a curve."""
+    across = math.log10(x) if figure.layout.xaxis.type == "log" else x
+    font = {"color": colour, "size": 13}
+    figure.add_annotation(x=across, y=y, text=text, font=font, showarrow=False, **where)
 
 
 NUMBERS = ",~r"  # ticks as people write them: 0.0001 and 20,000, never 100µ
@@ -348,19 +347,10 @@ def _add_direct_labels(
     labels = [_rows(experiment.label(number)) for number in numbers]
     wanted = [(ends[number] - low) / (high - low) * room for number in numbers]
     for number, rows, place, there in zip(numbers, labels, wanted, _apart(wanted, labels, room), strict=True):
-        figure.add_annotation(
-            x=np.log10(result.times[-1]) if view.x == "log" else result.times[-1],
-            y=ends[number],
-            text="<br>".join(escape(row) for row in rows),
-            hovertext=escape(experiment.label(number)),
-            align="left",
-            width=LABEL,
-            font={"color": theme.as_text(colours[number], dark), "size": 13},
-            xanchor="left",
-            xshift=6,
-            yshift=there - place,
-            showarrow=False,
-        )
+        text, colour = "<br>".join(map(escape, rows)), theme.as_text(colours[number], dark)
+        where = {"align": "left", "width": LABEL, "xanchor": "left", "xshift": 6, "yshift": there - place}
+        where["hovertext"] = escape(experiment.label(number))
+        _write_at(figure, result.times[-1], ends[number], text, colour, where)
 
 
 def without_bounds(result: Result) -> Result:
