@@ -34,7 +34,8 @@ def _power(base: float, exponent: float) -> float:
 class _Numbers:
     """What the formulas need of an instance, and sums over its worse arms."""
 
-    def __init__(self, setup: RunSetup) -> None:
+    def __init__(self, setup: RunSetup, multiplier: float = 1.0) -> None:
+        self.multiplier = multiplier
         parameters: Any = setup.parameters
         self.v, self.u = float(parameters.v), float(parameters.u)
         self.gaps = classic.worse_gaps(setup)
@@ -55,14 +56,19 @@ class _Numbers:
         with np.errstate(over="ignore"):
             return float(np.sum(self.gaps**power))
 
+    def shape(self, key: str, curve: Curve) -> Bound:
+        """A bound whose constant is unknown."""
+        drawn = {"factor": f"{self.multiplier:g}", "drawn_with": f"× {self.multiplier:g}"}
+        return stated(f"heavy-{key}", lambda t: self.multiplier * curve(t), **drawn)
 
-def _shape(multiplier: float, key: str, curve: Curve) -> Bound:
-    drawn = {"factor": f"{multiplier:g}", "drawn_with": f"× {multiplier:g}"}
-    return stated(f"heavy-{key}", lambda t: multiplier * curve(t), **drawn)
+    def logarithmic(self, key: str, slope: float, constant: float = 0.0) -> Bound:
+        """The same of ln T."""
+        return self.shape(key, lambda t: slope * np.log(t) + constant)
 
-
-def _logarithmic(multiplier: float, key: str, slope: float, constant: float = 0.0) -> Bound:
-    return _shape(multiplier, key, lambda t: slope * np.log(t) + constant)
+    def gap_lower(self, number: int, cost: float) -> Bound:
+        """A lower bound on these gaps, as Theorems 5, 8, 10 and 11 have it."""
+        slope = _power(self.u, 1 / self.v) * self.gap_sum(-1 / self.v) / cost
+        return self.up_to_one(self.logarithmic(f"theorem-{number}", slope))
 
 
 def _two_arms(bound: Bound, arms: int, general: str) -> Bound:
@@ -73,22 +79,21 @@ def _two_arms(bound: Bound, arms: int, general: str) -> Bound:
 
 
 def _plain_lower(setup: RunSetup, multiplier: float) -> list[Bound]:
-    n = _Numbers(setup)
+    n = _Numbers(setup, multiplier)
     least = 0.01 * n.unit * n.arms**n.exponent if n.arms > 1 else 0.0
     return [
-        _logarithmic(multiplier, "lower-bound", 0.4 * _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v)),
-        _shape(multiplier, "minimax", lambda t: least * t ** (1 / (1 + n.v))),
+        n.logarithmic("lower-bound", 0.4 * _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v)),
+        n.shape("minimax", lambda t: least * t ** (1 / (1 + n.v))),
     ]
 
 
 def robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """Robust-UCB with the truncated mean: Bubeck et al. 2013. The printed constants are indicative only."""
-    n = _Numbers(setup)
+    n = _Numbers(setup, multiplier)
     slope = 8 * _power(4 * n.u, 1 / n.v) * n.gap_sum(-1 / n.v)
     return [
-        _logarithmic(multiplier, "robust-ucb", slope, 5 * n.gap_sum(1)),
-        _shape(
-            multiplier,
+        n.logarithmic("robust-ucb", slope, 5 * n.gap_sum(1)),
+        n.shape(
             "robust-ucb-distribution-free-order",
             lambda t: n.unit * (n.arms * np.log(t)) ** n.exponent * t ** (1 / (1 + n.v)),
         ),
@@ -105,23 +110,22 @@ def plain_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
 
 def dp_robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """DPRUCB: Theorem 2."""
-    n = _Numbers(setup)
+    n = _Numbers(setup, multiplier)
     slope = _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
-    return [_shape(multiplier, "theorem-2", lambda t: slope * np.log(t) ** (2.5 + 1 / n.v) + n.gap_sum(1))]
+    return [n.shape("theorem-2", lambda t: slope * np.log(t) ** (2.5 + 1 / n.v) + n.gap_sum(1))]
 
 
 def dp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """DPRSE: Theorem 4 with the powers of u corrected, then as printed (hidden)."""
-    n = _Numbers(setup)
+    n = _Numbers(setup, multiplier)
     inverse = n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
 
     def instance(key: str, u_power: float) -> Bound:
-        return _logarithmic(multiplier, key, _power(n.u, u_power) * inverse, n.largest)
+        return n.logarithmic(key, _power(n.u, u_power) * inverse, n.largest)
 
     def worst(key: str, u_power: float) -> Bound:
         u = _power(n.u, u_power)
-        return _shape(
-            multiplier,
+        return n.shape(
             key,
             lambda t: u * (n.arms * np.log(t) / min(1.0, n.epsilon)) ** n.exponent * t ** (1 / (1 + n.v)),
         )
@@ -134,15 +138,10 @@ def dp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     ]
 
 
-def _gap_lower(n: _Numbers, multiplier: float, number: int, cost: float) -> Bound:
-    slope = _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v) / cost
-    return n.up_to_one(_logarithmic(multiplier, f"theorem-{number}", slope))
-
-
 def central_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """Theorems 5 and 10: what every policy of a trusted curator must lose, and so every locally private one."""
-    n = _Numbers(setup)
-    five, ten = (_gap_lower(n, multiplier, number, n.epsilon) for number in (5, 10))
+    n = _Numbers(setup, multiplier)
+    five, ten = (n.gap_lower(number, n.epsilon) for number in (5, 10))
     return [five, _two_arms(ten, n.arms, "Theorem 5")]
 
 
@@ -151,16 +150,16 @@ def central_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound
 
 def ldp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """LDPRSE: what its epochs really cost, then Theorem 7 as printed (hidden)."""
-    n = _Numbers(setup)
+    n = _Numbers(setup, multiplier)
     v, u = n.v, _power(n.u, 2 / n.v)
 
     def worst(key: str, unit: float, power: float, of_t: float) -> Bound:
-        return _shape(multiplier, key, lambda t: unit * (n.arms * np.log(t) / n.epsilon**2) ** power * t**of_t)
+        return n.shape(key, lambda t: unit * (n.arms * np.log(t) / n.epsilon**2) ** power * t**of_t)
 
     bounds = [
-        _logarithmic(multiplier, "theorem-7-corrected", u * n.gap_sum(-(2 + v) / v) / n.epsilon**2, n.largest),
+        n.logarithmic("theorem-7-corrected", u * n.gap_sum(-(2 + v) / v) / n.epsilon**2, n.largest),
         worst("theorem-7-worst-case-corrected", n.unit, v / (2 + 2 * v), (2 + v) / (2 + 2 * v)),
-        _logarithmic(multiplier, "theorem-7-as-printed", u * n.gap_sum(-1 / v) / n.epsilon**2, n.largest),
+        n.logarithmic("theorem-7-as-printed", u * n.gap_sum(-1 / v) / n.epsilon**2, n.largest),
         worst("theorem-7-worst-case-as-printed", n.unit**2, v / (1 + v), 1 / (1 + v)),
     ]
     return [n.up_to_one(bound) for bound in bounds]
@@ -195,10 +194,10 @@ def derived_local(setup: RunSetup) -> list[Bound]:
 
 def local_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """The derived bounds, and Theorems 8, 9 and 11, which stay true although Theorem 7 does not match them."""
-    n = _Numbers(setup)
-    eight, eleven = (_gap_lower(n, multiplier, number, n.epsilon**2) for number in (8, 11))
+    n = _Numbers(setup, multiplier)
+    eight, eleven = (n.gap_lower(number, n.epsilon**2) for number in (8, 11))
     least = n.unit * (n.arms / n.epsilon**2) ** n.exponent if n.arms > 1 else 0.0
-    nine = n.up_to_one(_shape(multiplier, "theorem-9", lambda t: least * t ** (1 / (1 + n.v))))
+    nine = n.up_to_one(n.shape("theorem-9", lambda t: least * t ** (1 / (1 + n.v))))
     return [*derived_local(setup), eight, nine, _two_arms(eleven, n.arms, "Theorem 8")]
 
 
