@@ -31,7 +31,7 @@ from pydantic import Field
 from bandit_core.kernels.play import Stream
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform, normal_quantile
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
-from bandit_core.model import Bound, Guarantee, KernelCall, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.batch_family import State, index_rule
 from bandit_core.policies.central_family import Accounting, central_release, concentrated
@@ -103,16 +103,12 @@ def _releases(setup: RunSetup) -> list[Release]:
     return [central_release(what, 1.0, _sd(setup), "once, when the batch is full", normal=True)]
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
-    return [*central.lower_bounds(setup, _guarantee(setup)), *central.adac_ucb(setup, budget(setup))]
-
-
 POLICY = batch_family.central_policy(
     name="adac-ucb",
     guarantee_words="rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release",
     parameters=ConcentratedParameters,
     prepare=_prepare,
-    bounds=_bounds,
+    upper=lambda setup: central.adac_ucb(setup, budget(setup)),
     guarantee=_guarantee,
     releases=_releases,
 )

@@ -29,5 +29,5 @@ def _prepare(setup: RunSetup) -> KernelCall:
 POLICY = batch_family.central_policy(
     name="anytime-lazy-ucb",
     prepare=_prepare,
-    bounds=batch_family.with_lower_bounds(central.lazy),
+    upper=central.lazy,
 )

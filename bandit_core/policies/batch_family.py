@@ -152,13 +152,12 @@ def cost_of_roots(most: float) -> Callable[[RunSetup], float]:
     return lambda setup: cost(setup, look=min(most, setup.horizon / (500 * len(setup.arms))))
 
 
-def with_lower_bounds(upper: Callable[[RunSetup], list[Bound]]) -> Callable[[RunSetup], list[Bound]]:
-    """The central lower bounds, then those of the policy."""
-    return lambda setup: [*central.lower_bounds(setup), *upper(setup)]
+def central_policy(upper: Callable[[RunSetup], list[Bound]] = lambda setup: [], **fields: Any) -> Policy:
+    """An entry for a policy with a curator: a `pure_policy` that takes late rewards; ``fields`` may say otherwise.
 
-
-def central_policy(**fields: Any) -> Policy:
-    """An entry for a policy with a curator: a `pure_policy` that takes late rewards; ``fields`` may say otherwise."""
+    Its bounds are the central lower bounds on what the run keeps, then ``upper``.
+    """
+    kept = fields.get("guarantee", pure)
     return Policy(
         **{
             "privacy": "central",
@@ -168,6 +167,7 @@ def central_policy(**fields: Any) -> Policy:
             "accepts": unit_rewards,
             "refuses": refuse_tiny_budget,
             "guarantee": pure,
+            "bounds": lambda setup: [*central.lower_bounds(setup, kept(setup)), *upper(setup)],
             "releases": noisy_sums("the sum of a batch of an arm's rewards (its mean, times a public number)"),
             "step_cost": cost,
             "late": True,

@@ -108,7 +108,7 @@ POLICIES = tuple(
         name=name,
         parameters=batch_family.BatchParameters,
         prepare=partial(_prepare, rule),
-        bounds=batch_family.with_lower_bounds(partial(central.leading_term, policy=name.upper())),
+        upper=partial(central.leading_term, policy=name.upper()),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,
         parent="kl-ucb",

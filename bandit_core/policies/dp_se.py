@@ -82,6 +82,6 @@ POLICY = batch_family.central_policy(
     anytime=False,
     parameters=EpochParameters,
     prepare=_prepare,
-    bounds=batch_family.with_lower_bounds(_upper),
+    upper=_upper,
     step_cost=lambda setup: batch_family.cost(setup, look=0.0),  # rounds, each with one look at every arm
 )

@@ -31,7 +31,7 @@ from bandit_core.kernels.counters import empty_nodes, empty_roots, node_noise, r
 from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
 from bandit_core.kernels.play import Rule, Stream, User
-from bandit_core.model import Bound, KernelCall, RunSetup
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters
 from bandit_core.policies.ucb import index  # on the noisy means
@@ -95,17 +95,12 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return RULES[setup.parameters.counter].call(setup, Numbers(counter, per_pull))
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
-    upper = tree_family.without_proof(setup, central.dp_ucb(setup), "hybrid")
-    return [*central.lower_bounds(setup, tree_family.guarantee(setup)), *upper]
-
-
 POLICY = tree_family.policy(
     name="dp-ucb",
     guarantee_words=tree_family.HYBRID_WORDS,
     anytime=True,
     parameters=DPUCBParameters,
     prepare=_prepare,
-    bounds=_bounds,
+    upper=lambda setup: tree_family.without_proof(setup, central.dp_ucb(setup), "hybrid"),
     step_cost=lambda setup: 1.0 + (1.65 if setup.parameters.counter == "square-root" else 0.65) * len(setup.arms),
 )

@@ -78,13 +78,10 @@ def _prepare(setup: RunSetup) -> KernelCall:
     )  # fmt: skip
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
+def _upper(setup: RunSetup) -> list[Bound]:
     upper = tree_family.without_proof(setup, central.dp_ucb_bound(setup), "hybrid")
-    if setup.parameters.gamma != "t^-4":
-        upper = [
-            bound.ruled_out("it is proved for gamma = t^-4, not for a constant failure probability") for bound in upper
-        ]
-    return [*central.lower_bounds(setup, tree_family.guarantee(setup)), *upper]
+    why = "it is proved for gamma = t^-4, not for a constant failure probability"
+    return [bound.only_if(setup.parameters.gamma == "t^-4", why) for bound in upper]
 
 
 POLICY = tree_family.policy(
@@ -93,5 +90,5 @@ POLICY = tree_family.policy(
     anytime=True,
     parameters=DPUCBBoundParameters,
     prepare=_prepare,
-    bounds=_bounds,
+    upper=_upper,
 )

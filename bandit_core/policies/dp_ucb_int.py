@@ -37,7 +37,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import lazy_updates
-from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Release, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies import batch_family, lazy_family
 from bandit_core.policies.central_family import also, approximate, central_release
 from bandit_core.spec.field_types import Number, Small
@@ -107,16 +107,12 @@ def _cost(setup: RunSetup) -> float:
     return batch_family.cost(setup, max(0.0, horizon / every - arms)) + 5 * first / horizon
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
-    return [*central.lower_bounds(setup, _guarantee(setup)), *central.dp_ucb_int(setup)]
-
-
 POLICY = batch_family.central_policy(
     name="dp-ucb-int",
     guarantee_words="(epsilon, delta)-central DP; as printed more than epsilon",
     parameters=IntervalParameters,
     prepare=_prepare,
-    bounds=_bounds,
+    upper=central.dp_ucb_int,
     guarantee=_guarantee,
     spending=_spending,
     releases=_releases,

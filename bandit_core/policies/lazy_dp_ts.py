@@ -73,7 +73,7 @@ def _cost(setup: RunSetup) -> float:
 POLICY = batch_family.central_policy(
     name="lazy-dp-ts",
     prepare=_prepare,
-    bounds=batch_family.with_lower_bounds(central.lazy),
+    upper=central.lazy,
     parent="thompson",
     step_cost=_cost,
 )

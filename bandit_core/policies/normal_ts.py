@@ -44,7 +44,7 @@ from bandit_core.model import Policy, Release, RunSetup
 from bandit_core.policies import batch_family, local_family
 from bandit_core.policies.central_family import central_release
 from bandit_core.policies.gaussian_ts import TAIL, in_turns
-from bandit_core.theory import central, classic, finite_time_bounds, local
+from bandit_core.theory import classic, finite_time_bounds, local
 
 FOR_SUMS = 0.8  # share of a curator's epsilon; the rest is for sums of squares
 FIRST = 5  # pulls of each arm before any draw, without noise
@@ -188,6 +188,6 @@ POLICIES = (
         name="normal-ts-c", title="Normal TS-C", parent="normal-ts", releases=_releases, **_COMMON,
         guarantee_words="epsilon-central DP (pure): every reward enters one batch, which is published as two sums",
         prepare=lambda setup: RULE.call(setup, Numbers(0.0, *_scales(setup), 2.0, _first(setup))),
-        bounds=lambda setup: [*central.lower_bounds(setup), classic.trivial_cap(setup)],
+        upper=lambda setup: [classic.trivial_cap(setup)],
     ),
 )  # fmt: skip

@@ -101,11 +101,10 @@ def _releases(setup: RunSetup) -> list[Release]:
     return tree_family.binary_releases(counter) if isinstance(counter, Binary) else tree_family.other_releases(counter)
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
+def _upper(setup: RunSetup) -> list[Bound]:
     upper = tree_family.without_proof(setup, central.private_ucb(setup), "binary")
-    if setup.parameters.margin < 1:
-        upper = [bound.ruled_out("it is proved for the whole margin, not for a part of it") for bound in upper]
-    return [*central.lower_bounds(setup, _guarantee(setup)), *upper]
+    why = "it is proved for the whole margin, not for a part of it"
+    return [bound.only_if(setup.parameters.margin == 1, why) for bound in upper]
 
 
 POLICY = tree_family.policy(
@@ -115,7 +114,7 @@ POLICY = tree_family.policy(
     anytime=False,
     parameters=PrivateUCBParameters,
     prepare=_prepare,
-    bounds=_bounds,
+    upper=_upper,
     guarantee=_guarantee,
     spending=_spending,
     releases=_releases,

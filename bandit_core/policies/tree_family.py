@@ -1,6 +1,7 @@
 """Shared by the policies whose sums come from a counter for each arm: from an instance to its kernel's numbers."""
 
 import math
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, 
 from bandit_core.policies.central_family import approximate, central_release, pure, unit_rewards
 from bandit_core.spec import field_types
 from bandit_core.spec.field_types import Number
+from bandit_core.theory import central
 
 Gamma = Annotated[
     Annotated[Number, Field(gt=0, lt=1)] | Literal["t^-4"],
@@ -184,8 +186,12 @@ HYBRID_WORDS = (
 )
 
 
-def policy(**fields: Any) -> Policy:
-    """An entry for a policy whose arms each have a counter; by default that of `counter_of`."""
+def policy(upper: Callable[[RunSetup], list[Bound]], **fields: Any) -> Policy:
+    """An entry for a policy whose arms each have a counter; by default that of `counter_of`.
+
+    Its bounds are the central lower bounds on what the run keeps, then ``upper``.
+    """
+    kept = fields.get("guarantee", guarantee)
     return Policy(
         **{
             "privacy": "central",
@@ -200,6 +206,7 @@ def policy(**fields: Any) -> Policy:
             "releases": releases,
             "held": held,
             "step_cost": step_cost,
+            "bounds": lambda setup: [*central.lower_bounds(setup, kept(setup)), *upper(setup)],
             "parent": "ucb",
             **fields,
         }
