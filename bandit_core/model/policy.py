@@ -97,6 +97,8 @@ class Policy(Described):
     ``anytime`` says that it needs no horizon, ``for_one_horizon(setup)`` which of its lines need it all the same.
     ``late`` says whether ``prepare``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
     refuses others where feedback is not immediate, in the words of ``cannot_wait``.
+    ``for_amounts`` says that its family hides amounts: with privacy it adds noise to a number, also where a yes or no
+    could be a coin-flipped bit, which has less noise. The contest for the best method has it for amounts only.
     ``stops`` says whether it searches until it is sure and then shows what it recommends, so that its runs have a
     stopping time (see `bandit_core.studies.best_arm`).
     ``privacy`` is the key of its `promise`. Where the budget is concentrated, the epsilon of the spec and the parameter
@@ -121,6 +123,7 @@ class Policy(Described):
     late: bool = False
     cannot_wait: str = "has no rule here for rewards that are not there yet"
     stops: bool = False
+    for_amounts: bool = False
     for_one_horizon: Callable[[RunSetup], bool] = lambda setup: False
 
     def knows_horizon(self, setup: RunSetup) -> bool:

@@ -166,7 +166,9 @@ def _releases(setup: RunSetup) -> list[Release]:
     return [central_release(what, 1.0, scale, when) for what, scale in zip(released, _scales(setup), strict=True)]
 
 
-_COMMON: dict[str, Any] = {"anytime": True, "late": True, "step_cost": lambda setup: 1.0 + 0.7 * len(setup.arms)}
+_COMMON: dict[str, Any] = {
+    "anytime": True, "late": True, "for_amounts": True, "step_cost": lambda setup: 1.0 + 0.7 * len(setup.arms),
+}  # fmt: skip
 POLICIES = (
     Policy(
         name="normal-ts", title="Normal TS", accepts=local_family.bounded_rewards("ucb", "its prior"),
@@ -176,13 +178,12 @@ POLICIES = (
         ],
         **_COMMON,
     ),
-    Policy(
-        name="normal-ts-l", title="Normal TS-L", parent="normal-ts", privacy="local", epsilon="one",
-        guarantee_words="epsilon-local DP for every reward", accepts=local_family.bounded_rewards("heldp-ucb-ls"),
+    local_family.policy(
+        "one", name="normal-ts-l", title="Normal TS-L", parent="normal-ts", **_COMMON,
+        accepts=local_family.bounded_rewards("heldp-ucb-ls"), releases=local_family.noisy_answers("the reward"),
         prepare=lambda setup: LOCAL.call(setup, Numbers(1 / setup.fixed_epsilon, 0.0, 0.0, 1.0, _first(setup))),
         bounds=lambda setup: [*local.lower_bounds(setup), classic.trivial_cap(setup)],
-        guarantee=local_family.local_guarantee, releases=local_family.noisy_answers("the reward"),
-        refuses=batch_family.refuse_tiny_budget, **_COMMON,
+        refuses=batch_family.refuse_tiny_budget,
     ),
     batch_family.pure_policy(
         name="normal-ts-c", title="Normal TS-C", parent="normal-ts", releases=_releases, **_COMMON,

@@ -21,7 +21,6 @@ from bandit_core.studies.best_method import (
     COMPARED,
     FEWEST,
     FIRST,
-    FOR_AMOUNTS,
     PRECISE,
     Contest,
     Method,
@@ -74,7 +73,8 @@ def test_everybody_who_keeps_the_promise_and_takes_the_arms_takes_part(privacy) 
             continue
         if policy.guarantee(found.setups[0]).delta == 0:
             allowed.add(name)
-    assert names(SMALL, privacy) == allowed - {*FOR_AMOUNTS} and allowed & {*FOR_AMOUNTS}
+    amounts_only = {name for name in allowed if registry()[name].for_amounts}
+    assert names(SMALL, privacy) == allowed - amounts_only and amounts_only
     amounts = replace(SMALL, arms=(TwoPoint(low=0.0, high=0.5, p_high=0.4), *SMALL.arms[1:]))
     assert names(amounts, privacy) == allowed
     for candidate in candidates(SMALL, privacy):
@@ -83,6 +83,16 @@ def test_everybody_who_keeps_the_promise_and_takes_the_arms_takes_part(privacy) 
         assert guarantee.model == line.entry.privacy and guarantee.delta == 0
         assert line.label == PROMISES[privacy].who
         assert privacy == "none" or guarantee.epsilon == pytest.approx(1.0)
+
+
+def test_a_family_that_is_left_out_of_yes_or_no_makes_almost_no_privacy_look_dear(store: Store) -> None:
+    """At ε = 8 a coin flips one answer in 3,000; 16% is what Laplace noise on yes or no costs (10,000 users)."""
+    lines = [{"policy": "normal-ts"}, {"policy": "thompson"}]
+    lines += [{"policy": name, "epsilon": {"kind": "fixed", "value": 8.0}} for name in ("normal-ts-l", "ts-cf")]
+    arms = [Bernoulli(mean=mean) for mean in (0.8, 0.6, 0.6, 0.4, 0.4)]
+    document = {"arms": arms, "lines": lines, "horizon": 3000, "trials": 1000, "seed": 3}
+    plain, coins, *private = simulate(Experiment.model_validate(document), store=store).lines
+    assert private[0].ratio(plain).low > 1.08 and private[1].ratio(coins).high < 1.03
 
 
 def test_promises_that_hold_only_up_to_delta_are_left_out() -> None:
@@ -320,6 +330,8 @@ def test_no_cell_of_a_table_loses_more_than_a_stricter_one(store: Store) -> None
     assert len({line.count for each in table for line in each.result.lines}) == 1
     lost = np.array([[float(line.mean[-1]) for line in each.result.lines[1:]] for each in table])
     assert (np.diff(lost, axis=0) <= 0).all() and (lost[:, 1] <= lost[:, 0]).all()
+    free, *private = zip(*(each.result.lines for each in table), strict=True)
+    assert all(line.difference(free[0], CLEARLY).high >= 0 for lines in private for line in lines)  # privacy never pays
     for epsilon, decision in zip(budgets, table, strict=True):
         for level, line in zip(COMPARED, decision.result.experiment.lines, strict=True):
             spent = decision.chosen(level).spent

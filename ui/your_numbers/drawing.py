@@ -76,16 +76,15 @@ def _methods(answer: Reply) -> None:
         alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
     )
     st.caption(
-        "A method that needs no trust is also a candidate where you trust a curator. "
-        f"Everyone plays at least {FEWEST} runs. Then the leader, and every method that may be more than 3% better, "
-        "plays more. Methods in question are also tried at smaller ε: what keeps a smaller ε keeps the larger one, "
-        "too. Of methods that are surely within 3% of each other, the one whose runs differ least is chosen. "
-        f"The numbers shown come from other runs, in which up to {FINALISTS} methods take part: if another one is "
-        "clearly better there, it is chosen instead, and further runs are shown. "
-        "Methods with few runs are known roughly only. Left out: "
-        "methods that keep their promise only with a δ, and those that need rewards or budgets "
-        "of another kind, and Normal TS for yes or no. "
-        "Methods that ask for a bound on moments are told only that rewards lie in their range."
+        "A method that needs no trust is also a candidate where you trust a curator. Everyone plays at least "
+        f"{FEWEST} runs. Then the leader, and every method that may be more than 3% better, plays more. Methods in "
+        "question are also tried at smaller ε: what keeps a smaller ε keeps the larger one, too. Of methods that are "
+        "surely within 3% of each other, the one whose runs differ least is chosen. The numbers shown come from other "
+        f"runs, in which up to {FINALISTS} methods take part: one that is clearly better there is chosen instead, and "
+        "shown on further runs. Methods with few runs are known roughly only. Left out: methods that keep their "
+        "promise only with a δ, and those that need rewards or budgets of another kind. Normal TS is left out for yes "
+        "or no: without privacy it may lose a tenth less, but its private versions hide amounts, so privacy would "
+        "seem to cost too much. Methods that ask for a bound on moments are told the range only."
     )
 
 
