@@ -90,6 +90,23 @@ def test_the_arms_of_the_reference(privacy, arms, users, horizon, at_once):
     assert_pulls(lambda _, *given: run_kernel(play, *given), setup, streams(7, 0, 4), expected)
 
 
+@pytest.mark.parametrize("privacy", NAMES)
+def test_the_loss_that_is_played_is_the_sum_over_the_chance_to_pick_wrongly(privacy):
+    """Two options: exact binomials, and two Laplace variables whose difference has the tail e^-z (2 + z) / 4."""
+    arms, horizon, epsilon = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.575)], 10_000, 0.5
+    [setup] = one_line(NAMES[privacy], arms, epsilon, horizon, users=800).setups
+    contrast = math.tanh(epsilon / 2) if privacy == "local" else 1.0
+    worse, better = (stats.binom.pmf(np.arange(401), 400, 0.5 + contrast * (mean - 0.5)) for mean in (0.5, 0.575))
+    ahead, chances = np.arange(-400, 401), np.convolve(better, worse[::-1])
+    z = np.abs(ahead) * epsilon
+    tail = np.exp(-z) * (2 + z) / 4 if privacy == "central" else np.where(ahead == 0, 0.5, 0.0)
+    wrong = float(chances @ np.where(ahead < 0, 1 - tail, tail))
+    exact = 0.075 * (400 + (horizon - 800) * wrong)
+    block = registry()[NAMES[privacy]].play(setup, streams(1, 0, 20_000), np.array([horizon]), Signal())
+    played = block.regret[:, -1]
+    assert 0.01 < wrong < 0.4 and abs(played.mean() - exact) < 4 * played.std() / math.sqrt(len(played))
+
+
 @pytest.mark.parametrize("privacy", ["none", "central"])
 def test_drawing_sums_at_once_changes_no_distribution(privacy):
     """How often each arm wins, 4,000 runs of each form; the same test tells slightly other arms."""
