@@ -11,7 +11,7 @@ from ui.menu import Page
 PAGE = Page(title="Benchmark", icon="leaderboard", place=10, section="Reference", fields="promise along")
 page_frame.enter()
 
-st.title("Which method is best at each privacy level?")
+st.title("Benchmark: which method is best at each privacy level?")
 st.markdown(benchmark_view.ABOUT)
 contest = benchmark_view.choice()
 st.markdown(benchmark_view.verdict(contest))

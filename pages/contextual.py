@@ -26,7 +26,7 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("Can a system personalise without knowing anyone?")
+st.title("Users with features: personalise without knowing anyone?")
 opening = st.container(key="contextual-opening")
 with st.expander("Change the users"):
     own = data.panel()

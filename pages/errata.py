@@ -11,7 +11,7 @@ from ui.menu import Page
 PAGE = Page(title="Errata", icon="spellcheck", place=11, section="Reference", fields="paper erratum")
 page_frame.enter()
 
-st.title("Errors in the papers")
+st.title("Errata: errors in the papers")
 st.markdown("What is printed, what it should be, why, and a small check that anyone can run. Open an entry to see it.")
 found = errata_view.outcomes()
 st.markdown(errata_view.verdict(found))

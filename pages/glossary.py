@@ -11,6 +11,6 @@ from ui.menu import Page
 PAGE = Page(title="Glossary", icon="dictionary", place=12, section="Reference", fields="term")
 page_frame.enter()
 
-st.title("What do the words mean?")
+st.title("Glossary: what do the words mean?")
 st.markdown("The terms of the lab in plain words. Search for one, or open the page where it is used.")
 glossary.listing(glossary.search())

@@ -21,7 +21,7 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("What if a few rewards outweigh all others?")
+st.title("Heavy tails: what if a few rewards outweigh all others?")
 st.markdown(
     "One sale in a thousand can outweigh all others. The private methods count every reward beyond a level B as 0: "
     "then noise in proportion to B hides any single reward."

@@ -19,7 +19,7 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("What does the server see?")
+st.title("Mechanisms: what does the server see?")
 st.markdown(
     "A mechanism adds noise **before** it shows anything. An answer is private at ε if **the log ratio of two inputs "
     "stays between −ε and ε**."

@@ -12,7 +12,7 @@ from ui.papers import view
 PAGE = Page(title="Papers", icon="menu_book", place=9, section="Reference", fields="paper figure held")
 page_frame.enter()
 
-st.title("Can we reproduce the papers' figures?")
+st.title("Papers: can we reproduce their figures?")
 st.markdown(f"Every figure of five papers, and some of others, is computed again here. {view.tally()}")
 shown, place = view.choose()
 if not shown:

@@ -21,7 +21,7 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("What can be promised, and what must it cost?")
+st.title("Theory: what can be promised, and what must it cost?")
 st.markdown("“Private” has several meanings. Choose one: the map shows what it implies, the drawing what it hides.")
 dark = theme.is_dark()
 promise = definitions.choice()

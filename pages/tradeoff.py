@@ -21,7 +21,7 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("How much privacy can you afford?")
+st.title("Over ε: how much privacy can you afford?")
 experiment, epsilons = tradeoff_view.controls(distinct_lines(state.experiment()))
 result = runner.sweep_of(experiment, epsilons)
 if result is None or any(line is None for point in result.results for line in point.lines):

@@ -3,6 +3,8 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
 from bandit_core.studies.trust_steps import by_level
@@ -20,24 +22,25 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("Whom must you trust, and what does it save?")
+st.title("Whom to trust: what does each step save?")
 experiment, dark = state.experiment(), theme.is_dark()
 features = experiment.contexts is not None
-hidden, them = ("features and reward", "them") if features else ("reward", "the reward")
-st.markdown(f"Noise hides your {hidden}. Who adds it, and who sees {them} without it?")
-view.who_sees_what(dark, features)
-view.why(dark)
 view.slider(experiment)
+opening = st.container()
 result = runner.result_of(experiment, "trust")
+with opening:
+    if result is not None:
+        st.markdown(shared.once("trust-verdict", result, None, partial(view.verdict, result)))
+    view.who_sees_what(dark, features, result)
 if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
 played, levels = result, charts.without_bounds(by_level(result))
-verdict = shared.once("trust-verdict", played, None, lambda: view.verdict(played))
-lab_parts.regret("trust-curves", levels, message=verdict, direct=not theme.is_phone())
-band = words.band(max(line.count for line in played.lines if line), experiment.view)
-st.caption(f"{words.sentence(band)}.")
+band = words.sentence(words.band(max(line.count for line in played.lines if line), experiment.view))
+lab_parts.regret("trust-curves", levels, message="**Lost rewards, user by user**", direct=not theme.is_phone())
+st.caption(f"{band}.")
+view.why(dark)
 title = "What each step of trust saves, and what each method guarantees"
 lab_parts.fold(title, "trust-steps", lambda: view.saved(played), icon=":material/stairs:")
 if features:

@@ -22,7 +22,7 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("What would privacy cost with your numbers?")
+st.title("Your numbers: what would privacy cost?")
 st.markdown(
     "You try several options and want to find the best one. Privacy hides each answer in noise, so it takes more users "
     "and more weeks."

@@ -21,6 +21,7 @@ from bandit_core.experiments.experiment import Experiment, budget_words
 from bandit_core.model import Bound
 from bandit_core.simulation.results import Drawable, LineResult, Result, band
 from bandit_core.simulation.summaries import QUANTITY_WORDS, line_corridor, scale
+from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import each
@@ -568,36 +569,43 @@ def sparkline(result: Drawable, dark: bool = False, width: int = 260, height: in
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(paths)}</svg>'
 
 
-def density_chart(epsilon, threshold: float | None, dark: bool = False, height: int = 130) -> go.Figure:  # type: ignore[no-untyped-def]
-    """How the budget is spread over users: a bar for each of a few groups, else a linear axis; a line at the threshold.
+def density_chart(
+    epsilon: BudgetDistribution, threshold: float | None, dark: bool = False, height: int = 130
+) -> go.Figure:
+    """How the budget is spread over users: a bar for each of a few groups, else a linear axis; a line at the threshold,
+    and grey what lies below it.
 
     The axis of a density ends where a hundredth of the users is left.
     """
     colour, curves = "#58b7e0" if dark else "#0b6e99", []
+    least = threshold or 0.0
     values, shares = (part[epsilon.atoms[1] > 1e-6] for part in epsilon.atoms)
     names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
     message = [f"{name}: {percent(share)} of users" for name, share in zip(names, shares, strict=True)]
-    grouped = epsilon.interval is None and len(values) <= MAX_BUDGET_GROUPS
+    colours = np.where(values < least, theme.GREY, colour)
     if epsilon.interval is not None:
-        places = epsilon.candidates()
-        last = bisect_left(places, True, key=lambda place: epsilon.share_above(place) < 0.01)
-        top = float(places[min(last, len(places) - 1)])
-        grid = np.linspace(max(float(places[0]), 1e-3 * top), top, 200)
+        grid = np.linspace(*budget_range(epsilon), 200)
         hover, filled = "ε = %{x:.3~g}<extra></extra>", {"fill": "tozeroy"}
-        curves.append(Curve(grid, epsilon.density(grid), "", colour, hover, width=1.5, more=filled))
-    if grouped:
-        bars = {"marker": {"color": colour}, "width": 0.6, "hovertemplate": "%{text}<extra></extra>"}
-        bars |= {"text": message, "textposition": "none"}
-        curves.append(go.Bar(x=[f"{value:g}" for value in values], y=shares, **bars))
+        ends = np.clip([grid[0], least, grid[-1]], grid[0], grid[-1])
+        for low, high, shade in ((*ends[:2], theme.GREY), (*ends[1:], colour)):
+            part = np.unique([low, *grid[(grid > low) & (grid < high)], high])
+            if low < high:
+                look: dict[str, Any] = {"hover": hover, "width": 1.5, "listed": False, "more": filled}
+                curves.append(Curve(part, epsilon.density(part), "", shade, **look))
+    if grouped(epsilon):
+        bars = {"marker": {"color": colours}, "width": 0.6, "hovertemplate": "%{text}<extra></extra>"}
+        bars |= {"text": message, "textposition": "none", "showlegend": False}
+        curves.append(go.Bar(x=group_names(values), y=shares, **bars))
     elif len(values):
         gap = np.full(len(shares), np.nan)  # one curve for all, however many there are
         x = np.column_stack([values, values, gap]).ravel()
         y = np.column_stack([np.zeros(len(shares)), shares, gap]).ravel()
-        dots = {"mode": "lines+markers", "marker": {"size": 7, "color": colour}, "text": np.repeat(message, 3)}
-        curves.append(Curve(x, y, "", colour, "%{text}<extra></extra>", width=5, more=dots))
+        marker = {"size": 7, "color": np.repeat(colours, 3)}
+        dots = {"mode": "lines+markers", "marker": marker, "text": np.repeat(message, 3)}
+        curves.append(Curve(x, y, "", colour, "%{text}<extra></extra>", width=5, listed=False, more=dots))
     with_shares = epsilon.interval is None  # a density has no share at any one place
-    place = np.searchsorted(values, threshold) - 0.5 if grouped and threshold is not None else threshold
-    across = {"title": "ε of a user", "type": "category" if grouped else "linear", "rangemode": "tozero"}
+    place = np.searchsorted(values, threshold) - 0.5 if grouped(epsilon) and threshold is not None else threshold
+    across = {"title": "ε of a user", "type": "category" if grouped(epsilon) else "linear", "rangemode": "tozero"}
     up: dict[str, Any] = {
         "title": "share of users" if with_shares and height >= 200 else None,
         "tickformat": ".0%",
@@ -607,3 +615,21 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
     figure = draw(curves, across, up, height, dark, [] if threshold is None else [Mark(place)], closest=True)
     figure.layout.showlegend = False
     return figure
+
+
+def grouped(epsilon: BudgetDistribution) -> bool:
+    """Whether `density_chart` draws a bar for each budget of these users."""
+    return epsilon.interval is None and int((epsilon.atoms[1] > 1e-6).sum()) <= MAX_BUDGET_GROUPS
+
+
+def group_names(values: Iterable[float]) -> list[str]:
+    """What groups of users are called on the axis of `density_chart`."""
+    return [f"{value:g}" for value in values]
+
+
+def budget_range(epsilon: BudgetDistribution) -> tuple[float, float]:
+    """The ends of the linear axis of `density_chart`: the upper one is where a hundredth of the users is left."""
+    places = epsilon.candidates()
+    last = bisect_left(places, True, key=lambda place: epsilon.share_above(place) < 0.01)
+    top = float(places[min(last, len(places) - 1)])
+    return max(float(places[0]), 1e-3 * top), top

@@ -12,7 +12,7 @@ from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIE
 from ui import theme
 
 # Of `who_sees_what` and `noises`, in pixels: two, or one, fit on a phone; ui/assets/app.css keeps their room.
-WIDTH, HEIGHT, NOISE_WIDTH, NOISE_HEIGHT = 156, 262, 352, 164
+WIDTH, HEIGHT, COST, NOISE_WIDTH, NOISE_HEIGHT = 156, 262, 40, 352, 164
 # The privacy levels, least trust first: where users have no features, and where they do.
 LEVELS: tuple[Privacy, ...] = (*(key for key in KEPT[1:] if key != "joint"), KEPT[0])
 WITH_FEATURES: tuple[Privacy, ...] = ("local", "distributed", "joint", "none")
@@ -43,8 +43,11 @@ def in_words(privacy: Privacy, features: bool = False) -> str:
     return f"{promise.short}: " + "; ".join(f"{party.name} {_sees(party, features)}" for party in promise.parties)
 
 
-def who_sees_what(privacy: Privacy, dark: bool, features: bool = False) -> str:
-    """SVG: the way of a reward from its user to the public, with the place where noise is added."""
+def who_sees_what(privacy: Privacy, dark: bool, features: bool = False, cost: tuple[float, str] | None = None) -> str:
+    """SVG: the way of a reward from its user to the public, with the place where noise is added.
+
+    Below it a bar for the ``cost``: its share of the width, and its words.
+    """
     ink, quiet, _ = _inks(dark)
     shown, hue = PROMISES[privacy], theme.as_text(theme.LOOKS[privacy].colour, dark)
     who = shown.who.removesuffix(" with features")  # which has no room, and stands around the drawing
@@ -60,7 +63,10 @@ def who_sees_what(privacy: Privacy, dark: bool, features: bool = False) -> str:
             middle = WIDTH / 2 if not party.on_the_way else 40
             parts.append(_arrow(middle, top - way + 3, middle, top - 3, hue, wide=2))
             parts.append(_text(100, top - way / 2 + 5, party.on_the_way, hue, 13))
-    return _svg(WIDTH, HEIGHT, parts)
+    if cost is not None:
+        parts.append(f'<rect x="1" y="{HEIGHT}" width="{cost[0] * (WIDTH - 2):.1f}" height="14" fill="{hue}"/>')
+        parts.append(_text(1, HEIGHT + 32, cost[1], ink, 14, "start"))
+    return _svg(WIDTH, HEIGHT + COST * (cost is not None), parts)
 
 
 def sums() -> tuple[float, np.ndarray, np.ndarray]:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
+from bandit_core.spec import notation
 from bandit_core.spec.errors import Issue
 from bandit_core.studies.trust_steps import levels
 from ui import menu, page_links, state, words
@@ -24,11 +25,31 @@ Reading = tuple[Experiment, list[Issue]]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind; ``example`` is a preset, ``old`` reads the fields that a page of this kind wrote once."""
+    """One kind; ``example`` is a preset, for ``users`` with other budgets where it says so; ``old`` reads the fields
+    that a page of this kind wrote once.
+    """
 
     lacks: Callable[[Experiment], str]
     example: str
     old: Callable[[dict[str, str]], Reading] | None = None
+    users: str = ""
+
+    @property
+    def opening(self) -> Experiment:
+        """The example."""
+        preset = load_preset(self.example)
+        return with_users(preset, self.users) if self.users else preset
+
+
+def with_users(experiment: Experiment, text: str) -> Experiment:
+    """The experiment with this budget for every line that takes one, and the threshold chosen automatically."""
+    document = experiment.spec() | {"note": ""}  # which may speak of the budgets
+    for line, stated in zip(document["lines"], experiment.lines, strict=True):
+        if stated.entry.epsilon == "any":
+            line["epsilon"] = notation.read_epsilon(text)
+            line.pop("params", None)
+            line.pop("label", None)
+    return Experiment.model_validate(document)
 
 
 def _without_arms(experiment: Experiment) -> str:
@@ -81,20 +102,20 @@ KINDS = {
     "robust": Kind(_robust, "wild-rewards", heavy.of_fields),
     "features": Kind(_features, "trust-with-features", contextual.of_fields),
     "trusted": Kind(_trusted, "trust-ladder"),
-    "spread": Kind(_spread, "own-budgets"),
+    "spread": Kind(_spread, "own-budgets", users="uniform(0, 2)"),
 }
 
 
 def settle(page: menu.Page) -> None:
     """Show on ``page`` the visitor's own experiment or, where that is of another kind, an example."""
     kind = KINDS[page.shows]
-    state.show(page.shows, kind.lacks, lambda: load_preset(kind.example))
+    state.show(page.shows, kind.lacks, lambda: kind.opening)
 
 
 def reset(page: menu.Page) -> None:
     """Callback: back to the page's opening picture, or to its example as it is shipped."""
     if state.example_of():
-        state.adopt(load_preset(KINDS[page.shows].example))
+        state.adopt(KINDS[page.shows].opening)
     else:
         state.open_own(load_preset(page.opens or "default"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,18 +15,20 @@ import streamlit as st
 
 from bandit_core import Experiment, paths
 from bandit_core.data.spreadsheets import defused_frame
-from bandit_core.policies import registry
 from bandit_core.simulation.results import Result, linear_fit
 from bandit_core.spec import notation, own_data
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import InputError
+from bandit_core.spec.number_text import percent
 from bandit_core.spec.own_data import remembered
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
 from ui import charts, figures, gallery, lab_parts, page_fields, runner, state, templates, theme, words
 from ui.page_fields import Field
+from ui.page_requirements import with_users
 
 EXAMPLES = {
+    "Uniform between 0 and 2": "uniform(0, 2)",
     "Ren et al.: five groups of users": "discrete(0, 0.2, 1, 2, 100)",
     "Ren et al.: bell-shaped, about a sixth shares nothing": "clamped-gaussian(1, 1, 0, 100)",
     "Spread over orders of magnitude": "lognormal(1, 1)",
@@ -47,20 +50,9 @@ class Search:
     best_b: float
 
 
-def _with(experiment: Experiment, text: str) -> Experiment:
-    """The experiment with this budget for every line that takes one, and the threshold chosen automatically."""
-    document = experiment.spec()
-    for line in document["lines"]:
-        if registry()[line["policy"]].epsilon == "any":
-            line["epsilon"] = notation.read_epsilon(text)
-            line.pop("params", None)
-            line.pop("label", None)
-    return Experiment.model_validate(document)
-
-
 def _use(text: str) -> None:
     """Callback: the experiment of the other pages gets these users."""
-    state.open_own(_with(state.own_experiment(), text))
+    state.open_own(with_users(state.own_experiment(), text))
 
 
 def distribution(experiment: Experiment) -> BudgetDistribution:
@@ -78,7 +70,7 @@ def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
         "threshold-users", "Users", "", "How ε varies from user to user; the sidebar takes any other. "
         f"{words.PUBLIC['budgets']}", "box", tuple(dict.fromkeys((now, *EXAMPLES))),
     )  # fmt: skip
-    page_fields.change(users, now, lambda name: _with(experiment, EXAMPLES.get(name, text)))
+    page_fields.change(users, now, lambda name: with_users(experiment, EXAMPLES.get(name, text)))
     if state.example_of() and any(line.entry.epsilon == "any" for line in state.own_experiment().lines):
         st.button(
             "Use these users on the other pages",
@@ -98,54 +90,64 @@ def search(users: BudgetDistribution) -> Search:
 
 def verdict(searched: Search) -> str:
     """The recommendation in sentences."""
-    bernoulli, laplace = words.number(searched.best_b), words.number(searched.best_l)
-    below = f"below **ε = {bernoulli}**"
-    if not np.isclose(searched.best_l, searched.best_b):
-        below += f" with the Bernoulli mechanism, below **ε = {laplace}** with Laplace"
     weighed, least = (words.number(float(np.nanmin(each)), 2) for each in (searched.v_w, searched.v_b))
     return (
-        f"**Weigh each answer by its noise, and ignore no one**: with the Bernoulli mechanism the predicted cost is "
-        f"{weighed}, against {least} at the best threshold. A method that counts all answers alike (HeLDP-UCB-B, "
-        f"HeLDP-UCB-L) should ignore users {below}."
+        f"**Weigh each answer by its noise, and ignore no one**: predicted cost {weighed}, against {least} at the best "
+        f"threshold. If all answers count alike, ignore users below **ε = {words.number(searched.best_b)}**."
     )
 
 
-def slider(searched: Search, users: str) -> float:
-    """The movable threshold; for every new distribution of ``users`` it opens at the Bernoulli mechanism's
+def slider(searched: Search, spread: BudgetDistribution) -> float:
+    """The movable threshold, on the ε of the picture; for every new distribution it opens at the Bernoulli mechanism's
     recommendation.
     """
-    some = [*searched.thresholds[:: max(1, len(searched.thresholds) // 60)].tolist(), searched.best_l, searched.best_b]
-    options = sorted({f"{value:.3g}": value for value in some}.values())  # one for every text on the slider
+    best = searched.best_b, searched.best_l
+    low, high = charts.budget_range(spread)
+    some = searched.thresholds if charts.grouped(spread) else np.linspace(low, max(high, *best), 60)
+    options = sorted({f"{value:.3g}": value for value in (*some.tolist(), *best)}.values())  # one for every text
     return st.select_slider(
         "Threshold ε_min: ← keep more users · keep clearer answers →",
         options,
         searched.best_b,
-        key=state.key(f"threshold {users}"),
+        key=state.key(f"threshold {spread.model_dump_json()}"),
         help=f"Answers of users with a smaller ε are discarded. {words.PUBLIC['eps_min']}",
         format_func=lambda value: f"{value:.3g}",
     )
 
 
-def cost_chart(searched: Search, threshold: float, dark: bool) -> go.Figure:
-    """V_L, V_B and V_w against the threshold, minima marked, logarithmic."""
-    curves: list[charts.Curve] = []
-    look: dict[str, Any] = {"mode": "lines+markers"} if len(searched.thresholds) < 20 else {}
-    for name, values, best, title in (
-        ("heldp-ucb-l", searched.v_l, searched.best_l, "V_L (Laplace)"),
-        ("heldp-ucb-b", searched.v_b, searched.best_b, "V_B (Bernoulli)"),
-        ("heldp-ucb-bw", searched.v_w, float(searched.thresholds[0]), "V_w (Bernoulli, weighed)"),
+def cost_chart(searched: Search, spread: BudgetDistribution, threshold: float, dark: bool) -> go.Figure:
+    """The users' budgets, and below on the same axis V_L, V_B and V_w against the threshold, minima marked."""
+    figure, kept = charts.density_chart(spread, threshold, dark, lab_parts.HEIGHT), charts.grouped(spread)
+    across = charts.group_names(searched.thresholds) if kept else searched.thresholds
+    _, high = charts.budget_range(spread)
+    seen = np.full(len(searched.thresholds), True) if kept else (searched.thresholds <= high)
+    lowest = []
+    for name, values, title in (
+        ("heldp-ucb-l", searched.v_l, "V_L (Laplace)"),
+        ("heldp-ucb-b", searched.v_b, "V_B (Bernoulli)"),
+        ("heldp-ucb-bw", searched.v_w, "V_w (Bernoulli, weighed)"),
     ):
-        colour, hover = theme.policy_colour(name, dark), "recommended<extra></extra>"
-        star = {"mode": "markers", "marker": {"size": 13, "symbol": "star", "color": colour}}
-        curves.append(charts.Curve(searched.thresholds, values, title, colour, "%{y:,.4~g}", more=look))
-        lowest = [float(np.nanmin(values))]
-        curves.append(charts.Curve([best], lowest, f"lowest at {best:.3g}", colour, hover, more=star))
-    costs = np.concatenate([searched.v_l, searched.v_b, searched.v_w])
-    costs = costs[np.isfinite(costs)]
-    wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
-    across = charts.log_axis("threshold ε_min", *np.log10(searched.thresholds[[0, -1]]), tickangle=0)
-    up = charts.log_axis("predicted cost V", dtick=1 if wide else "D2")
-    return charts.draw(curves, across, up, lab_parts.HEIGHT, dark, [charts.Mark(threshold)])
+        colour, place = theme.policy_colour(name, dark), int(np.nanargmin(values))
+        lowest.append(float(values[place]))
+        marker = {"size": 13, "symbol": "star", "color": colour}
+        star = {"mode": "markers", "marker": marker, "yaxis": "y2", "cliponaxis": False}
+        hover = f"lowest at {searched.thresholds[place]:.3g}: %{{y:,.4~g}}<extra></extra>"
+        look: dict[str, Any] = {"mode": "lines+markers" if kept else "lines", "yaxis": "y2"}
+        curve = charts.Curve(across, values, title, colour, "%{y:,.4~g}", more=look)
+        best = charts.Curve(across[place : place + 1], lowest[-1:], "", colour, hover, listed=False, more=star)
+        figure.add_traces([*curve.traces(), *best.traces()])
+    costs = np.concatenate([each[seen] for each in (searched.v_l, searched.v_b, searched.v_w)])
+    most = min(float(costs[np.isfinite(costs)].max(initial=1.0)), 50 * min(lowest))
+    ends = np.log10([min(lowest) / 1.5, 1.5 * most])
+    figure.update_shapes(yref="paper")
+    figure.layout.yaxis.update(domain=(0.68, 1), title=None)
+    up = charts.log_axis("predicted cost V", *ends, range=ends, tickfont={"size": charts.SIZE})
+    figure.layout.yaxis2 = {**up, "domain": (0, 0.6), "anchor": "x"}
+    figure.layout.xaxis.update(anchor="y2", title="ε of a user, and threshold ε_min")
+    if not kept:
+        figure.layout.xaxis.range = (0, max(high, threshold))
+    figure.layout.showlegend = True
+    return figure
 
 
 def made(experiment: Experiment, distribution: BudgetDistribution) -> dict[str, Any]:
@@ -157,31 +159,53 @@ def made(experiment: Experiment, distribution: BudgetDistribution) -> dict[str, 
     }
 
 
-def legend(searched: Search, distribution: BudgetDistribution, threshold: float) -> str:
+def legend(searched: Search, spread: BudgetDistribution, threshold: float) -> str:
     """What the chosen threshold keeps and costs, and what is marked."""
-    ratios = [
-        words.number(cost(distribution, threshold) / float(np.nanmin(every)), 2)
-        for cost, every in ((theory.v_b, searched.v_b), (theory.v_l, searched.v_l))
-    ]
-    share = f"{100 * distribution.share_above(threshold):.3g}%"
+    v_l, v_b = (words.number(cost(spread, threshold), 2) for cost in (theory.v_l, theory.v_b))
     return (
-        f"Dashed: ε_min = {threshold:.3g} keeps {share} of the users. Cost relative to the lowest (stars): "
-        f"{ratios[0]} with Bernoulli, {ratios[1]} with Laplace. With weights (V_w) ignoring users "
-        "never helps."
+        f"Above, the users; grey are ignored: ε_min = {threshold:.3g} keeps {percent(spread.share_above(threshold))}. "
+        f"Below, the predicted cost: V_B = {v_b} and V_L = {v_l} there. Stars: lowest; with Laplace noise at "
+        f"{words.number(searched.best_l)}. With weights (V_w) ignoring users never helps."
     )
 
 
-def kept_users(experiment: Experiment, distribution: BudgetDistribution, threshold: float) -> None:
-    """How the budgets are spread, and the threshold."""
-    make = partial(charts.density_chart, distribution, threshold, height=330)
-    what = partial(charts.read_users_aloud, distribution, threshold)
-    figures.draw("density", experiment, make, what, threshold)
-    v_l, v_b, v_w = (cost(distribution, threshold) for cost in (theory.v_l, theory.v_b, theory.v_w))
-    st.caption(
-        f"Dashed: ε_min = {threshold:.3g}. Share of users kept: p₀ = {distribution.share_above(threshold):.3f}; "
-        f"V_L = {words.number(v_l)}, V_B = {words.number(v_b)}, V_w = {words.number(v_w)}. {words.PUBLIC['budgets']} "
-        f"{words.PUBLIC['eps_min']}"
+def played(experiment: Experiment, spread: BudgetDistribution, threshold: float, best: float) -> Experiment | None:
+    """The chosen threshold, the best one and weighed bits on the arms of the sidebar; None, reported, where they
+    refuse."""
+    epsilon = spread.model_dump(mode="json", exclude_none=True)
+    lines: list[dict[str, Any]] = [
+        {"policy": "heldp-ucb-b", "epsilon": epsilon, "params": {"eps_min": value}, "label": f"{name} {value:.3g}"}
+        for value, name in {threshold: "threshold", best: "best threshold"}.items()
+    ]
+    lines.append({"policy": threshold_check.WEIGHED, "epsilon": epsilon, "label": "weighed"})
+    return _accepted(lambda: experiment.with_changes(lines=lines, view={"bounds": False}, title="", note=""))
+
+
+def simulated(experiment: Experiment, spread: BudgetDistribution, threshold: float, best: float) -> None:
+    """Regret at the chosen threshold, at the best one, and with weights."""
+    asked = played(experiment, spread, threshold, best)
+    result = None if asked is None else runner.result_of(asked, "threshold-regret")
+    if result is None:
+        return
+    ends = [
+        f"{words.number(float(line.mean[-1]), 2)} ({words.plain(result.experiment.label(number))})"
+        for number, line in enumerate(result.lines)
+        if line is not None
+    ]
+    st.markdown(
+        f"**In simulation**, lost rewards after {words.count(result.experiment.horizon)} users: {', '.join(ends)}."
     )
+    draw = partial(charts.regret_chart, result, height=lab_parts.HEIGHT, direct_labels=not theme.is_phone())
+    figures.draw("threshold-regret", result, draw, partial(charts.describe, result), theme.is_phone())
+
+
+def _accepted(make: Callable[[], Experiment]) -> Experiment | None:
+    """What is made; None, and why, where the arms of the sidebar refuse it."""
+    try:
+        return make()
+    except InputError as error:
+        st.info(f"The simulation cannot run with these arms:\n{words.issues(error.issues[:1])}")
+        return None
 
 
 def check_fold(distribution: BudgetDistribution) -> None:
@@ -194,8 +218,7 @@ def check_fold(distribution: BudgetDistribution) -> None:
     if check is None:
         return
     switch = Field("check", "Check by simulation", False, size_words(check), "switch")
-    # The sidebar gets the controls of the check.
-    if page_fields.ask(switch, on_change=lambda: state.adopt(state.experiment())):
+    if page_fields.ask(switch):
         result = runner.result_of(check_users(check), "threshold")
         if result is not None:
             check_panel(result)
@@ -207,14 +230,11 @@ def check_experiment(distribution: BudgetDistribution) -> Experiment | None:
     It has users enough for the prediction to be right, whatever the sidebar's horizon (`check_users` changes that).
     """
     base = state.experiment()
-    try:
-        base = base.with_changes(
-            horizon=max(base.horizon, threshold_check.ENOUGH_USERS), trials=min(base.trials, CHECK_TRIALS)
-        )
-        return threshold_check.experiment_of(base, distribution, threshold_check.spread_thresholds(distribution))
-    except InputError as error:
-        st.info(f"The check cannot run with these arms:\n{words.issues(error.issues[:1])}")
-        return None
+    users, trials = max(base.horizon, threshold_check.ENOUGH_USERS), min(base.trials, CHECK_TRIALS)
+    thresholds = threshold_check.spread_thresholds(distribution)
+    return _accepted(
+        lambda: threshold_check.experiment_of(base.with_changes(horizon=users, trials=trials), distribution, thresholds)
+    )
 
 
 def size_words(check: Experiment) -> str:

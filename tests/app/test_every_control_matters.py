@@ -17,12 +17,12 @@ LINKS = {
     "heavy-tails": {"users": "3000"},
     "tradeoff": {"arms": "0.9,0.6 x2", "lines": "ucb,heldp-ucb-b(1),heldp-ucb-l(1)", "T": "3000", "n": "4"},
     "trust": {"arms": "0.9,0.6 x2", "lines": "ucb,dp-se(1),kl-ucb-cf(1)", "T": "20000", "n": "4"},
-    "threshold": {"lines": "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", "T": "3000", "n": "2"},
+    "threshold": {"lines": "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", "T": "3000", "n": "4"},
 }
 FOLDS = {
     "heavy-tails": ("heavy-controls", "heavy-cut-off", "heavy-v-fold", "heavy-theory", "explanation"),
     "tradeoff": ("tradeoff-more",),
-    "threshold": ("threshold-others", "threshold-kept", "threshold-check"),
+    "threshold": ("threshold-others", "threshold-check"),
 }
 DEFAULT_LINK = {
     "arms": "0.9,0.6 x2",

@@ -21,6 +21,7 @@ from bandit_core.studies import threshold_check
 from ui import charts, gallery, legends, menu, state, words
 
 # The course asks for a guess first; Theory has drawings, and charts in a fold; coin is of docs/extending.md.
+OWN_TITLES = ("home", "learn", "explore")  # of what they show
 WITHOUT_A_PICTURE = ("glossary", "learn", "teach", "theory", "errata", "coin")
 
 
@@ -30,6 +31,7 @@ def test_every_page_opens_with_its_title_and_charts_that_can_be_read(page: str) 
     assert screen.session_state["lab"]["page"] == menu.named(page).address
     assert not screen.warning and not screen.error
     assert len(screen.title) == 1
+    assert screen.title[0].value.startswith(menu.named(page).title) or page in OWN_TITLES
     drawn = [on.Chart(element.proto.spec) for element in screen.get("plotly_chart")]
     players = on.players(screen)
     assert drawn or players or page in WITHOUT_A_PICTURE
@@ -261,9 +263,13 @@ def test_threshold_follows_the_users_of_the_sidebar() -> None:
     screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", **on.SMALL)
     assert not screen.info
     assert "**ε = 2**" in on.words(screen)  # 1.36 / 0.4 < 2.47 / 0.6 < 1 / 0.2
-    assert "cost is 2.8, against 3.4 at the best threshold" in on.words(screen)  # 5 / (0.01 + 0.21 + 0.58 + 1)
+    assert "predicted cost 2.8, against 3.4 at the best threshold" in on.words(screen)  # 5 / (0.01 + 0.21 + 0.58 + 1)
     cost = on.chart(screen, "cost")
     assert len(cost.y("V_B (Bernoulli)")) == len(cost.y("V_w (Bernoulli, weighed)")) == 4
+    [bars] = [trace for trace in cost.traces if trace["type"] == "bar"]
+    assert len(set(bars["marker"]["color"][:3])) == len(set(bars["marker"]["color"][3:])) == 1  # ignored, and kept
+    assert bars["marker"]["color"][2] != bars["marker"]["color"][3]
+    assert on.chart(screen, "threshold-regret").names == ["● best threshold 2", "● weighed"]
     for text in ("lognormal(1, 1)", "lognormal(3, 0.5)"):  # the slider's range moves under a chosen value
         kind = text.partition("(")[0]
         screen = on.change(screen, "selectbox", "budget-kind", kind)
@@ -274,6 +280,7 @@ def test_threshold_follows_the_users_of_the_sidebar() -> None:
         control.set_value(float(control.options[3]))
         on.run(screen)
         assert f"ε_min = {control.options[3]}" in on.words(screen)
+        assert len(on.chart(screen, "threshold-regret").names) == 3  # chosen, best, weighed
         assert len(on.chart(screen, "cost").y("V_B (Bernoulli)")) > 20
 
 
@@ -285,7 +292,7 @@ def test_threshold_offers_an_example_where_everybody_has_one_budget() -> None:
     on.run(screen)
     assert not screen.session_state["lab"]["example-of"]
     assert screen.session_state["lab"]["experiment"].arms == own.arms
-    assert "discrete(0,0.2,1,2,100)" in on.address(screen)["lines"]
+    assert "uniform(0,2)" in on.address(screen)["lines"]
 
 
 def test_the_heuristic_is_checked_by_simulation() -> None:
@@ -304,5 +311,6 @@ def test_the_heuristic_is_checked_by_simulation() -> None:
 
 def test_where_the_check_is_impossible_it_says_why() -> None:
     screen = on.visit("threshold", arms="gaussian(1,1),gaussian(0,1)", lines="heldp-ucb-ls(uniform(1,2))", **on.SMALL)
+    assert on.words(screen).count("The simulation cannot run with these arms") == 1
     assert "heldp\\-ucb\\-ls" in on.words(on.unfold(screen, "threshold-check"))
     assert not [toggle for toggle in screen.toggle if toggle.key == "check"]

@@ -8,8 +8,8 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.model import PROMISES
 from bandit_core.simulation.engine import simulate
-from bandit_core.studies.trust_steps import ladder, steps
-from ui import diagrams, stylesheet
+from bandit_core.studies.trust_steps import best_lines, ladder, steps
+from ui import diagrams, stylesheet, words
 from ui.trust import view
 
 SMALL = {"preset": "trust", **on.SMALL}
@@ -37,11 +37,17 @@ def test_bars_are_the_steps_of_the_ladder_and_the_table_says_what_each_line_keep
     assert [budget for budget in shown(screen)["budget"] if "ε = 1" in budget] != []
     assert all(PROMISES[key].trusted in shown(screen)["trusted"].tolist() for key in keys)
     pictures = [image.alt for element in screen.get("image") for image in element.proto.imgs]
-    assert pictures == [*map(diagrams.in_words, diagrams.LEVELS), diagrams.noises_in_words()]
+    lost = view.losses(result)
+    assert {key: lost[key] for key in keys} == {
+        experiment.lines[line].entry.privacy: result.lines[used].mean[-1] for line, used in best_lines(result).items()
+    }
+    costs = [f"; loses {words.number(lost[level], 2)}" if level in lost else "" for level in diagrams.LEVELS]
+    seen = [f"{diagrams.in_words(level)}{cost}" for level, cost in zip(diagrams.LEVELS, costs, strict=True)]
+    assert pictures == [*seen, diagrams.noises_in_words()] and any(costs)
 
 
 def test_drawings_have_their_room_before_they_come() -> None:
-    for name, height in (("who", diagrams.HEIGHT), ("why", diagrams.NOISE_HEIGHT)):
+    for name, height in (("who", diagrams.HEIGHT + diagrams.COST), ("why", diagrams.NOISE_HEIGHT)):
         assert f".st-key-trust-{name} [data-testid=stSkeleton]{{height:{height}px}}" in stylesheet.STYLE
 
 

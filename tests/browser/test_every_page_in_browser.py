@@ -171,6 +171,16 @@ def bottom(visitor: Visitor, found: str) -> float:
     return visitor.main().locator(found).last.evaluate("node => node.getBoundingClientRect().bottom")
 
 
+def the_menu_marks_the_page(visitor: Visitor, stated: menu.Page) -> None:
+    """The entry in its drop-down is said and shown to be the page that is open."""
+    visitor.tab.get_by_test_id("stHeader").get_by_role("button", name=stated.section).click()
+    entry = visitor.tab.locator("[role=menu] a[aria-current=page]")
+    expect(entry).to_contain_text(stated.title)
+    expect(entry.locator("p")).to_have_css("text-decoration-line", "underline")
+    visitor.tab.keyboard.press("Escape")
+    expect(entry).to_have_count(0)
+
+
 def start_fits(visitor: Visitor, width: int, height: int) -> None:
     """Slider, picture and verdict are seen without scrolling, among few words."""
     visitor.tab.set_viewport_size({"width": width, "height": height})
@@ -184,12 +194,13 @@ def start_fits(visitor: Visitor, width: int, height: int) -> None:
     assert 20 < first <= 90 and all_of_it <= 300, (first, all_of_it)
 
 
-def six_drawings_come_first(visitor: Visitor) -> None:
-    """Whom to trust begins with pictures, all on the first screen and above the slider."""
-    pictures = [image.bounding_box() for image in visitor.main().locator("img[alt]").all()]
-    assert len(pictures) == 6 and all(box["y"] + box["height"] <= 900 for box in pictures)
-    slider = visitor.main().get_by_role("slider").first.bounding_box()
-    assert slider["y"] > max(box["y"] for box in pictures)
+def five_columns_with_their_costs_are_one_screen(visitor: Visitor) -> None:
+    """Whom to trust has slider, verdict and who sees what on the first screen, with a bar of its cost under each."""
+    visitor.tab.set_viewport_size({"width": 1280, "height": 720})
+    visitor.main().evaluate("main => main.scrollTo(0, 0)")
+    columns = visitor.main().locator("img[alt*='loses']")
+    expect(columns).to_have_count(5)
+    assert 0 < bottom(visitor, "[data-testid=stSlider]") < bottom(visitor, "img[alt*='loses']") <= 720
 
 
 def a_screen_reader_is_told(visitor: Visitor) -> None:
@@ -211,7 +222,9 @@ def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: 
     if page in LAB:
         few_words_before_somebody_asks(visitor, numbers=page != "explore")
     if page == "trust":
-        six_drawings_come_first(visitor)
+        five_columns_with_their_costs_are_one_screen(visitor)
+    if menu.at(page).section:
+        the_menu_marks_the_page(visitor, menu.at(page))
     keys_go_in_order(visitor, bool(menu.at(page).sidebar))
     a_screen_reader_is_told(visitor)
     for width, dark in ((1400, False), (1024, True)):

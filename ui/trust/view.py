@@ -14,18 +14,31 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.model import MEASURES, PROMISES, Measure
+from bandit_core.model import MEASURES, PROMISES, Measure, Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.studies.trust_steps import CLEARLY, Step, best_lines, kept, ladder, level_of, steps
 from ui import charts, diagrams, figures, lab_parts, page_links, shared, theme, words
 
 
-def who_sees_what(dark: bool, features: bool) -> None:
-    """A drawing for each privacy level."""
+def who_sees_what(dark: bool, features: bool, result: Result | None) -> None:
+    """A drawing for each privacy level, and below it what the level loses, where that is known."""
+    lost = {} if result is None else losses(result)
+    most = max(lost.values(), default=0.0) or 1.0
     with st.container(key="trust-who", horizontal=True, gap="xsmall"):
         for level in diagrams.WITH_FEATURES if features else diagrams.LEVELS:
-            drawn, alt = diagrams.who_sees_what(level, dark, features), diagrams.in_words(level, features)
-            st.image(drawn, width=diagrams.WIDTH, alt=alt)
+            cost = (lost[level] / most, f"loses {words.number(lost[level], 2)}") if level in lost else None
+            drawn, alt = diagrams.who_sees_what(level, dark, features, cost), diagrams.in_words(level, features)
+            st.image(drawn, width=diagrams.WIDTH, alt=f"{alt}; {cost[1]}" if cost else alt)
+
+
+def losses(result: Result) -> dict[Privacy, float]:
+    """The lost rewards of each privacy level at the horizon: those of the best line that it stands on."""
+    lost: dict[Privacy, float] = {}
+    for line, used in best_lines(result).items():
+        played, level = result.lines[used], level_of(result.experiment, line)
+        if played is not None:
+            lost[level] = min(lost.get(level, math.inf), float(played.mean[-1]))
+    return lost
 
 
 def why(dark: bool) -> None:
@@ -93,7 +106,10 @@ def verdict(result: Result) -> str:
         elif not step.clear and step.weaker != free:
             parts.append(f" {words.sentence(pair)}: too close to call.")
     if len({kept(experiment, line).measure for line in private}) > 1:
-        parts.append(" With a δ, the guarantee is weaker than at the same ε without.")
+        weaker = " or ".join(f"“{rung(line)}”" for line in private if kept(experiment, line).failure)
+        parts.append(
+            f" {words.sentence(weaker)} may cost less than more trust: at the same ε, a δ is a weaker guarantee."
+        )
     reference, users = PROMISES[level_of(experiment, free)].who, words.count(experiment.horizon)
     at = f" (all at {common})" if common else ""
     return f"Lost rewards after {users} users{at}, compared with {reference}: {', '.join(message)}.{''.join(parts)}"
