@@ -1,7 +1,7 @@
 """Pictures that ship, from the code of the app: ``python -m benchmarks.pictures`` draws them anew.
 
-Those of the lessons on page Teach (ui/assets/lessons), and that of the README (docs/picture.png). It also prints what
-README says of its picture, the numbers of Start. ``--numbers`` prints them and draws nothing.
+Those of the lessons on page Teach and of Start's cards (ui/assets/lessons), and that of the README (docs/picture.png).
+It also prints what README says of its picture, the numbers of Start. ``--numbers`` prints them and draws nothing.
 
 README's picture needs what tests/requirements.txt installs, and a ``chromium`` on PATH. Its numbers are Start's at
 ε = 1, which ``python -m benchmarks.positions`` has played.
@@ -17,24 +17,38 @@ import numpy as np
 import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
+from bandit_core import load_preset, simulate
 from ui import charts, gallery
 from ui.learn import course
-from ui.teach.view import PICTURES
+from ui.player.view import SMALL
 
 WHERE = Path(__file__).parent.parent / "docs" / "picture.png"
 WIDTH, HEIGHT = 900, 460
 LESSON_WIDTH, LESSON_HEIGHT, EDGE = 260, 110, 8  # pixels
 MAX_POINTS, MAX_DOTS = 60, 120
+USERS, TRIALS = 5_000, 8  # of the experiments on Start's cards
 
 
 def lessons() -> None:
     """Draw every lesson where its slider begins, for light and dark ground."""
-    PICTURES.mkdir(exist_ok=True)
+    SMALL.mkdir(exist_ok=True)
     for step in course.LESSONS:
         found = step.content(step.slider.start)
         for dark in (False, True):
-            drawn = svg(step.draw(found, step.slider.start, dark, 320))
-            (PICTURES / f"{step.name}-{'dark' if dark else 'light'}.svg").write_text(drawn + "\n", "utf-8")
+            _write(step.name, dark, step.draw(found, step.slider.start, dark, 320))
+
+
+def cards() -> None:
+    """Draw those of Start's cards, at a horizon that computes at once."""
+    for name in gallery.CARDS:
+        experiment = load_preset(name)
+        result = simulate(experiment.with_changes(horizon=min(experiment.horizon, USERS), trials=TRIALS))
+        for dark in (False, True):
+            _write(name, dark, charts.regret_chart(charts.without_bounds(result), dark))
+
+
+def _write(name: str, dark: bool, figure: go.Figure) -> None:
+    (SMALL / f"{name}-{'dark' if dark else 'light'}.svg").write_text(svg(figure) + "\n", "utf-8")
 
 
 def svg(figure: go.Figure) -> str:
@@ -130,6 +144,7 @@ def main() -> None:
     if "--numbers" in sys.argv[1:]:
         return
     lessons()
+    cards()
     chromium = shutil.which("chromium")
     if chromium is None:
         sys.exit("no chromium on PATH")

@@ -105,7 +105,7 @@ page_lock.shown()
 verdict = "" if hidden else shared.once("verdict", result, None, lambda: words.verdict(result))
 distances = shared.once("distances", result, focus, lambda: words.distances(result, focus))
 if verdict or distances:
-    st.markdown(f"{verdict} {distances}")
+    st.markdown(words.unbroken(f"{verdict} {distances}"))
 if lesson_mode:
     message = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
     st.caption(gallery.methods(best) if best is not None and not note else message)

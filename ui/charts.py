@@ -386,7 +386,9 @@ def regret_chart(
     means = {number: found[-1] for number, found in lines.items() if found}
     curves = [each for found in lines.values() for each in found]
     bounds = _bounds(result, in_focus(experiment) if focus is None else focus, asked, colours) if view.bounds else []
-    more = [each for each in bounds if each.listed]  # those of the corridor have their words in the plot
+    if not direct_labels:  # there is no room for the words of a corridor in the plot
+        bounds = [replace(each, listed=each.listed or _is_edge(each)) for each in bounds]
+    more = [each for each in bounds if each.listed]
     if not direct:
         curves = legends.collect_lines(curves, experiment, list(means), legends.MOST - len(more))
     rows = len(more) if direct else sum(bool(each.name and each.listed) for each in (*curves, *more))
@@ -405,7 +407,7 @@ def regret_chart(
     up |= ticks(view.y == "log", low, high)
     users = {"title": "users so far", **steps, **as_amounts}
     figure = draw([*bounds, *curves], users, up, height + 22 * -(-rows // 3), dark)
-    name_corridor(figure, bounds, dark)
+    name_corridor(figure, [each for each in bounds if not each.listed], dark)
     if direct:
         figure.layout[legends.NARROW] = legends.INSIDE
         _add_direct_labels(figure, result, ys, colours, height, dark, (low, high))
@@ -547,26 +549,6 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     figure = draw(legends.collect_lines(curves, experiment, visible, legends.MOST), across, up, 400, dark)
     figure.update_layout(scattermode="group", scattergap=0.4, hovermode="x")
     return figure
-
-
-def sparkline(result: Drawable, dark: bool = False, width: int = 260, height: int = 110) -> str:
-    """A small SVG of the mean curves on the axes of the large chart, made from the same numbers."""
-    view, colours = result.experiment.view, theme.line_colours(result.experiment, dark)
-    users = np.log(result.times) if view.x == "log" else result.times
-    curves = [(number, line.mean) for number, line in enumerate(result.lines) if line is not None]
-    if view.y == "log":
-        curves = [(number, np.log(np.maximum(mean, 0.1))) for number, mean in curves]
-    ends = [end for _, mean in curves for end in (float(mean.min()), float(mean.max()))] or [0.0, 1.0]
-    bottom, span = min(ends), (max(ends) - min(ends)) or 1.0
-    places = np.unique(np.append(np.arange(0, len(users), max(1, len(users) // 50)), len(users) - 1))
-    x, paths = 4 + (width - 8) * users[places] / max(users[-1], 1), []
-    for number, mean in curves:
-        y = height - 4 - (height - 8) * (mean[places] - bottom) / span
-        points = " ".join(f"{across:.1f},{up:.1f}" for across, up in zip(x, y, strict=True))
-        look = f'fill="none" stroke="{colours[number]}" stroke-width="2.2" stroke-linejoin="round"'
-        paths.append(f'<polyline points="{points}" {look}/>')
-    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(paths)}</svg>'
 
 
 def density_chart(

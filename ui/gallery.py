@@ -9,18 +9,18 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, simulate
+from bandit_core import Experiment
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.simulation.results import Drawable, Result
-from bandit_core.spec.errors import InputError
 from bandit_core.spec.number_text import number, percent
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, epsilon_grid, lesson, page_links, theme, words
+from ui import charts, epsilon_grid, lesson, page_links, words
 from ui.player.document import Stop, text
 from ui.player.shipped import Shipped, shipped
+from ui.player.view import small
 
 EPSILONS = best_by_trust.BUDGETS
 HOME = replace(epsilon_grid.SLIDER, allowed=EPSILONS, key="home-epsilon")
@@ -176,26 +176,13 @@ def doors() -> None:
         _link("papers", "Reproduce the papers' figures")
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _thumbnail(name: str, dark: bool) -> str:
-    """A preset's small picture: its own policies and arms at a horizon that computes at once."""
-    experiment = load_preset(name)
-    small = experiment.with_changes(horizon=min(experiment.horizon, 5_000), trials=min(experiment.trials, 8))
-    try:
-        return charts.sparkline(simulate(small), dark)
-    except InputError:  # more than this server computes
-        return ""
-
-
 def cards() -> None:
-    """Six experiments: a small picture made by the same code, and a link."""
+    """Six experiments: a small picture, which ships, and a link."""
     st.subheader("Ready-made experiments")
     for start in range(0, len(CARDS), 3):
         for column, name in zip(st.columns(3), CARDS[start : start + 3], strict=False):
             with column.container(border=True, height="stretch"):
                 experiment = load_preset(name)
-                picture = _thumbnail(name, theme.is_dark())
-                if picture:
-                    st.image(picture, width="stretch", alt=f"Regret curves of: {experiment.title}")
+                small(name, f"Regret curves of: {experiment.title}")
                 link_to_explore(words.plain(experiment.title), experiment)
     st.page_link(page_links.to("explore"), label="All experiments, in Explore under “Examples”", icon=ARROW)

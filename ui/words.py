@@ -58,9 +58,14 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def unbroken(text: str) -> str:
+    """The text with ε and its value on one line."""
+    return text.replace("ε = ", "ε\u00a0=\u00a0")
+
+
 def as_html(text: str) -> str:
     """Plain words with **bold** and `code` parts as HTML."""
-    bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text, quote=False))
+    bold = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(unbroken(text), quote=False))
     return re.sub(r"`(.+?)`", r"<code>\1</code>", bold)
 
 

@@ -112,7 +112,7 @@ def words(screen: AppTest) -> str:
     """Everything printed on the page itself, as markdown."""
     kinds = (screen.main.title, screen.main.markdown, screen.main.caption)
     alerts = (screen.main.info, screen.main.warning, screen.main.error)
-    return "\n".join(element.value for kind in (*kinds, *alerts) for element in kind)
+    return "\n".join(element.value for kind in (*kinds, *alerts) for element in kind).replace("\u00a0", " ")
 
 
 def tables(screen: AppTest) -> list[pd.DataFrame]:

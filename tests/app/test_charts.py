@@ -125,16 +125,3 @@ def test_a_notebook_gets_the_chart_of_the_page_with_how_it_was_made(monkeypatch)
     with pytest.raises(InputError) as message:
         result.plot()
     assert message.value.issues[0].path == "app"
-
-
-@pytest.mark.parametrize("axis", ["linear", "log"])
-def test_a_sketch_has_the_axes_of_its_picture(axis) -> None:
-    result = simulate(load_preset("first-look").with_changes(horizon=1_000, trials=2, view={"x": axis, "y": axis}))
-    points = re.search(r'points="([^"]*)"', charts.sparkline(result, width=260))
-    assert points
-    places = np.array([float(point.split(",")[0]) for point in points[1].split()])
-    users = np.log(result.times) if axis == "log" else result.times
-    assert len(places) > 20 and places[-1] == 256
-    middle = 4 + 252 * users / users[-1]
-    assert all(np.abs(middle - place).min() < 0.06 for place in places)  # rounded to a tenth of a pixel
-    assert (np.median(places) < 130) == (axis == "linear")  # times are closer together at the start

@@ -12,7 +12,7 @@ from visitor import PHONE, Visitor
 from bandit_core.paths import ROOT
 from bandit_core.spec import number_text
 from bandit_core.studies import best_by_trust
-from ui import theme
+from ui import theme, words
 from ui.learn.course import LESSONS, STEPS
 from ui.learn.step import Choice
 
@@ -45,8 +45,8 @@ def sentence(visitor: Visitor) -> Locator:
 def question_and_answer_stand(teacher: Visitor, step: Any) -> None:
     """What the class was asked, its choices, and the measured number in large digits."""
     assert isinstance(step.guess, Choice)
-    for words in (step.asks(), *(label for label, _, _ in step.guess.options)):
-        expect(teacher.main().get_by_text(words).first).to_be_visible()
+    for text in (step.asks(), *(label for label, _, _ in step.guess.options)):
+        expect(teacher.main().get_by_text(text).first).to_be_visible()
     value = teacher.tab.get_by_test_id("stMetricValue")
     expect(value).to_be_visible()
     size, usual = (
@@ -77,7 +77,7 @@ def test_teach_names_every_button_and_the_first_arrow_moves_thumb_picture_and_wo
     before = float(handle.get_attribute("cx") or 0)
     teacher.tab.keyboard.press("ArrowRight")
     assert teacher.tab.locator(".player output").inner_text() == PRICE.slider.words(NEXT)  # at once, in the browser
-    assert sentence(teacher).inner_text() == said(NEXT)
+    assert sentence(teacher).inner_text() == words.unbroken(said(NEXT))
     assert float(handle.get_attribute("cx") or 0) > before + 50
     teacher.settle()
     assert teacher.address["at"] == f"{NEXT:g}"
@@ -171,9 +171,10 @@ def test_start_explore_learn_and_readme_say_the_same_of_whom_one_trusts(visits: 
     visitor.tab.locator("[class*='st-key-learn-trust-guess-'] button").locator("visible=true").nth(1).click()
     numbers = re.findall(r"lost ([\d.]+) ±", sentence(visitor).inner_text())
     assert [f"{float(each):.0f}" for each in reversed(numbers)] == list(losses.groups())
-    for number, name, words in ((4, "learner", "which is {} times"), (5, "price", "ε = 1 hiding costs {} times")):
+    price_words = words.unbroken("ε = 1 hiding costs {} times")
+    for number, name, said_of in ((4, "learner", "which is {} times"), (5, "price", price_words)):
         visitor.open(f"/learn?step={number}&at=1")
         visitor.tab.locator(f"[class*='st-key-learn-{name}-guess-'] button").locator("visible=true").nth(1).click()
-        before, after = words.split("{}")
+        before, after = said_of.split("{}")
         price = re.search(f"{before}([\\d.]+) ±.*?{after}", sentence(visitor).inner_text())
         assert price and f"{float(price[1]):.1f}" == prices[2]

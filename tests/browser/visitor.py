@@ -338,7 +338,12 @@ class Visitor:
     @property
     def verdict(self) -> str:
         """The sentence above the chart."""
-        return self.main().locator("p", has_text=re.compile("times the regret|loses|tied")).first.inner_text()
+        return (
+            self.main()
+            .locator("p", has_text=re.compile("times the regret|loses|tied"))
+            .first.inner_text()
+            .replace("\u00a0", " ")
+        )
 
     def words(self, numbers: bool) -> tuple[int, int]:
         """How many words are on the first screen, and on the whole page, with or without numbers."""

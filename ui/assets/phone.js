@@ -1,6 +1,7 @@
 "use strict";
 const main = document.querySelector("main"), here = `?class=${encodeURIComponent(main.dataset.code)}`;
 const version = () => main.firstElementChild.dataset.version;
+const lost = gone => { document.getElementById("lost").hidden = !gone; };
 let wake = () => {};
 const pause = seconds => new Promise(done => { wake = done; setTimeout(done, 1000 * seconds); });
 
@@ -28,7 +29,9 @@ async function follow() {
       if (answer.status === 200 && asked === version()) show(await answer.text());
       wait = Number(answer.headers.get("retry-after")) || wait;
       failed = 0;
+      lost(false);
     } catch {
+      lost(true);
       wait = Math.min(20, 2 ** failed++);
     }
     await pause(wait * (0.5 + Math.random()));
@@ -46,7 +49,9 @@ async function send(fields) {
         show(await answer.text());
         break;
       }
-    } catch {}
+    } catch {
+      lost(true);
+    }
     await new Promise(done => setTimeout(done, 1000 * Math.min(8, 2 ** failed) * (0.5 + Math.random())));
   }
   main.removeAttribute("aria-busy");

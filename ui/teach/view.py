@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
-from ui import page_fields, page_links, state, theme
+from ui import page_fields, page_links, state
 from ui.learn import answers, classroom, course, player, quiz
 from ui.learn.step import Step
+from ui.player.view import small
 from ui.teach import board, paper, project
 
 COLUMNS = 3
-PICTURES = Path(__file__).resolve().parent.parent / "assets" / "lessons"  # by benchmarks/pictures.py
 WAYS = (
     ("Project a lesson", "Full window, large letters, one slider. Press R to reveal the answer."),
     ("Let the class guess", "Phones scan a code and follow you. No app, no names."),
@@ -100,8 +99,7 @@ def _guess(step: Step, label: str = "Open a class", key: str = "class-open") -> 
 
 
 def _card(step: Step) -> None:
-    drawn = PICTURES / f"{step.name}-{'dark' if theme.is_dark() else 'light'}.svg"
-    st.image(drawn.read_text("utf-8"), width="stretch", alt=f"Small picture of: {step.title}")
+    small(step.name, f"Small picture of: {step.title}")
     st.markdown(f"**{course.title(step)}**")
     with st.container(key=f"teach-card-{step.name}"):
         _project(step, course.on_button("Project", step), f"open-project-{step.name}")
