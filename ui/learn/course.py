@@ -7,7 +7,7 @@ from ui.learn.step import Step, read
 MINUTES = 15
 STEPS = tuple(map(read, ["choosing", "coin", "crowd", "learner", "price", "trust", "whom", "wild", "promise", "yours"]))
 PARTS = tuple(part for step in STEPS for part in (step, step.second) if part is not None)  # as they are printed
-EXTRAS = tuple(map(read, ("toss", "noises", "outlier", "features")))  # each on its own, after the course
+EXTRAS = tuple(map(read, ("tradeoff", "toss", "noises", "outlier", "features")))  # each on its own, after the course
 LESSONS = STEPS + EXTRAS
 LECTURE = STEPS[1], STEPS[4], STEPS[5]  # a quarter of an hour before a class
 ADDRESSES = {str(STEPS.index(step) + 1) if step in STEPS else step.name: step for step in LESSONS}

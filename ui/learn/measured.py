@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from bandit_core.experiments.corridor import corridor
 from bandit_core.simulation.comparisons import Estimate
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import best_share_at_end
@@ -133,6 +134,20 @@ def _kept_epsilon(result: Result, number: int) -> Number:
     return Number(float(f"{epsilon:.3g}"))
 
 
+def _proof(result: Result, number: int) -> Number:
+    """How many times what a line loses its proof allows; unknown where that is no less than choosing at random."""
+    mine, mean = lost(result, number), _line(result, number).mean
+    times = float(corridor(result.experiment, number, result.times, mean).edge[-1]) / mine.value
+    return Number(times, times * mine.error / mine.value)
+
+
+def _rate(result: Result, number: int) -> Number:
+    """How many times the long-run rate of its guarantee a line loses; unknown where the picture shows none."""
+    mine, mean = lost(result, number), _line(result, number).mean
+    rate = float(corridor(result.experiment, number, result.times, mean).rate[-1])
+    return Number(mine.value / rate, mine.error / rate)
+
+
 def _u(result: Result, number: int) -> str:
     return f"{result.experiment.lines[number].params['u']:g}"
 
@@ -144,6 +159,7 @@ def _title(result: Result, number: int) -> str:
 MEASURES: dict[str, Callable[..., Number | str]] = {
     "lost": lost, "difference": difference, "ratio": ratio, "above": _above, "blind": _blind, "saved": _saved,
     "best-share": _best_share, "kept": _kept_epsilon, "u": _u, "title": _title,
+    "proof": _proof, "rate": _rate,
 }  # fmt: skip
 _LINE = re.compile(r"(at|best|\d+)(?:\+(\d+))?")
 

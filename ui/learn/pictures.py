@@ -31,6 +31,7 @@ class Picture(Frozen):
     ``kind``: curves of regret, the same against blind choice, ``series`` of dots or of bars (``names`` below them) at
     ``places`` (else at all positions of the slider), or a picture of its own, which what was sampled draws. ``top`` is
     the upper end of curves in the place of what blind choice loses; on a plain axis it is doubled until all fit.
+    ``bounds``: with the corridor of the first private line.
     """
 
     kind: Literal["own", "curves", "blind", "dots", "bars"] = "own"
@@ -41,6 +42,7 @@ class Picture(Frozen):
     places: tuple[float, ...] = ()
     names: tuple[str, ...] = ()
     legend: bool = True
+    bounds: bool = False
 
 
 def draw(curves: Sequence[Any], x: dict[str, Any], y: dict[str, Any], dark: bool, height: int) -> go.Figure:
