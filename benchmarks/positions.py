@@ -23,8 +23,10 @@ from bandit_core.simulation.store import Store
 from ui import gallery
 from ui.learn import course, measured
 from ui.player.shipped import FOLDER, read
+from ui.watch.frames import frames
 
 TRIALS, CHECKED, POINTS = 8_000, 20, 60
+WATCHED = 500  # users of the one run that a lesson shows
 DIGITS = 1e-5  # relative difference of two numbers that count as the same
 STORE = Store(None, 2**29)
 
@@ -39,6 +41,7 @@ class Lesson:
     numbers: dict[str, str]
     places: tuple[float, ...]  # of which a number may name the one ``at`` the stop, and its neighbours
     drawn: tuple[str, ...] = ()  # numbers that the picture shows at all places
+    watched: Experiment | None = None  # of which the first users of the second line are shown one by one
 
 
 def lessons() -> Iterator[Lesson]:
@@ -48,7 +51,8 @@ def lessons() -> Iterator[Lesson]:
     for step in (part for each in course.LESSONS for part in (each, each.second) if part is not None and part.setting):
         stops = {at: step.experiment(at) for at in step.slider.stops}
         drawn = tuple(each.numbers for each in step.picture.series)
-        yield Lesson(step.name, stops, 1, step.numbers, step.places, drawn)
+        watched = stops[step.slider.start] if step.watch else None
+        yield Lesson(step.name, stops, 1, step.numbers, step.places, drawn, watched)
 
 
 def position(lesson: Lesson, at: float, result: Result, pool: Pool) -> dict[str, Any]:
@@ -83,6 +87,8 @@ def write(lesson: Lesson) -> None:
         found[f"{at:g}"] = position(lesson, at, result, pool)
         print(lesson.name, at, found[f"{at:g}"]["numbers"], file=sys.stderr)
     document = {"trials": TRIALS, "positions": found, "rows": pool.rows}
+    if lesson.watched is not None:
+        document["run"] = frames(lesson.watched, 1, "", WATCHED)
     FOLDER.mkdir(exist_ok=True)
     text = json.dumps(document, separators=(",", ":"))
     (FOLDER / f"{lesson.name}.json").write_text(text + "\n", "utf-8")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -51,12 +51,16 @@ class Mean:
 
 @dataclass(frozen=True, eq=False)
 class Shipped:
-    """A position; draws like a `Result`. ``numbers`` are what a lesson says of it, some of them words."""
+    """A position; draws like a `Result`. ``numbers`` are what a lesson says of it, some of them words.
+
+    ``run`` are frames of one run where the slider begins (ui/watch/frames.py), of a lesson that shows one.
+    """
 
     experiment: Experiment
     times: np.ndarray
     lines: tuple[Mean | None, ...]
     numbers: Mapping[str, Any]
+    run: Mapping[str, Any] = field(default_factory=dict)
     companions: tuple[()] = ()  # nothing was run for comparison alone
 
 
@@ -83,6 +87,6 @@ def shipped(name: str, at: float, experiment: Experiment) -> Shipped:
             name: each if isinstance(each, str) else Number(each[0], each[1], (each[2], each[3]))
             for name, each in stop["numbers"].items()
         }
-        return Shipped(experiment, rows[stop["times"]], tuple(lines), numbers)
+        return Shipped(experiment, rows[stop["times"]], tuple(lines), numbers, found.get("run", {}))
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise InputError([unreadable("positions", f"{name}.json", error)]) from None

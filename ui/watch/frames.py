@@ -74,9 +74,9 @@ def _at_once(run: OneRun) -> bool:
     return True
 
 
-def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
-    """What the browser needs to play a run of a line; see watch.js for how it is read."""
-    run = one_run(experiment, line, users_watched(experiment))
+def frames(experiment: Experiment, line: int, colour: str, users: int | None = None) -> dict[str, Any]:
+    """What the browser needs to play a run of a line, by itself for `users_watched`; watch.js reads it."""
+    run = one_run(experiment, line, users or users_watched(experiment))
     setup = experiment.setups[line]
     rows = _rows(run, setup.regret_gaps)
     shown = np.full(experiment.arm_count, len(rows))

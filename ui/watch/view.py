@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -21,13 +23,14 @@ _player = templates.component("watch_one_run", Path(__file__).parent, "watch")
 LEARNERS = {"ctl": "heldp-ucb-l", "ctb": "heldp-ucb-b", "ctl-s": "heldp-ucb-ls", "ctb-s": "heldp-ucb-bs"}
 
 
-def draw(experiment: Experiment, line: int, key: str) -> None:
-    """A run of a line, user by user; ``key`` as of any widget.
+def draw(experiment: Experiment, line: int, key: str, data: Mapping[str, Any] | None = None) -> None:
+    """A run of a line, user by user; ``key`` as of any widget, ``data`` are its frames where they ship.
 
     Where users have features: what the first of them send, under a policy of `private_reports.POLICIES`.
     """
+    colour = theme.line_colours(experiment, theme.is_dark())[line]
     make = frames if experiment.contexts is None else message_frames
-    data = make(experiment, line, theme.line_colours(experiment, theme.is_dark())[line])
+    data = make(experiment, line, colour) if data is None else {**data, "colour": colour}
     stamp = sha256(repr([data[name] for name in ("label", "regret", "estimate", "felt")]).encode()).hexdigest()[:16]
     _player(key=key, data=data | {"stamp": stamp})
 
@@ -45,12 +48,12 @@ def _watchable(experiment: Experiment) -> list[int]:
     return [line for line in lines if experiment.lines[line].policy in private_reports.POLICIES]
 
 
-def panel(experiment: Experiment, key: str, first: int = 0) -> None:
-    """`draw`, and which line; it opens on the one with the number ``first``, where that can be shown."""
-    st.fragment(own_data.bound(_panel))(experiment, key, first)
+def panel(experiment: Experiment, key: str) -> None:
+    """`draw`, and which line."""
+    st.fragment(own_data.bound(_panel))(experiment, key)
 
 
-def _panel(experiment: Experiment, key: str, first: int) -> None:
+def _panel(experiment: Experiment, key: str) -> None:
     lines = _watchable(experiment)
     if not lines:
         st.caption(
@@ -59,21 +62,15 @@ def _panel(experiment: Experiment, key: str, first: int) -> None:
             else "No method here is played user by user, so there is no run to watch."
         )
         return
-    line = first if first in lines else lines[0]
+    line = lines[0]
     if len(lines) > 1:
-        line = st.selectbox(
-            "Which policy?",
-            lines,
-            lines.index(line),
-            format_func=experiment.label,
-            key=f"{key}-line",
-        )
+        line = st.selectbox("Which policy?", lines, format_func=experiment.label, key=f"{key}-line")
     draw(experiment, line, f"{key}-{line}")
 
 
-def fold(title: str, experiment: Experiment, key: str, first: int = 0) -> None:
+def fold(title: str, experiment: Experiment, key: str) -> None:
     """`panel` in a fold, whose frames are made when someone opens it."""
-    lab_parts.fold(title, f"{key}-fold", lambda: panel(experiment, key, first), icon=":material/play_circle:")
+    lab_parts.fold(title, f"{key}-fold", lambda: panel(experiment, key), icon=":material/play_circle:")
 
 
 def learner(mechanism: str, epsilon: float, key: str) -> None:

@@ -27,6 +27,7 @@ function read(data) {
   return run;
 }
 
+const face = (run, value) => run.faces?.[value] ?? number(value); // of a reward, where a lesson has words for it
 const shownTo = (run, i) => (run.options ?? run.names)[run.shown[i]];
 
 function message(run, values, i) {
@@ -41,7 +42,7 @@ function story(run, i) {
   const budget = run.budgets ? `ε = ${number(run.budgets[i])}` : run.epsilon ? `ε = ${run.epsilon}` : "";
   const one = [`${(i + 1).toLocaleString("en")} of ${run.users.toLocaleString("en")}`, run.privacy === "local" ? budget : ""];
   const two = [name, run.truth ? "in turn" : run.mistakes[i] ? "not the best" : "the best"];
-  const three = [Number.isNaN(felt) ? "–" : number(felt), Number.isNaN(felt) ? "left out here" : "the reward"];
+  const three = [Number.isNaN(felt) ? "–" : face(run, felt), Number.isNaN(felt) ? "left out here" : "the reward"];
   return [one, two, three, leaves(run, i, felt, sent), learns(run, i)];
 }
 
@@ -54,7 +55,7 @@ function leaves(run, i, felt, sent) {
   if (run.privacy === "central") return [number(sent), "the reward, to the curator"];
   if (run.privacy === "none") return [number(sent), "the reward as it is"];
   if (!run.bits) return [number(sent), "the reward and noise"];
-  return [number(sent), (felt === 0 || felt === 1) && felt !== sent ? "the coin lied" : "a random bit"];
+  return [face(run, sent), (felt === 0 || felt === 1) && felt !== sent ? "the coin lied" : "a random bit"];
 }
 
 function learns(run, i) {
@@ -101,7 +102,7 @@ function aloud(run, i) {
   const parts = [`User ${user[0]} is shown ${shown[0]}, ${shown[1]}.`, `Felt: ${felt[0]}.`];
   parts.push(`Leaves the phone: ${left[0]} (${left[1]}).`, `The server: ${server[0]}, ${server[1]}.`);
   parts.push(decoded(run, i));
-  if (run.regret.length) parts.push(`Regret so far: ${number(run.regret[i])}.`);
+  if (run.regret.length) parts.push(`${run.lost ?? "Regret so far"}: ${number(run.regret[i])}.`);
   return parts.join(" ");
 }
 
@@ -124,7 +125,8 @@ function build(root, run) {
   const find = name => root.querySelector(name);
   root.style.setProperty("--mark", run.colour);
   root.classList.toggle("still", !run.regret.length);
-  find(".beliefs .head").textContent = HEADS[run.decides];
+  find(".beliefs .head").textContent = HEADS[run.decides].replace(/\barm/, run.rows);
+  find(".losses .head").firstChild.textContent = `${run.lost ?? "Regret so far"}: `;
   const arms = find(".arms");
   arms.replaceChildren();
   const at = value => (100 * (value - run.axis[0])) / (run.axis[1] - run.axis[0]);
