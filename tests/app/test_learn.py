@@ -1,6 +1,7 @@
 """The course: every step asks, answers in true sentences, and leads to the same experiment elsewhere."""
 
 import itertools
+import json
 import math
 import re
 from functools import cache
@@ -24,6 +25,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.tradeoff import blind_regret
 from ui import state, words
+from ui.learn import answers as lessons
 from ui.learn import quiz, samples, toss, view
 from ui.learn.course import EXTRAS, PARTS, STEPS
 from ui.learn.measured import Number
@@ -55,6 +57,11 @@ def said(screen: Any, step: Step, at: float) -> str:
     return str(on.players(screen)[-1]["positions"][step.slider.stops.index(at)]["words"])
 
 
+def answers(player: dict[str, Any]) -> bool:
+    """Whether a player shows more than the axes."""
+    return any(each["curves"] for each in player["positions"])
+
+
 def at_step(number: int, **address: str) -> Any:
     return on.visit("learn", step=str(number), **address)
 
@@ -67,8 +74,8 @@ def at_step(number: int, **address: str) -> Any:
 def test_a_step_asks_first_and_then_draws_and_tells(step: Step) -> None:
     screen = at_step(STEPS.index(step) + 1)
     assert step.title in screen.title[0].value and step.idea in on.words(screen)
-    assert not on.players(screen) and not [each for each in screen.select_slider]
-    assert len(screen.get("plotly_chart")) == step.tips
+    assert not screen.get("plotly_chart") and not [each for each in screen.select_slider]
+    assert [answers(each) or bool(each["series"]) for each in on.players(screen)] == [step.tips]
     screen = guess(screen, step)
     assert not screen.warning and not screen.error
     at = step.slider.start
@@ -114,7 +121,7 @@ def test_the_second_part_asks_first_and_opens_the_preset_itself() -> None:
     [fold] = [each for each in screen.expander if part.title in each.label]
     assert part.idea in fold.markdown[0].value
     screen = guess(screen, part)
-    assert not screen.warning and len(on.players(screen)) == 1  # the step asks still
+    assert not screen.warning and sum(map(answers, on.players(screen))) == 1  # the step asks still
     message = part.conclude(part.content(start), start)
     assert words.as_html(message.text) in said(screen, part, start) and message.verdict == "more"
     move(screen, part, 0.3)
@@ -234,15 +241,15 @@ def test_guesses_are_kept_for_the_visit_only_and_may_be_made_again() -> None:
     assert STEPS[3].guess.message(2) in screen.caption[1].value or STEPS[3].guess.message(2) in on.words(screen)
     screen.button(key="learn-next-above").click()
     on.run(screen)
-    assert not on.players(screen)
+    assert not any(map(answers, on.players(screen)))
     screen.button(key="learn-back-above").click()
     on.run(screen)
-    assert on.players(screen)  # still there
+    assert any(map(answers, on.players(screen)))  # still there
     assert "guess" not in " ".join(on.address(screen))
     screen.button(key="learn-again").click()
     on.run(screen)
-    assert not on.players(screen)
-    assert not on.players(at_step(4))  # another visit
+    assert not any(map(answers, on.players(screen)))
+    assert not any(map(answers, on.players(at_step(4))))  # another visit
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -323,6 +330,7 @@ RUNS = {
     "own-noise": of_own_noise,
     "yours": lambda result, at: between(result, 1, 0),
     "features": lambda result, at: between(result, 2, 1),
+    "tradeoff": lambda result, at: between(result, 1, 0),
 }
 WORDS = {  # what stands in a sentence of that verdict and in no other
     "choosing": {"more": "** fewer", "less": "** more", "unclear": "cannot tell"},
@@ -331,7 +339,7 @@ WORDS = {  # what stands in a sentence of that verdict and in no other
     "wild": {"more": "** fewer", "less": "** more", "unclear": ""},
     **{
         name: {"more": "** more", "less": "** fewer", "unclear": "cannot tell"}
-        for name in ("learner", "trust", "yours", "own-noise", "features")
+        for name in ("learner", "trust", "yours", "own-noise", "features", "tradeoff")
     },
 }
 
@@ -408,7 +416,9 @@ def test_a_second_slider_moves_the_noise_of_both_ways() -> None:
     [before] = on.players(screen)
     on.own(screen, "select_slider", f"learn-{step.name}-eps").set_value(0.1)
     on.run(screen)
-    assert on.address(screen) == {"step": step.name, "eps": "0.1"} and "ε = 0.1 " in said(screen, step, 100)
+    assert on.address(screen) == {"step": step.name, "eps": "0.1"} and words.unbroken("ε = 0.1 ") in said(
+        screen, step, 100
+    )
     [after] = on.players(screen)
     for curve in (0, 1):  # Laplace noise grows like 1/ε
         rows = [each["series"][each["positions"][0]["curves"][curve]["y"]] for each in (before, after)]
@@ -478,6 +488,37 @@ def test_a_guess_fits_the_range_that_holds_the_number(step: Step) -> None:
                     assert step.guess.fits(place, number)
             else:
                 assert step.guess.fits(number.value, number) and not step.guess.fits(number.value + 30, number)
+
+
+@pytest.mark.parametrize("step", [each for each in PARTS + EXTRAS if each.base is not None], ids=lambda step: step.name)
+def test_a_guess_stands_where_the_picture_shows_the_number(step: Step) -> None:
+    at = step.slider.start
+    document, number = json.loads(lessons.document(step, False)), step.measured(step.content(at), at).value
+    place, rows = step.slider.stops.index(at), document["series"]
+    for guess in step.guess.values():
+        aim = step.aim(guess, at)
+        drawn = [
+            rows[curve["y"]][rows[curve["x"]].index(aim["x"])]
+            for curve in document["positions"][place]["curves"]
+            if aim["x"] in rows[curve["x"]]
+        ]
+        low, high = (
+            aim[end] if aim[end] is not None else side for end, side in (("low", -math.inf), ("high", math.inf))
+        )
+        inside = [low <= (number_drawn or 0.0) <= high for number_drawn in drawn]
+        holds = step.guess.ends(guess)[0] <= number < step.guess.ends(guess)[1]
+        assert aim["place"] == place and drawn and (any(inside) or not holds)
+    base = step.number(step.content(at), step.base, at).value if step.base else 0.0
+    shown = base * number if step.unit == "times" else base + number
+    assert any(each == pytest.approx(shown, rel=0.02) for each in drawn if each is not None)
+
+
+def test_a_lesson_of_bounds_names_what_is_proved_and_is_held_at_what_was_played() -> None:
+    document = json.loads(lessons.document(STEP["tradeoff"], False))
+    curves = {curve["label"]: curve for curve in document["positions"][2]["curves"]}
+    assert {"proved: never above", "no local method can be below", "in the long run at least this fast"} < set(curves)
+    assert all(each["named"] and each["listed"] for each in curves.values())
+    assert curves["● trust no one"]["key"] == document["handle"]
 
 
 def test_a_guess_far_outside_the_error_that_is_shown_is_not_right() -> None:

@@ -47,14 +47,19 @@ def test_the_course_is_walked_through_by_keyboard_wide_on_a_projector_and_as_nar
     visitor = visits("/learn")
     for number, step in enumerate(STEPS, 1):
         stands(visitor, number)
+        expect(visitor.tab.locator(".player svg .grid").first).to_be_attached()
+        expect(visitor.tab.locator(".player [clip-path] path")).to_have_count(int(step.tips))  # else the axes alone
         guess_button(visitor, step.name).press("Enter")
         picture_and_sentence(visitor)
+        expect(visitor.tab.locator(".player rect.guess")).to_have_count(int(step.base is not None))
+        expect(visitor.tab.locator(".player [clip-path] path").first).to_be_attached()
         visitor.settle()
         words = visitor.tab.locator(".player .words").first
         before = words.inner_text()
         slider = visitor.tab.get_by_role("slider", name=step.slider.label).first
         slider.press("ArrowLeft")
         expect(words).not_to_have_text(before)
+        expect(visitor.tab.locator(".player rect.guess")).to_have_count(0)  # it was a guess for another position
         expect(visitor.tab).to_have_url(re.compile(r"[?&]at="))
         visitor.settle()
         fits(visitor, step.name)

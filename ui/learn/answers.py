@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.spec.errors import Issue
-from ui import charts, figures, page_fields, shared, state, theme
+from ui import charts, page_fields, shared, state, theme
 from ui.learn.measured import Number
 from ui.learn.step import Slider, Step, tips
 from ui.page_fields import Field
@@ -68,11 +69,14 @@ def document(step: Step, dark: bool, **look: Any) -> str:
     return text(stops, dark, label=slider.label, help=slider.help, **look)
 
 
-def played(step: Step, field: str = "at", **look: Any) -> float:
-    """The slider of a lesson with its picture, which follows the thumb, and words; where it rests."""
+def played(step: Step, field: str = "at", guess: Mapping[str, Any] | None = None, **look: Any) -> float:
+    """The slider of a lesson with its picture, which follows the thumb, and words; where it rests.
+
+    The curves run through a ``guess`` at first, see `Step.aim`.
+    """
     how = theme.is_dark(), step.epsilon, *look.items()
     made = shared.once("learn", step.name, how, lambda: document(step, theme.is_dark(), **look))
-    rest: float = player.ask(_row(step.slider, field, f"play-{step.name}"), made, position(step, field))
+    rest: float = player.ask(_row(step.slider, field, f"play-{step.name}"), made, position(step, field), guess)
     return rest
 
 
@@ -102,8 +106,10 @@ def verdict(step: Step, guess: float, measured: Number) -> str:
     return "Right!" if step.guess.fits(guess, measured) else "Not quite."
 
 
-def scene(step: Step) -> None:
-    """What the idea is about, before the guess, where the step has a picture of it."""
-    if step.tips:
-        figure = tips(step, theme.is_dark(), SCENE)
-        figures.plot(figure, f"scene-{step.name}", step.title, config=figures.QUIET)
+def scene(step: Step, **look: Any) -> None:
+    """What the idea is about, before the guess: a picture of it, or the axes of the one that answers."""
+    dark, at = theme.is_dark(), step.slider.start
+    figure = tips(step, dark, SCENE) if step.tips else step.draw(step.content(at), at, dark, SCENE)
+    alt = charts.read_aloud(go.Figure(layout=figure.layout), step.title)
+    made = text([Stop("", "", alt, figure)], dark, not step.tips, label="", help="", **look)
+    player.still(f"scene-{step.name}", made)

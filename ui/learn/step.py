@@ -67,9 +67,13 @@ class Choice:
         """The option with that number, in words."""
         return self.options[int(guess)][0]
 
+    def ends(self, guess: float) -> tuple[float, float]:
+        """Where the option begins and ends."""
+        return self.options[int(guess)][1:]
+
     def fits(self, guess: float, measured: Number) -> bool:
         """Whether the option holds the number, give or take the error that is shown with it."""
-        _, low, high = self.options[int(guess)]
+        low, high = self.ends(guess)
         return low <= measured.value + measured.room and measured.value - measured.room < high
 
 
@@ -89,6 +93,10 @@ class Scale(Frozen):
     def message(self, guess: float) -> str:
         """The guess in words."""
         return with_unit(f"{guess:g}", self.unit)
+
+    def ends(self, guess: float) -> tuple[float, float]:
+        """What is near enough."""
+        return guess - self.near, guess + self.near
 
     def fits(self, guess: float, measured: Number) -> bool:
         """Whether it is near the number, give or take the error that is shown with it."""
@@ -121,9 +129,11 @@ class Step(Frozen):
     blanks for numbers by name, for the position ``{at}`` and the one after it ``{next}``, and for ``{epsilon}``; what
     stands in brackets is left out where a number in it is unknown. ``so`` says why, at every position.
     ``page`` and ``link`` say where the same experiment stands with all controls. ``tips``: draw rewards before the
-    guess. ``watch`` labels a fold below that plays one run. ``second`` is a second part, with a guess of its own,
-    folded away below. ``coins`` is a question that phones answer with one bit behind two coins, in place of a guess.
-    ``other`` is a second slider, for ``epsilon``. ``bars``: the picture has error bars.
+    guess. ``watch`` has the ``title`` of one run that plays below, and its words (ui/watch/watch.js). ``second`` is
+    a second part, with a guess of its own, folded away below. ``coins`` is a question that phones answer with one bit
+    behind two coins, in place of a guess. ``other`` is a second slider, for ``epsilon``. ``bars``: the picture has
+    error bars. ``base`` is what a guess is a multiple of in the picture, or what it is added to where it is no number
+    of times; empty: the picture shows guesses as they are; None: not at all.
     """
 
     name: str
@@ -150,13 +160,14 @@ class Step(Frozen):
     link: dict[str, str] = {}
     link_words: str = "The same experiment in Explore"
     tips: bool = False
-    watch: str = ""
+    watch: dict[str, Any] = {}
     more: tuple[str, ...] = ()
     second: Step | None = None
     coins: str = ""
     epsilon: float = 1.0
     other: Slider | None = None
     bars: bool = False
+    base: str | None = None
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -166,7 +177,8 @@ class Step(Frozen):
         """The numbers that its sentences, its picture and its guess name."""
         blanks = {name for text in self.sentences.values() for name in _BLANK.findall(text)}
         drawn = {each.numbers for each in self.picture.series}
-        return blanks - {"at", "next", "epsilon"} | drawn | {self.guessed, self.compare}
+        base = {self.base} if self.base else set()
+        return blanks - {"at", "next", "epsilon"} | drawn | base | {self.guessed, self.compare}
 
     @property
     def guess(self) -> Choice | Scale:
@@ -225,6 +237,18 @@ class Step(Frozen):
         number: Number = self.number(content, self.guessed, at)
         return number
 
+    def aim(self, guess: float, at: float) -> dict[str, Any]:
+        """Where a guess stands in the picture, see `ui.player.view.ask`; nothing where the picture cannot show it."""
+        if self.base is None:
+            return {}
+        content = self.content(at)
+        base, times = self.number(content, self.base, at).value if self.base else 0.0, self.unit == "times"
+        low, high = (end * base if times else end + base for end in self.guess.ends(guess))
+        curves, place = self.picture.kind in ("curves", "blind"), self.slider.stops.index(at)
+        x = float(content.times[-1]) if curves else place if self.picture.kind == "bars" else at
+        ends = {"low": low, "high": high}
+        return {"place": place, "x": x, **{end: value if math.isfinite(value) else None for end, value in ends.items()}}
+
     def conclude(self, content: Any, at: float) -> Message:
         """What was found, in a sentence."""
         compared: Number = self.number(content, self.compare, at)
@@ -263,7 +287,8 @@ def _curves(step: Step, result: Result, at: float, dark: bool, height: int) -> g
     while not log and top < max(float(line.quantile(0.95)[-1]) for line in result.lines if line is not None):
         top *= 2
     vertical = (0.0, float(np.log10(top)) if log else top)
-    figure = charts.regret_chart(charts.without_bounds(result), dark, height, False, vertical=vertical)
+    shown = result if step.picture.bounds else charts.without_bounds(result)
+    figure = charts.regret_chart(shown, dark, height, False, vertical=vertical)
     figure.update_yaxes(step.picture.y)
     return figure
 

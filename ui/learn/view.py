@@ -8,8 +8,10 @@ from ui import page_fields, page_links, state, watch
 from ui.learn import answers, ending, player, quiz, toss
 from ui.learn.course import ADDRESSES, MINUTES, STEPS, title
 from ui.learn.step import Step
+from ui.player.view import or_small
+from ui.words import unbroken
 
-HEIGHT = "320px"  # of the picture; its legend comes below it
+HEIGHT = "clamp(20rem, 42vh, 36rem)"  # of the picture; its legend comes below it
 _GUESSES, _UP, _LAST = "learn-guesses", "learn-up", "learn-last"
 END, QUIZ = "end", "quiz"  # what the field ``step`` says of the screens after the last step
 WAY = (*(str(number) for number in range(1, len(STEPS) + 1)), END)  # of Back and Next
@@ -86,13 +88,17 @@ def _lesson(step: Step) -> None:
                 _ask(step, at)
             else:
                 step = answers.other(step)
-        with picture:
+        with picture, or_small(step.name):
             if shown:
                 at = _reveal(step)
             else:
-                answers.scene(step)
+                answers.scene(step, height=HEIGHT)
                 if step.coins:
                     toss.own_coins(step.coins)
+    if step.watch and shown:
+        found = step.content(step.slider.start)
+        st.subheader(step.watch["title"])
+        watch.draw(found.experiment, 1, "learn-watch", {**found.run, **step.watch})
     if step.second is not None:
         _second(step.second)
     _folds(step, at, shown)
@@ -109,7 +115,7 @@ def _ask(step: Step, at: float) -> None:
         _guesses()[step.name] = value, at
         st.session_state[_UP] = f"{step.name} {value:g}"
 
-    st.markdown(f"**Guess first.** {step.question.format(at=step.slider.words(at))}")
+    st.markdown(unbroken(f"**Guess first.** {step.question.format(at=step.slider.words(at))}"))
     answers.ask(step, keep, "Show the answer", KEPT)
 
 
@@ -125,10 +131,8 @@ def _reveal(step: Step, field: str = "at") -> float:
     with st.container(key=f"learn-guess-{field}"):
         st.markdown(f"### {answers.verdict(step, value, measured)}")
         guess = f"Your guess for {step.slider.words(at)}: {step.guess.message(value)}."
-        st.caption(f"{guess} Measured: {step.answer_to(measured)}.")
-    at = answers.played(step, field, height=HEIGHT)
-    if step.watch:
-        watch.fold(step.watch, step.experiment(at), "learn-watch", 1)
+        st.caption(unbroken(f"{guess} Measured: {step.answer_to(measured)}."))
+    at = answers.played(step, field, step.aim(value, at), height=HEIGHT)
     return at
 
 

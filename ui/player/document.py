@@ -27,6 +27,7 @@ from ui import charts, theme
 
 DASHES = {"dash": "6 4", "dot": "1.5 4", "longdash": "12 5"}
 ROWS = ("x", "y", "low", "high")
+THIN = 1.5  # pixels: what is proved is drawn no wider, and cannot be held
 MARGIN = 0.04  # of an axis whose ends follow its curves, beyond them
 
 
@@ -45,8 +46,8 @@ class Stop:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
-    """The document of a slider's ``stops``; ``head`` is what it says once."""
+def text(stops: Iterable[Stop], dark: bool, bare: bool = False, **head: Any) -> str:
+    """The document of a slider's ``stops``; ``head`` is what it says once. ``bare``: the axes without any curve."""
     pool, found = Pool(), []
     for stop in stops:
         layout, curves = stop.figure.layout, [*_curves(stop.figure, dark)]
@@ -54,6 +55,7 @@ def text(stops: Iterable[Stop], dark: bool, **head: Any) -> str:
         across = {"names": names, "ends": [-0.5, len(names) - 0.5]} if names else _ends(layout.xaxis, curves, ["x"])
         axes = {"x": _axis(layout.xaxis) | across}
         axes |= {"y": _axis(layout.yaxis) | _ends(layout.yaxis, curves, ["y", "low", "high"])}
+        curves = [] if bare else curves
         drawn = [each | {row: pool(each[row]) for row in ROWS if row in each} for each in curves]
         said = {"name": stop.name, "aloud": stop.aloud, "alt": stop.alt, "words": stop.words, **stop.more}
         found.append({**said, **axes, "curves": drawn})
@@ -71,7 +73,7 @@ def _handle(positions: list[dict[str, Any]], pool: Pool) -> int | None:
     for first in positions[0]["curves"]:
         if "width" in first and len(set(first.get("sizes", ()))) > 1:
             return int(first["key"])
-        if first["key"] in last and "dash" not in first and not first.get("bar"):
+        if first["key"] in last and not (first.keys() & {"dash", "bar"}) and first.get("width", 2) > THIN:
             ends = [(pool.rows[first[row]][-1], pool.rows[last[first["key"]][row]][-1]) for row in ("x", "y")]
             moves[first["key"]] = max(abs(math.log(other / one)) for one, other in ends if one and other)
     return max((key for key, far in moves.items() if far), key=moves.__getitem__, default=None)

@@ -2,7 +2,9 @@
 // axis by ratios; at rest every picture is one that was computed. ui/player/document.py says what a document has.
 
 const WIDE = 620, MOST_NAMES = 6, ROW = 18; // pixels; curves; letters of a label in a row
+const GUESS = 30; // pixels to each side of where a guess stands
 const PEOPLE = 50, TOSSES = 1500; // in a strip; milliseconds in which all of them toss once more
+const REVEAL = 1200; // milliseconds in which curves run through a guess
 const KEY_WAIT = 150; // milliseconds without a key after which the server hears of a move
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -151,7 +153,9 @@ function list(legend, curves) {
   legend.told = told;
   legend.replaceChildren(...curves.map(each => {
     const entry = document.createElement("li");
-    entry.appendChild(document.createElement("i")).style.borderColor = each.colour;
+    const { style } = entry.appendChild(document.createElement("i"));
+    [style.borderColor, style.borderTopStyle] = [each.colour, each.dash ? "dashed" : "solid"];
+    style.borderTopWidth = `${Math.min(3, each.width ?? 3)}px`;
     entry.append(each.label);
     return entry;
   }));
@@ -184,9 +188,10 @@ function spots_of(doc, left, right, top, bottom) {
 export function picture(doc, svg, point, legend) {
   const [put, sweep] = canvas(svg), clip = `clip-${Math.random().toString(36).slice(2)}`;
   const hide = () => { point.hidden = true; };
-  let held = {};
+  let held = {}, share = 1, drawn_at = [], guess = null; // share: of the width, up to where curves are drawn
 
   function draw(p, before) {
+    drawn_at = [p, before];
     const { across, up, curves } = moment(doc, p), width = svg.clientWidth || 800, height = svg.clientHeight || 400;
     const root = getComputedStyle(document.documentElement), far = doc.projected ? parseFloat(root.fontSize) : 0;
     const size = Math.max(doc.size, far), line = 1.15 * size, named = curves.filter(each => each.named).map(each => each.key);
@@ -205,9 +210,18 @@ export function picture(doc, svg, point, legend) {
     const top = size, bottom = height - 3.2 * size, x = placed(across, left, right), y = placed(up, bottom, top);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const whole = put(svg, "clip", "clipPath", { id: clip });
-    put(whole, "edge", "rect", { x: left, y: 0, width: right - left + 9, height: bottom + 1 });
+    put(whole, "edge", "rect", { x: left, y: 0, width: (right - left + 9) * share, height: bottom + 1 });
     const layers = { "font-size": size }, [frame, ghosts, plot, over] = ["frame", "ghosts", "plot", "over"].map(name =>
       put(svg, name, "g", name === "plot" || name === "ghosts" ? { ...layers, "clip-path": `url(#${clip})` } : layers));
+    put(svg, "over", "g", { opacity: share < 1 ? 0 : 1 });
+    if (guess?.place === Math.round(p)) {
+      const inside = (value, end) => (value !== null && seen(y(value)) ? Math.min(bottom, Math.max(top, y(value))) : end);
+      const [high, low] = [inside(guess.high, top), inside(guess.low, bottom)], from = Math.max(left, x(guess.x) - GUESS);
+      const room = { width: Math.min(right, x(guess.x) + GUESS) - from, height: low - high };
+      put(frame, "guess", "rect", { x: from, y: high, ...room, class: "guess" });
+      const under = high - size > top ? high - 5 : low + size < bottom ? low + size : high + size;
+      put(frame, "guessed", "text", { x: from + room.width, y: under, "text-anchor": "end", class: "halo" }, "your guess");
+    }
     for (const value of up.hidden ? [] : ticks(up)) {
       put(frame, `up ${value}`, "path", { d: `M${left} ${y(value).toFixed(1)}H${right}`, class: "grid" });
       put(frame, `up-${value}`, "text", { x: left - 6, y: y(value) + size / 3, "text-anchor": "end" }, amount(value));
@@ -258,7 +272,18 @@ export function picture(doc, svg, point, legend) {
     return spots;
   }
 
-  return { draw, hide, svg, read: found => { [doc, held] = [found, {}]; }, alt: place => doc.positions[place].alt };
+  // Draws the curves from left to right, through the guess; at once where less motion is asked for.
+  function reveal(found) {
+    const begin = performance.now();
+    guess = found;
+    requestAnimationFrame(function run(now) {
+      share = still.matches ? 1 : Math.min(1, Math.max(0, (now - begin) / REVEAL));
+      draw(...drawn_at);
+      if (share < 1) requestAnimationFrame(run);
+    });
+  }
+
+  return { draw, reveal, hide, svg, read: found => { [doc, held] = [found, {}]; }, alt: place => doc.positions[place].alt };
 }
 
 // The position, or the place between two, whose handle is nearest to a point.
@@ -372,7 +397,7 @@ function people(root) {
 }
 
 // A player: slider, picture and words inside `root` (player.html). What is returned takes another document, or moves it.
-export function mount(root, doc, start, rested) {
+export function mount(root, doc, start, rested, guess = null) {
   const find = name => root.querySelector(name), svg = find("svg"), here = place => doc.positions[place];
   const drawing = picture(doc, svg, find(".point"), find(".legend"));
   const crowd = find(".people"), flip = "flips" in here(start) ? people(crowd) : () => {};
@@ -388,6 +413,7 @@ export function mount(root, doc, start, rested) {
     find("label").textContent = doc.label;
     find("input").title = doc.help;
     svg.style.height = doc.height;
+    find(".control").hidden = doc.positions.length === 1;
   }
 
   function say(place) {
@@ -400,6 +426,7 @@ export function mount(root, doc, start, rested) {
 
   dress(doc);
   const move = play(find("input"), [drawn], doc.positions.length - 1, start, say, rested);
+  if (guess) drawing.reveal(guess);
   return (next, place) => {
     dress(next);
     drawing.read(next);
@@ -412,6 +439,6 @@ export default function ({ parentElement, data, setStateValue }) {
   const root = parentElement.querySelector(".player"), doc = JSON.parse(data.text);
   root.turn ??= data.turn;
   if (root.change) root.change(doc, root.turn === data.turn ? undefined : data.at);
-  else root.change = mount(root, doc, data.at, place => setStateValue("at", [root.turn, place]));
+  else root.change = mount(root, doc, data.at, place => setStateValue("at", [root.turn, place]), data.guess);
   root.turn = data.turn;
 }

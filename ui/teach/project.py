@@ -11,8 +11,10 @@ from ui import lesson, page_fields, state, stylesheet, templates
 from ui.learn import answers, course
 from ui.learn.measured import Number
 from ui.learn.step import Step, with_unit
+from ui.player.view import or_small
 from ui.teach import board
 from ui.teach.board import Room
+from ui.words import unbroken
 
 LOOK: dict[str, Any] = {"height": "56vh", "size": lesson.SIZE, "projected": True}  # of the picture
 LECTURE = "15"  # what the field ``plan`` says where Next leads through the quarter of an hour alone
@@ -63,11 +65,12 @@ def draw() -> None:
         title.title(course.title(step))
         with way:
             _way(step, room, course.LECTURE if lecture else course.LESSONS)
-        if shown:
-            _answer(step, room)
-        else:
-            st.markdown(step.idea)
-            _question(step, room)
+        with or_small(step.name):
+            if shown:
+                _answer(step, room)
+            else:
+                st.markdown(step.idea)
+                _question(step, room)
     st.html(f"<script>{templates.text('project.js')}</script>", unsafe_allow_javascript=True)
 
 
@@ -92,7 +95,7 @@ def _question(step: Step, room: Room | None) -> None:
             st.subheader(step.coins)
             board.share_now(room.code, step)
         else:
-            st.subheader(step.asks())
+            st.subheader(unbroken(step.asks()))
             if step.options:
                 st.markdown("\n".join(f"- {label}" for label in step.options))
         if room is not None:
@@ -100,7 +103,7 @@ def _question(step: Step, room: Room | None) -> None:
             return
         about = "Key R. Shows the answer."
         answers.button("Reveal", "project-reveal", about, _shown().add, step.name, type="primary")
-        answers.scene(step)
+        answers.scene(step, **LOOK | {"height": "40vh"})
 
 
 def _answer(step: Step, room: Room | None) -> None:
@@ -116,7 +119,7 @@ def _answer(step: Step, room: Room | None) -> None:
         return
     step = _asked(step, measured, True)
     with st.container(key="project-picture"):
-        answers.played(step, **LOOK)
+        answers.played(step, guess={}, **LOOK)
     if room is not None:
         board.follow(room)
 
@@ -126,7 +129,7 @@ def _asked(step: Step, measured: Number, choices: bool) -> Step:
     question, other, answer = st.columns([5, 2, 3] if step.other else [8, 0.01, 3], vertical_alignment="center")
     fits = [step.guess.fits(place, measured) for place in range(len(step.options))]
     shown = [f"**✓ {label}**" if fit else label for label, fit in zip(step.options, fits, strict=True)]
-    question.markdown(f"**{step.asks()}**\n\n{' · '.join(shown) if choices else ''}")
+    question.markdown(f"**{unbroken(step.asks())}**\n\n{' · '.join(shown) if choices else ''}")
     exact = f"Measured ({measured}: one standard error)" if measured.error else "Measured"
     answer.metric(exact, with_unit(number(measured.value, 2), step.unit))
     with other:
