@@ -112,7 +112,7 @@ def marks() -> str:
     found = shown(EPSILONS[0])
     trials = min(line.count for line in found.lines if line is not None)
     message = words.sentence(words.band(trials, found.experiment.view))
-    return f"{message}. Thin: the slider's last position. Drag the slider, or the ring at the end of a curve."
+    return f"{message}. Dotted: the slider's last position. Drag the slider, or the ring at the end of a curve."
 
 
 def home_range(experiment: Experiment) -> tuple[float, float]:

@@ -43,7 +43,7 @@ SHOWN = """() => {
   const said = 'stMarkdownContainer stHtml stCode stMetric stDataFrame stImage stAlert'.split(' ')
     .map(id => `[data-testid=${id}]`).join();
   const seen = node => node.getBoundingClientRect().width > 0 && !node.closest(own);
-  const ghosts = / Thin: the slider.s last position\\./;
+  const ghosts = / (Thin|Dotted): the slider.s last position\\./;
   const of = plot => JSON.stringify([
     plot.data.filter(trace => trace.name && !trace.name.startsWith('before: ')).map(
       trace => [trace.name, trace.x, trace.y, trace.z, trace.text, trace.line, trace.error_y]),

@@ -12,7 +12,7 @@ from ui.words import as_html
 
 HEADS = {False: "What does privacy cost?", True: "What does privacy cost? Answers and notes"}
 ROOM = "<hr>" * 3  # to write on
-SIZE = printing.Size(12.0, 7.0, 10)  # of a picture on the teacher's sheet
+SIZE = printing.Size(14.0, 8.0, 10)  # of a picture on the teacher's sheet
 
 
 def _task(step: Step) -> list[str]:

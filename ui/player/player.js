@@ -2,6 +2,7 @@
 // axis by ratios; at rest every picture is one that was computed. ui/player/document.py says what a document has.
 
 const WIDE = 620, MOST_NAMES = 6, ROW = 18; // pixels; curves; letters of a label in a row
+const PLAYED = 2; // pixels: what is proved is thinner, and leaves nothing behind
 const GUESS = 30; // pixels to each side of where a guess stands
 const PEOPLE = 50, TOSSES = 1500; // in a strip; milliseconds in which all of them toss once more
 const REVEAL = 1200; // milliseconds in which curves run through a guess
@@ -199,7 +200,7 @@ export function picture(doc, svg, point, legend) {
     const labels = curves.filter(each => beside && each.named).map(each => ({ ...each, rows: in_rows(each.label) }));
     const old = before === null ? [] : moment(doc, before).curves.filter(each => {
       const now = curves.find(mine => mine.key === each.key);
-      return each.named && now?.y.some((value, place) => value !== each.y[place]);
+      return each.named && !(each.width < PLAYED) && now?.y.some((value, place) => value !== each.y[place]);
     });
     const past = old.length ? `before: ${doc.positions[before].name}` : "";
     if (past && beside) labels.push({ ...old.at(-1), key: "before", rows: [past] });
@@ -226,16 +227,20 @@ export function picture(doc, svg, point, legend) {
       put(frame, `up ${value}`, "path", { d: `M${left} ${y(value).toFixed(1)}H${right}`, class: "grid" });
       put(frame, `up-${value}`, "text", { x: left - 6, y: y(value) + size / 3, "text-anchor": "end" }, amount(value));
     }
-    for (const value of ticks(across)) {
+    let taken = Infinity; // from where on words stand already; of two that would meet the right one stays
+    for (const value of ticks(across).reverse()) {
       const middle = { x: x(value), y: bottom + 1.3 * size, "text-anchor": "middle" };
+      const words = across.names?.[value] ?? amount(value), half = across.names ? 0 : 3 + 0.33 * size * words.length;
       if (!across.names) put(frame, `across ${value}`, "path", { d: `M${at(x(value), top)}V${bottom}`, class: "grid" });
-      put(frame, `across-${value}`, "text", middle, across.names?.[value] ?? amount(value));
+      if (x(value) + half > taken) continue;
+      put(frame, `across-${value}`, "text", middle, words);
+      taken = x(value) - half;
     }
     const centre = (left + right) / 2, turned = `translate(${size} ${(top + bottom) / 2}) rotate(-90)`;
     put(frame, "across", "text", { x: centre, y: height - size / 2, "text-anchor": "middle" }, across.title);
     put(frame, "up", "text", { transform: turned, "text-anchor": "middle" }, up.hidden ? "" : up.title);
     for (const { low, sign, ...each } of old)
-      draw_curve(put, ghosts, `${each.key} before`, { ...each, width: 1 }, x, y, [left, bottom]);
+      draw_curve(put, ghosts, `${each.key} before`, { ...each, width: 1, dash: "1.5 3" }, x, y, [left, bottom]);
     const drawn = curves.map(each => draw_curve(put, plot, each.key, each, x, y, [left, bottom]));
     for (const each of labels) each.end = y(each.y.at(-1));
     apart(labels, top, bottom, line);
