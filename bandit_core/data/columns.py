@@ -7,7 +7,7 @@ one reading is possible, it is asked.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -50,9 +50,9 @@ def truth_of(words: Sequence[str]) -> tuple[set[str], bool] | None:
     return None
 
 
-def negated(word: str, others: Iterable[str]) -> bool:
+def negated(word: str, *others: str) -> bool:
     """Whether a word denies something, such as another of the words."""
-    said, rest = plain(word), {plain(each) for each in others}
+    said, rest = plain(word), {*map(plain, others)}
     return any(
         said.startswith(no) and (no.endswith(" ") or said.removeprefix(no).strip() in rest) for no in WORDS["negation"]
     )
@@ -117,7 +117,8 @@ def _column(table: Sheet, name: str) -> Column:
         return Column(name, "age" if named(name, "age") else "number", whole, words if different <= MOST else (), looks)
     if different == 1 and rows == len(filled):
         return Column(name, "constant", words=words)
-    if truth_of(words) or different == 1:  # also a mark that stands in some cells
+    denied = len(words) == 2 and negated(*words) != negated(*words[::-1])
+    if truth_of(words) or denied or different == 1:  # also a mark that stands in some cells
         return Column(name, "truth", words=words)
     return Column(name, "words" if 2 <= len(words) <= MOST else "text", words=words)
 
@@ -172,11 +173,10 @@ class Roles:
         score = (
             4 * named(option.name, "arm", inside=True) + 2 * (option.kind == "words") - 2 * (option.kind == "number")
         )
-        score += (
-            3 * any(named(word, "baseline") or negated(word, ()) for word in option.words) * (option.kind == "words")
-        )
+        score += 3 * any(named(word, "baseline") or negated(word) for word in option.words) * (option.kind == "words")
         score -= 3 * named(option.name, "trait", inside=True) + 2 * named(option.name, "reward")
         score += 4 * named(outcome.name, "reward", inside=True) + 2 * (outcome.kind in ("coin", "truth"))
+        score -= 3 * named(outcome.name, "trait", inside=True)
         return score - 3 * named(outcome.name, "price", "cost") - 2 * named(outcome.name, "arm", "person")
 
     def people(self) -> tuple[str, str]:
@@ -187,8 +187,7 @@ class Roles:
         if not outcomes:
             outcomes = [each for each in self.columns.values() if each.name != option]
             if len(outcomes) == 1 and outcomes[0].kind == "date":
-                message = f"{outcomes[0].name} has dates or times. Write times that people took as numbers, in seconds"
-                self.questions.ask("times", message, {})
+                self.questions.put("times", column=outcomes[0].name)
         question = "Which column is the outcome, what each person brought?"
         if len(outcomes) == 1 and outcomes[0].strange:
             others = [each for each in self.columns.values() if each.name not in (option, outcomes[0].name)]
@@ -216,8 +215,8 @@ class Roles:
                 if people is not wins and known and values[people.name].max(initial=0) > 1:
                     found.append((people.name, wins.name))
         if not found:
-            people = [each.name for each in numbers if named(each.name, "people")]
-            found = [(name, each.name) for name in people for each in self.of("number") if self.is_share(each.name)]
+            shares = [each.name for each in self.of("number") if self.is_share(each.name)]
+            found = [(each.name, share) for each in numbers if named(each.name, "people") for share in shares]
         return sorted(found, key=self._named_counts, reverse=True)
 
     def is_share(self, name: str) -> bool:
@@ -243,7 +242,7 @@ class Roles:
         if not pairs:
             numbers = [each.name for each in self.of("number", "coin") if each.name != option]
             outcome = self.said.get("outcome") or (numbers[-1] if numbers else option)
-            self.questions.ask(*self.means(outcome))
+            self.questions.put("amounts", outcome=outcome)
             return option, outcome, self.said.get("weight") or outcome
         wins = dict.fromkeys(wins for _, wins in pairs if not named(wins, "people")) or dict.fromkeys(pairs[0][1:])
         outcome = self.choose("outcome", "Which column counts the successes?", [self.columns[name] for name in wins])
@@ -274,15 +273,6 @@ class Roles:
         said = self.questions.ask("weight", "Does a column say how many people a row is?", choices, self.columns)
         return "" if said == "none" else said
 
-    def means(self, outcome: str) -> tuple[str, str, dict[str, str]]:
-        """The doubt that no answer settles: totals of amounts."""
-        said = (
-            f"The rows seem to be totals, and {outcome} sums or averages amounts of many people. How much single "
-            "amounts differ (their standard deviation) cannot be seen there: upload one row for each person, or type "
-            "mean and standard deviation as sales"
-        )
-        return "amounts", said, {}
-
     def distinct_rows(self, *others: str) -> bool:
         """Whether no two rows agree in all words, dates and ``others``, so that each may stand for many people."""
         names = [each.name for each in self.of("words", "truth", "date", "constant", "text")]
@@ -308,21 +298,18 @@ class Roles:
         pairs = self.counts if {"option", "outcome"} - {*self.said} else []
         turned = [each for each in self.of("words") if {"people", "successes"} <= _kinds_of(each.words)]
         if turned and not self.said:
-            message = f"Column {turned[0].name} names measures, not options. Turn the table: a row for each option"
-            self.questions.ask("turned", message, {})
+            self.questions.put("turned", column=turned[0].name)
         counts = self.of("number", "person", "age")
         both = [[each.name for each in counts if named(each.name, kind)] for kind in ("people", "successes")]
         if min(map(len, both)) > 1 and not self.of("words", "truth", "text", "constant"):
-            message = f"Each option has columns of its own ({', '.join(both[0] + both[1])})"
-            message += ". Make a row for each option, with its name, its people and how many succeeded"
-            self.questions.ask("turned", message, {})
+            self.questions.put("several", columns=", ".join(both[0] + both[1]))
         if self.said.get("weight"):
             return "total" if self._totals_likely(pairs) else "person"
         if pairs and (level := self._totals_likely(pairs)):
             likely += ["total", *(["person"] if level == 1 else [])]
         if self.alike and not {"option", "outcome"} & {*self.said} and "total" not in likely:
-            both = bool(self.pairs) and all(named(each.name, "arm", "reward") for each in self.pairs[0])
-            likely += [] if both else ["wide", *(["person"] if self.pairs else [])]
+            clear = bool(self.pairs) and all(named(each.name, "arm", "reward") for each in self.pairs[0])
+            likely += [] if clear else ["wide", *(["person"] if self.pairs else [])]
         if likely in ([], ["total"]):
             return likely[0] if likely else "person"
         return self.questions.ask("rows", "What is a row of this file?", {each: ROWS[each] for each in likely}, ROWS)

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bandit_core.data.reading import Reading
 from bandit_core.data.tables import MAX_BYTES, NO_NUMBERS, Sheet, Trouble, read_sheet, refusal
 from bandit_core.spec.contexts import MAX_CELLS, Contexts
 from bandit_core.spec.errors import InputError, Issue
@@ -48,7 +49,7 @@ class Table:
     """A data set: features (rows, columns) with their names, one action and one reward for each row.
 
     ``actions`` are numbers (for example prices) or the codes 0, 1, … of ``action_names``. ``synthetic`` says that the
-    rows are invented, ``notes`` how a file was read.
+    rows are invented.
     """
 
     columns: tuple[str, ...]
@@ -57,7 +58,6 @@ class Table:
     rewards: np.ndarray
     action_names: tuple[str, ...] = ()
     synthetic: bool = False
-    notes: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -154,12 +154,11 @@ class _Reader:
         )
         return values
 
-    def table(self, make: Callable[[], Table]) -> Table:
+    def reading(self, make: Callable[[], Table]) -> Reading[Table]:
         """The table, once nothing is wrong and no doubt is left."""
         if self.issues:
             raise InputError(self.issues)
-        reading = self.sheet.questions.reading("", make)
-        return replace(reading.data, notes=(*reading.notes, *reading.checks))
+        return self.sheet.questions.reading(f"{len(self.sheet.frame):,} rows.", make)
 
 
 def price(monthly: np.ndarray, term: np.ndarray, onemonth: np.ndarray, amount: np.ndarray) -> np.ndarray:
@@ -170,7 +169,7 @@ def price(monthly: np.ndarray, term: np.ndarray, onemonth: np.ndarray, amount: n
     return monthly * annuity - amount
 
 
-def read_lending(source: Source, answers: Mapping[str, str] | None = None) -> Table:
+def read_lending(source: Source, answers: Mapping[str, str] | None = None) -> Reading[Table]:
     """A user's own CSV of the auto-lending set, with the columns `LENDING_COLUMNS` and ``car_type``.
 
     ``source`` is a path, or the bytes of the file; ``answers`` are those to its doubts, by their keys.
@@ -184,7 +183,7 @@ def read_lending(source: Source, answers: Mapping[str, str] | None = None) -> Ta
     reader = _Reader(source, answers)
     values = {name: reader.numbers(name, *limits, whole=name in WHOLE) for name, limits in LENDING_COLUMNS.items()}
     cars, kinds = reader.words(CAR_TYPE)
-    return reader.table(lambda: _lending_table(values, cars, kinds, synthetic=False))
+    return reader.reading(lambda: _lending_table(values, cars, kinds, synthetic=False))
 
 
 def _lending_table(values: dict[str, np.ndarray], cars: np.ndarray, kinds: Sequence[str], synthetic: bool) -> Table:
@@ -253,7 +252,7 @@ def read_table(
     reward: str,
     numeric_action: bool = False,
     answers: Mapping[str, str] | None = None,
-) -> Table:
+) -> Reading[Table]:
     """Any CSV with feature columns of numbers, an action column and a reward column of numbers.
 
     Parameters
@@ -293,7 +292,7 @@ def read_table(
             (*features, "constant"), np.column_stack([*matrix, np.ones(len(rewards))]), actions, rewards, names
         )
 
-    return reader.table(made)
+    return reader.reading(made)
 
 
 def scaled(features: np.ndarray) -> np.ndarray:

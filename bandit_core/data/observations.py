@@ -371,7 +371,6 @@ def _near(options: Sequence[Option]) -> tuple[float, float]:
 
 _Sample = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # rewards, how often each (None: once), places of their rows
 _Samples = list[tuple[str, Callable[[], _Sample]]]  # of each option; made when asked for, as all take much memory
-_MEND = "Mend the file, or choose another column"
 _UNFAIR = 1e-6  # p-value of a split
 
 
@@ -443,10 +442,9 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     options = tuple(option for option in options if option.count)
     if len(options) < 2 and possible:
         found = f"{options[0].name} is the only one with an outcome" if options else "none has an outcome"
-        questions.ask("columns", f"At least two options are needed, and {found}. {_MEND}", {})
+        questions.put("few", found=found)
     elif options and all(option.count == 1 for option in options):
-        said = "Each option has one row only. Totals need the people and how many succeeded; of amounts, type mean and "
-        questions.ask("columns", f"{said}standard deviation as sales. {_MEND}", {})
+        questions.put("single")
     elif options and reader.form != "wide":
         _check_split(questions, options)
 
@@ -474,11 +472,7 @@ def _check_split(questions: Questions, options: Sequence[Option]) -> None:
 
     counts = np.array([option.count for option in options])
     if chdtrc(len(counts) - 1, float(((counts - counts.mean()) ** 2).sum() / counts.mean())) < _UNFAIR:
-        shown = ", ".join(f"{option.name} {option.count:,}" for option in options[:5])
-        questions.check(
-            f"The groups are not what a fair coin gives ({shown}). If equal groups were planned, find out who is "
-            "missing before you trust any comparison."
-        )
+        questions.say("split", groups=", ".join(f"{option.name} {option.count:,}" for option in options[:5]))
 
 
 def _far(table: Sheet, name: str, sample: _Sample, limits: tuple[float, float], column: str) -> list[Trouble]:
@@ -495,6 +489,14 @@ def _runs(ordered: np.ndarray) -> tuple[int, int]:
     """How many different values there are in an ascending array, and how many of them stand more than once."""
     first = np.diff(ordered, prepend=~ordered[:1]) != 0
     return int(first.sum()), int((first[:-1] & ~first[1:]).sum())
+
+
+def _ask_to_drop(questions: Questions, column: str, found: list[Trouble], rows: int, never: bool = False) -> None:
+    """Ask whether rows that are no use shall be left out, where they are few."""
+    count = sum(each.count for each in found)
+    kind = "bad" if never or count > FEW * rows else "drop"
+    rows_left = f"{count:,} row{'s' * (count > 1)}"
+    questions.put(kind, column=column, troubles="; ".join(map(str, found)), rows=rows_left)
 
 
 class _Reader:
@@ -531,9 +533,9 @@ class _Reader:
             )
             counts = np.concatenate([wins, np.maximum(people - wins, 0)])
             if more := self.table.trouble(column, wins > people, f"is more than {weight}"):
-                self.questions.ask(f"drop:{column}", f"{more[0]}. {_MEND}", {})
+                self.questions.put("bad", column=column, troubles=more[0])
         elif weight and (np.isnan(values) | np.isin(values, (0, 1))).sum() < len(values):
-            self.questions.ask(*self.roles.means(column))
+            self.questions.put("amounts", outcome=column)
         else:
             self._check_people(codes)
 
@@ -559,27 +561,19 @@ class _Reader:
     def _merged(self, names: Sequence[str]) -> list[str]:
         """The names; one that differs from an earlier one in capitals or spaces only is that one, if so answered."""
         first = {plain(name): name for name in reversed(names)}
-        merged = list(names)
-        for place, name in enumerate(names):
-            other = first[plain(name)]
-            choices = {"merge": f"count {name!r} as {other!r}", "apart": "they are two options"}
-            said = f"Is the option {name!r} the same as {other!r}?"
-            if other != name and self.questions.ask(f"merge:{name}", said, choices) == "merge":
-                merged[place] = other
+        merged = [first[plain(name)] for name in names]
+        for place, (name, other) in enumerate(zip(names, merged, strict=True)):
+            if other != name and self.questions.put("merge", name=name, other=other) == "apart":
+                merged[place] = name
         return merged
 
     def _options(self) -> tuple[np.ndarray, list[str]]:
         """The option of each row as a code, -1 where there is none, and the names of the codes."""
         codes, names = self.table.words(self.said["option"], MAX_OPTIONS)
         for missing in self.table.trouble(self.said["option"], codes < 0, "has no option"):
-            choices = {"missing": "they are in no option", "above": "they are in the option of the row above"}
-            many = missing.count > max(1, FEW * len(codes))
-            if (
-                many
-                and self.questions.ask(f"empty:{self.said['option']}", f"{missing}. What is meant?", choices) == "above"
-            ):
-                filled = np.maximum.accumulate(np.where(codes < 0, 0, np.arange(len(codes))))
-                codes = codes[filled]
+            many, column = missing.count > max(1, FEW * len(codes)), self.said["option"]
+            if many and self.questions.put("no option", column=column, trouble=missing) == "above":
+                codes = codes[np.maximum.accumulate(np.where(codes < 0, 0, np.arange(len(codes))))]
             else:
                 self.questions.check(f"Left out: {missing}.")
         merged = [names.index(name) for name in self._merged(names)]
@@ -610,24 +604,24 @@ class _Reader:
         values, found, _ = self.table.numbers(column, whole=True)
         wrong = (values < 0) | (values != np.floor(values)) & ~np.isnan(values)
         if found := [*found, *self.table.trouble(column, wrong, "is no number of people")]:
-            self.questions.ask(f"drop:{column}", f"{found[0]}. {_MEND}", {})
+            self.questions.put("bad", column=column, troubles=found[0])
         return np.where(np.isnan(values) | wrong, 0, values).astype(np.int64)
 
     def _shares(self, column: str, people: np.ndarray) -> np.ndarray:
         """How many people succeeded, where a column has shares of them."""
         values, _, unit = self.table.numbers(column)
         shares = values / 100 if unit != "%" and np.nanmax(values, initial=0.0) > 1 else values
-        digits = max(len(f"{share:.12f}".rstrip("0").partition(".")[2]) for share in shares[~np.isnan(shares)])
+        digits = max(len(f"{share:.12f}".rstrip("0").partition(".")[2]) for share in [0.0, *shares[~np.isnan(shares)]])
         wins = np.round(shares * people)
         broken = np.abs(shares * people - wins) > 0.5000001 * 10.0**-digits * people + 1e-9
-        if found := self.table.trouble(column, broken, "of the people of this row is no whole number of them"):
-            self.questions.ask("shares", f"{found[0]}. Upload how many succeeded", {})
+        if found := self.table.trouble(column, broken, "of these people is no whole number"):
+            self.questions.put("shares", trouble=found[0])
         return np.where(np.isnan(wins), 0, wins).astype(np.int64)
 
     def _check_people(self, codes: np.ndarray) -> None:
         """Say whether people come in several rows, or were given several options."""
-        found = [each.name for each in self.roles.of("person") if named(each.name, "id", "person")]
-        name = self.roles.said.get("person") or (found[0] if found else None)
+        proposed = [each.name for each in self.roles.of("person") if named(each.name, "id", "person")]
+        name = self.roles.said.get("person") or (proposed[0] if proposed else None)
         if name is None:
             return
         self.said["person"] = name
@@ -636,13 +630,10 @@ class _Reader:
         pairs.sort()
         found, several = _runs(pairs >> np.uint64(7))
         if several:
-            self.questions.check(
-                f"{several:,} of {found:,} people (column {name}) are in several rows. ε protects a whole person "
-                "only if all rows share it: set the visits of one person."
-            )
+            self.questions.say("rows", several=f"{several:,}", people=f"{found:,}", column=name)
         given = pairs[np.diff(pairs, prepend=~pairs[:1]) != 0]
         if both := _runs(given[given & np.uint64(127) > 0] >> np.uint64(7))[1]:
-            self.questions.check(f"{both:,} people (column {name}) are in more than one option.")
+            self.questions.say("both", people=f"{both:,}", column=name)
 
     def sentence(self, options: Sequence[Option]) -> str:
         """What was read."""
@@ -703,18 +694,14 @@ class _Reader:
             word = next(iter(words))
             known = set() if any(word in no.split() for _, no in WORDS["pairs"]) else {words[word]}, True
         ordered = sorted(
-            words.values(), key=lambda word: 2 * negated(word, words.values()) - named(word, "good") if not known
+            words.values(), key=lambda word: 2 * negated(word, *words.values()) - named(word, "good") if not known
             else word not in known[0],
         )  # fmt: skip
         yes = known[0] if known else set(ordered[:1])
         if not (known and known[1]):
             rest = {word: ", ".join(each for each in ordered if each != word) for word in ordered}
             choices = {word: f"{word} = 1" + (f", {rest[word]} = 0" if rest[word] else "") for word in ordered}
-            yes = {
-                self.questions.ask(
-                    f"yes:{columns[0]}", f"Which word of {column_words(columns[0])} counts as 1?", choices
-                )
-            }
+            yes = {self.questions.put("yes", choices, column=columns[0], words=column_words(columns[0]))}
         self.meaning = f" ({', '.join(sorted(yes))} = 1)" if yes else f" ({next(iter(words.values()), '')} = 0)"
         value = {word: float(shown in yes) for word, shown in words.items()}
         values = [
@@ -727,13 +714,10 @@ class _Reader:
         """A column of numbers; what is none is left out where that is little, and someone agrees to it."""
         values, found, _ = read
         if found:
-            count, repeated = sum(each.count for each in found), max(each.count for each in found)
             codes, _ = self.table.distinct(column)
             bad = np.isnan(values) & ~self.table.blank(column)
             repeated = int(np.bincount(codes[bad]).max(initial=0))
-            little = count <= FEW * len(values) and repeated < 2
-            out = {"leave out": f"leave {count:,} row{'s' * (count > 1)} out"} if little else {}
-            self.questions.ask(f"drop:{column}", "; ".join(map(str, found)) + ("" if little else f". {_MEND}"), out)
+            _ask_to_drop(self.questions, column, found, len(values), repeated > 1)
         return self._filled(column, self._without_codes(column, values))
 
     def _without_codes(self, column: str, values: np.ndarray) -> np.ndarray:
@@ -743,10 +727,8 @@ class _Reader:
             len(levels) == 2 and levels[0] > 0 and (levels == np.floor(levels)).all() and len(values) >= 10
         ):  # such as 1 for yes and 2 for no
             low, high = (f"{level:g}" for level in levels)
-            choices = {"amounts": "they are amounts", low: f"{low} = 1, {high} = 0", high: f"{high} = 1, {low} = 0"}
-            said = self.questions.ask(
-                f"two:{column}", f"{column_words(column)} is {low} or {high}. What is meant?", choices
-            )
+            choices = {low: f"{low} = 1, {high} = 0", high: f"{high} = 1, {low} = 0"}
+            said = self.questions.put("two", choices, column=column, words=column_words(column), low=low, high=high)
             return values if said == "amounts" else np.where(np.isnan(values), values, values == float(said))
         for place, rest in ((0, levels[1:]), (-1, levels[:-1])):
             if len(rest) < 2 or levels[place] not in WORDS["codes"]:
@@ -754,11 +736,8 @@ class _Reader:
             gap = abs(levels[place] - rest[place])
             lone = levels[place] < 0 <= rest[0] and (counts[place] > 1 or gap > rest[-1] - rest[0])
             if lone or gap >= rest[-1] - rest[0]:
-                code = f"{levels[place]:g}"
-                where = f"all other values of {column_words(column)} ({counts[place]:,} times)"
-                said = f"{code} stands apart from {where}. What is it?"
-                choices = {"missing": "a code for a missing value, to be left out", "value": "a value like others"}
-                if self.questions.ask(f"code:{column}:{code}", said, choices) == "missing":
+                told = {"code": f"{levels[place]:g}", "times": f"{counts[place]:,}", "words": column_words(column)}
+                if self.questions.put("code", column=column, **told) == "missing":
                     values = np.where(values == levels[place], math.nan, values)
         return values
 
@@ -772,11 +751,10 @@ class _Reader:
         count, seen = int(blank.sum()), values[~np.isnan(values)]
         if not count or not len(seen):
             return values
-        if (seen > 0).all() and (count > FEW * len(values) or (seen == seen[0]).all()):
-            choices = {"missing": "no one knows what these people brought", "zero": "these people brought nothing"}
-            said = f"{count:,} cells of {column_words(column)} have no value. What does that mean?"
-            if self.questions.ask(f"empty:{column}", said, choices) == "zero":
-                return np.where(blank, 0.0, values)
+        unclear = (seen > 0).all() and (count > FEW * len(values) or (seen == seen[0]).all())
+        told = {"column": column, "count": f"{count:,}", "words": column_words(column)}
+        if unclear and self.questions.put("empty", **told) == "zero":
+            return np.where(blank, 0.0, values)
         self.questions.note(
             f"Left out: {self.table.trouble(column, blank, 'is empty or says that a value is missing')[0]}."
         )
@@ -811,10 +789,8 @@ def read_budgets(data: bytes, answers: Mapping[str, str] | None = None) -> Readi
     if not len(values) or values[-1] <= 0:
         allowed = "at least one budget above 0" + (f" ({troubles[0]})" if troubles else "")
         raise refusal(column_words(column), None, allowed)
-    for trouble in troubles:
-        little = trouble.count <= FEW * len(numbers)
-        out = {"leave out": f"leave {trouble.count:,} rows out"} if little else {}
-        table.questions.ask(f"drop:{column}", str(trouble) + ("" if little else f". {_MEND}"), out)
+    if troubles:
+        _ask_to_drop(table.questions, column, troubles, len(numbers))
     users = int(counts.sum())
     if len(values) > MAX_DISTINCT:
         places = (np.arange(MAX_DISTINCT) + 0.5) / MAX_DISTINCT

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.found import fields_of
 
 Data = TypeVar("Data")
 ROLES = ("option", "outcome", "person", "weight", "rows")  # doubts whose key is an argument of its own
@@ -94,6 +95,15 @@ class Questions:
         if given not in (every := [*choices, *allowed]):
             raise InputError([Issue(key, given, f"one of {', '.join(dict.fromkeys(every[:20]))}")])
         return given
+
+    def put(self, question: str, more: Mapping[str, str] | None = None, /, **values: object) -> str:
+        """Ask the question of that name in reading.toml, with ``more`` answers; ``values`` fill its blanks."""
+        said = fields_of(__file__, question, **values)
+        return self.ask(said.pop("key", question), said.pop("asks"), {**said, **(more or {})})
+
+    def say(self, check: str, /, **values: object) -> None:
+        """Say the check of that name in reading.toml."""
+        self.check(fields_of(__file__, check, **values)["check"])
 
     def note(self, *sentences: str) -> None:
         """Say how the file was read."""

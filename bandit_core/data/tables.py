@@ -18,7 +18,7 @@ import tomllib
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -433,6 +433,8 @@ def _as_utf8(data: bytes, questions: Questions) -> bytes:
         strange = b"\n".join(itertools.islice((line for line in data.splitlines() if not line.isascii()), 400))
         likely = from_bytes(strange, cp_isolation=list(WORDS["encodings"])).best()
         found = likely.encoding if likely and likely.encoding in WORDS["encodings"] else "cp1252"
+        if found == "mac_roman" and re.search(rb"\d\s?\x80|\x80\s?\d", strange):  # € beside a number, not Ä
+            found = "cp1252"
         text = data.decode(found, "replace")
         questions.note(f"The file is not in UTF-8; it was read as {WORDS['encodings'][found]}. Check the names.")
         data = text.encode()
@@ -533,8 +535,10 @@ def _same_width(frame: pd.DataFrame, width: int, before: int) -> None:
             raise refusal(f"row {row}", None, f"has more than the {width} cells of row {before + 1}")
 
 
-def read_sheet(data: bytes, answers: Mapping[str, str] | None = None) -> Sheet:
-    """Cut a file into cells.
+def read_sheet(
+    data: bytes, answers: Mapping[str, str] | None = None, watch: Callable[[float], None] = lambda share: None
+) -> Sheet:
+    """Cut a file into cells; ``watch`` hears which share of it was read, and may stop it by an exception.
 
     Commas, semicolons, tabs or bars may separate cells, and the text may have one of many encodings; it may be packed,
     or a sheet of a workbook. Blank rows and a title above the table are left out, which a note says.
@@ -567,7 +571,7 @@ def read_sheet(data: bytes, answers: Mapping[str, str] | None = None) -> Sheet:
     cells = max(lines * len(names), lines + data.count(separator.encode(), 0, stop))
     if cells > MAX_CELLS:
         raise refusal("cells", cells, f"at most {MAX_CELLS:,} cells (rows x columns); take a sample of the rows")
-    frame, points = _cut(data, stop, separator, names, width, before, headed)
+    frame, points = _cut(data, stop, separator, names, width, before, headed, watch)
     frame = _without_notes(frame, questions)
     blank = frame.isna().all(axis=1).to_numpy(bool)
     if blank.any():
@@ -613,10 +617,7 @@ def _has_names(sample: list[list[str]], questions: Questions) -> bool:
     if again or len(sample) < 4 or len(set(sample[0])) < max(2, len(sample[0])) or not all(map(str.isdigit, sample[0])):
         questions.note("The file has no heading: its first row was read as data.")
         return False
-    said = f"The first row is {', '.join(sample[0][:5])}. Does it name the columns?"
-    return (
-        questions.ask("heading", said, {"names": "the columns are called so", "data": "it is a row of data"}) == "names"
-    )
+    return questions.put("heading", cells=", ".join(sample[0][:5])) == "names"
 
 
 def _has_decimal_commas(frame: pd.DataFrame) -> bool:
@@ -639,7 +640,14 @@ def _blocks(data: bytes, stop: int, size: int) -> Iterator[bytes]:
 
 
 def _cut(
-    data: bytes, stop: int, separator: str, names: list[str], width: int, before: int, headed: bool
+    data: bytes,
+    stop: int,
+    separator: str,
+    names: list[str],
+    width: int,
+    before: int,
+    headed: bool,
+    watch: Callable[[float], None],
 ) -> tuple[pd.DataFrame, bool]:
     """The rows below the heading, with their numbers in the file as index, and `Sheet.points`.
 
@@ -670,8 +678,9 @@ def _cut(
         return frame
 
     def read(texts: set[str], whole: bool = False) -> pd.DataFrame:
-        columns, more, above = {name: list[Any]() for name in names}, set[str](), 0
+        columns, more, above, done = {name: list[Any]() for name in names}, set[str](), 0, 0
         for block in [data[:stop]] if whole else _blocks(data, stop, max(_BLOCK, 2**12 * len(names))):
+            watch((done := done + len(block)) / stop)
             frame = rows_of(block, above, texts)
             above = (above or before + headed) + len(frame)
             more |= {name for name in names if name not in texts and _is_text(frame[name])}

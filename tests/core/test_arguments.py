@@ -50,7 +50,7 @@ def allowed(tmp_path):
         "fewest_users": {"experiment": SMALL, "line": 1, "goal": Goal("missed", 0.3)},
         "figures": {},
         "frontier": {"result": bandit_core.sweep(SMALL, [1.0])},
-        "lending_document": {"table": bandit_core.read_lending(table)},
+        "lending_document": {"table": bandit_core.read_lending(table).data},
         "lesson": {"experiment": SMALL},
         "load_policy": {"path": policy},
         "load_preset": {"name": "default"},

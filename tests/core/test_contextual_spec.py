@@ -151,7 +151,7 @@ def test_a_cap_is_hidden_where_means_are_unbounded():
 
 def test_synthetic_rows_go_round_through_the_loader(tmp_path):
     lending.write_synthetic_csv(tmp_path / "loans.csv", rows=80, seed=3)
-    table, invented = lending.read_lending(tmp_path / "loans.csv"), lending.synthetic(80, 3)
+    table, invented = lending.read_lending(tmp_path / "loans.csv").data, lending.synthetic(80, 3)
     np.testing.assert_array_equal(table.features, invented.features)
     np.testing.assert_allclose(table.actions, invented.actions)
     assert not table.synthetic and "synthetic" in invented.label
@@ -206,7 +206,7 @@ CSV = "age,income,offer,bought\n30,1.5,a,0\n40,2.5,b,1\n50,1.0,a,1\n20,2.0,b,0\n
 def test_any_csv_with_named_actions(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text(CSV)
-    table = lending.read_table(path, ["age", "income"], "offer", "bought")
+    table = lending.read_table(path, ["age", "income"], "offer", "bought").data
     assert table.action_names == ("a", "b")
     users = lending.contexts_of(table)
     assert (users.structure, users.arms, users.dimension, users.link) == ("multi", 2, 3, "logistic")
@@ -219,7 +219,7 @@ def test_any_csv_with_named_actions(tmp_path):
 def test_any_csv_with_amounts_as_actions(tmp_path):
     path = tmp_path / "shop.csv"
     path.write_text(CSV.replace(",a,", ",1.5,").replace(",b,", ",3,").replace(",1\n", ",1.25\n"))
-    table = lending.read_table(path, ["age", "income"], "offer", "bought", numeric_action=True)
+    table = lending.read_table(path, ["age", "income"], "offer", "bought", numeric_action=True).data
     users = lending.contexts_of(table, prices=[1, 2, 3])
     assert (users.structure, users.arms, users.dimension, users.link) == ("single", 3, 6, "identity")
     assert users.law.actions == (0, 0.5, 1)

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import math
+import subprocess
 import sys
 import tracemalloc
 import zipfile
@@ -211,7 +212,7 @@ def test_budgets_that_are_none_are_told():
 
 
 def read_features(data: bytes) -> object:
-    return lending.read_table(data, ["B"], "A", "B", numeric_action=True)
+    return lending.read_table(data, ["B"], "A", "B", numeric_action=True).data
 
 
 READERS = [read_observations, read_budgets, read_features, lending.read_lending]
@@ -363,6 +364,24 @@ def test_a_long_file_is_read_in_whatever_order_its_rows_are():
     assert "fair coin" in found.checks[0]
     turns = read_observations(b"group,converted\n" + b"old,1\nnew,0\n" * 200_000)
     assert [option.count for option in turns.data.options] == [200_000, 200_000]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts kilobytes as Linux does")
+def test_a_large_file_takes_a_few_times_its_memory():
+    program = """
+import resource
+from bandit_core.data.observations import read_observations
+from ui.serving import give_memory_back
+
+give_memory_back()
+rows = b"".join(b"u%07d,%s,%d.%02d\\n" % (i, b"AB"[i % 2 : i % 2 + 1], i % 97, i % 89) for i in range(500_000))
+data = b"user_id,group,amount\\n" + rows
+before = [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss for _ in [read_observations(data[:100_000])]]
+assert read_observations(data, outcome="amount").data.rows == 500_000
+print(1 + 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before[0]) / len(data))
+"""
+    times = float(subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout)
+    assert times < 12
 
 
 def test_columns_beyond_number_are_looked_at_in_little_work():

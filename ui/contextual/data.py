@@ -6,7 +6,9 @@ experiment and no process-wide cache ever sees it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ import streamlit as st
 from bandit_core import Experiment, InputError
 from bandit_core.data import lending
 from bandit_core.data.lending import Table
+from bandit_core.data.reading import Reading
 from bandit_core.data.tables import MAX_BYTES, MAX_ROWS
 from bandit_core.experiments.presets import load_preset
 from bandit_core.spec import own_data
@@ -32,7 +35,13 @@ HORIZONS = (1000, 3000, 10_000, 30_000, 100_000)
 TRIALS = 10
 PRICES = 10  # candidate amounts of any table, equally spaced between the smallest and the largest
 RUN = "data"  # name of the background run
-SLOTS = (f"run-{RUN}", "data-store", "data-read", "data-columns")  # of the session, filled from the file
+SLOTS = (
+    f"run-{RUN}",
+    "data-store",
+    "data-read",
+    "data-columns",
+    uploads.ANSWERS,
+)  # of the session, filled from the file
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,7 @@ class _Made:
     label: str
     synthetic: bool
     document: dict[str, Any]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def _made(table: Table, trust: bool, title: str = "Auto lending") -> _Made:
@@ -111,7 +120,7 @@ def _made(table: Table, trust: bool, title: str = "Auto lending") -> _Made:
         lines[-1]["params"]["warm_up"] = WARM_UP
     document = lending.lending_document(table, trials=TRIALS, title=title, prices=prices, lines=lines)
     rows, features = table.features.shape
-    return _Made(rows, features, table.label, table.synthetic, document, table.notes)
+    return _Made(rows, features, table.label, table.synthetic, document)
 
 
 def _uploaded(source: str, trust: bool) -> _Made | None:
@@ -131,7 +140,7 @@ def _uploaded(source: str, trust: bool) -> _Made | None:
         return None
     data = upload.getvalue()
     if source == "lending":
-        return uploads.kept("data-read", (upload.file_id, trust), lambda: _made(lending.read_lending(data), trust))
+        return _asked((upload.file_id,), trust, "Auto lending", partial(lending.read_lending, data))
     columns = uploads.kept("data-columns", upload.file_id, lambda: lending.columns_of(data))
     left, middle, right = st.columns(3)
     reward = left.selectbox(
@@ -148,9 +157,20 @@ def _uploaded(source: str, trust: bool) -> _Made | None:
         "Features", offered, offered, key="data-features",
         help=f"Columns of numbers about a user, here scaled by their own extremes. {words.PUBLIC['scaling']}",
     )  # fmt: skip
-    key = (upload.file_id, trust, reward, action, amount, tuple(features))
+    key = (upload.file_id, reward, action, amount, *features)
+    return _asked(key, trust, "Any table", partial(lending.read_table, data, features, action, reward, amount))
 
-    def read() -> _Made:
-        return _made(lending.read_table(data, features, action, reward, amount), trust, "Any table")
 
-    return uploads.kept("data-read", key, read)
+def _asked(key: tuple[Any, ...], trust: bool, title: str, read: Callable[..., Reading[Table]]) -> _Made | None:
+    """What a file is, read with the visitor's answers; None while one is missing."""
+    slot = "data-" + "-".join(map(str, key))
+    answers = uploads.said(slot)
+
+    def both() -> tuple[Reading[Table], _Made | None]:
+        reading = read(answers)
+        notes = (*reading.notes, *reading.checks)
+        made = None if reading.doubts else replace(_made(reading.data, trust, title), notes=notes)
+        return replace(reading, held=None), made
+
+    reading, made = uploads.kept("data-read", (slot, trust, str(answers)), both)
+    return made if uploads.doubts_answered(reading, slot) else None

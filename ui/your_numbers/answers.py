@@ -15,6 +15,7 @@ from bandit_core.studies.business_case import Cost, costs
 from bandit_core.studies.goal_search import Found, Kind
 from ui import words
 from ui.your_numbers.inputs import Asked, Setting
+from ui.your_numbers.question import text
 
 
 @dataclass(frozen=True)
@@ -80,22 +81,14 @@ def verdict(answer: Reply) -> str:
     users, unit = f"{words.count(answer.chosen.users)} users", answer.amounts
     if answer.blind == 0:
         return "All options are equally good, so there is nothing to find out and nothing to lose."
-    sentences = [
-        f"Without privacy, finding the best option costs about **{number(base.lost.value, 2)} {unit}** "
-        f"among {users} ({words.plain(answer.method(base))}).",
-        *_warnings(base, answer),
-    ]
+    lost, method = number(base.lost.value, 2), words.plain(answer.method(base))
+    sentences = [text("plain", lost=lost, unit=unit, users=users, method=method), *_warnings(base, answer)]
     if answer.asked.misled:
-        sentences.append(
-            f"**The limits of a reward change which option is best**: {answer.asked.misled}. Methods with privacy "
-            "learn the wrong one, and what that loses is part of their loss."
-        )
+        sentences.append(text("limits misled", misled=answer.asked.misled))
     for row in private:
         sentences += [_price(row, answer), *_warnings(row, answer)]
         if answer.needs_no_trust(row):
-            sentences.append(
-                "No method known here that needs a curator does better, so there is no need for a curator."
-            )
+            sentences.append(text("no curator"))
     return " ".join(sentences)
 
 
@@ -103,17 +96,11 @@ def _price(row: Cost, answer: Reply) -> str:
     """What one trust model costs beyond no privacy."""
     who, method, unit = f"If you {row.label}", words.plain(answer.method(row)), answer.amounts
     if row.price_of_privacy == "open":
-        extra = amount(*row.extra[:2])
-        return (
-            f"{who}, {row.trials} simulated runs do not show whether privacy at {answer.chosen.budget} costs anything: "
-            f"the difference is {extra} {unit} ({method})."
-        )
+        told = {"who": who, "trials": row.trials, "budget": answer.chosen.budget, "extra": amount(*row.extra[:2])}
+        return text("price unknown", **told, unit=unit, method=method)
     if row.price_of_privacy == "less":
-        less = f"{method} at {answer.chosen.budget} loses about **{number(-row.extra.value, 2)} {unit} less**"
-        return (
-            f"{who}, {less} than the best method known here without privacy; without privacy it could be used as well, "
-            "so privacy costs nothing."
-        )
+        less = number(-row.extra.value, 2)
+        return text("price less", who=who, method=method, budget=answer.chosen.budget, less=less, unit=unit)
     times = f": {number(row.price.value, 2)} times as much" if math.isfinite(row.price.value) else ""
     more = f"about **{number(row.extra.value, 2)} {unit} more**{times}"
     return f"{who}, privacy at {answer.chosen.budget} costs {more} ({method})."
@@ -129,10 +116,8 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
         message.append("That is hardly better than choosing at random: next to nothing is learned.")
     low = row.lost.low if math.isfinite(row.lost.low) else row.lost.value
     if 0 < answer.first < low:
-        name = words.plain(answer.asked.names[0])
-        message.append(
-            f"Keeping **{name}** for everyone would lose less ({words.number(answer.first)} {answer.amounts})."
-        )
+        lost = words.number(answer.first)
+        message.append(text("keep", name=words.plain(answer.asked.names[0]), lost=lost, unit=answer.amounts))
     return message
 
 
@@ -178,10 +163,7 @@ def found_words(found: Found, answer: Reply, users: bool = False) -> str:
         return f"not reached by any method tried, even {reached}"
     scale = answer.asked.scale
     if found.at_random:
-        return (
-            "this limit asks for no learning: choosing at random meets it within the error, and loses "
-            f"{words.number(scale * found.blind)} {unit}"
-        )
+        return text("no learning", lost=words.number(scale * found.blind), unit=unit)
     low, high = (_at(at, users) if at is not None else more for at, more in ((least.low, "less"), (least.high, "more")))
     lost = amount(*(found.lost * scale)[:2])
     value = f"**{_at(least.best, True)} users**" if users else f"ε = **{_at(least.best, False)}**"

@@ -13,7 +13,6 @@ import pyarrow as pa
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bandit_core import InputError
 from bandit_core.model import PROMISES
 from bandit_core.simulation.results import Result
 from bandit_core.spec import own_data
@@ -28,10 +27,12 @@ from ui.your_numbers.answers import Reply, amount, found_words, goals, rivals, v
 from ui.your_numbers.inputs import Asked, Setting, question_of
 from ui.your_numbers.one_page import TITLE, one_page
 from ui.your_numbers.planned import table
+from ui.your_numbers.question import text
 from ui.your_numbers.summary import summary_page
 from ui.your_numbers.until import studied
 
 
+@uploads.refused
 def decided(asked: Asked, chosen: Setting, question: Question) -> Decision | None:
     """The best method of every trust model; None as long as it is not known (why is told).
 
@@ -42,11 +43,7 @@ def decided(asked: Asked, chosen: Setting, question: Question) -> Decision | Non
     if st.session_state.get("own-every") and whole and price.decisions:
         st.empty()  # in the place of the progress bar
         return price.decisions[chosen.tested]
-    try:
-        return runner.study_of(lambda: Contest(question), question, "own")
-    except InputError as error:
-        uploads.refuse(error)
-        return None
+    return runner.study_of(lambda: Contest(question), question, "own")
 
 
 def methods(answer: Reply) -> None:
@@ -75,17 +72,7 @@ def _methods(answer: Reply) -> None:
         width="stretch",
         alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
     )
-    st.caption(
-        "A method that needs no trust is also a candidate where you trust a curator. Everyone plays at least "
-        f"{FEWEST} runs. Then the leader, and every method that may be more than 3% better, plays more. Methods in "
-        "question are also tried at smaller ε: what keeps a smaller ε keeps the larger one, too. Of methods that are "
-        "surely within 3% of each other, the one whose runs differ least is chosen. The numbers shown come from other "
-        f"runs, in which up to {FINALISTS} methods take part: one that is clearly better there is chosen instead, and "
-        "shown on further runs. Methods with few runs are known roughly only. Left out: methods that keep their "
-        "promise only with a δ, and those that need rewards or budgets of another kind. Normal TS is left out for yes "
-        "or no: without privacy it may lose a tenth less, but its private versions hide amounts, so privacy would "
-        "seem to cost too much. Methods that ask for a bound on moments are told the range only."
-    )
+    st.caption(text("methods", fewest=FEWEST, finalists=FINALISTS))
 
 
 def _rows_of_methods(answer: Reply) -> pa.Table:
@@ -152,8 +139,7 @@ def _searches(answer: Reply) -> dict[str, list[Found]]:
         "epsilon",
         "Search the smallest ε",
         offered=bool(chosen),
-        help="Bisects ε, and looks for the best method of each trust model at every ε that it tries. Where your users "
-        "have budgets of their own, one ε for all of them is searched.",
+        help=text("search ε"),
     ):
         found["ε"] = _searched(answer, "ε", partial(BestSearch, asked, wanted, tuple(chosen)))
     if address.searches(
@@ -180,11 +166,8 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
             for each in rows
         )
     )
-    st.caption(
-        "In brackets: everything that the simulations do not rule out (95% intervals)."
-        + ("" if users else " The ε of different trust models are different promises: equal numbers protect unequally.")
-        + " This search takes the middle of what is not known." * bool(answer.question.draws)
-    )
+    middle = " This search takes the middle of what is not known." * bool(answer.question.draws)
+    st.caption(text("found users" if users else "found ε") + middle)
     if any(len(each.answer.points) > 1 for each in rows):
         _search_chart(answer, rows, users)
     return rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from streamlit.delta_generator import DeltaGenerator
 from bandit_core import InputError
 from bandit_core.data.columns import ROWS
 from bandit_core.data.observations import Observations, Option, observations_of, read_budgets
-from bandit_core.data.reading import ROLES, Reading
 from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import ENDINGS, MAX_BYTES, MAX_ROWS, read_sheet
 from bandit_core.spec import own_data
@@ -43,17 +43,17 @@ from bandit_core.theory.power import EVERY_TRUST
 from ui import lab_parts, page_fields, real_world_budgets, state, uploads, words
 from ui.your_numbers import limits as reward_limits
 from ui.your_numbers.address import FIELDS, ask, said, write_address
-from ui.your_numbers.question import Asked, Setting
+from ui.your_numbers.question import Asked, Setting, text
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
+LARGE_FILE = 2**20  # bytes; reading a smaller one takes no time to speak of
 DETAILS = ("times", "night", "delta", "power", "zone", "split", "sides", "trust", "list")  # fields of the fold
 _STUDIES = ("own", "own-search-ε", "own-search-users", "own-until", "own-price")
 _OF_UPLOADS = (
     "own-store",
     "own-table-read",
     "own-file-read",
-    "own-said",
     "own-choices",
     "own-limited",
     "own-misled",
@@ -61,6 +61,7 @@ _OF_UPLOADS = (
     "own-budgets-read",
     *(f"run-{name}" for name in _STUDIES),
     *(f"{name}-found" for name in _STUDIES),
+    uploads.ANSWERS,
 )
 
 
@@ -83,31 +84,25 @@ def options() -> Asked | None:
     return _typed(right) if source == "typed" else _uploaded()
 
 
+@uploads.refused
 def _typed(right: DeltaGenerator) -> Asked | None:
     amount = ask("as", right)
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
     name = {"share": "Baseline rate, %", "amount": "Baseline mean per user", "sales": "Users who buy, %"}[amount]
-    base, text = ask("base", left, label=name), ask("lifts", middle)
+    base, wanted = ask("base", left, label=name), ask("lifts", middle)
     points = "plain amounts" if amount == "amount" else "points"
     relative = ask("by", right, allowed={"percent": "% of the baseline", "plain": points}) == "percent"
     low, high = 0.0, 100.0
     if amount == "amount":
         low, high = (ask(name, column) for name, column in zip(("least", "most"), st.columns(2), strict=True))
-        st.caption(
-            "Of typed amounts only the mean is known, so the most varied case is assumed: each user brings the "
-            "smallest or the largest amount. Upload observations for a closer answer."
-        )
+        st.caption(text("typed amounts"))
     if amount == "sales":
         first, second, third = st.columns(3, vertical_alignment="bottom")
         message = "With privacy a larger amount counts as this one."
         most = {"label": "Largest amount counted", "help": message}
         sale = ask("sale", first), ask("sd", second), ask("most", third, **most)
-    try:
-        lifts = read_lifts(text, relative)
-        typed = typed_options(base, shares(lifts) if relative else lifts, relative, (low, high))
-    except InputError as error:
-        uploads.refuse(error)
-        return None
+    lifts = read_lifts(wanted, relative)
+    typed = typed_options(base, shares(lifts) if relative else lifts, relative, (low, high))
     names = ("baseline", *(f"option {number}" for number in range(1, len(typed.arms))))
     if amount == "sales":
         return _sold(names, typed, *sale)
@@ -121,13 +116,9 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     return asked
 
 
-def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit: float) -> Asked | None:
-    """Options of which some users buy; None where the amounts are none (why is told)."""
-    try:
-        sold = sales(names, rates, mean, sd, limit)
-    except InputError as error:
-        uploads.refuse(error)
-        return None
+def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit: float) -> Asked:
+    """Options of which some users buy."""
+    sold = sales(names, rates, mean, sd, limit)
     cut = reward_limits.cut_words(sold.amounts, (0.0, limit), True)
     sure = "The numbers were typed. Purchases have a lognormal distribution."
     asked = Asked(
@@ -160,50 +151,6 @@ def _parsed(upload: Any, name: str, read: Any, *how: Any) -> Any:
         return None
 
 
-def _said(slot: str) -> dict[str, Any]:
-    """What the visitor answered about a file: by the name of a role, or the key of a doubt."""
-    return dict(st.session_state.get("own-said", {}).get(slot, {}))
-
-
-def _say(slot: str, answers: dict[str, Any]) -> None:
-    """Remember answers about a file; other questions may follow from what its columns are, so they are asked again."""
-    before = {key: each for key, each in _said(slot).items() if key in _FIRST or not _FIRST & answers.keys()}
-    said = {key: each for key, each in (before | answers).items() if each is not None}
-    st.session_state["own-said"] = {**st.session_state.get("own-said", {}), slot: said}
-
-
-_FIRST = {*ROLES, "columns", "sheet", "heading"}
-
-
-def _doubts_answered(reading: Reading[Any], slot: str) -> bool:
-    """Whether no doubt is left; the questions, with those that are answered."""
-    for doubt in reading.asked:
-        if doubt.key in ROLES and doubt.choices:
-            continue
-        if not doubt.choices:
-            st.error(words.plain(doubt.question), icon=":material/error:")
-            continue
-        key, options = f"{slot}-{doubt.key}", list(doubt.choices)
-        said = _said(slot).get(doubt.key)
-
-        def answer(key: str = key, name: str = doubt.key) -> None:
-            _say(slot, {name: st.session_state[key]})
-
-        st.radio(
-            words.plain(doubt.question), options, options.index(said) if said in options else None, key=key,
-            format_func=lambda each, doubt=doubt: words.plain(doubt.choices[each] or each), on_change=answer,
-        )  # fmt: skip
-    proposed = {
-        doubt.key: next(iter(doubt.choices)) for doubt in reading.doubts if doubt.key in ROLES and doubt.choices
-    }
-    if proposed:
-        for doubt in reading.doubts:
-            if name := proposed.get(doubt.key):
-                st.markdown(f"**{words.plain(doubt.question)}** {words.plain(ROWS.get(name, name))}?")
-        st.button("Yes, read it so", key=f"{slot}-so", type="primary", on_click=_say, args=(slot, proposed))
-    return not reading.doubts
-
-
 def _uploaded() -> Asked | None:
     upload = st.file_uploader(
         "Observed rewards (CSV)",
@@ -215,20 +162,25 @@ def _uploaded() -> Asked | None:
     st.caption(uploads.PRIVATE_WORDS)
     if upload is None:
         uploads.forget(*_OF_UPLOADS)
-        st.caption(
-            "For example `variant,visitors,conversions` with a line of totals for each option, or `variant,converted` "
-            "with a line for each person (`A,1`, `B,0`, …)."
-        )
+        st.caption(text("such files"))
         return None
-    said = _said(upload.file_id)
+    said = uploads.said(upload.file_id)
     of_text = {key: each for key, each in said.items() if key in ("sheet", "heading")}
-    table, columns = _parsed(upload, "table", read_sheet, of_text), said.pop("columns", ())
+    bar = st.empty()
+
+    def watch(share: float) -> None:  # which also stops reading when the visitor does something else
+        if upload.size > LARGE_FILE:
+            bar.progress(min(share, 1.0), "Cutting the file into rows ...")
+
+    table = _parsed(upload, "table", partial(read_sheet, watch=watch), of_text)
+    columns = said.pop("columns", ())
+    bar.empty()
     if table is None:
         return None
     names = [defused(name) for name in table.columns]
     shown = pd.DataFrame([[defused(cell) for cell in row] for row in table.head()], columns=names)
     st.dataframe(shown, hide_index=True, width="stretch", alt="The first rows of your file as they were read")
-    with st.spinner("Reading the whole file ..."):
+    with st.spinner("Reading the columns ..."):
         reading = _parsed(upload, "file", lambda _, *how: observations_of(table, *how), said, columns)
     _boxes(table.columns, reading.roles if reading else {"rows": "person"} | said, upload.file_id, columns)
     if reading is None:
@@ -238,7 +190,7 @@ def _uploaded() -> Asked | None:
         st.warning(words.plain(check), icon=":material/fact_check:")
     if reading.notes:
         st.caption(words.plain(" ".join(reading.notes)))
-    return _chosen(reading.data, upload.file_id) if _doubts_answered(reading, upload.file_id) else None
+    return _chosen(reading.data, upload.file_id) if uploads.doubts_answered(reading, upload.file_id) else None
 
 
 def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Sequence[str]) -> None:
@@ -251,7 +203,7 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
         place.selectbox(
             label, choices, 0 if role in roles else None, key=key, help=help,
             format_func=lambda each: ROWS.get(each, each) if role == "rows" else each,
-            on_change=lambda: _say(slot, {role: st.session_state[key]} | ({"columns": ()} if role == "rows" else {})),
+            on_change=lambda: uploads.say(slot, {"columns": None, role: st.session_state[key]}),
         )  # fmt: skip
 
     left, middle, right = st.columns([2, 2, 2] if not wide else [3, 1, 2])
@@ -259,7 +211,7 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
         key = f"{slot}-columns"
         left.multiselect(
             "Options", names, list(columns), key=key, help="None: all columns but people, ages and dates.",
-            on_change=lambda: _say(slot, {"columns": tuple(st.session_state[key])}),
+            on_change=lambda: uploads.say(slot, {"columns": tuple(st.session_state[key])}),
         )  # fmt: skip
     else:
         box(left, "option", "Option", names, "The column that says which option each person was given.")
@@ -279,6 +231,7 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
             )
 
 
+@uploads.refused
 def _chosen(seen: Observations, slot: str) -> Asked | None:
     """The options of a file, once baseline and limits are chosen."""
     first = st.selectbox(
@@ -291,22 +244,14 @@ def _chosen(seen: Observations, slot: str) -> Asked | None:
     limits = (0.0, 1.0) if seen.yes_or_no else reward_limits.chosen(seen, slot)
     if limits is None:
         return None
-    try:
-        key = (slot, str(_said(slot)), first, limits)
-        chosen = uploads.kept("own-limited", key, lambda: _limited(seen, limits))
-    except InputError as error:
-        uploads.refuse(error)
-        return None
+    key = (slot, str(uploads.said(slot)), first, limits)
+    chosen = uploads.kept("own-limited", key, lambda: _limited(seen, limits))
     _observed_table(seen.options, chosen)
     if not seen.yes_or_no:
         reward_limits.fold(seen.options, limits, True)
     st.markdown(chosen.sure)
     if any(option.summarised for option in seen.options):
-        st.caption(
-            "Where an option has more than 1,000 different rewards, they are put into about 1,000 equally large groups "
-            "of neighbours, and each group counts by its mean. That keeps the mean of the option and loses "
-            "a little of its spread."
-        )
+        st.caption(text("summarised"))
     return chosen
 
 
@@ -351,25 +296,13 @@ def _observed_table(options: Sequence[Option], asked: Asked) -> None:
 def certainty(options: Sequence[Option]) -> str:
     """How sure one can be which option is best, in one sentence."""
     chances = chances_of_being_best(options)
-    after = "The simulation draws the means from what the data allow."
     if np.isnan(chances).any():
-        return (
-            "Some option has too few different observations to say how sure the order is. The simulation takes these "
-            "means as the truth."
-        )
+        return text("too few")
     order = np.argsort(-chances, kind="stable")
-    name, chance = words.plain(options[order[0]].name), chances[order[0]]
-    if chance > 0.99:
-        return f"You can be more than 99% sure that **{name}** is the best of these options. {after}"
-    if chance >= 0.8:
-        return (
-            f"You can be about {percent(round(chance, 2))} sure that **{name}** is the best of these options. {after}"
-        )
-    second = words.plain(options[order[1]].name)
-    return (
-        f"It is open which option is best: **{name}** with a chance of about {percent(round(chance, 2))}, "
-        f"**{second}** with about {percent(round(chances[order[1]], 2))}. {after}"
-    )
+    told = {"best": words.plain(options[order[0]].name), "next": words.plain(options[order[1]].name)}
+    told |= {"chance": percent(round(chances[order[0]], 2)), "other": percent(round(chances[order[1]], 2))}
+    chance = chances[order[0]]
+    return text("sure" if chance > 0.99 else "rather sure" if chance >= 0.8 else "open", **told)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -408,8 +341,8 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
                 max_upload_size=MAX_BYTES // 2**20,
                 help="One column: the ε of one user in each row; 0 shares nothing. Replaces the slider above.",
             )
-            read = _parsed(upload, "budgets", read_budgets, *([_said(upload.file_id)] if upload else []))
-            if upload is not None and (read is None or not _doubts_answered(read, upload.file_id)):
+            read = _parsed(upload, "budgets", read_budgets, *([uploads.said(upload.file_id)] if upload else []))
+            if upload is not None and (read is None or not uploads.doubts_answered(read, upload.file_id)):
                 return None
             if read is not None:
                 st.caption(uploads.PRIVATE_WORDS)

@@ -12,6 +12,7 @@ import streamlit as st
 from bandit_core.data.observations import Observations, Option, best_of, cut_misleads, harmless_limits
 from bandit_core.spec.number_text import percent
 from ui import charts, figures, theme, uploads, words
+from ui.your_numbers.question import text
 
 BINS = 60  # of the picture
 SHOWN = 8  # options in the picture
@@ -35,11 +36,8 @@ def cut_words(options: Sequence[Option], limits: tuple[float, float], typed: boo
     before, after = words.number(moved.mean), words.number(mean)
     share = percent(outside / count)
     beyond = f"{share} of the users lie" if typed else f"{outside:,} of {count:,} ({share}) lie"
-    return (
-        f"With privacy, rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {beyond} "
-        f"beyond. That moves the mean of {moved.name} from {before} to "
-        f"{after}, and no other mean by more. What is lost counts uncut rewards."
-    )
+    ends = {"low": words.number(limits[0], 6), "high": words.number(limits[1], 6)}
+    return text("cut", **ends, beyond=beyond, option=moved.name, before=before, after=after)
 
 
 def fold(options: Sequence[Option], limits: tuple[float, float], own: bool) -> None:
@@ -113,14 +111,7 @@ def chosen(seen: Observations, slot: str) -> tuple[float, float] | None:
     """The limits of a reward, once the visitor chose them; rewards beyond are cut."""
     low, high = seen.limits
     choices = uploads.kept("own-choices", (slot, seen.used), lambda: _choices(seen))
-    st.markdown(
-        words.plain(
-            f"Rewards run from {words.number(low, 6)} to {words.number(high, 6)}. Noise must hide the difference "
-            "between the smallest and the largest reward that one user can bring. So with privacy limits are set, and "
-            "what lies beyond them is cut to them. Wider limits need more noise; narrower ones cut more and move the "
-            "means that a method sees. Without privacy nothing is cut, and what is lost counts uncut rewards."
-        )
-    )
+    st.markdown(words.plain(text("why limits", low=words.number(low, 6), high=words.number(high, 6))))
     key = f"{slot}-limits"
     if seen.far:
         _tell_far(seen, choices, slot)
@@ -130,13 +121,9 @@ def chosen(seen: Observations, slot: str) -> tuple[float, float] | None:
         index=0 if seen.inside_unit else None,
         captions=[*(message for _, message in choices.values()), "what you know of a reward before any data"],
         key=key,
-        help="With privacy a reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in "
-        "your unit.",
+        help=text("limits"),
     )
-    st.caption(
-        "In a real system limits must be fixed before anyone looks at the data, because limits taken from the data "
-        "tell something about it. Those offered here come from your file: use them for this estimate only."
-    )
+    st.caption(text("limits before data"))
     if named != OWN_LIMITS:
         limits = choices[named][0] if named else None
     else:
@@ -164,7 +151,7 @@ def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str, whe
         f"Use limits that keep the order: {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}",
         key=f"{slot}-harmless{where}",
         on_click=use,
-        help="The narrowest limits found around these after which the best option still looks best.",
+        help=text("harmless"),
     )
 
 
@@ -186,15 +173,10 @@ def _misled(options: Sequence[Option], limits: tuple[float, float]) -> tuple[str
     wide = harmless_limits(options, limits)
     lost = max(true.mean - options[place].mean for place in wrong)
     against = f" against {words.number(cut[best[0]])}" if best[0] not in seen else ""
-    given = (
-        "Methods with privacy would give that one" if len(seen) == 1 else "Methods with privacy may give any of them"
-    )
-    return (
-        f"**Limits of {_ends(limits)} change which option is best.** In uncut rewards that is "
-        f"**{_named(options)}**, with {words.number(true.mean)} per user. In cut rewards {_looks(options, limits)} "
-        f"best, with {words.number(cut[seen[0]])}{against}. {given} to everyone, and lose up to "
-        f"{words.number(lost)} per user. Limits of {_ends(wide)} do not change it."
-    ), wide
+    given = "would give that one" if len(seen) == 1 else "may give any of them"
+    told = {"limits": _ends(limits), "best": _named(options), "mean": words.number(true.mean)}
+    told |= {"looks": _looks(options, limits), "cut": words.number(cut[seen[0]]) + against, "given": given}
+    return text("another best", **told, lost=words.number(lost), wide=_ends(wide)), wide
 
 
 def _ends(limits: tuple[float, float]) -> str:
@@ -219,12 +201,8 @@ def _tell_far(seen: Observations, choices: Collection[str], slot: str) -> None:
     one, times = len(seen.far) == 1, words.number((all_high - all_low) / (high - low))
     shown = [f"- {words.plain(str(reward))}" for reward in seen.far[:8]]
     shown += [f"- and {len(seen.far) - 8:,} more"] * (len(seen.far) > 8)
-    st.warning(
-        "\n".join(shown)
-        + f"\n\nTo hide {'it' if one else 'them'}, all answers need {times} times the noise. A typing error is best "
-        "mended in the file; a true but rare reward can be cut to the limits that suit all others:",
-        icon=":material/data_alert:",
-    )
+    far = text("far", them="it" if one else "them", times=times)
+    st.warning("\n".join(shown) + f"\n\n{far}", icon=":material/data_alert:")
     use = f"Cut rewards to {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}"
     st.button(
         use,

@@ -14,6 +14,7 @@ from bandit_core.studies.business_case import ranges_of
 from bandit_core.studies.price import LOOKS, PRIVATE, Price, advise
 from ui import charts, printing, templates, words
 from ui.your_numbers.planned import correction, looks_words, picture, table
+from ui.your_numbers.question import text
 from ui.your_numbers.summary import plain_html, shareable, table_html
 
 TITLE = "What would privacy cost?"
@@ -71,9 +72,7 @@ def _assumptions(price: Price) -> str:
         f"A person comes {question.visits} times, and ε covers all visits." if question.visits > 1 else "",
         f"A learner learns after every {words.count(question.batch)} visits." if question.batch > 1 else "",
         "Tests are sized for larger differences than the ignored one." if question.zone else "",
-        "Trust no one: each answer is randomised on the person's own device. Trust a curator: someone sees the answers "
-        "and publishes only private results. The same ε protects less with a curator.",
-        "“Lost” compares with giving everyone the best option; ± is one standard error. – was not simulated.",
+        text("assumptions"),
     ]
     return escape(" ".join(filter(None, message)))
 

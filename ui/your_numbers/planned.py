@@ -13,7 +13,6 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import InputError
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.studies.accounts import parts
@@ -25,6 +24,7 @@ from ui import charts, figures, lab_parts, theme, uploads, words
 from ui.your_numbers.address import ask, write_address
 from ui.your_numbers.answers import amount
 from ui.your_numbers.inputs import Asked, Setting, question_of
+from ui.your_numbers.question import text
 
 FINE = tuple(float(f"{epsilon:.4g}") for epsilon in np.geomspace(0.1, 10, 41))
 WEEKS = np.geomspace(1, MAX_WEEKS, 40)
@@ -63,17 +63,14 @@ def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...]) ->
     st.caption(assumed(question))
 
 
+@uploads.refused
 def _several(question: PriceQuestion) -> None:
     """What a person who is in several tests may spend in each, and how long a planned test then takes."""
     [epsilon] = question.epsilons
     left, right = st.columns(2, vertical_alignment="bottom")
     tests, slack = ask("tests", left), ask("slack", right)
     write_address()
-    try:
-        found = parts(epsilon, tests, question.visits, slack)
-    except InputError as error:
-        uploads.refuse(error)
-        return
+    found = parts(epsilon, tests, question.visits, slack)
     rows = []
     for part, once in zip(found, parts(epsilon, tests, 1, slack), strict=True):
         planned = rows_of(replace(question, epsilons=(once.test,)))
@@ -82,12 +79,8 @@ def _several(question: PriceQuestion) -> None:
         shown |= {"ε of one answer": words.number(part.answer)} if question.visits > 1 else {}
         rows.append({**shown, "a planned test takes": weeks_words(users / question.weekly)})
     lab_parts.table(words.table(pd.DataFrame(rows)), "tests")
-    st.caption(
-        f"All {tests} tests together then keep ε = {epsilon:g} for a person"
-        + (f" with δ = {slack:g}. " if slack else ". ")
-        + "Later tests may depend on earlier ones. A new month with a new budget adds to the old one. "
-        "This holds for methods without a δ of their own, such as all on this page."
-    )
+    kept = f"ε = {epsilon:g} for a person" + (f" with δ = {slack:g}" if slack else "")
+    st.caption(text("several tests", tests=tests, kept=kept))
 
 
 def sentence(question: PriceQuestion, rows: Sequence[Row]) -> str:
@@ -112,18 +105,11 @@ def _if(row: Row) -> str:
 def correction(question: PriceQuestion) -> str:
     """Which tests these are, and how they keep their level."""
     options, error = len(question.tests.means), words.number(100 * question.delta)
-    formula = "Sizes are by the normal formula with unpooled variances; pooled ones differ by a few percent."
     if options == 2:
-        sides = "two-sided" if question.sides == 2 else "one-sided"
-        return f"The tests are {sides} at level {error}%. {formula}"
+        return text("two options", sides="two-sided" if question.sides == 2 else "one-sided", error=error)
     best = critical_value(question.delta, options, 1)
     first = critical_value(question.delta, options, question.sides, question.split)
-    return (
-        f"“Find the best option” is Hsu's test: the best must lead each of the other {options - 1} by {best:.2f} "
-        f"standard errors, and is planned for others that are all as good as the second best. “Beats the first” is "
-        f"Dunnett's test: {first:.2f} standard errors. Either errs in about {error}% of cases at most, over all "
-        f"comparisons. {formula}"
-    )
+    return text("several options", others=options - 1, best=f"{best:.2f}", first=f"{first:.2f}", error=error)
 
 
 def looks_words(question: PriceQuestion) -> str:
@@ -133,11 +119,7 @@ def looks_words(question: PriceQuestion) -> str:
     test = design_of(question.delta, options, options > 2, sides, 1.0, question.looks)
     limits = ", ".join(f"{boundary:.2f}" for boundary in test.boundaries)
     shuffled = " With a shuffler δ = 0.000001." * ("shuffle" in question.trusts)
-    return (
-        f"The test with {question.looks} looks is group-sequential: it ends once the best option leads by so many "
-        f"standard errors: {limits} (O'Brien-Fleming type, Lan and DeMets 1983). With privacy, the users between two "
-        f"looks are one block that spends the whole ε, and its noise is counted.{shuffled}"
-    )
+    return text("test with looks", looks=question.looks, limits=limits) + shuffled
 
 
 def looks_table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
@@ -156,10 +138,7 @@ def assumed(question: PriceQuestion) -> str:
     shares = "Every option gets the same number of users"
     if question.split != 1:
         shares = f"The first option gets {question.split:g} users for one of each other option"
-    return (
-        f"{shares}, and each person counts once. The number of users is fixed beforehand, for the difference that you "
-        f"expect. The test misses a difference of that size in {words.number(100 * (1 - question.power))}% of cases."
-    )
+    return text("assumed", shares=shares, missed=words.number(100 * (1 - question.power)))
 
 
 def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:

@@ -9,11 +9,18 @@ import numpy as np
 from bandit_core.data.observations import Option
 from bandit_core.policies.stopping import Rule
 from bandit_core.spec.budgets import Epsilon
+from bandit_core.spec.found import fields_of
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.business_case import Belief, ranges_of
 from bandit_core.studies.price import EPSILONS, LOOKS
 from ui import words
+
+
+def text(key: str, **values: object) -> str:
+    """What the page says under that name in question.toml, with its blanks filled in."""
+    said: str = fields_of(__file__, key, **values)["text"]
+    return said
 
 
 @dataclass(frozen=True)

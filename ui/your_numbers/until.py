@@ -12,27 +12,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bandit_core import InputError
 from bandit_core.model import PROMISES
 from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import CAP, RollOut, RollOutQuestion, RollOutStudy
 from ui import lab_parts, runner, shared, uploads, words
 from ui.your_numbers.address import ask, write_address
 from ui.your_numbers.inputs import Asked, Setting, question_of
+from ui.your_numbers.question import text
 
-LEAST = (
-    "“At least, on average”: no method with this trust that errs with probability δ at most, whatever the options are, "
-    "needs fewer users on average; the word beside it says whether a paper proves that or it was derived here."
-)
 SAME = 1e-12  # a difference of two means of cut rewards that rounding may make
-CUT_TO_THE_SAME = (
-    "Once rewards are cut, several options look equally good and best, so with privacy no best one is found."
-)
-MISLED = (
-    "Once rewards are cut to these limits, another option looks best. So with privacy no test finds the best one. "
-    "Choose wider limits."
-)
-NOTHING_TO_FIND = "Several options are equally good and best, so there is no single best one to find."
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +72,13 @@ def _until_when(asked: Asked, chosen: Setting) -> None:
 def undecided(question: RollOutQuestion) -> str:
     """Why no number of users decides, in words; empty where it does at every level of trust."""
     if question.effect("none") == 0:
-        return NOTHING_TO_FIND
+        return text("nothing to find")
     if question.view("central").misleads:
-        return MISLED
-    return CUT_TO_THE_SAME if any(question.effect(privacy) < SAME for privacy, _ in question.epsilons) else ""
+        return text("misled")
+    return text("cut to the same") if any(question.effect(privacy) < SAME for privacy, _ in question.epsilons) else ""
 
 
+@uploads.refused
 def studied(name: str, what: Hashable, build: Callable[[], Any]) -> Any:
     """What a study finds, kept in the session while it is the same; None until it is known (why is told)."""
     slot = f"{name}-found"
@@ -97,11 +86,7 @@ def studied(name: str, what: Hashable, build: Callable[[], Any]) -> Any:
     if memory is not None and memory[0] == what:
         st.empty()  # in the place of the progress bar
         return memory[1]
-    try:
-        found = runner.study_of(build, what, name)
-    except InputError as error:
-        uploads.refuse(error)
-        return None
+    found = runner.study_of(build, what, name)
     if found is not None:
         st.session_state[slot] = what, found
     return found
@@ -150,7 +135,7 @@ def method_words(row: RollOut) -> str:
 
 def least_known(until: Until) -> str:
     """What the lower bound says; empty where none applies."""
-    return LEAST if any(row.bound is not None for row in until.rows) else ""
+    return text("at least") if any(row.bound is not None for row in until.rows) else ""
 
 
 def least_words(row: RollOut) -> str:
@@ -191,26 +176,12 @@ def times_rows(until: Until) -> list[dict[str, str]]:
 
 def promises(until: Until) -> str:
     """How the promise of the test differs from that of the method that stops, in one sentence."""
-    promise = f"errs in at most {until.error} of the cases, whatever the options are"
-    if until.question.rule != "proved":
-        promise = f"aims at an error in {until.error} of the cases, without a proof"
-    if until.question.zone:
-        promise += (
-            " (to name an option within the ignored difference is no error; the planned test only leaves such options "
-            "out of its plan, so the two answer different questions)"
-        )
+    promise = text("proved" if until.question.rule == "proved" else "heuristic", error=until.error)
+    promise += f" ({text('ignored')})" if until.question.zone else ""
     missed = words.number(100 * (1 - until.question.power))
-    return (
-        f"α = {until.error} and power are not the same promise as δ: the test takes a number of users that is fixed "
-        "beforehand, for a difference that one must guess (here that of your numbers), and misses it in "
-        f"{missed}% of the cases; the method that stops by itself {promise}, and takes as many users as it needs."
-    )
+    return text("promises", error=until.error, missed=missed, promise=promise)
 
 
 def bits_words(until: Until) -> str:
     """What is assumed of amounts; empty where every reward is a yes or no."""
-    if not until.asked.amounts:
-        return ""
-    return (
-        "Every amount counts here as the largest or the smallest one, with the same mean: the case that takes longest."
-    )
+    return text("as bits") if until.asked.amounts else ""
