@@ -141,8 +141,8 @@ def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str, whe
     message = uploads.kept(f"own-misled{where}", (slot, seen.used, limits), lambda: _misled(seen.options, limits))
     if message is None:
         return
-    text, (low, high) = message
-    st.error(text, icon=":material/swap_vert:")
+    said, (low, high) = message
+    st.error(said, icon=":material/swap_vert:")
 
     def use() -> None:
         st.session_state.update({f"{slot}-limits": OWN_LIMITS, f"{slot}-low": low, f"{slot}-high": high})
