@@ -74,7 +74,7 @@ def plain_policy(source: str, **fields: Any) -> Policy:
 
     def bounds(setup: RunSetup) -> list[Bound]:
         best = classic.asymptotically_optimal(setup, source)
-        return [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup), best, *classic.orders(setup)]
+        return [*finite_time_bounds.lower_bounds(setup), best, *classic.orders(setup)]
 
     return Policy(
         anytime=True,

@@ -173,9 +173,7 @@ POLICIES = (
     Policy(
         name="normal-ts", title="Normal TS", accepts=local_family.bounded_rewards("ucb", "its prior"),
         prepare=lambda setup: RULE.call(setup, Numbers(0.0, 0.0, 0.0, 1.0, FIRST)),
-        bounds=lambda setup: [
-            *finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup), classic.trivial_cap(setup),
-        ],
+        bounds=lambda setup: [*finite_time_bounds.lower_bounds(setup), classic.trivial_cap(setup)],
         **_COMMON,
     ),
     local_family.policy(

@@ -41,7 +41,7 @@ from bandit_core.theory import classic, finite_time_bounds, ladder, local
 
 
 def _plain_bounds(setup: RunSetup) -> list[Bound]:
-    lower = [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup), classic.minimax_lower(setup)]
+    lower = [*finite_time_bounds.lower_bounds(setup), classic.minimax_lower(setup)]
     return [*lower, *ladder.upper(setup, ladder.plain, "none", [])]
 
 

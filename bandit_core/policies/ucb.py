@@ -51,12 +51,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
-    return [
-        *finite_time_bounds.without_privacy(setup),
-        *classic.lower_bounds(setup),
-        classic.ucb1(setup),
-        *classic.orders(setup),
-    ]
+    return [*finite_time_bounds.lower_bounds(setup), classic.ucb1(setup), *classic.orders(setup)]
 
 
 POLICY = Policy(

@@ -43,7 +43,7 @@ def lower_bounds(setup: RunSetup, model: Privacy) -> list[Bound]:
     elif model == "central":
         lower = central.lower_bounds(setup)
     else:
-        lower = [*finite_time_bounds.without_privacy(setup), *classic.lower_bounds(setup)]
+        lower = finite_time_bounds.lower_bounds(setup)
     why = "it binds policies that leave every wrong arm again on every instance; this one keeps its winner for good"
     return [bound.ruled_out(why) if bound.asymptotic and not bound.not_applicable else bound for bound in lower]
 

@@ -301,3 +301,8 @@ _UNKNOWN = "the divergence between these distributions is infinite or not known 
 def without_privacy(setup: RunSetup) -> list[Bound]:
     """The floors for every policy, private or not: privacy can only hide information."""
     return finite_time(setup, PLAIN)
+
+
+def lower_bounds(setup: RunSetup) -> list[Bound]:
+    """What every policy must lose without privacy, at every number of users and in the long run."""
+    return [*without_privacy(setup), *classic.lower_bounds(setup)]
