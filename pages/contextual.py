@@ -39,10 +39,7 @@ else:
 ladder = len(levels(experiment)) > 2
 
 with opening:
-    st.markdown(
-        "What suits a person depends on the person's features. Who may see them: a trusted curator, a secure sum "
-        "of many people, or no one?"
-    )
+    st.markdown("What suits a person depends on the person's features. Who may see them?")
     if own is None:
         lab_parts.epsilon(experiment)
     else:
@@ -55,7 +52,7 @@ with opening:
     if result is not None:
         played = charts.without_bounds(result)
         message = shared.once("trust-verdict", result, None, partial(trust.verdict, result)) if ladder else ""
-        lab_parts.regret("regret-chart", played, own is None, message)
+        lab_parts.regret("regret-chart", played, own is None, message, direct=True)
         st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
 if result is not None and ladder:
     lab_parts.fold("What each step of trust saves", "contextual-steps", lambda: trust.saved(played))

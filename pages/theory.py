@@ -21,8 +21,8 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("Theory: what can be promised, and what must it cost?")
-st.markdown("“Private” has several meanings. Choose one: the map shows what it implies, the drawing what it hides.")
+st.title("Theory: what can be promised, at what cost?")
+st.markdown("Choose what “private” means.")
 dark = theme.is_dark()
 promise = definitions.choice()
 definitions.pictures(promise, dark)

@@ -324,25 +324,25 @@ def _apart(wanted: list[float], labels: list[list[str]], room: float) -> list[fl
     return places
 
 
-def _add_direct_labels(
+def add_direct_labels(
     figure: go.Figure,
-    result: Drawable,
+    experiment: Experiment,
+    last: float,
     curves: dict[int, np.ndarray],
     colours: list[str],
     height: int,
     dark: bool,
-    vertical: tuple[float, float],
 ) -> None:
-    """Names at the right ends of the curves, in short rows (phones are narrow); see `_apart`.
-
-    ``vertical`` is the range of the vertical axis.
+    """Names at the right ends of the curves of lines, which all end at ``last`` on the horizontal axis, in short rows
+    (phones are narrow); see `_apart`. A legend inside the picture takes their place where it is narrow.
     """
-    view, experiment = result.experiment.view, result.experiment
-    low, high = vertical
+    figure.layout[legends.NARROW] = legends.INSIDE
+    low, high = figure.layout.yaxis.range
+    log = figure.layout.yaxis.type == "log"
     longest = max((len(row) for number in curves for row in _rows(experiment.label(number))), default=0)
     figure.layout.xaxis.domain = (0, 1 - min(0.2, (8 + 7 * longest) / stylesheet.WIDE))
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
-    ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
+    ends = {number: np.log10(y) if log else y for number, y in ends.items() if not log or y > 0}
     room = height - 130
     numbers = sorted(ends, key=lambda number: ends[number])
     labels = [_rows(experiment.label(number)) for number in numbers]
@@ -351,7 +351,7 @@ def _add_direct_labels(
         text, colour = "<br>".join(map(escape, rows)), theme.as_text(colours[number], dark)
         where = {"align": "left", "width": LABEL, "xanchor": "left", "xshift": 6, "yshift": there - place}
         where["hovertext"] = escape(experiment.label(number))
-        _write_at(figure, result.times[-1], ends[number], text, colour, where)
+        _write_at(figure, last, ends[number], text, colour, where)
 
 
 def without_bounds(result: Result) -> Result:
@@ -409,8 +409,7 @@ def regret_chart(
     figure = draw([*bounds, *curves], users, up, height + 22 * -(-rows // 3), dark)
     name_corridor(figure, [each for each in bounds if not each.listed], dark)
     if direct:
-        figure.layout[legends.NARROW] = legends.INSIDE
-        _add_direct_labels(figure, result, ys, colours, height, dark, (low, high))
+        add_direct_labels(figure, experiment, float(result.times[-1]), ys, colours, height, dark)
     return figure
 
 

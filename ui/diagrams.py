@@ -64,8 +64,8 @@ def who_sees_what(privacy: Privacy, dark: bool, features: bool = False, cost: tu
             parts.append(_arrow(middle, top - way + 3, middle, top - 3, hue, wide=2))
             parts.append(_text(100, top - way / 2 + 5, party.on_the_way, hue, 13))
     if cost is not None:
-        parts.append(f'<rect x="1" y="{HEIGHT}" width="{cost[0] * (WIDTH - 2):.1f}" height="14" fill="{hue}"/>')
-        parts.append(_text(1, HEIGHT + 32, cost[1], ink, 14, "start"))
+        parts.append(f'<rect x="1" y="{HEIGHT + 6}" width="{cost[0] * (WIDTH - 2):.1f}" height="14" fill="{hue}"/>')
+        parts.append(_text(1, HEIGHT + 36, cost[1], ink, 14, "start"))
     return _svg(WIDTH, HEIGHT + COST * (cost is not None), parts)
 
 

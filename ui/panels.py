@@ -89,7 +89,7 @@ def focus(experiment: Experiment) -> int | None:
     field = Field("focus", "Bounds of", str(first + 1), "The method whose bounds are drawn.", "box", names)
     if state.own_key("focus") in st.session_state and state.page_field("focus", str(first + 1)) not in names:
         state.keep_page_fields({"focus": None})  # the line that was chosen is gone
-    more = {"label_visibility": "collapsed", "width": 250}
+    more = {"label_visibility": "collapsed", "width": 400}  # labels are long
     return int(page_fields.ask(field, **more)) - 1 if len(names) > 1 else first
 
 

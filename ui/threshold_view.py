@@ -122,20 +122,20 @@ def cost_chart(searched: Search, spread: BudgetDistribution, threshold: float, d
     _, high = charts.budget_range(spread)
     seen = np.full(len(searched.thresholds), True) if kept else (searched.thresholds <= high)
     lowest = []
-    for name, values, title in (
-        ("heldp-ucb-l", searched.v_l, "V_L (Laplace)"),
-        ("heldp-ucb-b", searched.v_b, "V_B (Bernoulli)"),
-        ("heldp-ucb-bw", searched.v_w, "V_w (Bernoulli, weighed)"),
+    for name, values, cost, best, title in (
+        ("heldp-ucb-l", searched.v_l, theory.v_l, searched.best_l, "V_L (Laplace)"),
+        ("heldp-ucb-b", searched.v_b, theory.v_b, searched.best_b, "V_B (Bernoulli)"),
+        ("heldp-ucb-bw", searched.v_w, theory.v_w, float(searched.thresholds[0]), "V_w (Bernoulli, weighed)"),
     ):
-        colour, place = theme.policy_colour(name, dark), int(np.nanargmin(values))
-        lowest.append(float(values[place]))
+        colour = theme.policy_colour(name, dark)
+        lowest.append(cost(spread, best))
         marker = {"size": 13, "symbol": "star", "color": colour}
         star = {"mode": "markers", "marker": marker, "yaxis": "y2", "cliponaxis": False}
-        hover = f"lowest at {searched.thresholds[place]:.3g}: %{{y:,.4~g}}<extra></extra>"
+        hover, at = f"lowest at {best:.3g}: %{{y:,.4~g}}<extra></extra>", charts.group_names([best]) if kept else [best]
         look: dict[str, Any] = {"mode": "lines+markers" if kept else "lines", "yaxis": "y2"}
         curve = charts.Curve(across, values, title, colour, "%{y:,.4~g}", more=look)
-        best = charts.Curve(across[place : place + 1], lowest[-1:], "", colour, hover, listed=False, more=star)
-        figure.add_traces([*curve.traces(), *best.traces()])
+        minimum = charts.Curve(at, lowest[-1:], "", colour, hover, listed=False, more=star)
+        figure.add_traces([*curve.traces(), *minimum.traces()])
     costs = np.concatenate([each[seen] for each in (searched.v_l, searched.v_b, searched.v_w)])
     most = min(float(costs[np.isfinite(costs)].max(initial=1.0)), 50 * min(lowest))
     ends = np.log10([min(lowest) / 1.5, 1.5 * most])

@@ -213,12 +213,13 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
     private = {trace.line for trace in traced if experiment.lines[trace.line].epsilon is not None}
     shown = [trace for trace in traced if trace.line in private or not price]
     drawn = [trace for trace in shown if trace.line not in view.hidden]
-    curves, bounds = [_curve(trace, experiment, colours[trace.line], price) for trace in drawn], []
+    named_in, here = names(result), marked(experiment)
+    curves = [_curve(trace, experiment, colours[trace.line], price, named_in[trace.line], here) for trace in drawn]
+    bounds = []
     focus = next((trace.line for trace in drawn if trace.line in private), None)
     if view.bounds and not price and focus is not None:
         found = tradeoff.corridor_against_epsilon(experiment, focus, result.epsilons)
         bounds = charts.corridor_curves(found, result.epsilons, colours[focus], log=True)
-    here = marked(experiment)
     marks = [charts.Mark(here)] if here in result.epsilons else []
     if price:
         least, most = _price_range(shown)
@@ -241,17 +242,40 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
     return figure
 
 
-def _curve(trace: tradeoff.Trace, experiment: Experiment, colour: str, price: bool) -> charts.Curve:
-    """What a line loses at every budget, or how many times as much as without privacy."""
+def names(result: SweepResult) -> dict[int, str]:
+    """What each line is called in the picture: the lowest one of its level at every ε by that, unless someone has given
+    it a label; all others by their labels.
+    """
+    experiment, called = result.experiment, {}
+    levels = [line.entry.privacy for line in experiment.lines]
+    for trace in tradeoff.traces(result):
+        level = "none" if experiment.lines[trace.line].label else levels[trace.line]
+        peers = [
+            each for each in tradeoff.traces(result)
+            if levels[each.line] == level and each.line not in experiment.view.hidden
+        ]  # fmt: skip
+        lowest = all((trace.mean <= each.mean).all() for each in peers)
+        called[trace.line] = (
+            f"{'best ' * (len(peers) > 1)}{level} method" if lowest and level != "none" else trace.label
+        )
+    return called
+
+
+def _curve(
+    trace: tradeoff.Trace, experiment: Experiment, colour: str, price: bool, name: str, here: float | None
+) -> charts.Curve:
+    """What a line loses at every budget, or how many times as much as without privacy; a large dot at ``here``."""
     line, y, low, high = experiment.lines[trace.line], trace.mean, trace.q05, trace.q95
     if price:
         y, _, low, high = trace.price
     free, trust = line.epsilon is None, line.entry.privacy
     more: dict[str, Any] = {"customdata": [[trace.line, place] for place in range(len(trace.epsilons))]}
-    more |= {"mode": "lines"} if free else {"marker": {"symbol": theme.MARKERS[trust], "size": 8}}
-    look = {"dash": "dashdot" if free else None, "low": low, "high": high, "hover": "ε = %{x:.3~g}: %{y:,.4~g}"}
-    name = f"{theme.TRUST_SIGNS[trust]} {escape(trace.label)}"
-    return charts.line_curve(experiment, trace.line, trace.epsilons, y, colour, name=name, more=more, **look)
+    marker = {"symbol": theme.MARKERS[trust], "size": np.where(trace.epsilons == here, 15, 8), "color": colour}
+    more |= {"mode": "lines"} if free else {"marker": marker}
+    hover = f"{escape(trace.label)}, ε = %{{x:.3~g}}: %{{y:,.4~g}}<extra></extra>"
+    look = {"dash": "dashdot" if free else None, "low": low, "high": high, "hover": hover}
+    shown = f"{theme.TRUST_SIGNS[trust]} {escape(name)}"
+    return charts.line_curve(experiment, trace.line, trace.epsilons, y, colour, name=shown, more=more, **look)
 
 
 def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:
@@ -299,7 +323,7 @@ def legend(result: SweepResult) -> str:
         message = [f"Shaded: {'95% interval of the price over' if price else 'middle 90% of'} {trials} runs."]
     here, change = marked(experiment), tradeoff.regime_change(experiment)
     if here in result.epsilons:
-        message.append(f"Vertical dashes: ε = {here:g}.")
+        message.append(f"Large dots: ε = {here:g}.")
     if _has_central(experiment) and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
         message.append(
             f"Vertical dots: ε = {change:.2g}; from there on the best policies of a curator pay nothing for privacy in "

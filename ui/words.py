@@ -51,6 +51,7 @@ PRICE = (
 )
 
 PUBLIC = production.PUBLIC
+NEAR_ZERO = 0.1  # of the highest curve: on linear axes a bound below that may be too low to be drawn
 
 
 def sentence(text: str) -> str:
@@ -253,7 +254,11 @@ def distances(result: Drawable, line: int | None) -> str:
     if line is None or played is None:
         return ""
     found = corridor(experiment, line, result.times, played.mean)
-    return sentences.distances(experiment, found, float(played.mean[-1]), plain)
+    message = sentences.distances(experiment, found, float(played.mean[-1]), plain)
+    highest = max(float(each.mean[-1]) for each in result.lines if each is not None)
+    low = float(found.lower[-1] if math.isnan(found.rate[-1]) else found.rate[-1])
+    unseen = experiment.view.y == "linear" and 0 < low < NEAR_ZERO * highest
+    return f"{message} Log axes show bounds near zero." if message and unseen else message
 
 
 def cost(done: Result, time: str) -> str:

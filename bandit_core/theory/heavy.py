@@ -18,8 +18,7 @@ import numpy as np
 
 from bandit_core.model import Bound, Curve, RunSetup
 from bandit_core.spec.later import pd
-from bandit_core.theory import central, classic, divergences
-from bandit_core.theory import local as local_theory
+from bandit_core.theory import classic, divergences
 from bandit_core.theory.stated import stated
 
 
@@ -221,24 +220,6 @@ def shapes(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
         central_lower_bounds, dp_robust_ucb, dp_robust_se, local_lower_bounds, ldp_robust_se,
     )  # fmt: skip
     return [*plain, *(bound for maker in makers for bound in maker(setup, multiplier))]
-
-
-def of_model(setup: RunSetup, local: bool, multiplier: float = 1.0) -> list[Bound]:
-    """What may stand beside a private policy of one trust model: upper bounds of that model's policies only.
-
-    Lower bounds are those of no privacy, of a trusted curator, and under local privacy those of local privacy too:
-    whoever trusts no one can do no better than a curator, but not the other way round.
-    """
-    lower = [*_plain_lower(setup, multiplier), *central_lower_bounds(setup, multiplier)]
-    if local:
-        return [
-            *local_theory.finite_time(setup),
-            *lower,
-            *local_lower_bounds(setup, multiplier),
-            *ldp_robust_se(setup, multiplier),
-        ]
-    lower = [*central.finite_time(setup), *lower]
-    return [*lower, *dp_robust_ucb(setup, multiplier), *dp_robust_se(setup, multiplier)]
 
 
 def table_1(setup: RunSetup) -> pd.DataFrame:

@@ -81,7 +81,7 @@ def test_a_sweep_draws_limits_only_and_on_their_side():
     figure = tradeoff_view.chart(sweep(experiment, (0.2, 1.0, 5.0)), False)
     bounds = drawn(figure)
     assert [trace.name for trace in bounds] == [ABOVE, "no local method can be below"]
-    means = next(np.asarray(trace.y) for trace in figure.data if "HeLDP" in (trace.name or ""))
+    means = next(np.asarray(trace.y) for trace in figure.data if (trace.name or "").startswith("●"))
     above, below = (np.asarray(trace.y, float) for trace in bounds)
     assert np.isfinite(above[-1]) and np.isnan(above[0])  # where it says no more than choosing at random
     assert np.all(np.nan_to_num(above, nan=np.inf) >= means) and np.all(below <= means)

@@ -20,7 +20,7 @@ LINKS = {
     "threshold": {"lines": "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", "T": "3000", "n": "4"},
 }
 FOLDS = {
-    "heavy-tails": ("heavy-controls", "heavy-cut-off", "heavy-v-fold", "heavy-theory", "explanation"),
+    "heavy-tails": ("heavy-controls", "heavy-cut-off", "heavy-theory", "explanation"),
     "tradeoff": ("tradeoff-more",),
     "threshold": ("threshold-others", "threshold-check"),
 }

@@ -4,15 +4,13 @@ import re
 from urllib.parse import parse_qs
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import load_preset
-from bandit_core.theory import heavy, local
-from ui import words
-from ui.heavy_tails import setting, theory, view
+from ui import charts, words
+from ui.heavy_tails import setting, view
 
 TINY = {"users": "10000"}
 
@@ -75,7 +73,6 @@ def test_a_number_between_the_stops_is_taken_as_it_is() -> None:
     [
         ("v", "1.5", "from 0\\.2 to 1"),
         ("law", "cauchy", "pareto, student"),
-        ("C", "-1", "number"),
         ("printed", "maybe", "0, 1"),
     ],
 )
@@ -167,38 +164,23 @@ def test_an_experiment_of_another_kind_is_kept_beside_the_example() -> None:
     assert screen.session_state["lab"]["experiment"] == edited
 
 
-def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() -> None:
-    screen = on.visit("heavy-tails", **TINY, trust="local", budget="1", v="0.9")
+def test_bounds_are_those_of_the_method_in_focus_and_the_table_draws_more() -> None:
+    screen = on.visit("heavy-tails", **TINY, trust="local", focus="3", v="0.9")
+    found = [edge for edge in on.chart(screen, "heavy-regret").traces if edge.get("meta") == charts.CORRIDOR]
+    assert {edge["legendgroup"] for edge in found} == {"line-2"}
     on.unfold(screen, "heavy-theory")
-    alone = [*on.chart(screen, "heavy-shapes").names, *on.chart(screen, "heavy-worst").names]
-    assert not [each for each in alone if each.startswith(("slope:", "shape:"))]
-    assert {"↓ Floor of every policy (derived)", "↓ Heavy-tailed LDP minimax (derived, worst case)"} <= set(alone)
-    screen.toggle(key="heavy-orders").set_value(True)
-    on.run(screen)
-    name = "shape: Theorem 8 (order-only, × {:g}, worst case)"
-    before = on.chart(screen, "heavy-shapes")
-    assert "shape: Theorem 7, corrected (order-only, × 1)" in before.names
-    assert "shape: Theorem 9 (order-only, × 1, worst case)" in on.chart(screen, "heavy-worst").names
-    assert not any("superseded" in each for each in before.names)
-    screen.number_input(key="heavy-multiplier").set_value(0.01)
-    screen.toggle(key="heavy-old").set_value(True)
-    on.run(screen)
-    assert {"C": "0.01", "old": "1", "orders": "1"}.items() <= on.address(screen).items()
-    after = on.chart(screen, "heavy-shapes")
-    np.testing.assert_allclose(after.y(name.format(0.01))[-1], before.y(name.format(1))[-1] / 100, rtol=1e-5)
-    [old] = [trace for trace in after.traces if on.as_shown(trace["name"]).endswith("superseded")]
-    assert "Theorem 7 as printed" in on.as_shown(old["name"]) and old["line"]["color"] == "#8a949e"
+    [rows] = [table.value for table in screen.main.dataframe if "bound" in table.value]
+    assert any("Theorem 7" in name for name in rows["bound"]) and not any("Theorem 4" in name for name in rows["bound"])
 
 
-def test_no_bound_of_one_model_stands_beside_a_policy_of_another() -> None:
-    central = on.visit("heavy-tails", **TINY, orders="1")
-    names = [*on.chart(central, "heavy-shapes").names, *on.chart(central, "heavy-worst").names]
-    assert any("Theorem 5" in name for name in names) and any("Theorem 2" in name for name in names)
-    assert not any(word in name for name in names for word in ("Theorem 7", "Theorem 8", "Theorem 9", "LDP "))
-    nobody = on.visit("heavy-tails", **TINY, trust="local", orders="1")
-    names = [*on.chart(nobody, "heavy-shapes").names, *on.chart(nobody, "heavy-worst").names]
-    assert not any(word in name for name in names for word in ("Theorem 2", "Theorem 4"))
-    assert [name for name in names if "measured" in name] == ["measured: LDPRSE"]
+def test_trusting_no_one_has_users_enough_to_learn() -> None:
+    screen = change(on.visit("heavy-tails", **TINY), "selectbox", "heavy-trust", "local")
+    assert screen.session_state["lab"]["experiment"].horizon == setting.ENOUGH_USERS["local"]
+    assert "drops no arm" not in on.words(screen) and not screen.error
+    regret = on.chart(screen, "heavy-regret")
+    assert set(regret.names) == {"■ DPRSE", "● LDPRSE"}
+    back = change(screen, "selectbox", "heavy-trust", "central")
+    assert back.session_state["lab"]["experiment"].horizon == setting.ENOUGH_USERS["central"]
 
 
 def test_table_1_has_every_upper_and_lower_bound_once() -> None:
@@ -229,26 +211,12 @@ def test_regret_against_v_can_be_stopped() -> None:
     assert set(view._points(experiment, lambda _: None)["v"]) == set(setting.EXPONENTS)
 
 
-def test_regret_against_v_is_drawn_when_asked_for() -> None:
-    screen = on.visit("heavy-tails", **TINY, against="1")
+def test_regret_against_v_comes_first_with_a_dot_at_the_chosen_exponent() -> None:
+    screen = on.visit("heavy-tails", **TINY, v="0.7")
     chart = on.chart(screen, "against-v")
     assert [len(chart.y(name)) for name in chart.names] == [9, 9, 9]
+    for trace in chart.traces:
+        sizes = on.numbers_in(trace["marker"]["size"])
+        assert setting.EXPONENTS[int(np.argmax(sizes))] == 0.7 and (sizes == sizes.max()).sum() == 1
     own = on.change(screen, "text_area", "arms", "pareto(2,1.95),pareto(1,1.95)")  # no tails to vary
     assert "against-v" not in [chart.key for chart in own.get("plotly_chart")]
-
-
-def test_models_name_bounds_that_exist() -> None:
-    instance = load_preset("tao-s3-local-v09").setups[0]
-    known = {bound.name for bound in heavy.shapes(instance)}
-    floors = {bound.name for bound in local.finite_time(instance)}
-    assert {bound.name for bound in heavy.of_model(instance, local=True)} <= known | floors
-
-
-def test_every_curve_of_the_legend_is_within_the_picture() -> None:
-    figure = go.Figure()
-    for top in (4e7, 3.0):
-        figure.add_scatter(x=[1, 10], y=[top / 100, top])
-    # private: this is what is tested
-    low, high = theory._range(figure.data)
-    assert low < np.log10(3.0) < np.log10(4e7) < high
-    assert low >= -1

@@ -53,7 +53,9 @@ def test_the_first_view_is_a_figure_with_reported_numbers_beside_ours() -> None:
 
 def test_the_tally_counts_every_statement() -> None:
     every = [verdict for figure in papers.figures().values() for verdict in claims.verdicts(figure)]
-    message = on.words(on.visit("papers"))
+    screen = on.visit("papers")
+    message = "\n".join(each.proto.help for each in screen.main.markdown)
+    assert f"{message.partition('. ')[2].partition('.')[0]}." in on.words(screen)
     numbers = [verdict.held for verdict in every if verdict.about_a_number]
     orders = [verdict.held for verdict in every if not verdict.about_a_number and verdict.held != "not checked"]
     assert "compatible" not in orders and len(numbers) >= 8

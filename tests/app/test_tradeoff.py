@@ -8,10 +8,10 @@ import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment, simulate
+from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments import links
 from bandit_core.studies.sweep import Sweep, SweepResult, at_budget, sweep
-from bandit_core.studies.tradeoff import who_wins
+from bandit_core.studies.tradeoff import traces, who_wins
 from ui import tradeoff_view
 from ui.tradeoff_view import GRID
 
@@ -21,8 +21,8 @@ SHARED = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1),dp-se(1)", "T": "2000"
 def test_the_curves_are_the_core_s_at_every_budget() -> None:
     screen = on.visit("tradeoff", **SHARED)
     chart = on.chart(screen, "tradeoff-chart")
-    trace = next(trace for trace in chart.traces if trace.get("name") == "● HeLDP-UCB-B")
-    epsilons, regret = on.numbers_in(trace["x"]), chart.y("● HeLDP-UCB-B")
+    trace = next(trace for trace in chart.traces if trace.get("name") == "● local method")
+    epsilons, regret = on.numbers_in(trace["x"]), chart.y("● local method")
     assert len(epsilons) == 9 and np.all(np.diff(epsilons) > 0)
     experiment = Experiment.model_validate(
         {
@@ -37,6 +37,16 @@ def test_the_curves_are_the_core_s_at_every_budget() -> None:
         assert line is not None and regret[place] == pytest.approx(line.mean[-1], rel=1e-6)
     floor = chart.y("– UCB")
     assert np.all(floor == floor[0])
+    assert "HeLDP-UCB-B" in trace["hovertemplate"]
+    assert on.numbers_in(trace["marker"]["size"]).argmax() == epsilons.tolist().index(1.0)  # that of the sidebar
+
+
+def test_the_lowest_of_a_level_is_called_the_best_and_a_label_stays() -> None:
+    lines = "ucb,heldp-ucb-b(1),heldp-ucb-l(1),dp-se(1)"
+    found = on.chart(on.visit("tradeoff", **{**SHARED, "lines": lines, "T": "5000"}), "tradeoff-chart").names
+    assert found == ["– UCB", "● best local method", "● HeLDP-UCB-L", "■ central method"]
+    swept = Sweep(load_preset("trust").with_changes(horizon=100, trials=2), (0.5, 1.0)).run()
+    assert tradeoff_view.names(swept) == {trace.line: trace.label for trace in traces(swept)}
 
 
 def test_bands_bounds_on_request_and_the_price() -> None:
@@ -46,14 +56,14 @@ def test_bands_bounds_on_request_and_the_price() -> None:
     on.run(screen)
     assert on.address(screen)["theory"] == "1"
     chart = on.chart(screen, "tradeoff-chart")
-    low, high = chart.band("● HeLDP-UCB-B")
+    low, high = chart.band("● local method")
     assert np.all(low <= high)
     assert "no local method can be below" in [trace["name"] for trace in chart.traces if "meta" in trace]
     next(group for group in screen.button_group if group.label == "Show").set_value("price")
     on.run(screen)
     price = on.chart(screen, "tradeoff-chart")
     assert "– UCB" not in price.names
-    assert price.y("● HeLDP-UCB-B") == pytest.approx(chart.y("● HeLDP-UCB-B") / chart.y("– UCB"), rel=1e-6)
+    assert price.y("● local method") == pytest.approx(chart.y("● local method") / chart.y("– UCB"), rel=1e-6)
 
 
 def test_the_range_of_budgets_is_in_the_address() -> None:
@@ -97,7 +107,7 @@ def test_the_budget_of_the_sidebar_is_a_point_of_the_picture() -> None:
     for epsilon in (0.7, 3.0):
         on.change(screen, "select_slider", "epsilon", epsilon)
         chart = on.chart(screen, "tradeoff-chart")
-        swept = next(trace for trace in chart.traces if trace.get("name") == "● HeLDP-UCB-B")
+        swept = next(trace for trace in chart.traces if trace.get("name") == "● local method")
         assert epsilon in on.numbers_in(swept["x"])
         assert [shape["x0"] for shape in chart.layout["shapes"] if shape["line"].get("dash") == "dash"] == [epsilon]
 
@@ -107,7 +117,7 @@ def test_what_a_price_is_relative_to_is_run_for_comparison() -> None:
         screen = on.visit("tradeoff", **{**SHARED, "lines": lines, "limit": "20"})
         on.setting(screen, "button_group", "tradeoff-quantity").set_value("price")
         on.run(screen)
-        return screen, on.chart(screen, "tradeoff-chart").y("● HeLDP-UCB-B")
+        return screen, on.chart(screen, "tradeoff-chart").y("● local method")
 
     alone, lonely = price("heldp-ucb-b(1)")
     both, accompanied = price("thompson,kl-ucb,heldp-ucb-b(1)")
@@ -173,7 +183,7 @@ def test_the_map_shows_who_wins_and_names_who_takes_no_part() -> None:
 
 def _swept(screen: AppTest, lines: str) -> SweepResult:
     experiment, _ = links.read({**SHARED, "lines": lines})
-    trace = next(trace for trace in on.chart(screen, "tradeoff-chart").traces if trace.get("name") == "● UCB-CF")
+    trace = next(trace for trace in on.chart(screen, "tradeoff-chart").traces if "●" in (trace.get("name") or ""))
     return sweep(experiment, [float(each) for each in on.numbers_in(trace["x"])], jobs=1)
 
 

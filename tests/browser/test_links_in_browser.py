@@ -74,7 +74,6 @@ def test_a_link_with_epsilon_moves_the_budget_and_says_what_it_cannot_use(visits
 def test_select_boxes_of_heavy_tails_by_mouse(visits: Visits) -> None:
     visitor = visits("/heavy-tails?users=1e9&trust=local")
     assert not visitor.alerts() and not visitor.switched_off()
-    visitor.open_fold("Change the arms, the rewards or the trust")
     for who, local in (("trust a curator", False), ("trust no one", True)):
         visitor.choose("Trust", who)
         assert ("ldp-robust-se" in visitor.tab.url) is local

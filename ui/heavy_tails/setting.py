@@ -37,6 +37,7 @@ EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))
 EPOCHS = ("dp-robust-se", "ldp-robust-se")  # policies that play in epochs: the page explains them
 EVERY_USER = ("robust-ucb", "dp-robust-ucb")  # policies that take a step for every user
 STEP_BY_STEP = 10**7  # beyond so many users they are left out
+ENOUGH_USERS: dict[Trust, int] = {"central": 10**5, "local": 10**9}  # that the private policies learn
 _FORMER = Fields(  # fields of the address in former links
     "heavy",
     Field("instance", "", "", "", "box", tuple(MEANS), place="instance"),
@@ -107,9 +108,9 @@ def _typed(instance: str, distribution: str, v: float) -> tuple[RewardDistributi
 
 
 def _lines(setting: Setting, epsilon: float) -> list[dict[str, Any]]:
-    """The policies of a trust model; the last one is the one that the page explains."""
+    """The policies of a trust model, and a curator's to compare with; the page explains the last one."""
     params: dict[str, Any] = {"v": setting.v} | ({"kappa": 1.0} if setting.printed else {})
-    names = ["dp-robust-ucb", "dp-robust-se"] if setting.trust == "central" else ["ldp-robust-se"]
+    names = ["dp-robust-ucb", "dp-robust-se"] if setting.trust == "central" else list(EPOCHS)
     budget = {"kind": "fixed", "value": epsilon}
     return [{"policy": "robust-ucb", "params": params}] + [
         {"policy": name, "epsilon": budget, "params": params} for name in names
@@ -131,6 +132,7 @@ def changed(experiment: Experiment, **fields: Any) -> Experiment:
     document = experiment.spec()
     if after.trust != before.trust:
         document["lines"] = _lines(after, epsilon_of(experiment))
+        document["horizon"] = ENOUGH_USERS[after.trust]
     else:
         for line, stated in zip(document["lines"], experiment.lines, strict=True):
             parameters = stated.entry.parameters.model_fields
@@ -146,7 +148,7 @@ def changed(experiment: Experiment, **fields: Any) -> Experiment:
         before.instance, before.distribution, before.v,
     ):  # fmt: skip
         arms = _arms(after.instance, after.distribution, after.v)
-    return experiment.with_changes(arms=arms, lines=document["lines"])
+    return experiment.with_changes(arms=arms, lines=document["lines"], horizon=document["horizon"])
 
 
 def playable(experiment: Experiment) -> Experiment:
@@ -162,9 +164,7 @@ def of_fields(fields: dict[str, str]) -> tuple[Experiment, list[Issue]]:
     said, issues = _FORMER.read(fields)
     epsilon, users = said.pop("epsilon", None), said.pop("horizon", None)
     experiment = changed(load_preset("wild-rewards"), **said)
-    lines, users = experiment.spec()["lines"], users or experiment.horizon
-    if users > STEP_BY_STEP and of(experiment).trust == "local":  # all that is left to compare with
-        lines.insert(1, {**lines[-1], "policy": "dp-robust-se"})
+    lines, users = experiment.spec()["lines"], users or load_preset("wild-rewards").horizon
     for line in lines:
         if "epsilon" in line and epsilon is not None:
             line["epsilon"] = {"kind": "fixed", "value": epsilon}

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,22 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.own_data import remembered
 from bandit_core.spec.rewards import RewardDistribution
-from bandit_core.theory import robust_mean
-from ui import charts, figures, gallery, page_fields, page_lock, run_panel, runner, shared, theme, words
+from bandit_core.theory import heavy, robust_mean
+from ui import (
+    charts,
+    figures,
+    gallery,
+    lab_parts,
+    legends,
+    page_fields,
+    page_lock,
+    panels,
+    run_panel,
+    runner,
+    shared,
+    theme,
+    words,
+)  # fmt: skip
 from ui.heavy_tails import setting
 from ui.heavy_tails.setting import Setting
 from ui.page_fields import Field
@@ -32,14 +45,16 @@ _EXPONENT = Field(
     "heavy-v", "Exponent v: ← wilder · tamer →", 1.0, "Moments of order 1 + v are finite. v = 1: a finite variance; "
     f"near 0: hardly more than a finite mean. {words.PUBLIC['moments']}", allowed=setting.EXPONENTS, place="v",
 )  # fmt: skip
+_TRUST = Field(
+    "heavy-trust", "Trust", "", "Central DP: noise on sums. Local DP: noise on every single reward, which takes far "
+    "more users.", "box", setting.TRUST, place="trust",
+)  # fmt: skip
 _CONTROLS = (
     Field("heavy-instance", "Arms", "", "The means of five arms, three sets of Tao et al. 2022. Others can be written "
           "in the sidebar.", "box", setting.INSTANCES, place="instance"),
     Field("heavy-distribution", "Rewards", "", "Pareto rewards have a smallest value and no largest one, Student's "
           "have neither. Both have finite moments below the order 1.05 + v only.", "box", setting.DISTRIBUTIONS,
           place="distribution"),
-    Field("heavy-trust", "Trust", "", "Central DP: noise on sums. Local DP: noise on every single reward.", "box",
-          setting.TRUST, place="trust"),
     Field("heavy-printed", "Constants of the theory (κ = 1)", False, "The printed constants instead of reduced ones. "
           "They make the first epoch last up to 10^15 pulls.", "switch", place="printed"),
 )  # fmt: skip
@@ -52,6 +67,11 @@ _REWARDS = Field(
 def exponent(experiment: Experiment) -> None:
     """How wild the rewards are, as a control that changes the experiment."""
     page_fields.change(_EXPONENT, setting.of(experiment).v, partial(setting.changed, experiment))
+
+
+def trust(experiment: Experiment) -> None:
+    """Whom users trust, as a control that changes policies and the number of users."""
+    page_fields.change(_TRUST, setting.of(experiment).trust, partial(setting.changed, experiment))
 
 
 def controls(experiment: Experiment, now: Setting) -> None:
@@ -259,12 +279,12 @@ def _computed_points(experiment: Experiment) -> pd.DataFrame:
 
 
 def against_v(chosen: Setting, experiment: Experiment) -> None:
-    """Regret at the horizon against the exponent."""
+    """Regret at the horizon against the exponent, as long as that is quick or someone asks for it."""
     if "own" in (chosen.instance, chosen.distribution):
-        st.caption("The tails of arms from the sidebar stay as they are; choose S1, S2 or S3 above to vary them.")
+        st.caption("The tails of your own arms stay as they are. Choose S1, S2 or S3 below to vary them.")
         return
     cost = _seconds(runner.numbers_of(experiment)) / worker_count()
-    wanted = page_fields.ask(
+    wanted = cost <= runner.LIVE_SECONDS or page_fields.ask(
         Field(
             "against", f"Simulate every exponent ({words.duration(cost)} when nothing is cached)", False,
             f"{len(setting.EXPONENTS)} experiments of {TRIALS_AGAINST_V} trials, each with tails as wild as its v "
@@ -277,21 +297,71 @@ def against_v(chosen: Setting, experiment: Experiment) -> None:
         st.info(f"That would take {words.duration(cost)} here. Choose fewer users, or Pareto rewards.")
         return
     points = _computed_points(setting.changed(experiment, v=setting.EXPONENTS[0]))
-    figure = _against_chart(points, experiment, theme.is_dark())
-    figures.plot(figure, "against-v", "Regret at the horizon against the exponent v")
-    st.caption(
-        f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. The rewards change with v, too: their moments are "
-        "finite below the order 1.05 + v only."
-    )
+    figure = _against_chart(points, experiment, chosen.v, not theme.is_phone(), theme.is_dark())
+    figures.plot(figure, "against-v", "Regret at the horizon against the exponent v", tall=True)
+    st.caption(f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. Large dots: v = {chosen.v:g}, drawn below.")
 
 
-def _against_chart(points: pd.DataFrame, experiment: Experiment, dark: bool) -> go.Figure:
-    curves = []
+def _against_chart(points: pd.DataFrame, experiment: Experiment, v: float, direct: bool, dark: bool) -> go.Figure:
+    curves, colours, ends = [], theme.line_colours(experiment, dark), {}
     for number, part in points.groupby("line"):
-        name, colour = escape(experiment.label(int(number))), theme.line_colours(experiment, dark)[int(number)]
-        more = {"mode": "lines+markers", "error_y": {"type": "data", "array": 2 * part["stderr"]}}
-        curves.append(charts.Curve(part["v"], part["regret"], name, colour, "v = %{x}: %{y:,.4~g}", more=more))
-    ends = np.log10([max(1e-3, limit) for limit in (points["regret"].min(), points["regret"].max())])
-    across = charts.log_axis("exponent v  (← wilder · tamer →)", tickvals=setting.EXPONENTS, tickformat="")
-    regret = charts.log_axis(f"regret after {words.count(experiment.horizon)} users", *ends)
-    return charts.draw(curves, across, regret, 380, dark, closest=True)
+        line, regret = int(number), part["regret"].to_numpy()
+        marker = {"size": np.where(np.isclose(part["v"], v), 16, 6), "color": colours[line]}
+        more = {"mode": "lines+markers", "marker": marker, "error_y": {"type": "data", "array": 2 * part["stderr"]}}
+        look = {"hover": "v = %{x}: %{y:,.4~g}", "legend": legends.NARROW if direct else None, "more": more}
+        curves.append(charts.line_curve(experiment, line, part["v"], regret, colours[line], **look))
+        ends[line] = regret
+    span = np.log10([max(1e-3, limit) for limit in (points["regret"].min() / 1.5, points["regret"].max() * 1.5)])
+    across = {"title": "exponent v  (← wilder · tamer →)", "tickvals": setting.EXPONENTS, "range": (0.16, 1.03)}
+    up = charts.log_axis(f"regret after {words.count(experiment.horizon)} users", *span, range=span)
+    figure = charts.draw(curves, across, up, lab_parts.HEIGHT, dark, [charts.Mark(v)], closest=True)
+    if direct:
+        charts.add_direct_labels(figure, experiment, setting.EXPONENTS[-1], ends, colours, lab_parts.HEIGHT, dark)
+    return figure
+
+
+def curves(experiment: Experiment, result: Result) -> int | None:
+    """Regret over users at the chosen exponent, with the bounds of one method, whose number is returned."""
+    line = lab_parts.axes(lambda _: panels.focus(experiment))
+    lit, direct = panels.lit(experiment, line), not theme.is_phone()
+    draw = partial(charts.regret_chart, result, height=lab_parts.HEIGHT, direct_labels=direct, focus=line, asked=lit)
+    figures.draw("heavy-regret", result, draw, partial(charts.describe, result), direct, line, lit, tall=True)
+    st.caption(f"{words.distances(result, line)} {band_words(result)}".strip())
+    return line
+
+
+def theory(experiment: Experiment, result: Result, line: int | None) -> None:
+    """The bounds of the method in focus, which the rows draw, and the paper's table of all."""
+    panels.bounds_table(result, line)
+    table_1 = st.expander("Table 1 of the paper, for these arms", key="heavy-table-1", on_change="rerun")
+    if not table_1.open:
+        return
+    small = " The heavy-tailed bounds are stated for ε up to 1, and ε is larger here."
+    with table_1:
+        st.markdown(
+            f"Values after {words.count(experiment.horizon)} users, shapes with the factor 1. They may exceed what can "
+            "be lost at all. *Bounded*: the same gaps with rewards between 0 and 1, for comparison."
+            + small
+            * (setting.epsilon_of(experiment) > 1)
+        )
+        table(heavy.table_1(experiment.setups[setting.explained(experiment)]))
+
+
+def table(frame: pd.DataFrame) -> None:
+    """Table 1 with its formulas set, upper bounds beside lower ones; what is superseded in grey."""
+    for column, side in zip(st.columns(2), ("upper", "lower"), strict=True):
+        lines = [f"| {side} bounds | value |", "|---|---|"]
+        for row in frame.to_dict("records"):
+            printed = row["version"] == "printed" and row["rewards"] == "heavy-tailed"
+            if not row[side]:
+                continue
+            where = f"{row['rewards']}, {row['model']}, {row['kind']}"
+            value = words.number(row[f"{side}_value"])
+            if printed and side == "upper":  # of the printed versions only the lower bounds stand
+                lines.append(f"| :gray[{where}, as printed (superseded)] ${row[side]}$ | :gray[{value}] |")
+            else:
+                version = "as printed" if row["version"] == "printed" else row["version"]
+                if side == "lower" and version == "corrected":  # lower bounds are the paper's, or ours
+                    version = "as printed" if row["model"] == "central" else "derived"
+                lines.append(f"| {where}, {version} ${row[side]}$ | {value} |")
+        column.markdown("\n".join(dict.fromkeys(lines)))  # Theorem 5 stands in two rows

@@ -107,9 +107,7 @@ def verdict(result: Result) -> str:
             parts.append(f" {words.sentence(pair)}: too close to call.")
     if len({kept(experiment, line).measure for line in private}) > 1:
         weaker = " or ".join(f"“{rung(line)}”" for line in private if kept(experiment, line).failure)
-        parts.append(
-            f" {words.sentence(weaker)} may cost less than more trust: at the same ε, a δ is a weaker guarantee."
-        )
+        parts.append(f" {words.sentence(weaker)} may cost less than more trust: its δ weakens the guarantee.")
     reference, users = PROMISES[level_of(experiment, free)].who, words.count(experiment.horizon)
     at = f" (all at {common})" if common else ""
     return f"Lost rewards after {users} users{at}, compared with {reference}: {', '.join(message)}.{''.join(parts)}"
