@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from ui import page_fields, page_links, state, watch
@@ -78,7 +80,7 @@ def _progress(place: str) -> None:
 def _lesson(step: Step) -> None:
     """One step."""
     st.title(title(step))
-    at = answers.position(step)
+    at, run = answers.position(step), dict[str, Any]()
     with st.container(key="learn-step"):
         words, picture = st.columns([2, 3], gap="medium")
         shown = step.name in _guesses()
@@ -91,16 +93,17 @@ def _lesson(step: Step) -> None:
         with picture, or_small(step.name):
             if shown:
                 at = _reveal(step)
+                run |= {**step.content(step.slider.start).run, **step.watch} if step.watch else {}
             else:
                 answers.scene(step, height=HEIGHT)
                 if step.coins:
                     toss.own_coins(step.coins)
-    if step.watch and shown:
-        found = step.content(step.slider.start)
+    if run:
         st.subheader(step.watch["title"])
-        watch.draw(found.experiment, 1, "learn-watch", {**found.run, **step.watch})
+        watch.draw(step.experiment(step.slider.start), 1, "learn-watch", run)
     if step.second is not None:
-        _second(step.second)
+        with or_small(step.second.name):
+            _second(step.second)
     _folds(step, at, shown)
 
 

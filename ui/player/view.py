@@ -40,7 +40,8 @@ def or_small(lesson: str) -> Iterator[None]:
         yield
     except InputError as error:
         st.error(words.issues(error.issues))
-        small(lesson, "The picture at the first position of its slider, without numbers.")
+        if (SMALL / f"{lesson}-light.svg").exists():
+            small(lesson, "The picture at the first position of its slider, without numbers.")
 
 
 def still(key: str, document: str) -> None:
