@@ -437,7 +437,7 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     reader, questions = _Reader(roles, "wide" if columns else roles.rows(), columns), table.questions
     possible = reader.form != "person" or bool(roles.pairs)
     samples = reader.samples() if possible else []
-    samples.sort(key=lambda sample: _BASELINES.get(plain(sample[0]), len(_BASELINES)))
+    samples.sort(key=lambda sample: _BASELINES.get(plain(sample[0]), len(_BASELINES) + 1 - negated(sample[0])))
     options = tuple(Option.of(name, *sample()[:2]) for name, sample in samples)
     options = tuple(option for option in options if option.count)
     if len(options) < 2 and possible:

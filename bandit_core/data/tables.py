@@ -40,6 +40,7 @@ FEW = 0.02  # of the rows that a repair may leave out
 
 _HEAD = 65_536  # bytes in which the first row must end; the separator is found in them
 _BLOCK = 2**19  # bytes that are cut into cells at a time, up to the end of their last row; more of many columns
+_FEW_WORDS = 1000  # different cells of a block that are kept once, with a code in each row
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 _SAID = re.compile(r"\s*\"?sep=([;\t|,])\"?\s*?[\r\n]", re.IGNORECASE)
@@ -669,9 +670,8 @@ def _cut(
         except pd.errors.ParserError as error:
             if not (found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))):
                 raise
-            hint = "; if these are decimal commas, save with points, or with semicolons between cells"
-            hint = "; delete what stands above the names of the columns" if width == 1 else hint
-            allowed = f"has {found[3]} cells where row {before + 1} has {width}{hint if separator == ',' else ''}"
+            hint = WORDS["hints"][("cells", "title")[width == 1]] if separator == "," else ""
+            allowed = f"has {found[3]} cells where row {before + 1} has {width}{hint}"
             raise refusal(f"row {above + int(found[2]) - 1}", None, allowed) from None
         frame.index += above + skipped
         _same_width(frame, width, before)
@@ -714,7 +714,7 @@ def _compact(cells: pd.Series) -> Any:
     if not _is_text(cells):
         return pd.to_numeric(cells, downcast="integer")
     codes, found = pd.factorize(cells)
-    return pd.Categorical.from_codes(codes, found) if len(found) <= MAX_COLUMNS else cells
+    return pd.Categorical.from_codes(codes, found) if len(found) <= _FEW_WORDS else cells
 
 
 def _joined(blocks: list[Any]) -> Any:

@@ -249,6 +249,16 @@ def test_any_table_with_columns_of_choice(amounts: bool) -> None:
     assert "at least one column" in screen.error[0].value
 
 
+def test_marks_that_can_be_read_in_two_ways_are_asked_of_a_table() -> None:
+    rows = "".join(f"{20 + n};{n % 7 + 1}.{200 + n};{'ab'[n % 2]};{n % 3 % 2}\n" for n in range(60))
+    screen = upload(on.visit("contextual", **TINY), "any", ("age;income;offer;bought\n" + rows).encode())
+    [asked] = [each for each in screen.radio if "income" in each.label]
+    assert asked.value is None and not screen.error and not screen.main.success
+    asked.set_value(".")
+    few_users(on.run(screen))
+    assert "60 rows, 3 features" in screen.main.success[0].value and not screen.error
+
+
 def test_a_preview_with_warm_up_says_so() -> None:
     screen = on.visit("contextual", preset="han-multi-quick")
     assert "first 10,000 of 100,000 users, 3 of 10 trials" in on.words(screen)

@@ -1,6 +1,7 @@
 """A practitioner's CSV: what is read, what is told with row and column, and the arms it becomes."""
 
 import contextlib
+import csv
 import io
 import math
 import subprocess
@@ -364,6 +365,19 @@ def test_a_long_file_is_read_in_whatever_order_its_rows_are():
     assert "fair coin" in found.checks[0]
     turns = read_observations(b"group,converted\n" + b"old,1\nnew,0\n" * 200_000)
     assert [option.count for option in turns.data.options] == [200_000, 200_000]
+
+
+def test_rows_that_are_cut_in_blocks_are_those_of_the_whole_file(monkeypatch):
+    whole, said = tables._blocks, ["a", 'b "q" c', "x\ny", '"', 'p\n\n"z"\nq,', "", "long " * 9]
+    monkeypatch.setattr(tables, "_blocks", lambda data, stop, _: whole(data, stop, 50))
+    rows = [["id", "note", "v", "group"]]
+    rows += [[f"u{place}", said[place % 7], f"{place % 5}.5", "AB"[place % 2]] for place in range(200)]
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    sheet = tables.read_sheet(text.getvalue().encode())
+    cells = [[cell if isinstance(cell, str) else f"{cell:g}" for cell in row] for row in sheet.frame.to_numpy()]
+    assert cells == [[(cell.rstrip(" ") and cell) or "nan" for cell in row] for row in rows[1:]]
+    assert [sheet.row(place) for place in (0, 199)] == [2, 201]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts kilobytes as Linux does")

@@ -24,6 +24,7 @@ from bandit_core.data.tables import ENDINGS, MAX_BYTES, MAX_ROWS, read_sheet
 from bandit_core.spec import own_data
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.feedback import MAX_WAITING
+from bandit_core.spec.found import fields_of
 from bandit_core.spec.number_text import percent
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import (
@@ -42,6 +43,7 @@ from bandit_core.studies.roll_out import TRIALS
 from bandit_core.theory.power import EVERY_TRUST
 from ui import lab_parts, page_fields, real_world_budgets, state, uploads, words
 from ui.your_numbers import limits as reward_limits
+from ui.your_numbers import question
 from ui.your_numbers.address import FIELDS, ask, said, write_address
 from ui.your_numbers.question import Asked, Setting, text
 
@@ -197,11 +199,13 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
     """Which column is what, filled with what was read, or was said of a file that cannot be read so."""
     wide = roles["rows"] == "wide"
 
-    def box(place: DeltaGenerator, role: str, label: str, choices: list[str], help: str) -> None:
+    def box(place: DeltaGenerator, role: str, choices: list[str], said: str = "") -> None:
+        """``said`` names the words of the box, where they are not those of its role."""
         key = f"{slot}-{role}"
         st.session_state[key] = roles.get(role)  # the box shows what was read
         place.selectbox(
-            label, choices, 0 if role in roles else None, key=key, help=help,
+            **fields_of(question.__file__, f"box {said or role}"), options=choices,
+            index=0 if role in roles else None, key=key,
             format_func=lambda each: ROWS.get(each, each) if role == "rows" else each,
             on_change=lambda: uploads.say(slot, {"columns": None, role: st.session_state[key]}),
         )  # fmt: skip
@@ -214,21 +218,14 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
             on_change=lambda: uploads.say(slot, {"columns": tuple(st.session_state[key])}),
         )  # fmt: skip
     else:
-        box(left, "option", "Option", names, "The column that says which option each person was given.")
-        outcome = "Successes" if roles["rows"] == "total" else "Outcome"
-        box(middle, "outcome", outcome, names, "The column with what each person brought.")
-    box(right, "rows", "A row is", list(ROWS), "A person, a total of many people, or one value for each option.")
+        box(left, "option", names)
+        box(middle, "outcome", names, "successes" if roles["rows"] == "total" else "")
+    box(right, "rows", list(ROWS))
     if not wide:
         with st.expander("More: person, people of a row"):
             left, right = st.columns(2)
-            box(left, "person", "Person", names, "The column that names the person.")
-            box(
-                right,
-                "weight",
-                "People of a row",
-                ["none", "both", *names],
-                "The column with how many people a row is. Both: successes and the others, in two columns.",
-            )
+            box(left, "person", names)
+            box(right, "weight", ["none", "both", *names])
 
 
 @uploads.refused
