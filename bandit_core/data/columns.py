@@ -186,8 +186,9 @@ class Roles:
         outcomes = [outcome for each, outcome in self.pairs if each.name == option]
         if not outcomes:
             outcomes = [each for each in self.columns.values() if each.name != option]
-            if len(outcomes) == 1 and outcomes[0].kind == "date":
-                self.questions.put("times", column=outcomes[0].name)
+            if len(outcomes) == 1 and outcomes[0].kind in ("date", "text"):
+                name, kind = outcomes[0].name, outcomes[0].kind
+                self.questions.put("times" if kind == "date" else "unread", column=name, cell=self.table.cell(name, 0))
         question = "Which column is the outcome, what each person brought?"
         if len(outcomes) == 1 and outcomes[0].strange:
             others = [each for each in self.columns.values() if each.name not in (option, outcomes[0].name)]

@@ -440,7 +440,7 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     samples.sort(key=lambda sample: _BASELINES.get(plain(sample[0]), len(_BASELINES) + 1 - negated(sample[0])))
     options = tuple(Option.of(name, *sample()[:2]) for name, sample in samples)
     options = tuple(option for option in options if option.count)
-    if len(options) < 2 and possible:
+    if len(options) < 2 and (possible or not questions.doubts):
         found = f"{options[0].name} is the only one with an outcome" if options else "none has an outcome"
         questions.put("few", found=found)
     elif options and all(option.count == 1 for option in options):
@@ -460,7 +460,8 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
         )
 
     shown = {**reader.said, "rows": reader.form}
-    others = [name for name in table.columns if name not in (*reader.said.values(), *reader.names * (not reader.said))]
+    used = [*reader.said.values(), *[roles.other] * (reader.said.get("weight") == "both")] or reader.names
+    others = [name for name in table.columns if name not in used]
     if others:
         questions.note(f"Not used: {', '.join(others[:5])}{' …' * (len(others) > 5)}.")
     return questions.reading(reader.sentence(options), made, shown)
@@ -646,7 +647,9 @@ class _Reader:
             shown = [f"{each.name} {round(each.mean * each.count):,} of {each.count:,}" for each in options[:4]]
             shown += ["…"] * (len(options) > 4)
             rows = f"in {len(self.table.frame):,} rows of totals, option from {said['option']!r}"
-            return f"{people} {rows}, {said['outcome']!r} of {said['weight']!r}: {', '.join(shown)}."
+            together = f"{said['outcome']!r} and {self.roles.other!r} together"
+            whole = together if said["weight"] == "both" else repr(said["weight"])
+            return f"{people} {rows}, {said['outcome']!r} of {whole}: {', '.join(shown)}."
         row = f"a row is as many people as {said['weight']!r} says" if "weight" in said else "one row a person"
         row = "several rows a person" if several else row
         return f"{people}, option from {said['option']!r} ({names}), outcome {said['outcome']!r}{self.meaning}, {row}."
