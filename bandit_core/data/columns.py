@@ -244,7 +244,8 @@ class Roles:
             numbers = [each.name for each in self.of("number", "coin") if each.name != option]
             outcome = self.said.get("outcome") or (numbers[-1] if numbers else option)
             self.questions.put("amounts", outcome=outcome)
-            return option, outcome, self.said.get("weight") or outcome
+            weight = self.said.get("weight", outcome)
+            return option, outcome, weight if weight in self.columns else outcome
         wins = dict.fromkeys(wins for _, wins in pairs if not named(wins, "people")) or dict.fromkeys(pairs[0][1:])
         outcome = self.choose("outcome", "Which column counts the successes?", [self.columns[name] for name in wins])
         people = dict.fromkeys(people for people, wins in pairs if wins == outcome) or dict.fromkeys(pairs[0][:1])

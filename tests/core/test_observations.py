@@ -374,6 +374,12 @@ def test_an_outcome_that_no_one_can_read_is_a_doubt_whatever_was_answered():
         assert [doubt.key for doubt in found.doubts] == asked
 
 
+@pytest.mark.parametrize("weight", ["none", "both"])
+def test_totals_without_people_are_a_doubt(weight):
+    found = read_observations(b"group,converted\n" + b"A,1\nB,0\n" * 30, rows="total", weight=weight)
+    assert "amounts" in [doubt.key for doubt in found.doubts]
+
+
 def test_rows_that_are_cut_in_blocks_are_those_of_the_whole_file(monkeypatch):
     whole, said = tables._blocks, ["a", 'b "q" c', "x\ny", '"', 'p\n\n"z"\nq,', "", "long " * 9]
     monkeypatch.setattr(tables, "_blocks", lambda data, stop, _: whole(data, stop, 50))
