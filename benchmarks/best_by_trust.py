@@ -14,16 +14,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from bandit_core import Experiment, Question, best_methods, simulate
+from bandit_core.experiments import trust_table
 from bandit_core.experiments.presets import load_preset
+from bandit_core.experiments.trust_table import LEVELS, Method
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import Bernoulli
-from bandit_core.studies import best_by_trust
-from bandit_core.studies.best_by_trust import BUDGETS, LEVELS
-from bandit_core.studies.best_method import Method
 from bandit_core.studies.sweep import EPSILONS
+from ui.gallery import EPSILONS as BUDGETS
 
 INSTANCES = ((0.9, 0.8, 0.7), (0.5, 0.4, 0.3, 0.2), (0.1, 0.05, 0.03), (0.6, *[0.5] * 9), (0.95, 0.9, 0.2))
 SEED, TRIALS = 4711, 1000
@@ -33,7 +33,7 @@ Methods = Mapping[float, Mapping[Privacy, Method]]
 
 def decide(epsilon: float, store: Store | None = None) -> dict[Privacy, Method]:
     """The method of each level that the contest chooses at a budget, anew."""
-    preset = load_preset(best_by_trust.PRESET)
+    preset = load_preset(trust_table.PRESET)
     decision = best_methods(Question(tuple(preset.arms), preset.horizon, epsilon), store=store)
     assert not any(line.params for line in decision.result.experiment.lines)  # the table names policies and budgets
     return {level: decision.chosen(level) for level in LEVELS}
@@ -46,7 +46,7 @@ def written(method: Method) -> str:
 
 def write(store: Store | None = None) -> None:
     """Write the table anew."""
-    with best_by_trust.FILE.open("w", encoding="utf-8", newline="") as file:
+    with trust_table.FILE.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["epsilon", *LEVELS])
         for epsilon in EPSILONS:
@@ -69,7 +69,7 @@ def played(means: Sequence[float], horizon: int, methods: Methods, trials: int) 
     """The lines of `LEVELS` at each budget, on a seed that chose nothing."""
     arms, found = [{"kind": "bernoulli", "mean": mean} for mean in means], {}
     for epsilon, here in methods.items():
-        lines = best_by_trust.lines(epsilon, [None] * len(LEVELS), here)
+        lines = trust_table.lines(epsilon, [None] * len(LEVELS), here)
         document = {"arms": arms, "lines": lines, "horizon": horizon, "trials": trials, "seed": SEED}
         result = simulate(Experiment.model_validate(document))
         found[epsilon] = tuple(line for line in result.lines if line is not None)
@@ -101,7 +101,7 @@ def worse(means: Sequence[float], horizon: int, methods: Methods, trials: int) -
 
 
 def _check() -> None:
-    horizon = load_preset(best_by_trust.PRESET).horizon
+    horizon = load_preset(trust_table.PRESET).horizon
     for means in INSTANCES:
         methods = chosen(means, horizon)
         print(means)
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="compare the levels on five other sets of arms")
     check = parser.parse_args().check
     write()
-    print(best_by_trust.FILE.read_text(encoding="utf-8"))
+    print(trust_table.FILE.read_text(encoding="utf-8"))
     if check:
         _check()
 

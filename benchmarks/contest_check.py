@@ -25,6 +25,7 @@ from itertools import permutations, product
 
 import numpy as np
 
+from bandit_core.experiments.trust_table import Method
 from bandit_core.model import Privacy
 from bandit_core.policies import registry
 from bandit_core.simulation.comparisons import estimate
@@ -33,7 +34,7 @@ from bandit_core.simulation.questions import answer
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import with_error
 from bandit_core.spec.rewards import Bernoulli
-from bandit_core.studies.best_method import COMPARED, PRECISE, Method, Question, Tried, candidates, contests, keeps
+from bandit_core.studies.best_method import COMPARED, PRECISE, Question, Tried, candidates, contests, keeps
 
 RATES = (0.01, 0.031, 0.5)
 LIFTS = ((0.2, 0.5), (0.08, 0.15), (0.15,), (0.05, 0.1, 0.2))

@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
+from bandit_core.experiments import trust_table
 from bandit_core.literature import reproductions
 from bandit_core.simulation.results import Result
-from bandit_core.studies import best_by_trust
 from ui import (
     budget_panel,
     budget_section,
@@ -47,7 +47,7 @@ page_frame.enter()
 head, lesson_mode = st.container(key="heading"), state.lesson()
 experiment = lesson.slider(menu.named("explore")) if lesson_mode else state.experiment()
 _, note = words.heading(experiment)
-best = best_by_trust.position(experiment)  # where it is Start's picture, each level has its best method
+best = trust_table.position(experiment)  # where it is Start's picture, each level has its best method
 lab_parts.heading(head, experiment, lesson_mode)
 if not lesson_mode:
     budget_section.epsilon_above()

@@ -10,19 +10,19 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments import links
+from bandit_core.experiments import links, trust_table
 from bandit_core.experiments.presets import load_preset
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.simulation.results import Drawable, Result
 from bandit_core.spec.number_text import number, percent
-from bandit_core.studies import best_by_trust
+from bandit_core.studies import sweep
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, epsilon_grid, lesson, page_links, words
 from ui.player.document import Stop, text
 from ui.player.shipped import Shipped, shipped
 from ui.player.view import small
 
-EPSILONS = best_by_trust.BUDGETS
+EPSILONS = tuple(epsilon for epsilon in sweep.EPSILONS if 0.1 <= epsilon <= 8)  # nats; positions of the slider
 HOME = replace(epsilon_grid.SLIDER, allowed=EPSILONS, key="home-epsilon")
 CARDS = ("with-bounds", "two-treatments", "three-price-pages", "shy-users", "own-budgets", "wild-rewards")
 SHIPPED = "start"  # name of its positions, see ui/player/shipped.py
@@ -37,8 +37,8 @@ ARROW = ":material/arrow_forward:"
 
 
 def home_experiment(epsilon: float) -> Experiment:
-    """The preset ``trust`` at any budget: the best method there for each level of trust, see `best_by_trust`."""
-    return load_preset(best_by_trust.PRESET).with_changes(lines=best_by_trust.lines(epsilon, words.HOME_LABELS))
+    """The preset ``trust`` at any budget: the best method there for each level of trust, see `trust_table`."""
+    return load_preset(trust_table.PRESET).with_changes(lines=trust_table.lines(epsilon, words.HOME_LABELS))
 
 
 def shown(epsilon: float) -> Shipped:
@@ -75,7 +75,7 @@ def people(epsilon: float) -> dict[str, Any]:
 
 def verdict(found: Shipped, epsilon: float) -> str:
     """What the two steps of trust lose, as a multiple of what is lost without privacy."""
-    methods = best_by_trust.at(epsilon)
+    methods = trust_table.at(epsilon)
     curator, no_one = (_loses(found, line) for line in ("central", "local"))
     if methods["central"] == methods["local"]:
         return f"At ε = {epsilon:g}, privacy {no_one}, whether you trust a curator or no one."
@@ -101,7 +101,7 @@ def _loses(found: Shipped, line: str) -> str:
 
 def methods(epsilon: float) -> str:
     """Which method stands behind each label of Start's picture."""
-    titles = [words.plain(each.title) for each in best_by_trust.at(epsilon).values()]
+    titles = [words.plain(each.title) for each in trust_table.at(epsilon).values()]
     named = ", ".join(f"{title} ({label})" for title, label in zip(titles, words.HOME_LABELS, strict=True))
     alike = f" {titles[1]} needs no trust, and is here the best for a curator, too." if titles[1] == titles[2] else ""
     return f"Each curve is the best method for that level of trust: {named}.{alike}"

@@ -11,10 +11,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment
+from bandit_core.experiments import trust_table
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
-from bandit_core.studies import best_by_trust
 from ui import charts, epsilon_grid, figures, page_fields, shared, state, words
 from ui.page_fields import Field
 
@@ -63,7 +63,7 @@ def epsilon(
     if budget is None or budget.fixed is None:
         return False
     field = replace(epsilon_grid.SLIDER, name=name, help=help, allowed=GRID)
-    page_fields.change(field, budget.fixed, lambda chosen: best_by_trust.moved(experiment, float(chosen)))
+    page_fields.change(field, budget.fixed, lambda chosen: trust_table.moved(experiment, float(chosen)))
     return True
 
 

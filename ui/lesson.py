@@ -13,11 +13,10 @@ import segno
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments import links
+from bandit_core.experiments import links, trust_table
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
-from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, epsilon_grid, menu, page_fields, sharing, state, templates
 from ui.player.shipped import Shipped
@@ -37,7 +36,7 @@ def slider(page: menu.Page) -> Experiment:
     grid = epsilon_grid.between(0.1, 8)
     epsilon = page_fields.draw(replace(epsilon_grid.SLIDER, allowed=grid), shared.fixed, state.key("lesson-epsilon"))
     try:
-        state.commit(best_by_trust.moved(base, float(epsilon)))
+        state.commit(trust_table.moved(base, float(epsilon)))
     except InputError as error:
         page_fields.tell(error.issues)
     state.write_address(page)

@@ -9,11 +9,8 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.spec import notation, number_text, own_data
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies import best_by_trust
-from bandit_core.studies.sweep import budgets
 from ui import problems, state, words
 
 Word = TypeVar("Word", bound=str)
@@ -224,19 +221,3 @@ def tell(more: Collection[Issue] = ()) -> None:
         f"Part of this link could not be used. The page uses defaults instead.\n{words.issues(issues)}",
         icon=":material/link_off:",
     )
-
-
-def move_budget() -> None:
-    """Move the budget that the private lines share to the ``eps`` of a link, which then stands in their own field."""
-    text = state.memory().pop("asked-epsilon", None)
-    if text is None:
-        return
-    shown, issues = state.experiment(), []
-    budget = shared_budget(shown)
-    try:
-        if budget is None or budget.fixed is None:
-            raise InputError([Issue("eps", text, "no field of this picture: its policies share no single ε")])
-        shown = best_by_trust.moved(shown, *budgets([text]))
-    except InputError as error:
-        issues = [replace(issue, path="eps") for issue in error.issues]
-    state.adopt(shown, [*state.issues(), *issues])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import runpy
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -76,21 +77,21 @@ def _open(page: Any) -> None:
             st.warning(words.issue(Issue(name, asked, allowed)), icon=":material/link_off:")
     unknown_address.message()
     kind = page_requirements.KINDS[stated.shows]
-    state.read_address(stated, kind.old or links.read)
+    state.read_address(stated, kind.old or links.read, kind.example)
     with own_data.held(default_store()):  # until it is known what is shown
         _draw(page, stated, lesson_mode, with_sidebar)
 
 
 def _draw(page: Any, stated: menu.Page, lesson_mode: bool, with_sidebar: bool) -> None:
-    place = None
+    links_of = None
     if stated.sidebar:
         page_requirements.settle(stated)
     own_data.hold(default_store() if state.own_data() else None)
-    if stated.sidebar:
-        page_fields.move_budget()
-        if with_sidebar and not lesson_mode:
-            place = sidebar.draw(stated)
-            state.write_address(stated)
+    if with_sidebar and not lesson_mode:
+        place = sidebar.draw(stated)
+        state.write_address(stated)
+        links_of = partial(sharing.panel, page.url_path, place, [])
+        page_lock.before_wait(links_of)
     page_fields.open_place()
     if with_sidebar and not lesson_mode and state.example_of() and state.is_chosen():
         st.caption("This page uses an example; your settings are saved.")
@@ -107,6 +108,5 @@ def _draw(page: Any, stated: menu.Page, lesson_mode: bool, with_sidebar: bool) -
         runner.origin()
         glossary.footer()
     theme_watch.watch(stated.section)
-    if place is not None:  # only now the page's own controls have written their fields
-        with place:
-            sharing.panel(page.url_path)
+    if links_of is not None:  # only now all of the page's own controls have written their fields
+        links_of()

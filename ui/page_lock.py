@@ -14,7 +14,7 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
@@ -75,6 +75,7 @@ class _Page(threading.local):
 
     hold: threading.Timer | None = None
     urgency = 0
+    before_wait: Callable[[], None] | None = None
 
 
 SEES_NOTHING, SEES_SOMETHING = 0, 1
@@ -92,7 +93,7 @@ def drawing(new: bool = False) -> Iterator[None]:
         yield
     finally:
         drawing_lock.release(_page.hold)
-        _page.hold = None
+        _page.hold = _page.before_wait = None
 
 
 def shown() -> None:
@@ -103,12 +104,20 @@ def shown() -> None:
             pass
 
 
+def before_wait(draw: Callable[[], None]) -> None:
+    """Let this thread's page ``draw`` what must not be of the picture before, when it first waits for numbers."""
+    _page.before_wait = draw
+
+
 @contextmanager
 def computing() -> Iterator[None]:
     """Give the lock away while numbers are computed or waited for.
 
     Never inside a cached function or under another lock: who waits for that may hold this one. Around one is fine.
     """
+    draw, _page.before_wait = _page.before_wait, None
+    if draw is not None:
+        draw()
     held = _page.hold is not None and drawing_lock.release(_page.hold)
     try:
         yield

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from bandit_core import Experiment, InputError
+from bandit_core.experiments import trust_table
 from bandit_core.experiments.experiment import Line, is_stale
 from bandit_core.experiments.shared_budget import follows, moved, shared_budget
 from bandit_core.model import Policy
@@ -19,7 +20,6 @@ from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import Issue
-from bandit_core.studies import best_by_trust
 from ui import page_fields, state, theme, words
 from ui.page_fields import Field
 
@@ -264,7 +264,7 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool, und
 
 def commit(said: Experiment) -> None:
     """Make this the current experiment. If the budget changes the methods, their boxes are redrawn."""
-    followed = best_by_trust.followed(state.experiment(), said)
+    followed = trust_table.followed(state.experiment(), said)
     if followed is not said:
         state.adopt(followed)
         st.rerun()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core.experiments import links
 from ui import menu, state, templates, words
@@ -23,23 +26,28 @@ def base(page: str) -> str:
     return (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}" if page else "").rstrip("/")
 
 
-def panel(page: str) -> None:
-    """Copy link and Embed link, side by side; drawn when the page has said what its own controls are."""
-    now = state.experiment()
-    here = base(page)
-    own = state.own_fields(menu.at(page))
-    left, right = st.columns(2)
+def panel(page: str, place: DeltaGenerator, drawn: list[Any]) -> None:
+    """Copy link and Embed link, side by side, in an empty ``place``: before the page waits for numbers, and at its end.
+
+    ``drawn`` is what this run of the page has drawn before: the same is not drawn again.
+    """
+    now, own = state.experiment(), state.own_fields(menu.at(page))
+    if drawn[-1:] == [(now, own)]:
+        return
+    drawn.append((now, own))
+    here, key = base(page), len(drawn)
+    left, right = place.container().columns(2)
     if unread := links.unread(now):
         with left.popover("Copy link", width="stretch", help="Why no link opens this picture."):
             st.warning("**No link opens this picture.** Download the settings file instead.\n" + words.issues(unread))
         return
     with left.popover("Copy link", width="stretch", help="The address of this picture."):
-        _copied(links.address(now, here, page, own), "copy-link")
+        _copied(links.address(now, here, page, own), f"copy-link-{key}")
         if links.too_long(now):
             st.warning("This link is too long for some programs. Download the settings file instead.")
     with right.popover("Embed link", width="stretch", help="The same picture without sidebar and menu."):
         st.caption("For slides or a course page.")
-        _copied(links.address(now, here, page, {**own, **LESSON}), "copy-embed")
+        _copied(links.address(now, here, page, {**own, **LESSON}), f"copy-embed-{key}")
 
 
 def _copied(address: str, key: str) -> None:

@@ -284,7 +284,7 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str], bo
 def _foot(page: menu.Page) -> DeltaGenerator:
     """Settings file, reset and upload. Returns the place for the links, which need the page's own fields first."""
     now = state.experiment()
-    place = st.container()
+    place = st.empty()
     left, right = st.columns(2)
     message = "The whole experiment as JSON."
     figures.download(left, "Settings file", lambda: json.dumps(now.spec(), indent=2), "experiment.json", message)
@@ -388,7 +388,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
         if experiment is not None:
             policy_controls.commit(experiment.model_copy(update={"view": view}))
         state.finish(issues)
-        place = _foot(page) if everything else st.container()
+        place = _foot(page) if everything else st.empty()
     if issues:
         issues.tell()
         _offer_fixes(issues, labels)

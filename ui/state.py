@@ -233,10 +233,11 @@ def _asked() -> dict[str, str]:
     return {name: value for name, value in st.query_params.items() if name not in PASSED_OVER}
 
 
-def read_address(page: menu.Page, translate: Read) -> None:
+def read_address(page: menu.Page, translate: Read, example: str = "default") -> None:
     """Adopt what the address says, if it says something new (a link, an edited address, the Back button).
 
-    ``translate`` reads the fields that the page wrote once, where the address has any.
+    ``translate`` reads the fields that the page wrote once, where the address has any. The ``example`` is the preset
+    whose budget an address moves that says nothing else.
     """
     asked, before = _asked(), memory().get("address", {})
     moved = memory().get("page") != page.address
@@ -247,34 +248,31 @@ def read_address(page: menu.Page, translate: Read) -> None:
     memory()["seen-widgets"] = _widgets()
     memory()["page"] = page.address
     own, old = page.fields.split(), page.old_fields.split()
-    shared, shared_before = (
-        {name: value for name, value in each.items() if name in {*links.KEYS, *old}} for each in (asked, before)
-    )
+    names = {*links.KEYS, *old} - {*own}
+    shared, shared_before = ({name: value for name, value in each.items() if name in names} for each in (asked, before))
     former = {name: value for name, value in shared.items() if name in old}
-    with_budget = "budget" in page.controls(lambda _: False) and "eps" not in own
-    if with_budget and set(former) <= {"eps"}:
+    if former.keys() <= {"eps"}:
         former = {}
-        shared.pop("eps", None)
     opened = "experiment" not in memory() or (shared != shared_before and not (moved and not shared))
     if opened:
         if page.opens and not shared:
             open_own(load_preset(page.opens))
         else:
-            _open_address(former or shared, translate if former else links.read)
+            opening = {"preset": page.opens or example} if shared.keys() == {"eps"} else {}
+            _open_address(former or opening | shared, translate if former else links.read)
             memory()["unasked"] = not shared
         memory()["arrived"] = experiment() if former else None
     elif moved and page.opens and memory()["unasked"] and own_experiment() == load_preset("default"):
         open_own(load_preset(page.opens))
     elif moved:  # widgets of the page that was left are gone: redraw them from what they said
         adopt(experiment())
-    if opened or asked.get("eps") != before.get("eps"):
-        memory()["asked-epsilon"] = asked.get("eps") if with_budget and not former else None
     if asked != before:
-        fields = [*own, *["eps"] * with_budget, *(links.KEYS if page.sidebar else ())]
+        fields = [*own, *(links.KEYS if page.sidebar else ())]
         unknown = f"no field of this page; allowed: {', '.join(fields) or 'none'}"
         refused = dict.fromkeys(asked.keys() - {*fields, *old, *links.KEYS}, unknown)
         if former:
-            refused |= dict.fromkeys(asked.keys() & set(links.KEYS), f"not used beside {', '.join(former)}")
+            known = set(links.KEYS) - former.keys()
+            refused |= dict.fromkeys(asked.keys() & known, f"not used beside {', '.join(former)}")
         found = [Issue(path_of((name,)), text, refused[name]) for name, text in asked.items() if name in refused]
         memory()["problems"] = issues() + found
     memory()["address"] = asked

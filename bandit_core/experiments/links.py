@@ -1,23 +1,30 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
-The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation),
-``clip`` (``0,0.2``), ``T`` (horizon), ``n`` (trials), ``seed``, ``visits``, ``visits_delta``, ``batch`` and ``delay``
-(of the feedback), and the view: ``x``, ``y``, ``show``, ``band``, ``price``, ``bounds``, ``worst``, ``shapes``,
-``runs``, ``hide``. What is absent comes from the preset, or from the preset ``default`` where none is named; only its
-title and note do not stay where what they speak of is another. Words on the screen never stand in a link, so rewording
-a label breaks none.
+The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``eps``
+(the budget that lines share), ``clip`` (``0,0.2``), ``T`` (horizon), ``n`` (trials), ``seed``, ``visits``,
+``visits_delta``, ``batch`` and ``delay`` (of the feedback), and the view: ``x``, ``y``, ``show``, ``band``, ``price``,
+``bounds``, ``worst``, ``shapes``, ``runs``, ``hide``. What is absent comes from the preset, or from the preset
+``default`` where none is named; only its title and note do not stay where what they speak of is another. Words on the
+screen never stand in a link, so rewording a label breaks none.
+
+Beside a preset, ``lines=1-3,ucb`` are its first three lines and one more, at the ``eps`` that stands beside them, and
+``arms=1-4,0.45`` are its first four arms and another.
 """
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
-from operator import attrgetter
+from itertools import groupby
+from operator import attrgetter, itemgetter
 from typing import Any
 from urllib.parse import parse_qsl, quote_plus
 
-from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments import trust_table
+from bandit_core.experiments.experiment import MAX_LINES, Experiment, Line
 from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue, path_of, raise_any
 from bandit_core.spec.own_data import remembered
@@ -29,7 +36,8 @@ DISPLAY = frozenset({"embed", "embed_options", "controls", "reveal"})  # how a p
 # Legal in a query and kept literally, because they keep the notation readable and short; chat programs break a link
 # only where such a mark ends it (see `address`).
 _READABLE = ",:;="
-_NOTATION = ("arms", "contexts", "lines")
+_RUN = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![^,])(\d{1,3})-(\d{1,3})(?![^,])')  # or a text, which is left as it is
+_NOTATION = ("arms", "contexts", "lines", "eps")
 
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
@@ -49,6 +57,7 @@ _FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "arms": ("arms", notation.read_arms),
     "contexts": ("contexts", notation.read_contexts),
     "lines": ("lines", notation.read_lines),
+    "eps": ("eps", notation.read_epsilon),
     "clip": ("clip", lambda text: _numbers(text) or None),
     "T": ("horizon", notation.read_number),
     "n": ("trials", notation.read_number),
@@ -104,6 +113,52 @@ def _complete_preset(name: str) -> dict[str, str]:
     return _complete(load_preset(name))
 
 
+def _one_by_one(items: Sequence[Any]) -> list[str]:
+    """Each arm or line as a link says it."""
+    write: Callable[..., str] = notation.write_lines if isinstance(items[0], Line) else notation.write_arms
+    return [write([item], spaces=False) for item in items]
+
+
+def _in_runs(texts: Sequence[str], preset: Sequence[str]) -> str:
+    """Items of a list; where they stand in the preset's list, runs such as ``2-5`` where that is shorter."""
+    places = [preset.index(text) + 1 if text in preset else -2 * len(texts) for text in texts]
+    written = []
+    for _, run in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
+        first, *_, last = [number for number, _ in run] * 2
+        text, start = ",".join(texts[first : last + 1]), places[first]
+        written.append(min(text, f"{start}-{places[last]}", key=len) if start > 0 else text)
+    return ",".join(written)
+
+
+def _in_full(text: str, name: str, preset: Sequence[Any]) -> str:
+    """The text of a field with the preset's items in the place of runs.
+
+    Raises
+    ------
+    InputError
+        Where it has not so many.
+    """
+
+    def items(run: re.Match[str]) -> str:
+        first, last = (int(number or 0) for number in run.groups())
+        if run[1] and not 0 < first <= last <= len(preset):
+            raise InputError([Issue(name, run[0], f"numbers of the preset's {name}, 1 to {len(preset)}")])
+        return ",".join(_one_by_one(preset[first - 1 : last])) if run[1] else run[0]
+
+    return _RUN.sub(items, text, count=MAX_LINES)
+
+
+def _of_lines(preset: Experiment, experiment: Experiment) -> Iterator[dict[str, str]]:
+    """Ways to write the lines beside a preset that is named; some may be read as other lines."""
+    texts, there, shared = _one_by_one(experiment.lines), experiment.with_lines(preset.lines), shared_budget(experiment)
+    yield {"lines": _in_runs(texts, _one_by_one(preset.lines))}
+    mine, theirs = ({(line.policy, line.label) for line in each.lines if line.epsilon} for each in (experiment, preset))
+    if shared is not None and mine & theirs:
+        eps = notation.write_epsilon(shared, spaces=False)
+        yield {"eps": eps}
+        yield {"eps": eps, "lines": _in_runs(texts, _one_by_one(_at(there, notation.read_epsilon(eps), []).lines))}
+
+
 def _query(parameters: Mapping[str, str]) -> str:
     pairs = []
     for key, value in parameters.items():
@@ -125,19 +180,29 @@ def _shortest(experiment: Experiment) -> dict[str, str]:
     presets = []
     for place, name in enumerate(["default", *preset_names()]):
         least = dict((complete.items() - _complete_preset(name).items()) - words)
-        presets.append((len("".join(least)) + len("".join(least.values())) + 2 * len(least) - 1, place, name))
+        least |= {"eps": "1"} if least.pop("lines", "") else {}  # nothing that moves lines is shorter
+        if "arms" in least and load_preset(name).arms and place and len(complete["arms"]) < LONGEST:
+            least["arms"] = _in_runs(_one_by_one(experiment.arms), _one_by_one(load_preset(name).arms))
+        least |= {"preset": name} if place else {}
+        presets.append((len("".join(least)) + len("".join(least.values())) + 2 * len(least) - 1, place, name, least))
     shortest, length = complete, (math.inf, 0)
-    for least_length, place, name in sorted(presets):
+    for least_length, place, name, least in sorted(presets, key=itemgetter(0, 1)):
         if (least_length, place) >= length:
             break  # title, note and quoting only make it longer
         base = _complete_preset(name)
         if not experiment.plays_as(load_preset(name)):
             base = base | {"title": "", "note": ""}  # as reading does
-        head = {} if name == "default" else {"preset": name}
+        head = {"preset": name} if place else {}
         mixed = {"x", "y"} if experiment.view.x != experiment.view.y else set()
         candidate = head | {key: value for key, value in complete.items() if value != base.get(key) or key in mixed}
-        if (asked := (len(_query(candidate)), place)) < length:
-            shortest, length = candidate, asked
+        others = {key: least.get(key, value) for key, value in candidate.items() if key != "lines"}
+        by_number = _of_lines(load_preset(name), experiment) if place and "lines" in candidate else ()
+        for lines in ({key: value for key, value in candidate.items() if key == "lines"}, *by_number):
+            said = others | lines
+            written = {key: said[key] for key in KEYS if key in said}
+            asked = len(_query(written)), place
+            if asked < length and (written == candidate or read(written) == (experiment, [])):
+                shortest, length = written, asked
     return shortest or {"preset": "default"}  # an address without any field may open another picture
 
 
@@ -150,7 +215,9 @@ def address(
     by itself Explore, or Contextual where users have features; ``more`` are fields of that page.
     """
     query = _query({**write(experiment), **(more or {})})
-    if query and query[-1] in ",:;._-~":
+    if query and query[-1] in ",:;._-~)":
+        if query[-1] == ")":  # its partner would have none
+            query = "%28".join(query.rsplit("(", 1))
         query = f"{query[:-1]}%{ord(query[-1]):02X}"  # a mark at the end would be taken for the sentence's
     page = page or ("explore" if experiment.contexts is None else "contextual")
     return f"{base.rstrip('/')}/{page}" + (f"?{query}" if query else "")
@@ -195,7 +262,8 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
         except InputError as error:
             issues += error.issues
     fields: dict[str, Any] = {}
-    for key, text in params.items():
+    for key in sorted(params, key="lines".__eq__):
+        text = params[key]
         if key in DISPLAY or key in ignored or key == "preset":
             continue
         if key not in _FIELDS:
@@ -206,11 +274,29 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
             issues.append(Issue(key, text[:40], f"at most {MAX_TEXT} characters in a link; upload the spec as a file"))
             continue
         try:
+            if key in ("arms", "lines") and any(run[1] for run in _RUN.finditer(text)):
+                there = _fit(base, dict(fields), []).with_lines(base.lines)
+                preset = base if key == "arms" else _at(there, fields.pop("eps", None), issues)
+                text = _in_full(text, key, getattr(preset, key))
             fields[name] = reader(text)
         except InputError as error:
-            issues += error.issues
-    experiment = _fit(base, fields, issues)
-    return experiment, issues
+            issues += [replace(each, path="eps") for each in error.issues[:1]] if key == "eps" else error.issues
+    budget = fields.pop("eps", None)
+    experiment = _fit(base, dict(fields), issues)
+    own_words: dict[str, str] = {name: getattr(experiment, name) for name in ("title", "note") if name in fields}
+    return _at(experiment, budget, issues).model_copy(update=own_words), issues
+
+
+def _at(experiment: Experiment, budget: dict[str, Any] | None, issues: list[Issue]) -> Experiment:
+    """The experiment at the shared budget that a link asks for, where it takes it; appends to ``issues``."""
+    shared = shared_budget(experiment)
+    try:
+        if budget is not None and (shared is None or (budget["kind"] == "fixed" and shared.fixed is None)):
+            raise InputError([Issue("eps", "", "no field of this picture: its policies share no single ε")])
+        return experiment if budget is None else trust_table.moved(experiment, budget)
+    except InputError as error:
+        issues += [replace(issue, path="eps") for issue in error.issues[:1]]
+        return experiment
 
 
 _NO_FIELD = "is no field of an experiment; if the page has such a control, copy the link on Explore instead"

@@ -59,8 +59,8 @@ def moved(distribution: Epsilon, document: dict[str, Any]) -> dict[str, Any]:
     return stated
 
 
-def at_shared(experiment: Experiment, epsilon: float) -> Experiment:
-    """The experiment with another shared budget; title and view stay, the note may speak of the old one.
+def at_shared(experiment: Experiment, budget: float | dict[str, Any]) -> Experiment:
+    """The experiment with another shared budget, a number or a document; lines that follow none stay as they are.
 
     Raises
     ------
@@ -68,10 +68,11 @@ def at_shared(experiment: Experiment, epsilon: float) -> Experiment:
         Where a line does not take the budget.
     """
     shared = shared_budget(experiment)
-    if shared is None or shared.fixed == epsilon:
+    document = budget if isinstance(budget, dict) else {"kind": "fixed", "value": budget}
+    if shared is None or (shared.fixed is not None and shared.fixed == document.get("value")):
         return experiment
     lines = experiment.spec()["lines"]
     for line, stated in zip(experiment.lines, lines, strict=True):
         if line.epsilon is not None and follows(line.epsilon, shared):
-            stated["epsilon"] = moved(line.epsilon, {"kind": "fixed", "value": epsilon})
+            stated["epsilon"] = moved(line.epsilon, document)
     return experiment.with_changes(lines=lines)

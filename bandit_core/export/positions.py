@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from bandit_core.experiments import trust_table
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.costs import refuse
@@ -14,8 +15,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.spec.errors import InputError, Issue, raise_any
 from bandit_core.spec.number_text import count, write_number
-from bandit_core.studies import best_by_trust
-from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines
+from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines, swept_label
 
 Slider = Literal["epsilon", "horizon"]
 MAX_POSITIONS = 40
@@ -71,7 +71,9 @@ def over_budgets(experiment: Experiment, values: Iterable[Any] | None) -> list[P
     for epsilon in budgets({*EPSILONS, *here} if values is None else values):
         name = f"ε = {write_number(epsilon)}"
         try:
-            if (levels := best_by_trust.swept(experiment, epsilon)) is not None:
+            if trust_table.position(experiment) is not None and epsilon in trust_table.table():
+                labels = [swept_label(line) for line in experiment.lines]
+                levels = experiment.with_changes(lines=trust_table.lines(epsilon, labels))
                 positions.append(Position(epsilon, name, levels, tuple(range(len(levels.lines)))))
             else:
                 positions.append(Position(epsilon, name, at_budget(swept, epsilon), lines))

@@ -432,7 +432,7 @@ def _write_line(line: Any, spaces: bool) -> str:
         arguments.append(write_epsilon(line.epsilon, spaces))
     arguments += [f"{name}={write_value(value)}" for name, value in line.params.items()]
     if line.label is not None:
-        arguments.append(f"label={json.dumps(line.label, ensure_ascii=False)}")
+        arguments.append(f"label={json.dumps(line.label, ensure_ascii=False) if spaces else write_value(line.label)}")
     return f"{line.policy}({(', ' if spaces else ',').join(arguments)})" if arguments else line.policy
 
 

@@ -30,13 +30,14 @@ import contextlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from bandit_core.experiments.arguments import check_fields
 from bandit_core.experiments.experiment import Experiment, checkpoints
+from bandit_core.experiments.trust_table import Method
 from bandit_core.model import PROMISES, Policy, Privacy
 from bandit_core.policies import registry
 from bandit_core.simulation.comparisons import CONFIDENCE, NOT_KNOWN, Estimate, interval_of_difference
@@ -47,7 +48,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.number_text import percent, write_number
+from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Arm, Bernoulli, expand
 from bandit_core.studies.sweep import EPSILONS
 from bandit_core.theory.threshold import recommended
@@ -207,19 +208,6 @@ def _candidate(question: Question, policy: Policy, privacy: Privacy) -> Experime
 
 Name = tuple[str, Epsilon | None]  # of a candidate in all cells: its policy, and the budget that it spends
 Cell = tuple[int, Privacy]  # of the table: the place of the question, and the level of trust
-
-
-class Method(NamedTuple):
-    """A candidate: a policy, and the budget (nats) that it spends where that is less than it may (None: all of it)."""
-
-    policy: str
-    spent: float | None = None
-
-    @property
-    def title(self) -> str:
-        """What a reader calls it."""
-        less = "" if self.spent is None else f", as at ε = {write_number(self.spent)}"
-        return registry()[self.policy].title + less
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from bandit_core.experiments import trust_table
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import MEASURES, PROMISES, Guarantee, Measure, Privacy
 from bandit_core.simulation.comparisons import Estimate
 from bandit_core.simulation.results import Result
-from bandit_core.studies import best_by_trust
 
 CLEARLY = 0.9973  # level of the interval that must leave out 0 (three standard errors of a normal): many are looked at
 
@@ -58,8 +58,8 @@ def kept(experiment: Experiment, line: int) -> Guarantee:
 
 def level_of(experiment: Experiment, line: int) -> Privacy:
     """The level of trust that a line stands for: that of its promise; in Home's picture a curator may need no trust."""
-    at_home = best_by_trust.position(experiment) is not None
-    return best_by_trust.LEVELS[line] if at_home else experiment.lines[line].entry.privacy
+    at_home = trust_table.position(experiment) is not None
+    return trust_table.LEVELS[line] if at_home else experiment.lines[line].entry.privacy
 
 
 def levels(experiment: Experiment) -> set[Privacy]:

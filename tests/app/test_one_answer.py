@@ -4,8 +4,7 @@ import pytest
 import screen as on
 
 from bandit_core import Experiment
-from bandit_core.experiments import links
-from bandit_core.studies import best_by_trust
+from bandit_core.experiments import links, trust_table
 from ui import gallery, words
 from ui.learn.course import named
 
@@ -24,9 +23,9 @@ def titles(experiment: Experiment) -> list[str]:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
 def test_every_page_names_the_same_methods(epsilon: float) -> None:
-    methods = best_by_trust.at(epsilon)
+    methods = trust_table.at(epsilon)
     expected = [method.title for method in methods.values()]
-    small = {"preset": best_by_trust.PRESET, "n": "4"}  # the trials choose nothing here
+    small = {"preset": trust_table.PRESET, "n": "4"}  # the trials choose nothing here
 
     helps = " ".join(text.proto.help for text in on.visit("home", eps=f"{epsilon:g}").main.markdown)
     assert gallery.methods(epsilon) in helps and all(words.plain(title) in helps for title in expected)
@@ -51,12 +50,12 @@ def test_your_numbers_finds_the_same_methods_on_the_same_arms() -> None:
     """By its own contest, which is the one that made the table; it says so where others are as good."""
     asked = {"base": "80", "lifts": "-25, -25, -50, -50", "users": "10000", "eps": "1"}
     message = on.words(on.visit("your-numbers", **asked))
-    for method in best_by_trust.at(1.0).values():
+    for method in trust_table.at(1.0).values():
         assert f"({words.plain(method.title)}" in message
 
 
 def test_a_shared_link_shows_the_picture_that_was_shared() -> None:
-    explore = on.visit("explore", preset=best_by_trust.PRESET, n="4", T="10000")
+    explore = on.visit("explore", preset=trust_table.PRESET, n="4", T="10000")
     on.change(explore, "select_slider", "epsilon", 8.0)
     again = on.visit("explore", **on.address(explore))
     assert shown(again) == shown(explore) and on.address(again) == on.address(explore)
@@ -65,24 +64,24 @@ def test_a_shared_link_shows_the_picture_that_was_shared() -> None:
     on.change(again, "select_slider", "epsilon", 1.0)  # and it is followed back
     assert titles(shown(again)) == ["Thompson sampling", "DP-IMED", "TS-CF"]
     # Named methods are played as named, whatever the table says.
-    straight = {"preset": best_by_trust.PRESET, "n": "4", "lines": "thompson,dp-imed(8),ts-cf(8)"}
+    straight = {"preset": trust_table.PRESET, "n": "4", "lines": "thompson,dp-imed(8),ts-cf(8)"}
     assert titles(shown(on.visit("explore", **straight))) == ["Thompson sampling", "DP-IMED", "TS-CF"]
 
 
 def test_with_other_arms_it_is_an_experiment_of_one_s_own() -> None:
-    explore = on.visit("explore", preset=best_by_trust.PRESET, n="4", T="10000")
+    explore = on.visit("explore", preset=trust_table.PRESET, n="4", T="10000")
     on.change(explore, "text_area", "arms", "0.9, 0.5")
     on.change(explore, "select_slider", "epsilon", 8.0)
     assert titles(shown(explore)) == ["Thompson sampling", "DP-IMED", "TS-CF"]
     # What the table brought stays when the arms change afterwards.
-    other = on.visit("explore", preset=best_by_trust.PRESET, n="4", T="10000")
+    other = on.visit("explore", preset=trust_table.PRESET, n="4", T="10000")
     on.change(other, "select_slider", "epsilon", 8.0)
     on.change(other, "text_area", "arms", "0.9, 0.5")
     assert titles(shown(other)) == ["Thompson sampling", "TS-CF", "TS-CF"]
 
 
 def test_a_lesson_of_the_preset_follows_its_slider() -> None:
-    lesson = on.visit("explore", preset=best_by_trust.PRESET, n="4", controls="off")
+    lesson = on.visit("explore", preset=trust_table.PRESET, n="4", controls="off")
     [slider] = lesson.main.select_slider
     slider.set_value(8.0)
     on.run(lesson)

@@ -9,9 +9,9 @@ from playwright.sync_api import Locator, expect
 from projected import asks, picture_fills_the_window
 from visitor import PHONE, Visitor
 
+from bandit_core.experiments import trust_table
 from bandit_core.paths import ROOT
 from bandit_core.spec import number_text
-from bandit_core.studies import best_by_trust
 from ui import theme, words
 from ui.learn.course import LESSONS, STEPS
 from ui.learn.step import Choice
@@ -159,7 +159,7 @@ def test_start_explore_learn_and_readme_say_the_same_of_whom_one_trusts(visits: 
         lines = visitor.main().locator(".player path[stroke-width='2.5'], .js-plotly-plot .lines path.js-line")
         lines.first.wait_for()
         colours = lines.evaluate_all("lines => lines.map(line => getComputedStyle(line).stroke).filter(Boolean)")
-        wanted = [theme.TRUST_COLOURS[level] for level in best_by_trust.LEVELS]
+        wanted = [theme.TRUST_COLOURS[level] for level in trust_table.LEVELS]
         shown = [
             f"#{int(r):02x}{int(g):02x}{int(b):02x}" for r, g, b in (re.findall(r"\d+", each)[:3] for each in colours)
         ]

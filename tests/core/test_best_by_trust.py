@@ -4,58 +4,57 @@ is made holds on arms that chose nothing."""
 import pytest
 
 from bandit_core import InputError
-from bandit_core.experiments import links
+from bandit_core.experiments import links, trust_table
 from bandit_core.experiments.presets import load_preset
 from bandit_core.experiments.shared_budget import at_shared
+from bandit_core.experiments.trust_table import Method
 from bandit_core.export.positions import over_budgets
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
-from bandit_core.studies import best_by_trust
-from bandit_core.studies.best_method import Method
 from bandit_core.studies.sweep import EPSILONS
-from benchmarks.best_by_trust import INSTANCES, chosen, decide, worse, written
+from benchmarks.best_by_trust import BUDGETS, INSTANCES, chosen, decide, worse, written
 
-PRESET = load_preset(best_by_trust.PRESET)
+PRESET = load_preset(trust_table.PRESET)
 
 
 def test_the_table_is_what_its_command_gives() -> None:
-    assert decide(8.0, Store(None, 2**26)) == dict(best_by_trust.at(8.0))
+    assert decide(8.0, Store(None, 2**26)) == dict(trust_table.at(8.0))
 
 
 def test_every_position_has_methods_that_keep_their_level_of_trust() -> None:
-    assert tuple(best_by_trust.table()) == EPSILONS and set(best_by_trust.BUDGETS) < set(EPSILONS)
-    for epsilon, methods in best_by_trust.table().items():
+    assert tuple(trust_table.table()) == EPSILONS and set(BUDGETS) < set(EPSILONS)
+    for epsilon, methods in trust_table.table().items():
         assert [registry()[each.policy].privacy for each in methods.values()][::2] == ["none", "local"]
         assert registry()[methods["central"].policy].privacy in ("local", "shuffle", "distributed", "central")
         assert all(each.spent is None or each.spent < epsilon for each in methods.values())
     with pytest.raises(InputError, match="epsilon"):
-        best_by_trust.at(0.15)
+        trust_table.at(0.15)
 
 
 def test_a_method_that_spends_less_is_written_and_played_so() -> None:
     """By a private function: the file has no such method at present."""
     method = Method("dp-imed", 1.5)
-    assert best_by_trust._read(written(method)) == method
+    assert trust_table._read(written(method)) == method
     assert method.title == "DP-IMED, as at ε = 1.5"
     methods = {"none": Method("thompson"), "central": method, "local": Method("ts-cf")}
-    lines = best_by_trust.lines(2.0, ["a", "b", None], methods)
+    lines = trust_table.lines(2.0, ["a", "b", None], methods)
     assert [line.get("epsilon", {}).get("value") for line in lines] == [None, 1.5, 2.0]
 
 
 def test_the_preset_plays_the_methods_of_its_budget() -> None:
-    assert best_by_trust.position(PRESET) == 1.0
+    assert trust_table.position(PRESET) == 1.0
     assert PRESET.trials >= 500 and all(line.epsilon.fixed == 1.0 for line in PRESET.lines[1:])
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_where_only_the_budget_moves_the_lines_follow_the_table(epsilon: float) -> None:
-    there = best_by_trust.moved(PRESET, epsilon)
-    assert [line.policy for line in there.lines] == [each.policy for each in best_by_trust.at(epsilon).values()]
+    there = trust_table.moved(PRESET, epsilon)
+    assert [line.policy for line in there.lines] == [each.policy for each in trust_table.at(epsilon).values()]
     assert [line.label for line in there.lines] == [line.label for line in PRESET.lines]
-    assert best_by_trust.position(there) == epsilon
+    assert trust_table.position(there) == epsilon
     again, problems = links.read(links.write(there))
     assert not problems and again.plays_as(there) and again.view == there.view
-    assert best_by_trust.moved(again, 1.0).plays_as(PRESET)
+    assert trust_table.moved(again, 1.0).plays_as(PRESET)
 
 
 @pytest.mark.parametrize(
@@ -63,24 +62,24 @@ def test_where_only_the_budget_moves_the_lines_follow_the_table(epsilon: float) 
 )
 def test_other_arms_or_users_are_an_experiment_of_one_s_own(changed: dict) -> None:
     own = PRESET.with_changes(**changed)
-    assert best_by_trust.position(own) is None
-    assert best_by_trust.moved(own, 8.0) == at_shared(own, 8.0)
-    assert best_by_trust.followed(PRESET, own.with_changes(seed=3)) == own.with_changes(seed=3)
+    assert trust_table.position(own) is None
+    assert trust_table.moved(own, 8.0) == at_shared(own, 8.0)
+    assert trust_table.followed(PRESET, own.with_changes(seed=3)) == own.with_changes(seed=3)
 
 
 def test_other_lines_and_unusual_budgets_are_left_as_they_are() -> None:
     lines = [{"policy": "thompson"}, *PRESET.spec()["lines"][1:]]
     lines[1] = lines[1] | {"policy": "dp-klucb"}
     own = PRESET.with_changes(lines=lines)
-    assert best_by_trust.position(own) is None and best_by_trust.moved(own, 8.0) == at_shared(own, 8.0)
-    assert best_by_trust.moved(PRESET, 4.5) == at_shared(PRESET, 4.5)
+    assert trust_table.position(own) is None and trust_table.moved(own, 8.0) == at_shared(own, 8.0)
+    assert trust_table.moved(PRESET, 4.5) == at_shared(PRESET, 4.5)
     straight = at_shared(PRESET, 8.0)  # as a link may ask for it: DP-IMED at 8
-    assert best_by_trust.position(straight) is None and best_by_trust.followed(straight, straight) is straight
+    assert trust_table.position(straight) is None and trust_table.followed(straight, straight) is straight
 
 
 def test_trials_and_the_view_may_change_and_the_table_is_still_followed() -> None:
     shown = PRESET.with_changes(trials=20, seed=9, view={"y": "log", "hidden": [0]})
-    there = best_by_trust.followed(shown, at_shared(shown, 8.0).with_changes(trials=10))
+    there = trust_table.followed(shown, at_shared(shown, 8.0).with_changes(trials=10))
     assert [line.policy for line in there.lines] == ["thompson", "ts-cf", "ts-cf"]
     assert (there.trials, there.seed, there.view) == (10, 9, shown.view)
 
@@ -88,7 +87,7 @@ def test_trials_and_the_view_may_change_and_the_table_is_still_followed() -> Non
 def test_a_lesson_taken_along_follows_the_table() -> None:
     for place in over_budgets(PRESET, (1.0, 8.0)):
         assert [line.policy for line in place.experiment.lines] == [
-            each.policy for each in best_by_trust.at(place.value).values()
+            each.policy for each in trust_table.at(place.value).values()
         ]
         assert place.lines == (0, 1, 2) and "ε" not in place.experiment.label(1)
 

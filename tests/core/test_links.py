@@ -2,7 +2,9 @@
 
 import json
 import re
-from urllib.parse import parse_qsl, urlsplit
+from contextlib import suppress
+from itertools import combinations
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 import spec_strategies as specs
@@ -10,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandit_core.cli import main
-from bandit_core.experiments import links
+from bandit_core.experiments import links, trust_table
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError
 
 BASE = "https://lab.example.org"
@@ -60,7 +64,7 @@ def test_every_parameter_has_its_key():
         title="Mine",
         note="",
         arms=[{"kind": "beta", "a": 4, "b": 1}, {"kind": "bernoulli", "mean": 0.5, "count": 2}],
-        lines=[{"policy": "ucb"}, {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1}}],
+        lines=[{"policy": "ucb"}, {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1}}],
         horizon=1000,
         trials=3,
         seed=9,
@@ -69,7 +73,7 @@ def test_every_parameter_has_its_key():
     )  # fmt: skip
     written = links.write(changed)
     assert written == {
-        "title": "Mine", "arms": "beta(4,1),0.5x2", "lines": "ucb,heldp-ucb-b(1)", "T": "1000", "n": "3",
+        "title": "Mine", "arms": "beta(4,1),0.5x2", "lines": "ucb,dp-ucb(1)", "T": "1000", "n": "3",
         "seed": "9", "x": "log", "y": "log", "show": "price", "band": "quarter-sd", "shapes": "1", "worst": "1",
         "runs": "1", "hide": "0,1", "price": "own",
     }  # fmt: skip
@@ -91,12 +95,80 @@ def test_an_axis_that_is_not_stated_is_as_the_other_one(x, y):
 
 def test_twenty_arms_fit_a_chat_message():
     mixed = "0.91,beta(4,1)x5,two-point(0.4,1,0.5)x5,0.6x5,uniform(0,1)x4"
-    lines = "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100),eps_min=1),heldp-ucb-l(0.2)"
-    experiment, problems = links.read({"arms": mixed, "lines": lines})
+    lines = "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100),eps_min=1),heldp-ucb-l%280.2%29"
+    experiment, problems = links.read({"arms": mixed, "lines": unquote(lines)})
     address = links.address(experiment, BASE)
     assert problems == []
     assert len(experiment.single_arms) == 20
-    assert address.endswith(f"/explore?arms={mixed}&lines={lines}")
+    assert opened(address) == experiment
+    assert len(address) <= len(f"{BASE}/explore?arms={mixed}&lines={lines}")
+
+
+def other_budget(preset: Experiment) -> Experiment | None:
+    """The preset at another budget of the lines that share one."""
+    shared = shared_budget(preset)
+    return None if shared is None or shared.fixed is None else trust_table.moved(preset, 0.3)
+
+
+def one_more(preset: Experiment) -> Experiment | None:
+    """A line is added that these arms take."""
+    for policy, budget in (("heldp-ucb-l", 1.0), ("ldp-sgd", 1.0), ("robust-ucb", None)):
+        line = {"policy": policy} | ({} if budget is None else {"epsilon": {"kind": "fixed", "value": budget}})
+        with suppress(InputError):
+            return preset.with_changes(lines=[*preset.spec()["lines"], line])
+    return None
+
+
+def other_arm(preset: Experiment) -> Experiment | None:
+    """The last arm has another mean."""
+    arms = preset.spec().get("arms", [{}])
+    if "mean" not in arms[-1]:
+        return None
+    return preset.with_changes(arms=[*arms[:-1], {**arms[-1], "mean": 0.45}])
+
+
+CHANGES = (
+    other_budget,
+    one_more,
+    other_arm,
+    lambda preset: preset.with_changes(lines=preset.spec()["lines"][1:]) if len(preset.lines) > 1 else None,
+    lambda preset: preset.with_changes(horizon=200_000),
+    lambda preset: preset.with_changes(view={**preset.view.model_dump(), "bounds": not preset.view.bounds}),
+)
+
+
+def test_a_preset_with_two_changes_has_a_link_of_at_most_eighty_characters():
+    long, tried = {}, 0
+    for name in preset_names():
+        for first, second in combinations(CHANGES, 2):
+            changed = (once := first(load_preset(name))) and second(once)
+            if changed is None:
+                continue
+            tried += 1
+            address = links.address(changed, "")
+            experiment, problems = links.read(dict(parse_qsl(address.partition("?")[2], strict_parsing=True)))
+            assert (experiment, problems) == (changed, []) and links.address(experiment, "") == address
+            if len(address) > 80:
+                long[name] = address
+    assert tried > 600 and not long
+
+
+@pytest.mark.parametrize(
+    ("params", "lines"),
+    [
+        ({"lines": "2-3,heldp-ucb-b(1),1-1", "eps": "0.3"}, "heldp-ucb-b(0.3),heldp-ucb-l(0.3),heldp-ucb-b(1),ucb"),
+        ({"lines": '1-2,ucb(label="a,1-2,b")'}, 'ucb,heldp-ucb-b(2),ucb(label="a,1-2,b")'),
+        ({"lines": 'ucb,heldp-ucb-b(2,label="a")', "eps": "0.3"}, 'ucb,heldp-ucb-b(0.3,label="a")'),
+        ({"lines": "heldp-ucb-l(2)", "title": "Mine", "eps": "0.3"}, "heldp-ucb-l(0.3)"),
+        ({"eps": "uniform(0,1)"}, "ucb,heldp-ucb-b(uniform(0,1)),heldp-ucb-l(uniform(0,1))"),
+    ],
+)
+def test_lines_may_be_numbers_of_the_preset_s_and_eps_moves_what_they_share(params, lines):
+    experiment, problems = links.read(params)
+    assert problems == [] and experiment.title == params.get("title", "")
+    assert notation.write_lines(experiment.lines).replace(", ", ",") == lines
+    ahead = {"arms": "1-2,0.4,4-5"}
+    assert [arm.mean for arm in links.read(ahead)[0].arms] == [0.9, 0.8, 0.4, 0.6, 0.5]
 
 
 @settings(max_examples=60)
@@ -174,12 +246,18 @@ def test_what_no_link_can_hold_is_told_where_links_are_written(key, made, counts
         ({"preset": "ren-1x"}, "preset", "did you mean ren-1"),
         ({"arms": "0.9,1.2"}, "arms[1].mean", "at most 1"),
         ({"lines": "nobody"}, "lines[0].policy", "no such policy; allowed: "),
-        ({"eps": "2"}, "eps", "allowed: preset, title"),
+        ({"lines": "1-9"}, "lines", "the preset's lines, 1 to 3"),
+        ({"lines": "0-1"}, "lines", "the preset's lines, 1 to 3"),
+        ({"arms": "0.5,2-9"}, "arms", "the preset's arms, 1 to 5"),
+        ({"eps": "much"}, "eps", "write a number above 0"),
+        ({"eps": "-1"}, "eps", "must be greater than 0"),
+        ({"preset": "own-budgets", "eps": "2"}, "eps", "share no single ε"),
+        ({"colour": "2"}, "colour", "allowed: preset, title"),
     ],
 )
 def test_a_bad_parameter_falls_back_and_is_told(params, path, words):
     experiment, problems = links.read(params)
-    assert experiment == default()
+    assert experiment == load_preset(params.get("preset", "default") if path != "preset" else "default")
     assert paths(problems) == [path]
     assert words in problems[0].allowed
 

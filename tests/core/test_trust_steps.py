@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment, load_preset, simulate
+from bandit_core.experiments import trust_table
 from bandit_core.experiments.shared_budget import at_shared
 from bandit_core.model import PROMISES
 from bandit_core.simulation.results import LineResult, Result
-from bandit_core.studies import best_by_trust, trust_steps
+from bandit_core.studies import trust_steps
 from bandit_core.studies.sweep import sweep
 
 LINES = ("ucb", "dp-se", "ucb-cf", "dp-ucb", "thompson")
@@ -145,7 +146,7 @@ def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
 
 
 def test_in_home_s_picture_a_curator_is_a_level_also_where_it_needs_no_trust():
-    experiment = best_by_trust.moved(load_preset("trust"), 8.0).with_changes(horizon=10_000, trials=20)
+    experiment = trust_table.moved(load_preset("trust"), 8.0).with_changes(horizon=10_000, trials=20)
     assert [trust_steps.level_of(experiment, line) for line in range(3)] == ["none", "central", "local"]
     assert trust_steps.ladder(experiment) == (2, 1, 0)
     first, _ = trust_steps.steps(simulate(experiment, jobs=1))

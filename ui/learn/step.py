@@ -15,11 +15,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bandit_core import Experiment, load_preset
-from bandit_core.experiments import links
+from bandit_core.experiments import links, trust_table
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError, Issue, raise_any, unreadable, validated
 from bandit_core.spec.field_types import Frozen
-from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, theme
 from ui.learn import measured, pictures, samples
@@ -194,7 +193,7 @@ class Step(Frozen):
     def experiment(self, at: float) -> Experiment:
         """What is played at a position of the slider."""
         if "preset" in self.setting:
-            return best_by_trust.moved(load_preset(self.setting["preset"]), at)
+            return trust_table.moved(load_preset(self.setting["preset"]), at)
         return Experiment.model_validate({**_STORY, **_put(self.setting, at)})
 
     def fields(self, at: float) -> dict[str, str]:

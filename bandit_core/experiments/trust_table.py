@@ -1,34 +1,43 @@
-"""The best method of each level of trust on the arms of the preset ``trust``, at every usual budget.
+"""The best method of each level of trust on the arms of the preset ``trust``, as ``presets/best-by-trust.csv`` says.
 
-A `Contest` on seeds that no page shows chooses them; ``python -m benchmarks.best_by_trust`` writes what it chose into
-``presets/best-by-trust.csv``, a row per budget with a method per level in the notation of links: ``dp-imed``, or
-``dp-imed(1.5)`` where it spends less than the level promises. Pages read the table, so they need no contest.
-
-The choice holds on these arms only: at ε = 2 a curator does best there with DP-IMED at its whole budget, and with ten
-arms with DP-IMED that spends 1.5.
+The file has a row per usual budget with a method per level in the notation of links: ``dp-imed``, or ``dp-imed(1.5)``
+where it spends less than the level promises. ``python -m benchmarks.best_by_trust`` makes it. Where the budget of that
+preset moves, its methods follow the table.
 """
 
 import csv
 from collections.abc import Mapping, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment, Line, numbers_of, setting_of
 from bandit_core.experiments.presets import load_preset
 from bandit_core.experiments.shared_budget import at_shared, shared_budget
 from bandit_core.model import Privacy
+from bandit_core.policies import registry
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies.best_method import Method
-from bandit_core.studies.sweep import EPSILONS, swept_label
+from bandit_core.spec.number_text import write_number
 
 FILE = paths.ROOT / "presets" / "best-by-trust.csv"
 PRESET = "trust"
 LEVELS: tuple[Privacy, ...] = ("none", "central", "local")  # in the order of the preset's lines
-BUDGETS = tuple(epsilon for epsilon in EPSILONS if 0.1 <= epsilon <= 8)  # nats; positions of Home's slider
+
+
+class Method(NamedTuple):
+    """A candidate: a policy, and the budget (nats) that it spends where that is less than it may (None: all of it)."""
+
+    policy: str
+    spent: float | None = None
+
+    @property
+    def title(self) -> str:
+        """What a reader calls it."""
+        less = "" if self.spent is None else f", as at ε = {write_number(self.spent)}"
+        return registry()[self.policy].title + less
 
 
 @cache
@@ -105,14 +114,7 @@ def followed(before: Experiment, after: Experiment) -> Experiment:
     return after if changed.played == after.played else changed
 
 
-def swept(experiment: Experiment, epsilon: float) -> Experiment | None:
-    """What shows the table, at another budget and with no budget in its labels; None for everything else."""
-    if position(experiment) is None or epsilon not in table():
-        return None
-    return experiment.with_changes(lines=lines(epsilon, [swept_label(line) for line in experiment.lines]))
-
-
-def moved(experiment: Experiment, epsilon: float) -> Experiment:
+def moved(experiment: Experiment, budget: float | dict[str, Any]) -> Experiment:
     """The experiment with another shared budget; one that shows the table shows it there, too.
 
     Raises
@@ -120,4 +122,4 @@ def moved(experiment: Experiment, epsilon: float) -> Experiment:
     InputError
         Where a line does not take the budget.
     """
-    return followed(experiment, at_shared(experiment, epsilon))
+    return followed(experiment, at_shared(experiment, budget))
