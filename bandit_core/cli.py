@@ -424,7 +424,7 @@ def _parser() -> argparse.ArgumentParser:
         if each.spec:
             options.add_argument("spec", metavar="SPEC", help=command_options.SPEC_HELP)
         if each.loads_policies:
-            options.add_argument("--policy", metavar="FILE", action="append", help="run a Python file with a policy")
+            options.add_argument("--policy", metavar="FILE", action="append", help="run a policy file; repeatable")
         if each.out is not None:
             page = ", or a page to print (.html)," * (each.name == "price")
             curves = f"; or the curves: {', '.join(each.out)}" * (each.out == frames.PICTURES)

@@ -86,15 +86,13 @@ def _policy(policy: Policy, docstring: str, folder: Path) -> str:
     sent = [f"- {each.released}: {each.mechanism}, {each.at}" for each in policy.releases(setup)[:3]]
     fields = policy.parameters.model_fields.items()
     pages = {_identity(each.bound): each for each in catalogue.entries(experiment)}
-    own, general = [], []
+    own = []
     for bound in line_bounds(experiment, 0):
         page = pages.get(_identity(bound))
         if page is None:
             own.append(f"### {bound.name} ({bound.side})\n\n{_bound(bound)}")
         elif page.policies:
-            own.append(f"- [{bound.name}](../bounds/{page.key}.md) ({bound.side}): {bound.words}")
-        else:
-            general.append(f"- [{bound.name}](../bounds/{page.key}.md)")
+            own.append(f"- [{bound.name}](../bounds/{page.key}.md) ({bound.side})")
     parts = [
         f"# {policy.title}", f"`{policy.name}`, {policy.promise.name}. {policy.paper}.", policy.summary,
         "## Guarantee", f"{policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.", "\n".join(sent),
@@ -104,7 +102,7 @@ def _policy(policy: Policy, docstring: str, folder: Path) -> str:
         *(["## Parameters", "\n".join(f"- `{name}`: {field.description}" for name, field in fields)] if fields else []),
         *(["## Notes", _literal(notes)] if (notes := _notes(docstring).strip()) else []),
         *(["## Its own bounds", "\n".join(own)] if own else []),
-        *(["## Bounds of every policy with this guarantee", "\n".join(general)] if general else []),
+        "Lower bounds of every policy with this guarantee: [Bounds](../bounds/index.md).",
     ]  # fmt: skip
     return "\n\n".join(filter(None, parts)) + "\n"
 

@@ -73,7 +73,7 @@ def compute(
 def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> Arriving:
     """Blocks of the calls as they are finished, in any order, as (number of the call, block).
 
-    After a stop no further block is given; what workers have in hand runs to its end there, unused.
+    After a stop no new block starts; running ones finish, unused.
 
     Raises
     ------
