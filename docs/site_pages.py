@@ -98,11 +98,11 @@ def _policy(policy: Policy, docstring: str, folder: Path) -> str:
         "## Guarantee", f"{policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.", "\n".join(sent),
         "## Pseudo-code", _literal(policy.pseudo_code),
         "## Picture", f"![Regret of {policy.title} against users]({policy.name}.svg)",
-        f"[Open it in the app]({address(experiment)}) (with the app running on this computer).",
+        f"[Open it in the running app]({address(experiment)}).",
         *(["## Parameters", "\n".join(f"- `{name}`: {field.description}" for name, field in fields)] if fields else []),
         *(["## Notes", _literal(notes)] if (notes := _notes(docstring).strip()) else []),
         *(["## Its own bounds", "\n".join(own)] if own else []),
-        "Lower bounds of every policy with this guarantee: [Bounds](../bounds/index.md).",
+        "[Bounds of every policy](../bounds/index.md).",
     ]  # fmt: skip
     return "\n\n".join(filter(None, parts)) + "\n"
 
