@@ -102,10 +102,21 @@ def control(screen: AppTest, kind: str, name: str) -> Any:
     return getattr(screen, kind)(key=key(screen, name))
 
 
+def put(screen: AppTest, control: Any, value: Any) -> AppTest:
+    """Set a control and let the app react."""
+    control.set_value(value)
+    return run(screen)
+
+
+def press(screen: AppTest, button: Any) -> AppTest:
+    """Press a button and let the app react."""
+    button.click()
+    return run(screen)
+
+
 def change(screen: AppTest, kind: str, name: str, value: Any) -> AppTest:
     """Set a control of the sidebar and let the app react."""
-    control(screen, kind, name).set_value(value)
-    return run(screen)
+    return put(screen, control(screen, kind, name), value)
 
 
 def words(screen: AppTest) -> str:

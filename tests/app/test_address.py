@@ -119,10 +119,8 @@ def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
     assert kept.arms == load_preset("default").arms
     on.change(screen, "select_slider", "horizon", 1000)
     assert screen.main.warning[0].value == message  # nothing moves under the hand
-    next(button for button in screen.sidebar.button if button.label == "Examples").click()
-    on.run(screen)
-    screen.button(key="example-two-treatments").click()
-    on.run(screen)
+    on.press(screen, next(button for button in screen.sidebar.button if button.label == "Examples"))
+    on.press(screen, screen.button(key="example-two-treatments"))
     assert not screen.warning  # told until another picture is opened
 
 

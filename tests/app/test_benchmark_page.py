@@ -1,7 +1,7 @@
 """The page Benchmark: every promise has its contest, links carry the controls, pictures show the scores."""
 
 import pytest
-from screen import address, chart, own, run, visit, words
+from screen import address, chart, own, put, visit, words
 
 from bandit_core.studies import benchmark
 from bandit_core.studies.benchmark import along, contests, scores
@@ -34,11 +34,9 @@ def charts_of(screen) -> list:
 
 def test_one_thing_is_shown_at_a_time_and_controls_are_carried_in_the_link():
     screen = visit("benchmark")
-    own(screen, "selectbox", "benchmark-promise").set_value("central-pure")
-    run(screen)
+    put(screen, own(screen, "selectbox", "benchmark-promise"), "central-pure")
     assert address(screen)["promise"] == "central-pure"
-    own(screen, "button_group", "benchmark-along:all-table-users-epsilon-task").set_value("task")
-    run(screen)
+    put(screen, own(screen, "button_group", "benchmark-along:all-table-users-epsilon-task"), "task")
     assert address(screen) == {"promise": "central-pure", "along": "task"} and not screen.dataframe
     cells = chart(screen, "benchmark-parts-chart").traces[0]
     [contest] = [each for each in contests(ROWS) if each.key == "central-pure"]

@@ -20,12 +20,10 @@ def test_explore_plans_the_first_private_line_and_any_other() -> None:
     assert words.plain(production.LEFT_OUT["messages"]) in message
     (bit,) = code(screen)
     assert "make_randomized_response_bool(prob=0.622" in bit
-    screen.selectbox(key="build-line").set_value(2)
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="build-line"), 2)
     (sum_of_block,) = code(screen)
     assert "1.0, 1.0" in sum_of_block and "make_laplace" in sum_of_block
-    screen.selectbox(key="build-line").set_value(0)
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="build-line"), 0)
     assert not code(screen)
 
 

@@ -234,8 +234,7 @@ def test_nothing_but_number_and_random_token_is_kept(store: Classroom, tmp_path:
 
 
 def press(screen: Any, key: str) -> Any:
-    screen.button(key=key).click()
-    return on.run(screen)
+    return on.press(screen, screen.button(key=key))
 
 
 def opened(step: Any) -> tuple[Any, str, str]:
@@ -431,8 +430,7 @@ def test_a_toss_takes_one_bit_of_a_phone_and_shows_the_share(store: Classroom) -
     assert on.chart(teacher, "class-share").y(toss.ESTIMATE)[-1] == pytest.approx(100)  # 1/2 + 2 (3/4 - 1/2)
     teacher = press(teacher, "project-reveal")
     assert "truth" not in on.chart(teacher, "class-share").names
-    teacher.number_input[0].set_value(3)
-    on.run(teacher)
+    on.put(teacher, teacher.number_input[0], 3)
     assert set(on.chart(teacher, "class-share").y("truth")) == {75}
     assert TOSS.so in on.words(teacher) and TOSS.so in phone.load().words and "100" in phone.words
     teacher = press(teacher, "class-again")

@@ -25,18 +25,14 @@ def test_plain_arms_get_an_example_that_the_page_and_the_sidebar_change() -> Non
     assert experiment.lines[1].epsilon.fixed == 4 and experiment.horizon == 1000
     on.unfold(screen, "contextual-regimes")
     assert not [name for name in on.chart(screen, "regimes").names if "order-only" in name]
-    screen.toggle(key="contextual-orders").set_value(True)
-    on.run(screen)
+    on.put(screen, screen.toggle(key="contextual-orders"), True)
     assert "ln T" in " ".join(on.chart(screen, "regimes").names)
-    on.setting(screen, "select_slider", "contextual-beta").set_value(0.4)
-    on.run(screen)
+    on.put(screen, on.setting(screen, "select_slider", "contextual-beta"), 0.4)
     assert "margin(0.4)" in on.address(screen)["contexts"]
     assert "T^0.3" in " ".join(on.chart(screen, "regimes").names)
-    on.setting(screen, "select_slider", "contextual-arms").set_value(5)
-    on.run(screen)
+    on.put(screen, on.setting(screen, "select_slider", "contextual-arms"), 5)
     assert on.control(screen, "text_area", "contexts").value == "single(2, 5, margin(0.4))"
-    on.setting(screen, "select_slider", "lab-epsilon").set_value(1.0)
-    on.run(screen)
+    on.put(screen, on.setting(screen, "select_slider", "lab-epsilon"), 1.0)
     assert {line.epsilon.fixed for line in screen.session_state["lab"]["experiment"].lines[1:]} == {1}
 
 
@@ -72,8 +68,7 @@ def test_shapes_are_order_only_and_move_with_the_multiplier() -> None:
     shapes = [trace for trace in chart.traces if trace["line"].get("dash") == "longdash"]
     assert len(shapes) >= 2 and all("order-only, C = 0.001" in trace["name"] for trace in shapes)
     before = chart.y(shapes[0]["name"])
-    screen.number_input(key="contextual-C").set_value(0.002)
-    on.run(screen)
+    on.put(screen, screen.number_input(key="contextual-C"), 0.002)
     assert on.address(screen)["C"] == "0.002"
     after = on.chart(screen, "regimes").y(shapes[0]["name"].replace("0.001", "0.002"))
     np.testing.assert_allclose(after[-1], 2 * before[-1], rtol=1e-5)
@@ -135,22 +130,19 @@ def test_messages_are_unbiased_and_as_wide_as_told(policy: str) -> None:
 
 def source(screen: AppTest, name: str) -> AppTest:
     """Choose where the users come from."""
-    next(group for group in screen.button_group if group.label == "Data").set_value(name)
-    return on.run(screen)
+    return on.put(screen, next(group for group in screen.button_group if group.label == "Data"), name)
 
 
 def upload(screen: AppTest, kind: str, data: bytes) -> AppTest:
     """Give the page a file."""
     if not any(each.key == f"data-{kind}" for each in screen.file_uploader):
         source(screen, kind)
-    screen.file_uploader(key=f"data-{kind}").set_value(("secret-name.csv", data, "text/csv"))
-    return on.run(screen)
+    return on.put(screen, screen.file_uploader(key=f"data-{kind}"), ("secret-name.csv", data, "text/csv"))
 
 
 def few_users(screen: AppTest) -> AppTest:
     """A horizon that costs little."""
-    screen.select_slider(key="data-horizon").set_value(1000)
-    return on.run(screen)
+    return on.put(screen, screen.select_slider(key="data-horizon"), 1000)
 
 
 def test_invented_loans_are_called_so() -> None:
@@ -244,8 +236,7 @@ def test_any_table_with_columns_of_choice(amounts: bool) -> None:
         "10 options" if amounts else "3 options"
     ) in message  # amounts: candidates between 5 and 10; names: 5, 7.5, 10
     assert not screen.error and on.chart(screen).names
-    screen.multiselect(key="data-features").set_value([])
-    on.run(screen)
+    on.put(screen, screen.multiselect(key="data-features"), [])
     assert "at least one column" in screen.error[0].value
 
 

@@ -67,8 +67,7 @@ def test_wrong_arms_are_named_and_nothing_is_lost() -> None:
 def test_several_mistakes_are_told_at_once() -> None:
     screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-b(2)", **on.SMALL)
     on.control(screen, "text_area", "arms").set_value("nonsense")
-    on.control(screen, "text_input", "own-2").set_value("minus one")
-    on.run(screen)
+    on.put(screen, on.control(screen, "text_input", "own-2"), "minus one")
     message = [error.value for error in screen.sidebar.error]
     assert len(message) == 2 and "minus one" in message[0] and "Entry 1" in message[1]
 
@@ -94,16 +93,14 @@ def test_what_is_wrong_stands_under_its_field_and_nothing_is_lost(
     good, seen = experiment(screen), len(screen.main.get("plotly_chart"))
     control = on.control(screen, kind, field)
     before = control.value
-    control.set_value(wrong)
-    on.run(screen)
+    on.put(screen, control, wrong)
     [message] = [error.value for error in screen.sidebar.error]
     assert said in message and not re.search(r"\w\\?\[\d|params|lines|contexts", message)
     drawn = [(each.type, each.key) for each in screen.sidebar if hasattr(each, "value")]
     assert drawn.index(("error", None)) - drawn.index((kind, on.key(screen, field))) == 1  # directly below
     [line] = [box.value for box in screen.main.warning]
     assert "last valid" in line and len(screen.main.get("plotly_chart")) == seen  # the picture stays
-    screen.toggle(key="change-experiment").set_value(False)
-    on.run(screen)  # would close the field
+    on.put(screen, screen.toggle(key="change-experiment"), False)  # would close the field
     assert on.control(screen, kind, field).value == wrong and experiment(screen) == good
     on.change(screen, kind, field, before)
     assert not screen.error and not screen.main.warning and experiment(screen) == good
@@ -111,8 +108,7 @@ def test_what_is_wrong_stands_under_its_field_and_nothing_is_lost(
 
 def test_arms_edited_as_a_table() -> None:
     screen = on.visit(**TWO)
-    screen.toggle(key="arms-as-table").set_value(True)
-    on.run(screen)
+    on.put(screen, screen.toggle(key="arms-as-table"), True)
     screen.session_state[on.key(screen, "arms-editor")] = {
         "edited_rows": {0: {"numbers": "0.7"}},
         "added_rows": [{"law": "beta", "numbers": "1,3", "count": 2}],
@@ -120,17 +116,14 @@ def test_arms_edited_as_a_table() -> None:
     }
     on.run(screen)
     assert [arm.expected for arm in experiment(screen).single_arms] == [0.7, 0.25, 0.25]
-    screen.toggle(key="arms-as-table").set_value(False)
-    on.run(screen)
+    on.put(screen, screen.toggle(key="arms-as-table"), False)
     assert on.control(screen, "text_area", "arms").value == "0.7, beta(1,3) x2"
 
 
 def test_a_preset_fills_every_control() -> None:
     screen = on.visit(T="300", n="3", seed="5", x="linear", y="log", bounds="0", hide="1", lines="kl-ucb,ucb")
-    next(button for button in screen.sidebar.button if button.label == "Examples").click()
-    on.run(screen)
-    screen.button(key="example-two-treatments").click()
-    on.run(screen)
+    on.press(screen, next(button for button in screen.sidebar.button if button.label == "Examples"))
+    on.press(screen, screen.button(key="example-two-treatments"))
     preset = load_preset("two-treatments")
     assert experiment(screen) == preset
     assert on.control(screen, "select_slider", "horizon").value == preset.horizon
@@ -146,8 +139,7 @@ def test_a_preset_fills_every_control() -> None:
 
 def test_reset_returns_to_the_opening_picture() -> None:
     screen = on.visit(**TWO)
-    next(button for button in screen.sidebar.button if button.label == "Reset").click()
-    on.run(screen)
+    on.press(screen, next(button for button in screen.sidebar.button if button.label == "Reset"))
     assert experiment(screen) == load_preset("trust")
     assert on.address(screen) == {"preset": "trust"}
 
@@ -155,8 +147,7 @@ def test_reset_returns_to_the_opening_picture() -> None:
 def test_the_view_changes_the_drawing_and_the_address_but_no_number() -> None:
     screen = on.visit(**TWO)
     curve = on.chart(screen).y("– UCB")
-    on.setting(screen, "button_group", "axes").set_value("log")
-    on.run(screen)
+    on.put(screen, on.setting(screen, "button_group", "axes"), "log")
     on.change(screen, "toggle", "bounds", False)
     on.change(screen, "toggle", "runs", True)
     chart = on.chart(screen)
@@ -192,16 +183,14 @@ def visible(screen: AppTest) -> object:
 
 def test_hidden_lines_stay_hidden_while_others_come_and_go() -> None:
     screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(2),heldp-ucb-l(2)", **on.SMALL)
-    visible(screen).set_value([0, 2])
-    on.run(screen)
+    on.put(screen, visible(screen), [0, 2])
     assert on.address(screen)["hide"] == "1"
     assert "● HeLDP-UCB-B" not in on.chart(screen).names
     on.change(screen, "selectbox", "add", "kl-ucb")
     assert experiment(screen).view.hidden == (1,)
     on.change(screen, "text_input", "label-2", "renamed")
     assert experiment(screen).view.hidden == (1,)
-    on.control(screen, "button", "remove-0").click()
-    on.run(screen)
+    on.press(screen, on.control(screen, "button", "remove-0"))
     assert [line.policy for line in experiment(screen).lines] == ["heldp-ucb-b", "heldp-ucb-l", "kl-ucb"]
     assert experiment(screen).view.hidden == (0,)
     assert set(on.chart(screen).names) >= {"● renamed", "– kl-UCB"}
@@ -222,8 +211,7 @@ def test_lines_are_added_edited_and_removed() -> None:
     on.change(screen, "text_input", "eps_min-2", "auto")
     assert experiment(screen).lines[2].params == {}
     for row in (0, 1):
-        on.control(screen, "button", f"remove-{row}").click()
-        on.run(screen)
+        on.press(screen, on.control(screen, "button", f"remove-{row}"))
     assert [line.label for line in experiment(screen).lines] == ["strict"]
     assert on.control(screen, "button", "remove-2").disabled
 
@@ -273,8 +261,7 @@ def test_a_policy_that_needs_one_budget_refuses_a_distribution_by_name() -> None
     screen = on.visit(arms="0.9,0.5", lines="ucb,kl-ucb-cf(1),heldp-ucb-b(1)", **on.SMALL)
     on.change(screen, "selectbox", "budget-kind", "lognormal")
     assert "kl\\-UCB\\-CF" in screen.sidebar.error[0].value and "kl\\-ucb\\-cf" not in screen.sidebar.error[0].value
-    on.control(screen, "button", "mend-1").click()
-    on.run(screen)
+    on.press(screen, on.control(screen, "button", "mend-1"))
     assert not screen.error
     assert experiment(screen).lines[1].epsilon.fixed == 1 and on.control(screen, "selectbox", "budget-kind").value == (
         "lognormal"
@@ -295,8 +282,7 @@ def test_markup_in_a_broken_link_stays_text() -> None:
 
 def test_equal_labels_do_not_confuse_the_list_of_lines() -> None:
     screen = on.visit(arms="0.9,0.5", lines='ucb(label="x"),heldp-ucb-b(1,label="x")', **on.SMALL)
-    visible(screen).set_value([1])
-    on.run(screen)
+    on.put(screen, visible(screen), [1])
     assert experiment(screen).view.hidden == (0,)
 
 
@@ -304,15 +290,12 @@ def test_the_line_whose_bounds_are_drawn_is_chosen_and_may_go() -> None:
     screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-l(1)", x="log", y="log", **on.SMALL)
     chosen = screen.selectbox(key="focus")
     assert chosen.value == "2" and "After 400 users **HeLDP" in screen.main.markdown[0].value
-    chosen.set_value("1")
-    on.run(screen)
+    on.put(screen, chosen, "1")
     edges = [note["text"] for note in on.chart(screen).layout["annotations"]]
     assert "no method can be below" in edges and "no local method can be below" not in edges
     assert screen.query_params["focus"] in ("1", ["1"])
-    screen.selectbox(key="focus").set_value("3")
-    on.run(screen)
-    on.control(screen, "button", "remove-2").click()
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="focus"), "3")
+    on.press(screen, on.control(screen, "button", "remove-2"))
     assert screen.selectbox(key="focus").value == "2" and not screen.main.warning
 
 

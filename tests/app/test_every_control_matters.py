@@ -124,8 +124,7 @@ def test_every_control_of_the_sidebar_changes_something_on_the_page(page: str) -
         put_back(screen, moved)
         control = controls(screen)[place]
         stood = control.value
-        control.set_value(elsewhere(control, name))
-        on.run(screen)
+        on.put(screen, control, elsewhere(control, name))
         assert not screen.sidebar.error, (place, screen.sidebar.error[0].value)
         if content(screen) == picture:
             idle.append(place)
@@ -144,13 +143,11 @@ def test_the_delta_of_visits_is_asked_for_where_people_come_again_and_refused_in
     assert "visits_delta" not in controls(on.visit("explore", **local))
     screen = on.visit("explore", **local, visits="5")
     before = content(screen)
-    controls(screen)["visits_delta"].set_value(1e-6)
-    on.run(screen)
+    on.put(screen, controls(screen)["visits_delta"], 1e-6)
     assert not screen.sidebar.error and content(screen) != before
     assert f"{accounting.tight_part(1.0, 5, 1e-6):.4g}" in on.words(screen)
     central = on.visit("explore", **(local | {"lines": "ucb,dp-se(1)"}), visits="5")
-    controls(central)["visits_delta"].set_value(1e-6)
-    on.run(central)
+    on.put(central, controls(central)["visits_delta"], 1e-6)
     assert registry()["dp-se"].title in central.sidebar.error[0].value.replace("\\", "")
 
 

@@ -26,8 +26,7 @@ def experiment_of(screen: Any) -> Experiment:
 
 def take(screen: Any, page: str) -> Any:
     """Press the button, and wait for what begins by itself."""
-    screen.button(key=f"take-along-{page}").click()
-    on.run(screen)
+    on.press(screen, screen.button(key=f"take-along-{page}"))
     if "run-lesson" in screen.session_state:
         screen.session_state["run-lesson"].thread.join()
         on.run(screen)
@@ -97,8 +96,7 @@ def test_a_run_that_ends_while_the_page_is_drawn_is_not_offered_again(monkeypatc
     screen = on.look(on.visit(lines=LINES, seed="41", **on.SMALL), "Download")  # what no one has computed
     monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)  # so that the lesson is a run of its own, however short
     monkeypatch.setattr(background.Run, "alive", property(alive))
-    screen.button(key="take-along-explore").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="take-along-explore"))
     assert len(looked) > 1 and SAVE in labels(screen)
     assert "start-lesson" not in [button.key for button in screen.main.button]
 

@@ -17,8 +17,7 @@ TINY = {"users": "10000"}
 
 def change(screen: AppTest, kind: str, name: str, value: object) -> AppTest:
     """Move a control of the page that changes the experiment."""
-    on.setting(screen, kind, name).set_value(value)
-    return on.run(screen)
+    return on.put(screen, on.setting(screen, kind, name), value)
 
 
 def now(screen: AppTest) -> setting.Setting:
@@ -33,8 +32,7 @@ def test_a_link_in_the_former_fields_opens_its_experiment_and_is_not_rewritten()
     experiment = screen.session_state["lab"]["experiment"]
     assert (experiment.horizon, setting.epsilon_of(experiment)) == (10_000, 0.5)
     assert on.address(screen) == fields
-    on.unfold(screen, "heavy-cut-off").select_slider(key="heavy-n").set_value(100)
-    on.run(screen)
+    on.put(screen, on.unfold(screen, "heavy-cut-off").select_slider(key="heavy-n"), 100)
     assert on.address(screen) == {**fields, "rewards": "100"}
 
 
@@ -54,8 +52,7 @@ def test_the_controls_of_the_page_change_the_experiment_and_the_address_follows(
 def test_the_sidebar_edits_what_the_page_shows() -> None:
     screen = on.visit("heavy-tails", **TINY, rewards="100")
     before = on.chart(screen, "errors").y("privacy noise")
-    on.setting(screen, "select_slider", "lab-epsilon").set_value(0.5)
-    on.run(screen)
+    on.put(screen, on.setting(screen, "select_slider", "lab-epsilon"), 0.5)
     np.testing.assert_allclose(on.chart(screen, "errors").y("privacy noise") / before > 1, True)
     on.change(screen, "select_slider", "horizon", 20_000)
     assert on.numbers_in(on.chart(screen, "heavy-regret").traces[0]["x"])[-1] == 20_000
@@ -158,8 +155,7 @@ def test_an_experiment_of_another_kind_is_kept_beside_the_example() -> None:
     assert screen.session_state["lab"]["experiment"] == own and not screen.session_state["lab"]["example-of"]
     on.go(screen, "heavy-tails")
     assert screen.session_state["lab"]["experiment"] == edited and screen.session_state["lab"]["kept"] == own
-    on.control(screen, "button", "keep-example").click()
-    on.run(screen)
+    on.press(screen, on.control(screen, "button", "keep-example"))
     on.go(screen, "explore")
     assert screen.session_state["lab"]["experiment"] == edited
 

@@ -44,7 +44,6 @@ def test_without_a_price_the_losses_are_still_stated() -> None:
 @pytest.mark.parametrize("page", ["heavy-tails", "contextual"])
 def test_the_slider_above_the_picture_moves_every_private_line(page: str) -> None:
     screen = on.visit(page, **({"users": "3000"} if page == "heavy-tails" else {"upto": "1000"}))
-    on.setting(screen, "select_slider", "lab-epsilon").set_value(0.5)
-    on.run(screen)
+    on.put(screen, on.setting(screen, "select_slider", "lab-epsilon"), 0.5)
     lines = screen.session_state["lab"]["experiment"].lines
     assert {line.epsilon.fixed for line in lines if line.epsilon is not None} == {0.5}

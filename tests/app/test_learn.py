@@ -43,8 +43,7 @@ _store = Store(None, 2**26)
 def guess(screen: Any, step: Step) -> Any:
     """Press the last guess, and see the answer."""
     buttons = [each for each in screen.button if (each.key or "").startswith(f"learn-{step.name}-guess")]
-    buttons[-1].click()
-    return on.run(screen)
+    return on.press(screen, buttons[-1])
 
 
 def move(screen: Any, step: Step, at: float) -> Any:
@@ -144,17 +143,14 @@ def test_next_and_back_walk_through_the_course_in_the_address() -> None:
     screen = on.visit("learn")
     assert screen.button(key="learn-back-above").disabled
     for number in range(2, len(STEPS) + 1):
-        screen.button(key="learn-next-above").click()
-        on.run(screen)
+        on.press(screen, screen.button(key="learn-next-above"))
         assert on.address(screen) == {"step": str(number)}
         assert STEPS[number - 1].title in screen.title[0].value
-    screen.button(key="learn-next-above").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="learn-next-above"))
     assert on.address(screen) == {"step": "end"} and screen.button(key="learn-next-below").disabled
     assert all(step.so in on.words(screen) for step in STEPS)
     assert {"explore", "your-numbers"} <= {link.proto.page for link in screen.get("page_link")}
-    screen.button(key="learn-back-below").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="learn-back-below"))
     assert on.address(screen) == {"step": str(len(STEPS))}
 
 
@@ -169,8 +165,7 @@ def test_who_comes_back_in_the_same_visit_goes_on_where_they_were() -> None:
 @pytest.mark.parametrize("step", EXTRAS, ids=lambda step: step.name)
 def test_more_screens_follow_the_course_and_have_links_of_their_own(step: Step) -> None:
     screen = on.visit("learn", step="end")
-    screen.button(key=f"learn-extra-{step.name}").click()
-    on.run(screen)
+    on.press(screen, screen.button(key=f"learn-extra-{step.name}"))
     assert on.address(screen) == {"step": step.name} and screen.title[0].value == step.title
     screen = guess(screen, step)
     at = step.slider.start
@@ -185,19 +180,16 @@ def test_a_quiz_ends_with_a_code_that_only_its_name_opens() -> None:
     for number, question in enumerate(quiz.QUESTIONS, 1):
         assert not re.search(r"`\w\w-\w{4}`", on.words(screen))
         assert "*" not in screen.radio(key=f"quiz-{number}").label  # a screen reader says each
-        screen.radio(key=f"quiz-{number}").set_value(question.right if number > 1 else 2)
-        on.run(screen)
+        on.put(screen, screen.radio(key=f"quiz-{number}"), question.right if number > 1 else 2)
     [code] = re.findall(r"`(\w\w-\w{4})`", on.words(screen))
     assert "**4 of 5**" in on.words(screen) and "Question 1 is not right. Look at step 2" in on.words(screen)
     assert on.words(screen).count("is not right") == 1
     assert quiz.answers_in(code, "ada l.") == (2, *(question.right for question in quiz.QUESTIONS[1:]))
     teacher = on.visit("teach")
     teacher.text_input(key="quiz-check-name").set_value("Ada L.")
-    teacher.text_input(key="quiz-check-code").set_value(code.lower())
-    on.run(teacher)
+    on.put(teacher, teacher.text_input(key="quiz-check-code"), code.lower())
     assert "4 of 5" in teacher.success[0].value and "Wrong: 1." in teacher.success[0].value
-    teacher.text_input(key="quiz-check-name").set_value("Bob")
-    on.run(teacher)
+    on.put(teacher, teacher.text_input(key="quiz-check-name"), "Bob")
     assert not teacher.success and teacher.warning
 
 
@@ -223,8 +215,7 @@ def test_the_slider_stands_in_the_address_and_every_position_says_something_else
     assert float(on.address(screen)["at"]) == last
     [opened] = on.players(guess(at_step(number, at=f"{last:g}"), step))
     assert step.slider.stops[opened["at"]] == last
-    screen.button(key="learn-next-above" if number < len(STEPS) else "learn-back-above").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="learn-next-above" if number < len(STEPS) else "learn-back-above"))
     assert "at" not in on.address(screen)
 
 
@@ -239,15 +230,12 @@ def test_a_step_or_a_position_that_is_none_is_told(fields: dict[str, str]) -> No
 def test_guesses_are_kept_for_the_visit_only_and_may_be_made_again() -> None:
     screen = guess(at_step(4), STEPS[3])
     assert STEPS[3].guess.message(2) in screen.caption[1].value or STEPS[3].guess.message(2) in on.words(screen)
-    screen.button(key="learn-next-above").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="learn-next-above"))
     assert not any(map(answers, on.players(screen)))
-    screen.button(key="learn-back-above").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="learn-back-above"))
     assert any(map(answers, on.players(screen)))  # still there
     assert "guess" not in " ".join(on.address(screen))
-    screen.button(key="learn-again").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="learn-again"))
     assert not any(map(answers, on.players(screen)))
     assert not any(map(answers, on.players(at_step(4))))  # another visit
 
@@ -414,8 +402,7 @@ def test_a_second_slider_moves_the_noise_of_both_ways() -> None:
     assert step.other is not None
     screen = guess(on.visit("learn", step=step.name), step)
     [before] = on.players(screen)
-    on.own(screen, "select_slider", f"learn-{step.name}-eps").set_value(0.1)
-    on.run(screen)
+    on.put(screen, on.own(screen, "select_slider", f"learn-{step.name}-eps"), 0.1)
     assert on.address(screen) == {"step": step.name, "eps": "0.1"} and words.unbroken("ε = 0.1 ") in said(
         screen, step, 100
     )

@@ -30,8 +30,7 @@ def test_a_lesson_has_the_budget_s_slider_a_frame_that_stays_and_a_ghost(scale: 
     frames = {str(frame(first))}
     for epsilon in (4.0, 8.0, 2.0):
         before = on.chart(screen)
-        on.control(screen, "select_slider", "lesson-epsilon").set_value(epsilon)
-        on.run(screen)
+        on.put(screen, on.control(screen, "select_slider", "lesson-epsilon"), epsilon)
         chart = on.chart(screen)
         frames.add(str(frame(chart)))
         shown = screen.session_state["lab"]["experiment"]
@@ -50,8 +49,7 @@ def test_a_plain_axis_grows_for_good_where_a_curve_would_leave_it() -> None:
     screen = teach(arms="0.9,0.5", lines="ucb,heldp-ucb-b(8)", T="2000", n="6")
     tops = []
     for epsilon in (0.1, 8.0):
-        on.control(screen, "select_slider", "lesson-epsilon").set_value(epsilon)
-        on.run(screen)
+        on.put(screen, on.control(screen, "select_slider", "lesson-epsilon"), epsilon)
         chart = on.chart(screen)
         tops.append(chart.layout["yaxis"]["range"][1])
         assert np.nanmax(chart.y("● HeLDP-UCB-B")) < tops[-1]
@@ -86,8 +84,7 @@ def test_private_lines_are_hidden_until_the_button_is_pressed(controls: str) -> 
     numbers = re.findall(r"ends at ([\d.,]+ ± [\d.,]+)", whole.get_by_key("regret-chart").proto.alt)
     assert len(numbers) == 3 and numbers[0] in message and not [each for each in numbers[1:] if each in message]
     assert "price" not in message and "times the regret" not in message
-    screen.button(key="reveal-explore").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="reveal-explore"))
     assert set(on.chart(screen).names) >= {"– UCB", "● HeLDP-UCB-B", "● UCB-CF"}
     assert on.address(screen)["reveal"] == "off"
 
@@ -97,8 +94,7 @@ def test_on_home_private_lines_are_hidden_too_and_the_lesson_is_the_picture_alon
     covered = on.players(screen)[0]
     assert {curve["label"] for each in covered["positions"] for curve in each["curves"]} == {"– no privacy"}
     assert "times" not in str(covered) and "trust" not in str(covered)
-    screen.button(key="reveal-home").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="reveal-home"))
     shown = on.players(screen)[0]
     assert {len(each["curves"]) for each in shown["positions"]} == {3} and shown["size"] == lesson.SIZE
     assert "#### I teach" not in on.words(screen) and "#### I teach" in on.words(on.visit("home"))

@@ -60,11 +60,9 @@ def test_controls_live_in_the_address() -> None:
     assert screen.select_slider(key="mechanisms-delta").value == 0.05
     assert screen.select_slider(key="mechanisms-d").value == 5
     assert screen.select_slider(key="mechanisms-x1:0:1").value == 0.25
-    screen.select_slider(key="mechanisms-eps").set_value(3.0)
-    on.run(screen)
+    on.put(screen, screen.select_slider(key="mechanisms-eps"), 3.0)
     assert on.address(screen)["eps"] == "3"
-    screen.select_slider(key="mechanisms-eps").set_value(1.0)
-    on.run(screen)
+    on.put(screen, screen.select_slider(key="mechanisms-eps"), 1.0)
     assert "eps" not in on.address(screen)  # the default
     assert on.address(screen)["x1"] == "0.25"
 
@@ -102,8 +100,7 @@ def test_the_gaussian_is_told_to_cross_the_line_and_pure_ones_are_not() -> None:
 def test_the_average_of_more_users_comes_close() -> None:
     screen = on.unfold(on.visit("mechanisms"), "mechanisms-stream")
     assert "**10**" in on.words(screen)
-    screen.select_slider(key="mechanisms-users").set_value(10_000)
-    on.run(screen)
+    on.put(screen, screen.select_slider(key="mechanisms-users"), 10_000)
     message = on.words(screen)
     assert "**10,000**" in message
     averages = [abs(float(a) - float(b)) for a, b in re.findall(r"\*\*(-?[\d.]+) ± .*?one (-?[\d.]*\d)", message)]
@@ -134,8 +131,7 @@ def test_running_sums_at_equal_epsilon() -> None:
     law = on.chart(screen, "sums-law")
     assert np.abs(law.y("ln ratio")).max() == pytest.approx(1 / 9, rel=1e-2)  # one node of nine
     screen.select_slider(key="mechanisms-at").set_value(1)
-    screen.selectbox(key="mechanisms-count").set_value("hybrid")
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="mechanisms-count"), "hybrid")
     half = np.abs(on.chart(screen, "sums-law").y("ln ratio")).max()  # of ε, for blocks
     assert half == pytest.approx(1 / 2, rel=1e-2)
     assert on.address(screen)["count"] == "hybrid"
@@ -183,28 +179,23 @@ def test_the_game_keeps_its_secret_until_a_guess_and_its_odds_in_the_cone() -> N
     np.testing.assert_allclose(chart.y("best guesser's odds"), game.log_odds, atol=1e-6)
     np.testing.assert_allclose(chart.y("no odds beyond ±nε"), 0.5 * np.arange(7))
     assert not screen.success
-    screen.button(key="mechanisms-ask").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="mechanisms-ask"))
     assert on.address(screen)["answers"] == "7"
-    screen.button(key=f"mechanisms-guess-{'AB'[game.truth]}").click()
-    on.run(screen)
+    on.press(screen, screen.button(key=f"mechanisms-guess-{'AB'[game.truth]}"))
     assert len(screen.success) == 1
     assert " 1 of 1 " in on.words(screen)
     assert screen.button(key="mechanisms-guess-A").disabled
-    screen.button(key="mechanisms-next").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="mechanisms-next"))
     assert on.address(screen)["round"] == "5" and not screen.success
     other = play_round(CTB, (0.0, 1.0), 0.5, 7, 5)
-    screen.button(key=f"mechanisms-guess-{'BA'[other.truth]}").click()
-    on.run(screen)
+    on.press(screen, screen.button(key=f"mechanisms-guess-{'BA'[other.truth]}"))
     assert not screen.success and " 1 of 2 " in on.words(screen)
 
 
 def test_the_audit_waits_for_its_button_and_accuses_a_negative_control() -> None:
     screen = on.visit("mechanisms", part="audit", subject="binary-natural-log", samples="40000")
     assert not screen.get("plotly_chart") and not screen.error
-    screen.button(key="mechanisms-run").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="mechanisms-run"))
     found = audit("binary-natural-log", 1.0, samples=40_000)
     assert found.verdict == "violates"
     assert len(screen.error) == 1 and f"{found.lower_bound:.3g}" in screen.error[0].value and not screen.success
@@ -237,18 +228,14 @@ def test_a_negative_control_opens_where_the_audit_catches_it() -> None:
         screen = on.visit("mechanisms", part="audit", subject=one.name)
         assert screen.select_slider(key="mechanisms-eps").value == one.opens_at
         assert "eps" not in on.address(screen)
-    screen.selectbox(key="mechanisms-subject").set_value("ctb")
-    on.run(screen)
-    screen.selectbox(key="mechanisms-subject").set_value("ctb-as-printed")  # and by choosing it
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="mechanisms-subject"), "ctb")
+    on.put(screen, screen.selectbox(key="mechanisms-subject"), "ctb-as-printed")  # and by choosing it
     assert screen.select_slider(key="mechanisms-eps").value == 0.1
     screen.select_slider(key="mechanisms-samples").set_value(10_000)
-    screen.button(key="mechanisms-run").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="mechanisms-run"))
     assert screen.error and "Caught: " in on.words(screen) and "practically always" in on.words(screen)
     assert on.address(screen)["subject"] == "ctb-as-printed"
-    screen.segmented_control(key="mechanisms-part").set_value("answers")
-    on.run(screen)
+    on.put(screen, screen.segmented_control(key="mechanisms-part"), "answers")
     assert on.address(screen)["eps"] == "0.1"  # where it is not what the page opens with, the link says it
 
 

@@ -39,8 +39,7 @@ def test_every_page_names_the_same_methods(epsilon: float) -> None:
 
     trust = on.visit("trust", **small)
     [slider] = [each for each in trust.main.select_slider if each.key.startswith("trust-epsilon")]
-    slider.set_value(epsilon)
-    on.run(trust)
+    on.put(trust, slider, epsilon)
     assert titles(shown(trust)) == expected
     [none, central, local] = expected
     assert on.unfold(trust, "trust-steps").main.dataframe[0].value["policy"].tolist() == [local, central, none]
@@ -83,6 +82,5 @@ def test_with_other_arms_it_is_an_experiment_of_one_s_own() -> None:
 def test_a_lesson_of_the_preset_follows_its_slider() -> None:
     lesson = on.visit("explore", preset=trust_table.PRESET, n="4", controls="off")
     [slider] = lesson.main.select_slider
-    slider.set_value(8.0)
-    on.run(lesson)
+    on.put(lesson, slider, 8.0)
     assert titles(shown(lesson)) == ["Thompson sampling", "TS-CF", "TS-CF"]

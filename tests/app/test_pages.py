@@ -277,8 +277,7 @@ def test_threshold_follows_the_users_of_the_sidebar() -> None:
         [control] = screen.main.select_slider
         assert f"{control.value:.3g}" in control.options
         assert f"**ε = {control.value:.3g}**" in on.words(screen)  # it opens at the recommendation
-        control.set_value(float(control.options[3]))
-        on.run(screen)
+        on.put(screen, control, float(control.options[3]))
         assert f"ε_min = {control.options[3]}" in on.words(screen)
         assert len(on.chart(screen, "threshold-regret").names) == 3  # chosen, best, weighed
         assert len(on.chart(screen, "cost").y("V_B (Bernoulli)")) > 20
@@ -288,8 +287,7 @@ def test_threshold_offers_an_example_where_everybody_has_one_budget() -> None:
     screen = on.unfold(on.visit("threshold", **on.SMALL), "threshold-others")
     own = screen.session_state["lab"]["kept"]
     assert on.chart(screen, "cost").traces and screen.session_state["lab"]["example-of"] == "spread"
-    screen.button(key="threshold-use").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="threshold-use"))
     assert not screen.session_state["lab"]["example-of"]
     assert screen.session_state["lab"]["experiment"].arms == own.arms
     assert "uniform(0,2)" in on.address(screen)["lines"]
@@ -297,12 +295,10 @@ def test_threshold_offers_an_example_where_everybody_has_one_budget() -> None:
 
 def test_the_heuristic_is_checked_by_simulation() -> None:
     screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", **on.SMALL)
-    on.unfold(screen, "threshold-check").toggle(key="check").set_value(True)
-    on.run(screen)
+    on.put(screen, on.unfold(screen, "threshold-check").toggle(key="check"), True)
     users = on.setting(screen, "select_slider", "check-users")
     assert users.value == threshold_check.ENOUGH_USERS
-    users.set_value(10_000)  # fewer, which need no Run
-    on.run(screen)
+    on.put(screen, users, 10_000)  # fewer, which need no Run
     fit = on.chart(screen, "fit")
     assert "linear fit" in fit.names
     assert [len(fit.y(name)) for name in fit.names if "±" in name] == [4, 4, 1]

@@ -84,8 +84,7 @@ def test_every_test_and_every_reading_is_told() -> None:
 def test_a_reading_is_drawn_in_place_of_the_figure() -> None:
     screen = on.visit("papers", figure="tossou-2a")
     assert view.AS_STATED not in on.words(screen)
-    screen.get_by_key("papers-reading-tossou-2a").set_value("tossou-2a--no-root")
-    on.run(screen)
+    on.put(screen, screen.get_by_key("papers-reading-tossou-2a"), "tossou-2a--no-root")
     assert view.AS_STATED in on.words(screen)  # the statements beside it are those of the figure as stated
     shipped = reproductions.load("tossou-2a--no-root")
     [label] = [name for name in on.chart(screen, "paper-figure").names if name.endswith(" DP-UCB")]
@@ -97,8 +96,7 @@ def test_a_panel_has_an_address_of_its_own() -> None:
     assert "Figure 1" in chosen(screen) and on.address(screen)["paper"] == "tao-2022"
     [panel] = [group for group in screen.get("button_group") if group.label == "Panel"]
     assert panel.value == "tao-s1-v09-e10"
-    panel.set_value("tao-s1-v05-e05")
-    on.run(screen)
+    on.put(screen, panel, "tao-s1-v05-e05")
     assert on.address(screen)["figure"] == "tao-s1-v05-e05"
     assert on.chart(screen, "paper-figure").y("■ DPRSE")[-1] == pytest.approx(
         reproductions.load("tao-s1-v05-e05").lines[2].mean[-1], rel=1e-5
@@ -109,8 +107,7 @@ def test_a_chosen_figure_opens_and_the_address_follows() -> None:
     screen = on.visit("papers", paper="all", held="confirmed")
     [box] = [each for each in screen.main.selectbox if each.label == "Figure"]
     first = box.value
-    box.set_value("tossou-2b")
-    on.run(screen)
+    on.put(screen, box, "tossou-2b")
     assert on.address(screen) == {"paper": "all", "held": "confirmed", "figure": "tossou-2b"}
     assert "Figure 2b" in chosen(screen) and on.chart(screen, "paper-figure").names
     next(each for each in screen.main.selectbox if each.label == "Figure").set_value(first)
@@ -120,8 +117,7 @@ def test_a_chosen_figure_opens_and_the_address_follows() -> None:
 def test_another_paper_leaves_the_figure_behind() -> None:
     screen = on.visit("papers", figure="tossou-2b")
     assert on.address(screen) == {"paper": "tossou-2016", "figure": "tossou-2b"}
-    screen.get_by_key("papers-paper").set_value("han-2021")
-    on.run(screen)
+    on.put(screen, screen.get_by_key("papers-paper"), "han-2021")
     assert on.address(screen) == {"paper": "han-2021"}
     assert "one parameter" in chosen(screen)
     screen.query_params.clear()  # Back to the beginning
@@ -179,14 +175,12 @@ def test_a_figure_is_computed_again_with_another_seed() -> None:
     assert not screen.get("code")
     on.unfold(screen, "again-fold-tao-s3-local-v09")
     assert screen.get("code")[0].value.endswith(" reproduce tao-s3-local-v09")
-    screen.toggle(key="again-tao-s3-local-v09").set_value(True)
-    on.run(screen)
+    on.put(screen, screen.toggle(key="again-tao-s3-local-v09"), True)
     [table] = on.tables(screen)
     assert [line.split()[-1] for line in table["policy"]] == ["5", "10", "20"]
     assert all(table["this run"] != table["shipped"])
     assert all(float(value) < 5 for value in table["standard errors apart"])
-    screen.number_input(key="again-seed-tao-s3-local-v09").set_value(0)  # the shipped file's own
-    on.run(screen)
+    on.put(screen, screen.number_input(key="again-seed-tao-s3-local-v09"), 0)  # the shipped file's own
     assert "**0.0**" in on.words(screen)
 
 

@@ -35,13 +35,11 @@ def test_a_game_is_played_to_its_end_and_again_behind_a_coin() -> None:
     screen = on.visit("learn", step=player.NAME)
     for user in range(player.USERS):
         assert f"**{user} of {player.USERS} users.**" in on.words(screen) and not screen.get("plotly_chart")
-        screen.button(key=f"player-{user % 4}").click()
-        on.run(screen)
+        on.press(screen, screen.button(key=f"player-{user % 4}"))
     game = screen.session_state["learn-player"]
     assert screen.button(key="player-0").disabled and player.SO in on.words(screen)
     assert f"**{game.lost(game.mine)[-1]:.1f}**" in on.words(screen)
     chart = on.chart(screen, "player-chart")
     np.testing.assert_allclose(chart.y("you"), game.lost([user % 4 for user in range(player.USERS)]))
-    screen.button(key="player-new-True").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="player-new-True"))
     assert screen.session_state["learn-player"].hidden and not screen.get("plotly_chart")

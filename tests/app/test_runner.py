@@ -179,8 +179,7 @@ def test_looking_only_at_the_drawing_does_not_count_as_another_experiment() -> N
 
 
 def press(screen: AppTest, label: str) -> AppTest:
-    next(button for button in screen.main.button if button.label == label).click()
-    return on.run(screen)
+    return on.press(screen, next(button for button in screen.main.button if button.label == label))
 
 
 def labels(screen: AppTest) -> list[str]:
@@ -206,8 +205,7 @@ def test_run_watch_change_the_view_and_cancel(monkeypatch: pytest.MonkeyPatch, n
     run = screen.session_state["run-main"]
     assert on.chart(screen).names  # a preview, or what is done so far
     wait_for(lambda: trials_of(run.simulation.result()) > 0)
-    on.setting(screen, "button_group", "axes").set_value("log")
-    on.run(screen)
+    on.put(screen, on.setting(screen, "button_group", "axes"), "log")
     assert screen.session_state["run-main"] is run and run.alive
     assert on.chart(screen).layout["yaxis"]["type"] == "log"
     assert "a preview" not in on.words(screen).lower()
@@ -284,8 +282,7 @@ def test_a_run_that_is_in_the_store_gives_its_memory_back(no_thread_left: None) 
     on.run(screen)
     assert "run-main" not in screen.session_state
     assert labels(screen) == []
-    on.setting(screen, "button_group", "axes").set_value("log")
-    on.run(screen)
+    on.put(screen, on.setting(screen, "button_group", "axes"), "log")
     assert " 90 runs" in on.words(screen)
 
 

@@ -146,14 +146,11 @@ def test_words_of_a_link_are_marked_as_such_and_those_of_presets_are_not(page: s
 @pytest.mark.usefixtures("quick_answers")
 def test_names_of_an_upload_are_shown_as_text() -> None:
     screen = on.visit("your-numbers", users="400")
-    next(group for group in screen.button_group if group.label == "Your options").set_value("upload")
-    on.run(screen)
+    on.put(screen, next(group for group in screen.button_group if group.label == "Your options"), "upload")
     name = MARKUP.replace(",", "")[:56]
     rows = "".join(f"{int(row % 2 == 0)},{int(row % 3 == 0)}\n" for row in range(60))
-    screen.file_uploader(key="own-file").set_value(("<b>file</b>.csv", f"{name},B\n{rows}".encode(), "text/csv"))
-    on.run(screen)
-    next(button for button in screen.button if button.label == "Yes, read it so").click()
-    on.run(screen)
+    on.put(screen, screen.file_uploader(key="own-file"), ("<b>file</b>.csv", f"{name},B\n{rows}".encode(), "text/csv"))
+    on.press(screen, next(button for button in screen.button if button.label == "Yes, read it so"))
     carrying = [text for text in shown(screen) if "strong" in text]
     assert carrying and [text for text in carrying if active(text)] == []
     for element in screen.get("plotly_chart"):
@@ -204,8 +201,7 @@ def test_links_carry_what_the_page_itself_asks() -> None:
     screen = on.visit("heavy-tails", users="10000", rewards="100")
     link, embedded = (code.value for code in screen.sidebar.code)
     assert "/heavy-tails?" in link and "rewards=100" in link and "rewards=100" in embedded
-    screen.select_slider(key="heavy-n").set_value(1778)
-    on.run(screen)
+    on.put(screen, screen.select_slider(key="heavy-n"), 1778)
     assert "rewards=1778" in screen.sidebar.code[0].value
 
 

@@ -173,24 +173,19 @@ def holders(*markers: str | float, among: Iterable[Any] = ()) -> list[str]:
 
 def other_users(screen: Any, name: str, number: float) -> None:
     """Uploads options with this name and number in them, and their users' budgets."""
-    next(group for group in screen.button_group if group.label == "Your options").set_value("upload")
-    on.run(screen)
+    on.put(screen, next(group for group in screen.button_group if group.label == "Your options"), "upload")
     rows = "\n".join(["0,1", "1,1", "0,0"] * 20)
     data = f"{name},old\n{rows}\n{number},0"
-    screen.file_uploader(key="own-file").set_value((f"{name}.csv", data.encode(), "text/csv"))
-    on.run(screen)
-    next(button for button in screen.button if button.label == "Yes, read it so").click()
-    on.run(screen)
+    on.put(screen, screen.file_uploader(key="own-file"), (f"{name}.csv", data.encode(), "text/csv"))
+    on.press(screen, next(button for button in screen.button if button.label == "Yes, read it so"))
 
 
 def own_table(screen: Any, name: str, number: float) -> None:
     """Uploads users with features."""
-    next(group for group in screen.button_group if group.label == "Data").set_value("any")
-    on.run(screen)
+    on.put(screen, next(group for group in screen.button_group if group.label == "Data"), "any")
     rows = "\n".join(f"{place / 7},{place % 3 - 1},{'ab'[place % 2]},{place % 2}" for place in range(30))
     data = f"{name},tall,what,paid\n{rows}\n{number},1,a,1"
-    screen.file_uploader(key="data-any").set_value((f"{name}.csv", data.encode(), "text/csv"))
-    on.run(screen)
+    on.put(screen, screen.file_uploader(key="data-any"), (f"{name}.csv", data.encode(), "text/csv"))
 
 
 def own_settings(screen: Any, name: str, number: float) -> None:

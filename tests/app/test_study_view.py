@@ -79,8 +79,7 @@ def test_the_page_draws_it_and_forgets_it(table):
     screen = on.visit("tradeoff", **on.SMALL)
     on.unfold(screen, "tradeoff-more", "study")
     [uploader] = [each for each in screen.main.file_uploader if each.key == "study-file"]
-    uploader.set_value(("table.csv", to_csv(table).encode(), "text/csv"))
-    on.run(screen)
+    on.put(screen, uploader, ("table.csv", to_csv(table).encode(), "text/csv"))
     names = on.chart(screen, "study-chart").names
     assert len(names) == 2
     before = on.chart(screen, "study-chart").traces

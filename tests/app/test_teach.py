@@ -25,8 +25,7 @@ def projected(step: Any, **address: str) -> Any:
 
 
 def reveal(screen: Any) -> Any:
-    screen.button(key="project-reveal").click()
-    return on.run(screen)
+    return on.press(screen, screen.button(key="project-reveal"))
 
 
 def test_every_lesson_has_four_ways_and_a_picture() -> None:
@@ -103,8 +102,7 @@ def test_every_form_of_a_lesson_draws_and_says_the_same(step: Any) -> None:
 
 def test_the_projector_goes_on_and_back_and_leaves() -> None:
     screen = on.visit("teach")
-    screen.button(key=f"open-project-{LESSONS[0].name}").click()
-    on.run(screen)
+    on.press(screen, screen.button(key=f"open-project-{LESSONS[0].name}"))
     assert screen.button(key="project-back").disabled
     for step in LESSONS[1:]:
         screen.button(key="project-next").click()
@@ -113,8 +111,7 @@ def test_the_projector_goes_on_and_back_and_leaves() -> None:
     assert screen.button(key="project-next").disabled
     screen.button(key="project-back").click()
     assert LESSONS[-2].title in on.run(screen).title[0].value
-    screen.button(key="project-close").click()
-    on.run(screen)
+    on.press(screen, screen.button(key="project-close"))
     assert "controls" not in on.address(screen) and len(screen.get("image")) == len(LESSONS)
 
 
@@ -192,7 +189,6 @@ def test_slides_ask_and_answer_by_turns() -> None:
 
 def test_a_lesson_goes_into_a_course_page_by_a_frame() -> None:
     screen = on.visit("teach")
-    screen.selectbox(key="embed").set_value(LESSONS[-1])
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="embed"), LESSONS[-1])
     [frame] = [each.value for each in screen.code]
     assert f"step={LESSONS[-1].name}&amp;embed=true&amp;controls=off" in frame and frame.startswith("<iframe")

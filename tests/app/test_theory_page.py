@@ -55,8 +55,7 @@ def test_drawings_differ_by_promise_and_mark_the_chosen_one(dark: bool) -> None:
 
 def test_the_promise_is_in_the_address() -> None:
     screen = on.visit("theory", **TRUST)
-    screen.button_group(key="theory-promise").set_value("environment")
-    on.run(screen)
+    on.put(screen, screen.button_group(key="theory-promise"), "environment")
     assert on.address(screen)["promise"] == "environment"
     assert DEFINITIONS["environment"].says in on.words(screen)
 
@@ -71,10 +70,8 @@ def test_the_table_has_every_bound_and_filters_narrow_it() -> None:
     whole = screen.dataframe[0].value
     assert len(whole) == len(catalogue.entries(load_preset("trust")))
     assert {"proved", "derived", "as printed", "asymptotic", "order-only", "superseded"} == set(whole["status"])
-    screen.selectbox(key="theory-about").set_value("local")
-    on.run(screen)
-    screen.selectbox(key="theory-kind").set_value("minimax")
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="theory-about"), "local")
+    on.put(screen, screen.selectbox(key="theory-kind"), "minimax")
     part = screen.dataframe[0].value
     assert 0 < len(part) < len(whole)
     assert set(part["guarantee"]) == {"local DP"} and set(part["kind"]) == {"minimax"}
@@ -137,8 +134,7 @@ def test_superseded_bounds_are_off_and_grey(key: str) -> None:
     assert any("DP-SE" in box.value for box in screen.info)
     assert not screen.get("plotly_chart")
     before = on.words(screen)
-    screen.toggle(key="theory-old").set_value(True)
-    on.run(screen)
+    on.put(screen, screen.toggle(key="theory-old"), True)
     assert on.address(screen)["old"] == "1"
     drawn = screen.get("plotly_chart")
     if "theorem-3" in key:  # its numbers are not known
@@ -190,8 +186,7 @@ def test_a_link_opens_one_paper_and_one_erratum() -> None:
     assert len(screen.header) == 3 and "Ren, " in screen.header[0].value
     apart = [errata_view.APART[kind] for kind in ("misprint", "withdrawn")]
     assert [title.value for title in screen.header[1:]] == apart
-    screen.selectbox(key="errata-paper").set_value("tao")
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="errata-paper"), "tao")
     assert on.address(screen)["paper"] == "tao"
 
 
@@ -229,12 +224,10 @@ def test_statuses_and_kinds_of_bounds_are_in_the_glossary() -> None:
 def test_searching_the_glossary() -> None:
     screen = on.visit("glossary", term="ε")
     assert "**Privacy budget**" in on.words(screen) and "**Arm**" not in on.words(screen)
-    screen.text_input(key="glossary-term").set_value("flipped")
-    on.run(screen)
+    on.put(screen, screen.text_input(key="glossary-term"), "flipped")
     assert "**Randomised response**" in on.words(screen)
     assert on.address(screen)["term"] == "flipped"
-    screen.text_input(key="glossary-term").set_value("xyzzy")
-    on.run(screen)
+    on.put(screen, screen.text_input(key="glossary-term"), "xyzzy")
     assert "xyzzy" not in on.words(screen) and "**Arm**" not in on.words(screen) and len(screen.info) == 1
 
 

@@ -52,15 +52,13 @@ def test_the_lowest_of_a_level_is_called_the_best_and_a_label_stays() -> None:
 def test_bands_bounds_on_request_and_the_price() -> None:
     screen = on.visit("tradeoff", **SHARED)
     assert not [trace for trace in on.chart(screen, "tradeoff-chart").traces if "meta" in trace]
-    on.own(screen, "toggle", "theory").set_value(True)
-    on.run(screen)
+    on.put(screen, on.own(screen, "toggle", "theory"), True)
     assert on.address(screen)["theory"] == "1"
     chart = on.chart(screen, "tradeoff-chart")
     low, high = chart.band("● local method")
     assert np.all(low <= high)
     assert "no local method can be below" in [trace["name"] for trace in chart.traces if "meta" in trace]
-    next(group for group in screen.button_group if group.label == "Show").set_value("price")
-    on.run(screen)
+    on.put(screen, next(group for group in screen.button_group if group.label == "Show"), "price")
     price = on.chart(screen, "tradeoff-chart")
     assert "– UCB" not in price.names
     assert price.y("● local method") == pytest.approx(chart.y("● local method") / chart.y("– UCB"), rel=1e-6)
@@ -70,15 +68,13 @@ def test_the_range_of_budgets_is_in_the_address() -> None:
     screen = on.visit("tradeoff", **SHARED, **{"from": "0.5", "to": "4"})
     epsilons = on.numbers_in(on.chart(screen, "tradeoff-chart").traces[0]["x"])
     assert 0.4 < epsilons[0] < 0.6 and 3 < epsilons[-1] < 5
-    screen.select_slider(key="tradeoff-range").set_value((GRID[4], GRID[12]))
-    on.run(screen)
+    on.put(screen, screen.select_slider(key="tradeoff-range"), (GRID[4], GRID[12]))
     assert (on.address(screen)["from"], on.address(screen)["to"]) == (f"{GRID[4]:g}", f"{GRID[12]:g}")
 
 
 def test_the_search_answers_side_by_side() -> None:
     screen = on.visit("tradeoff", **SHARED, goal="price", limit="3")
-    screen.toggle(key="goal-search").set_value(True)
-    on.run(screen)
+    on.put(screen, screen.toggle(key="goal-search"), True)
     message = on.words(screen)
     assert "● HeLDP\\-UCB\\-B: ε = **" in message and "■ DP\\-SE" in message
     before = message
@@ -89,8 +85,7 @@ def test_the_search_answers_side_by_side() -> None:
 
 def test_a_deadline_asks_for_the_fewest_users_too() -> None:
     screen = on.visit("tradeoff", **SHARED, goal="missed", limit="0.2")
-    screen.toggle(key="goal-search").set_value(True)
-    on.run(screen)
+    on.put(screen, screen.toggle(key="goal-search"), True)
     assert "needs at least" in on.words(screen) and " users**" in on.words(screen)
 
 
@@ -115,8 +110,7 @@ def test_the_budget_of_the_sidebar_is_a_point_of_the_picture() -> None:
 def test_what_a_price_is_relative_to_is_run_for_comparison() -> None:
     def price(lines: str) -> tuple[AppTest, np.ndarray]:
         screen = on.visit("tradeoff", **{**SHARED, "lines": lines, "limit": "20"})
-        on.setting(screen, "button_group", "tradeoff-quantity").set_value("price")
-        on.run(screen)
+        on.put(screen, on.setting(screen, "button_group", "tradeoff-quantity"), "price")
         return screen, on.chart(screen, "tradeoff-chart").y("● local method")
 
     alone, lonely = price("heldp-ucb-b(1)")
@@ -124,8 +118,7 @@ def test_what_a_price_is_relative_to_is_run_for_comparison() -> None:
     np.testing.assert_array_equal(lonely, accompanied)
     assert "run for comparison, not shown" in on.words(alone) and "not shown" not in on.words(both)
     assert "– Thompson sampling" not in on.chart(alone, "tradeoff-chart").names
-    alone.toggle(key="goal-search").set_value(True)
-    on.run(alone)
+    on.put(alone, alone.toggle(key="goal-search"), True)
     assert "● HeLDP\\-UCB\\-B: ε = **" in on.words(alone)
 
 

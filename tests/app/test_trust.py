@@ -84,8 +84,7 @@ def test_the_slider_moves_every_private_line() -> None:
     screen = visit(**SMALL)
     (slider,) = [each for each in screen.main.select_slider if each.key.startswith("trust-epsilon")]
     before = on.chart(screen, "trust-bars").traces
-    slider.set_value(3.0)
-    on.run(screen)
+    on.put(screen, slider, 3.0)
     assert [budget for budget in shown(screen)["budget"] if "ε = 3" in budget] == ["ε = 3"] * 2
     assert on.chart(screen, "trust-bars").traces != before
     again = visit(**on.address(screen))

@@ -102,8 +102,7 @@ def test_explore_makes_the_frames_of_who_opens_the_tab() -> None:
     screen.session_state["views"] = "Watch one run"
     on.run(screen)
     (first,) = _players(screen)
-    screen.selectbox(key="watch-line").set_value(1)
-    on.run(screen)
+    on.put(screen, screen.selectbox(key="watch-line"), 1)
     (second,) = _players(screen)
     assert json.loads(first)["label"] != json.loads(second)["label"]
 

@@ -75,15 +75,11 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.mark.parametrize("dialect", [0, 1])
 def test_a_file_of_revenue(shop: tuple[Path, Path], dialect: int) -> None:
     screen = on.visit("your-numbers", users=str(USERS), eps="1", list="1")
-    next(group for group in screen.button_group if group.label == "Your options").set_value("upload")
-    on.run(screen)
-    screen.file_uploader(key="own-file").set_value(("revenue.csv", shop[dialect].read_bytes(), "text/csv"))
-    on.run(screen)
-    next(box for box in screen.selectbox if box.label == "Baseline").set_value("present")
-    on.run(screen)
+    on.put(screen, next(group for group in screen.button_group if group.label == "Your options"), "upload")
+    on.put(screen, screen.file_uploader(key="own-file"), ("revenue.csv", shop[dialect].read_bytes(), "text/csv"))
+    on.put(screen, next(box for box in screen.selectbox if box.label == "Baseline"), "present")
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
-    choice.set_value(limits.OWN_LIMITS)
-    on.run(screen)
+    on.put(screen, choice, limits.OWN_LIMITS)
     for label, value in (("Smallest", 0.0), ("Largest", 2000.0)):
         next(box for box in screen.number_input if box.label == label).set_value(value)
     on.run(screen)

@@ -72,13 +72,10 @@ def upload(screen: AppTest, data: bytes, key: str = "own-file", agree: bool = Tr
     if key == "own-budgets":
         on.unfold(screen, "own-budgets-fold")
     else:
-        next(group for group in screen.button_group if group.label == "Your options").set_value("upload")
-        on.run(screen)
-    screen.file_uploader(key=key).set_value(("secret-name.csv", data, "text/csv"))
-    on.run(screen)
+        on.put(screen, next(group for group in screen.button_group if group.label == "Your options"), "upload")
+    on.put(screen, screen.file_uploader(key=key), ("secret-name.csv", data, "text/csv"))
     for button in [button for button in screen.button if button.label == "Yes, read it so" and agree]:
-        button.click()
-        on.run(screen)
+        on.press(screen, button)
     return screen
 
 
@@ -139,8 +136,7 @@ def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_can
     screen = on.arrive("your-numbers", **asked)
     if not _answer_drawn(screen):  # else it was faster than the page
         assert not [button for button in screen.main.button if button.key == "start-own"]
-        screen.main.button(key="cancel-run-own").click()
-        on.run(screen)
+        on.press(screen, screen.main.button(key="cancel-run-own"))
     for _ in range(3000):  # five minutes, for a machine that is busy
         starts = [button for button in screen.main.button if button.key == "start-own"]
         if _answer_drawn(screen):
@@ -259,12 +255,10 @@ def test_what_is_in_doubt_is_asked_and_nothing_is_computed_before() -> None:
     screen = upload(on.visit("your-numbers", **QUICK), b"A,B\nx,1\n" + b"1,0\n0,0\n" * 50, agree=False)
     assert not screen.get("plotly_chart") and not screen.error
     [agree] = [button for button in screen.button if button.label == "Yes, read it so"]
-    agree.click()
-    on.run(screen)
+    on.press(screen, agree)
     [question] = [radio for radio in screen.radio if "row 2, column A: 'x' " in radio.label.replace("\\", "")]
     assert question.value is None and not screen.get("plotly_chart")
-    question.set_value("leave out")
-    on.run(screen)
+    on.put(screen, question, "leave out")
     assert screen.get("plotly_chart") and screen.session_state["own-limited"][1].observed[0].count == 100
 
 
@@ -273,8 +267,7 @@ def test_a_wrong_proposal_is_mended_by_one_choice() -> None:
     screen = upload(on.visit("your-numbers", **QUICK), f"user_id,group,version,converted\n{rows}".encode(), agree=False)
     box = next(box for box in screen.selectbox if box.label == "Option")
     assert box.value == "group" and not screen.get("plotly_chart")
-    box.set_value("version")
-    on.run(screen)
+    on.put(screen, box, "version")
     assert screen.session_state["own-limited"][1].names == ("x", "y", "z") and screen.get("plotly_chart")
     assert "option from 'version' (x, y, z)" in on.words(screen).replace("\\", "")
 
@@ -296,8 +289,7 @@ def search(screen: AppTest, axis: str) -> Toggle:
 def limits(screen: AppTest, place: int) -> AppTest:
     """Choose one of the offered limits of a reward."""
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
-    choice.set_value(choice.options[place])
-    return on.run(screen)
+    return on.put(screen, choice, choice.options[place])
 
 
 def unit_of(screen: AppTest) -> str:
@@ -343,11 +335,9 @@ def test_columns_can_be_chosen() -> None:
     rows = b"".join(b"%c,%d,%d\n" % (b"AB"[row % 3 == 0], row % 2, row % 5 == 0) for row in range(60))
     screen = upload(on.visit("your-numbers", **QUICK), b"arm,reward,second\n" + rows)
     assert set(screen.session_state["own-limited"][1].names) == {"A", "B"}
-    next(box for box in screen.selectbox if box.label == "A row is").set_value("wide")
-    on.run(screen)
+    on.put(screen, next(box for box in screen.selectbox if box.label == "A row is"), "wide")
     picked = next(box for box in screen.multiselect if box.label == "Options")
-    picked.set_value(["reward", "second"])
-    on.run(screen)
+    on.put(screen, picked, ["reward", "second"])
     asked = screen.session_state["own-limited"][1]
     assert asked.names == ("reward", "second") and [option.mean for option in asked.observed] == [0.5, 0.2]
 
@@ -361,8 +351,7 @@ def test_limits_of_ones_own_and_limits_that_are_none() -> None:
     asked = screen.session_state["own-limited"][1]
     assert asked.means.tolist() == pytest.approx([20, 40 / 3]) and screen.get("plotly_chart")
     assert (asked.limits, asked.low, asked.high) == ((0, 25), 0, 40)
-    next(box for box in screen.number_input if box.label == "Largest").set_value(-1.0)
-    on.run(screen)
+    on.put(screen, next(box for box in screen.number_input if box.label == "Largest"), -1.0)
     assert "limits" in screen.error[0].value and not screen.get("plotly_chart")
 
 
@@ -394,8 +383,7 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
     [button] = [button for button in screen.button if button.key.endswith("-harmless")]
     high = float(button.label.rpartition(" to ")[2])  # two euros in a hundred must bring more than 125
     assert 62.5 < high < 67 and f"Limits of 0 to {high:g} do not" in message
-    button.click()
-    on.run(screen)
+    on.press(screen, button)
     asked = screen.session_state["own-limited"][1]
     assert asked.limits == (0, high) and not asked.misled and not screen.error and screen.get("plotly_chart")
 
@@ -407,12 +395,10 @@ def test_the_button_that_cuts_what_lies_far_off_says_at_once_that_it_changes_the
     [message] = [box.value for box in screen.error if "which option is best" in box.value]
     assert "**dear**" in message and "**often** looks best" in message and not screen.get("plotly_chart")
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
-    next(button for button in screen.button if button.key.endswith("limits-near")).click()
-    on.run(screen)
+    on.press(screen, next(button for button in screen.button if button.key.endswith("limits-near")))
     assert screen.session_state["own-limited"][1].misled
     assert len([box for box in screen.error if "which option is best" in box.value]) == 1  # once, beside the button
-    next(button for button in screen.button if button.key.endswith("-harmless-near")).click()
-    on.run(screen)
+    on.press(screen, next(button for button in screen.button if button.key.endswith("-harmless-near")))
     assert not screen.session_state["own-limited"][1].misled and choice.key in screen.session_state
 
 
@@ -442,8 +428,7 @@ def test_removing_the_file_forgets_it() -> None:
     screen = upload(on.visit("your-numbers", **QUICK), CSV)
     store = screen.session_state["own-store"]
     assert store.bytes_used() > 0
-    screen.file_uploader(key="own-file").set_value(None)
-    on.run(screen)
+    on.put(screen, screen.file_uploader(key="own-file"), None)
     assert "own-store" not in screen.session_state and "own-file-read" not in screen.session_state
     assert store.bytes_used() == 0 and store.limit_bytes == 0
 
@@ -460,15 +445,13 @@ def test_a_limit_of_every_kind_is_searched_and_its_link_opens_it_again(goal: str
     screen = on.unfold(on.visit("your-numbers", **QUICK, lifts="100", limit=limit, goal=goal), "own-search")
     assert not screen.warning
     assert on.address(screen).get("goal", "price") == goal and on.address(screen)["limit"] == limit
-    search(screen, "epsilon").set_value(True)
-    on.run(screen)
+    on.put(screen, search(screen, "epsilon"), True)
     message = on.words(screen)
     assert all(f"{PROMISES[privacy].who}: " in message for privacy in ("local", "central"))
     chart = on.chart(screen, "searched-ε")
     assert len(chart.traces) >= 2
     if goal == "percent":
-        search(screen, "users").set_value(True)
-        on.run(screen)
+        on.put(screen, search(screen, "users"), True)
         assert on.chart(screen, "searched-users").traces and "no privacy: " in on.words(screen)
     else:
         assert not [toggle for toggle in screen.toggle if "search-users" in toggle.key]
@@ -480,11 +463,9 @@ def test_a_limit_of_every_kind_is_searched_and_its_link_opens_it_again(goal: str
 
 def test_a_limit_that_asks_for_no_learning_and_one_that_nobody_reaches() -> None:
     screen = on.unfold(on.visit("your-numbers", **QUICK, limit="100000", goal="regret"), "own-search")
-    search(screen, "epsilon").set_value(True)
-    on.run(screen)
+    on.put(screen, search(screen, "epsilon"), True)
     assert on.words(screen).count("no learning") == 2 and "ε = **" not in on.words(screen)
-    screen.number_input(key=screen.number_input[-1].key).set_value(0.001)
-    on.run(screen)
+    on.put(screen, screen.number_input(key=screen.number_input[-1].key), 0.001)
     assert on.words(screen).count("not reached") == 2
 
 
@@ -631,8 +612,7 @@ def test_every_control_of_the_tests_changes_the_answer_and_stands_in_the_link(
     screen = on.unfold(on.visit("your-numbers", **QUICK, lifts="100"), "own-details", "own-until-fold")
     before = (*_times(screen), _table(screen, "planned test"))
     control = next(each for each in getattr(screen, kind) if (each.key or "").partition(":")[0] == f"own-{name}")
-    control.set_value(value)
-    on.run(screen)
+    on.put(screen, control, value)
     after = (*_times(screen), _table(screen, "planned test"))
     assert after != before
     assert on.address(screen)[name] == said
@@ -671,8 +651,7 @@ def test_times_of_an_upload_are_remembered_by_the_session_alone() -> None:
     screen = upload(on.visit("your-numbers", **QUICK, lifts="0"), CSV)
     assert _times(screen)[0] and best_arm._time.cache_info() == before
     assert "own-until-found" in screen.session_state
-    screen.file_uploader(key="own-file").set_value(None)
-    on.run(screen)
+    on.put(screen, screen.file_uploader(key="own-file"), None)
     assert "own-until-found" not in screen.session_state
 
 
@@ -705,8 +684,7 @@ def test_the_page_and_the_library_say_the_same_of_the_same_question() -> None:
     assert [cells[:4] for cells in first] == [cells[:4] for cells in whole]
     assert [cells for cells in first if cells[1] != "1"] == [cells for cells in whole if cells[1] != "1"]
     assert all(cells[6] == "–" for cells in first if cells[1] == "1")
-    screen.toggle(key="own-every").set_value(True)
-    on.run(screen)
+    on.put(screen, screen.toggle(key="own-every"), True)
     assert _table(screen, "planned test") == whole
     [advice] = [box.value for box in screen.success]
     at_two = [row for row in expected.rows if row.epsilon in (None, 2.0)]
@@ -740,8 +718,7 @@ def test_a_learners_log_is_refused_in_words() -> None:
 def test_the_baseline_of_an_upload_can_be_chosen() -> None:
     screen = upload(on.visit("your-numbers", **QUICK), CSV)
     before = screen.session_state["own-limited"][1]
-    next(box for box in screen.selectbox if box.label == "Baseline").set_value("B")
-    on.run(screen)
+    on.put(screen, next(box for box in screen.selectbox if box.label == "Baseline"), "B")
     after = screen.session_state["own-limited"][1]
     assert (before.names, after.names) == (("A", "B"), ("B", "A"))
     assert after.means.tolist() == before.means.tolist()[::-1]
@@ -809,7 +786,6 @@ def test_an_upload_asks_whether_two_spellings_are_one_option_and_begins_with_the
     screen = upload(on.visit("your-numbers", **QUICK), f"option,reward\n{rows}".encode())
     [box] = [box for box in screen.radio if "the same as 'Control'" in box.label]
     assert not screen.get("plotly_chart")
-    box.set_value("merge")
-    on.run(screen)
+    on.put(screen, box, "merge")
     [baseline] = [box for box in screen.selectbox if box.label == "Baseline"]
     assert baseline.value == "Control" and screen.session_state["own-limited"][1].names == ("Control", "New")
