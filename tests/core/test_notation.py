@@ -160,6 +160,7 @@ WRONG_ARMS = [
     ("empirical(values=1)", "arms[0]", "without names"),
     ("beta(a(1),2)", "arms[0]", "numbers only"),
     ("empirical(1:2,3)", "arms[0]", "behind every value"),
+    ("beta(4:0.5,2:0.5)", "arms[0]", "write beta(a, b)"),  # shares would be left out in silence
 ]
 WRONG_LINES = [
     ("heldp-ucb-b(0)", "lines[0].epsilon.value", "greater than 0"),

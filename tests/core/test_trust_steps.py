@@ -93,13 +93,6 @@ def test_the_steps_of_each_ladder_add_up():
         assert [step.stronger for step in mine[1:]] == [step.weaker for step in mine[:-1]]
 
 
-def test_steps_of_a_real_run_add_up():
-    result = simulate(load_preset("trust").with_changes(horizon=500, trials=6), jobs=1)
-    found = trust_steps.steps(result)
-    top, bottom = (result.lines[line].mean[-1] for line in (found[0].stronger, found[-1].weaker))
-    assert sum(step.saved.value for step in found) == pytest.approx(top - bottom)
-
-
 def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses_less():
     """Line 2 trusts no one, 1 and 3 a curator, 0 and 4 have no privacy."""
     result = result_of([[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]])
@@ -133,6 +126,16 @@ def test_a_pure_line_may_stand_for_a_promise_with_a_delta_and_not_the_other_way_
     assert trust_steps._keeps(experiment, local, shuffler) and trust_steps._keeps(experiment, local, curator)
     assert not trust_steps._keeps(experiment, shuffler, curator)  # it keeps that with a delta only
     assert not trust_steps._keeps(experiment, curator, shuffler) and not trust_steps._keeps(experiment, 0, local)
+
+
+def test_a_pure_line_stands_for_a_concentrated_promise_where_half_its_square_is_no_larger():
+    """Bun and Steinke 2016: ε-DP is (ε²/2)-zCDP. By a private function, as above."""
+    whole = load_preset("trust-ladder")
+    rho = trust_steps.kept(whole.with_changes(lines=MIXED[:1]), 0).rho
+    for share in (0.999, 1.001):
+        pure = {"policy": "dp-se", "epsilon": {"kind": "fixed", "value": share * (2 * rho) ** 0.5}}
+        experiment = whole.with_changes(lines=[pure, MIXED[0]])
+        assert trust_steps._keeps(experiment, 0, 1) == (share < 1)
 
 
 def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
