@@ -67,6 +67,7 @@ class Column:
     whole: bool = False  # numbers without decimals, none of them below 0
     words: tuple[str, ...] = ()  # the different ones, where there are few
     strange: str = ""  # what it looks like that is no outcome
+    unit: str = ""  # of its numbers
 
     @property
     def few(self) -> bool:
@@ -114,7 +115,9 @@ def _column(table: Sheet, name: str) -> Column:
         counted = whole and rows >= MOST and different > 0.95 * rows and alone.frame[name].dtype.kind in "if"
         looks = "a number of the row" if counted else ""
         looks = next((f"a {kind}" for kind in ("price", "cost") if named(name, kind)), looks)
-        return Column(name, "age" if named(name, "age") else "number", whole, words if different <= MOST else (), looks)
+        return Column(
+            name, "age" if named(name, "age") else "number", whole, words if different <= MOST else (), looks, unit
+        )
     if different == 1 and rows == len(filled):
         return Column(name, "constant", words=words)
     denied = len(words) == 2 and negated(*words) != negated(*words[::-1])
@@ -149,14 +152,17 @@ class Roles:
     def pairs(self) -> list[tuple[Column, Column]]:
         """Every pair of a column of options and one of outcomes, the likeliest one first."""
         options = self.of("words", "truth", "coin")
-        options += [each for each in self.of("number") if each.few and named(each.name, "arm", inside=True)]
+        numbers = [each for each in self.of("number") if each.few]
+        coins = bool(options) and all(
+            each.kind == "coin" and named(each.name, "reward", inside=True) for each in options
+        )
+        options += [each for each in numbers if coins or named(each.name, "arm", inside=True)]
         known = self.of("coin", "truth", "number")
         outcomes = [each for each in known if len(each.words) != 1] or known
         pairs = self._joined(options, outcomes)
         if not pairs:  # an outcome in words that no one knows, or options in numbers or dates
-            pairs = self._joined(options, self.of("words")) or self._joined(
-                [each for each in self.of("number", "date") if each.few], outcomes
-            )
+            dates = [each for each in self.of("date") if each.few]
+            pairs = self._joined(options, self.of("words")) or self._joined([*numbers, *dates], outcomes)
         return sorted(pairs, key=self._score, reverse=True)
 
     def _joined(self, options: Sequence[Column], outcomes: Sequence[Column]) -> list[tuple[Column, Column]]:
@@ -290,7 +296,8 @@ class Roles:
         kinds = {
             "number" if each.kind == "coin" else each.kind for each in self.columns.values() if each.kind != "empty"
         }
-        return len(self.columns) > 1 and kinds in ({"number"}, {"truth"}, {"number", "truth"})
+        units = {each.unit for each in self.columns.values() if each.kind != "empty"}
+        return len(self.columns) > 1 and len(units) == 1 and kinds in ({"number"}, {"truth"}, {"number", "truth"})
 
     def rows(self) -> str:
         """What a row is: ``person``, ``total`` or ``wide``; asked where more than one is possible."""

@@ -47,9 +47,9 @@ _SAID = re.compile(r"\s*\"?sep=([;\t|,])\"?\s*?[\r\n]", re.IGNORECASE)
 NO_NUMBERS = frozenset((*WORDS["missing"], *WORDS["missing_number"]))
 PERCENT_READ = "Percentages were read as parts of one: 10% is 0.1."
 
-_UNIT = "|".join(
-    ["%", "[A-Z]{3}", *map(re.escape, sorted([*WORDS["currency"], *WORDS["measure"]], key=len, reverse=True))]
-)
+_LONG = sorted([*WORDS["currency"], *(unit for unit in WORDS["measure"] if len(unit) > 1)], key=len, reverse=True)
+_SHORT = [unit for unit in WORDS["measure"] if len(unit) == 1]  # 5 g is a weight, 5g is a word
+_UNIT = "|".join(["%", "[A-Z]{3}", *map(re.escape, _LONG), rf"(?<=\s)[{''.join(_SHORT)}]"])
 _GAPS = " '’\u00a0\u202f"  # between thousands, besides points and commas
 _CELL = re.compile(
     rf"([-+−–]?)\s*({_UNIT})?\s*([-+−–]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?\s*({_UNIT})?\s*([-−–]?)",
