@@ -133,7 +133,8 @@ def cost_chart(searched: Search, spread: BudgetDistribution, threshold: float, d
         star = {"mode": "markers", "marker": marker, "yaxis": "y2", "cliponaxis": False}
         hover, at = f"lowest at {best:.3g}: %{{y:,.4~g}}<extra></extra>", charts.group_names([best]) if kept else [best]
         look: dict[str, Any] = {"mode": "lines+markers" if kept else "lines", "yaxis": "y2"}
-        curve = charts.Curve(across, values, title, colour, "%{y:,.4~g}", more=look)
+        dash = "dash" if cost is theory.v_w else None  # its colour is near that of V_L on dark ground
+        curve = charts.Curve(across, values, title, colour, "%{y:,.4~g}", dash, more=look)
         minimum = charts.Curve(at, lowest[-1:], "", colour, hover, listed=False, more=star)
         figure.add_traces([*curve.traces(), *minimum.traces()])
     costs = np.concatenate([each[seen] for each in (searched.v_l, searched.v_b, searched.v_w)])
