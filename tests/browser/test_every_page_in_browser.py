@@ -225,9 +225,9 @@ def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: 
     few_words_before_somebody_asks(visitor, menu.at(page), 1280, 720)
     if page == "trust":
         five_columns_with_their_costs_are_one_screen(visitor)
+    keys_go_in_order(visitor, bool(menu.at(page).sidebar))
     if menu.at(page).section:
         the_menu_marks_the_page(visitor, menu.at(page))
-    keys_go_in_order(visitor, bool(menu.at(page).sidebar))
     a_screen_reader_is_told(visitor)
     for width, dark in ((1400, False), (1024, True)):
         visitor.tab.set_viewport_size({"width": width, "height": 900})
