@@ -150,13 +150,14 @@ def _in_full(text: str, name: str, preset: Sequence[Any]) -> str:
 
 def _of_lines(preset: Experiment, experiment: Experiment) -> Iterator[dict[str, str]]:
     """Ways to write the lines beside a preset that is named; some may be read as other lines."""
-    texts, there, shared = _one_by_one(experiment.lines), experiment.with_lines(preset.lines), shared_budget(experiment)
+    texts, theirs = _one_by_one(experiment.lines), {line.label or line.policy: line.epsilon for line in preset.lines}
     yield {"lines": _in_runs(texts, _one_by_one(preset.lines))}
-    mine, theirs = ({(line.policy, line.label) for line in each.lines if line.epsilon} for each in (experiment, preset))
-    if shared is not None and mine & theirs:
-        eps = notation.write_epsilon(shared, spaces=False)
+    others = [line.epsilon for line in experiment.lines if line.epsilon != theirs.get(line.label or line.policy)]
+    budgets = [notation.write_epsilon(each, spaces=False) for each in (shared_budget(experiment), *others) if each]
+    for eps in dict.fromkeys(budgets[:2]):
+        there = _at(experiment.with_lines(preset.lines), notation.read_epsilon(eps), [])
         yield {"eps": eps}
-        yield {"eps": eps, "lines": _in_runs(texts, _one_by_one(_at(there, notation.read_epsilon(eps), []).lines))}
+        yield {"eps": eps, "lines": _in_runs(texts, _one_by_one(there.lines))}
 
 
 def _query(parameters: Mapping[str, str]) -> str:
