@@ -13,6 +13,7 @@ from bandit_core.experiments import links
 from ui import page_fields
 
 TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
+GROUPS = {**TWO, "lines": "ucb,heldp-ucb-b(discrete(0,0.2,1,2))"}
 
 
 def experiment(screen: AppTest) -> Experiment:
@@ -80,7 +81,7 @@ def test_several_mistakes_are_told_at_once() -> None:
         ("explore", TWO, "text_input", "own-1", "many", "number above 0"),
         ("explore", TWO, "text_input", "own-1", "-1", "greater than 0"),
         ("explore", {**TWO, "lines": "ucb(alpha=2)"}, "text_input", "alpha-0", "abc", "number"),
-        ("threshold", {}, "text_input", "budget-discrete", "discrete(0:2, 1:-1)", "at least 0"),
+        ("threshold", GROUPS, "text_input", "budget-discrete", "discrete(0:2, 1:-1)", "at least 0"),
         ("heavy-tails", {}, "text_input", "v-1", "2", "at most 1"),
         ("contextual", {}, "text_area", "contexts", "single(0, 10)", "at least 1"),
         ("contextual", {}, "text_area", "contexts", "single(2, ten)", "number"),
