@@ -27,7 +27,8 @@ def policy_file(pytestconfig: pytest.Config) -> Callable[[str, str], Path]:
     tests and sessions."""
 
     def written(name: str, text: str) -> Path:
-        folder = Path(pytestconfig.cache.mkdir(f"policy-{hashlib.sha256(text.encode()).hexdigest()[:16]}"))
+        folder = pytestconfig.cache.mkdir("policies") / hashlib.sha256(text.encode()).hexdigest()[:16]
+        folder.mkdir(exist_ok=True)
         path = folder / f"{name}.py"
         if not path.exists():
             new = folder / f"{os.getpid()}.new"
