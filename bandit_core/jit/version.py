@@ -105,32 +105,37 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
     flags = sorted(option for option in options if option[0] not in _WRAPPERS)
     found[name] = ""  # functions may call each other in circles
     written = function.written_as if _is_rebound(function) else function
-    tree = _functions(written.__code__.co_filename).get(written.__code__.co_firstlineno)
+    code = written.__code__
+    tree = _functions(code.co_filename, written.__name__ == "<lambda>").get(code.co_firstlineno)
     if tree is None or getattr(tree, "name", written.__name__) != written.__name__:
-        raise RuntimeError(f"{written.__code__.co_filename} has changed since it was imported: start again")
+        raise RuntimeError(f"{code.co_filename} has changed since it was imported: start again")
     read = {path: _described(value, found) for path, value in _read_from_outside(function, tree)}
     found[name] = f"{ast.unparse(tree)} {flags} {sorted(read.items())}"
 
 
-def _functions(path: str) -> dict[int, ast.AST]:
-    """The functions of a file (or of a notebook's cell) by their first line, as far as they can matter."""
-    return _parsed(SOURCES.get(path) or _RULE_SOURCES.get(path) or "".join(linecache.getlines(path)))
+def _functions(path: str, nameless: bool) -> dict[int, ast.AST]:
+    """The functions of a file (or of a notebook's cell), or its lambdas, by their first line, as far as they matter."""
+    return _parsed(SOURCES.get(path) or _RULE_SOURCES.get(path) or "".join(linecache.getlines(path)), nameless)
 
 
 @cache
-def _parsed(source: str | bytes) -> dict[int, ast.AST]:
-    """The same of a text: a file that is loaded again may have another."""
+def _parsed(source: str | bytes, nameless: bool) -> dict[int, ast.AST]:
+    """The same of a text: a file that is loaded again may have another. Functions are found among statements alone."""
+    nodes: list[Any] = [patiently(lambda: ast.parse(source))]
+    if nameless:
+        return {node.lineno: node for node in reversed([*ast.walk(nodes[0])]) if isinstance(node, ast.Lambda)}
     found: dict[int, ast.AST] = {}
-    for node in ast.walk(patiently(lambda: ast.parse(source))):
-        if isinstance(node, ast.arg):
-            node.annotation = None
-        if isinstance(node, ast.Lambda):
-            found.setdefault(node.lineno, node)
+    for node in nodes:  # which grow
         if isinstance(node, ast.FunctionDef):
             found[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])] = node
             node.decorator_list, node.returns = [], None
+            for each in ast.walk(node.args):
+                if isinstance(each, ast.arg):
+                    each.annotation = None
             if ast.get_docstring(node, clean=False) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
+        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+            nodes += getattr(node, part, ())
     return found
 
 
@@ -138,8 +143,10 @@ def _read_from_outside(function: FunctionType, tree: ast.AST) -> Iterator[tuple[
     """What a function reads of its module and of the functions around it: path and value."""
     code = function.__code__
     around = {name: cell.cell_contents for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)}
-    attributes = {node.value: node for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
+    attributes: dict[ast.AST, ast.Attribute] = {}
+    for node in ast.walk(tree):  # what stands outside comes first
+        if isinstance(node, ast.Attribute):
+            attributes[node.value] = node
         if not isinstance(node, ast.Name) or node.id in code.co_varnames:
             continue
         if node.id in around or node.id in function.__globals__:
