@@ -46,7 +46,8 @@ def or_small(lesson: str) -> Iterator[None]:
 
 def still(key: str, document: str) -> None:
     """The one picture of a document, which has no slider."""
-    _player(key=key, data={"text": document, "at": 0, "turn": 0})
+    with st.container(key=f"player-{key}"):
+        _player(key=key, data={"text": document, "at": 0, "turn": 0})
 
 
 def ask(field: Field, document: str, now: Any, guess: Mapping[str, Any] | None = None) -> Any:
