@@ -1,6 +1,6 @@
 """Pictures that ship, from the code of the app: ``python -m benchmarks.pictures`` draws them anew.
 
-Those of the lessons on page Teach and of Start's cards (ui/assets/lessons), and that of the README (docs/picture.png).
+Those of the lessons on page Teach and of the gallery's cards (ui/assets/lessons), and that of the README (docs/picture.png).
 It also prints what README says of its picture, the numbers of Start. ``--numbers`` prints them and draws nothing.
 
 README's picture needs what tests/requirements.txt installs, and a ``chromium`` on PATH. Its numbers are Start's at
@@ -17,16 +17,18 @@ import numpy as np
 import plotly.graph_objects as go
 from playwright.sync_api import sync_playwright
 
-from bandit_core import load_preset, simulate
-from ui import charts, gallery
+from bandit_core import simulate
+from bandit_core.experiments.presets import presets
+from bandit_core.literature import reproductions
+from ui import charts, examples, gallery
 from ui.learn import course
 from ui.player.view import SMALL
 
 WHERE = Path(__file__).parent.parent / "docs" / "picture.png"
 WIDTH, HEIGHT = 900, 460
 LESSON_WIDTH, LESSON_HEIGHT, EDGE = 260, 110, 8  # pixels
-MAX_POINTS, MAX_DOTS = 60, 120
-USERS, TRIALS = 5_000, 8  # of the experiments on Start's cards
+MAX_POINTS, MAX_DOTS = 30, 40
+USERS, TRIALS = 5_000, 8  # of an experiment on a card that ships no figure
 
 
 def lessons() -> None:
@@ -39,12 +41,15 @@ def lessons() -> None:
 
 
 def cards() -> None:
-    """Draw those of Start's cards, at a horizon that computes at once."""
-    for name in gallery.CARDS:
-        experiment = load_preset(name)
-        result = simulate(experiment.with_changes(horizon=min(experiment.horizon, USERS), trials=TRIALS))
+    """Draw those of the gallery's cards: the shipped figure, or few runs at a horizon that computes at once."""
+    for preset in presets():
+        if preset.name.endswith(examples.QUICK):
+            continue
+        experiment = preset.experiment
+        few = experiment.with_changes(horizon=min(experiment.horizon, USERS), trials=TRIALS)
+        result = reproductions.of_experiment(experiment) or simulate(few)
         for dark in (False, True):
-            _write(name, dark, charts.regret_chart(charts.without_bounds(result), dark))
+            _write(preset.name, dark, charts.regret_chart(charts.without_bounds(result), dark))
 
 
 def _write(name: str, dark: bool, figure: go.Figure) -> None:

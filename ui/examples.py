@@ -8,6 +8,7 @@ import streamlit as st
 from bandit_core.experiments.presets import Preset, presets
 from bandit_core.spec.number_text import count
 from ui import page_requirements, state, words
+from ui.player.view import small
 
 PAPERS = "papers"
 SUBJECTS = {"features": "features", "robust": "heavy tails", "spread": "budgets of their own", "trusted": "trust"}
@@ -63,6 +64,7 @@ def _gallery(kind: str) -> None:
             with column.container(border=True, height="stretch"):
                 sentence = words.plain(preset.note.partition(". ")[0].partition(": ")[0].rstrip("."))
                 users = f"{count(preset.experiment.horizon)} users"
+                small(preset.name, f"Small picture of the curves, without numbers: {preset.title}")
                 st.markdown(f"**{words.plain(preset.title)}**  \n{sentence}. *{users}*")
                 _open(preset.name, "Open", preset.title)
                 if f"{preset.name}{QUICK}" in names:

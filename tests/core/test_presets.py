@@ -9,6 +9,8 @@ from bandit_core.experiments.experiment import Experiment, parse
 from bandit_core.experiments.presets import FOLDER, load_preset, preset_names, presets
 from bandit_core.simulation.costs import STEP_SECONDS
 from bandit_core.spec.errors import InputError
+from ui.examples import QUICK
+from ui.player.view import SMALL
 
 FIGURES = [f"ren-1{letter}" for letter in "abcdefgh"] + ["ren-2"]
 LESSONS = ["first-look", "shy-users", "two-treatments", "unbounded-rewards"]
@@ -27,6 +29,7 @@ def test_a_preset_speaks_in_one_plain_sentence(preset):
     assert preset.note.endswith(".") and ". " not in preset.note
     labels = [preset.experiment.label(line) for line in range(len(preset.experiment.lines))]
     assert len(set(labels)) == len(labels)
+    assert all((SMALL / f"{preset.name.removesuffix(QUICK)}-{ground}.svg").exists() for ground in ("dark", "light"))
 
 
 @pytest.mark.parametrize("name", preset_names())
