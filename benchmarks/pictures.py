@@ -1,6 +1,6 @@
 """Pictures that ship, from the code of the app: ``python -m benchmarks.pictures`` draws them anew.
 
-Those of the lessons on page Teach and of the gallery's cards (ui/assets/lessons), and that of the README (docs/picture.png).
+Those of the lessons on page Teach and of the gallery's cards (ui/assets/lessons), and README's (docs/picture.png).
 It also prints what README says of its picture, the numbers of Start. ``--numbers`` prints them and draws nothing.
 
 README's picture needs what tests/requirements.txt installs, and a ``chromium`` on PATH. Its numbers are Start's at

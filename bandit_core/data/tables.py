@@ -712,7 +712,8 @@ def _cut(
 def _compact(cells: pd.Series) -> Any:
     """A column of a block in little memory: whole numbers in few bytes, and each of few words once."""
     if not _is_text(cells):
-        return pd.to_numeric(cells, downcast="integer")
+        # Of fractions pandas would take what is nearly whole for whole: 1e-9 for 0.
+        return pd.to_numeric(cells, downcast="integer") if cells.dtype.kind in "iu" else cells
     codes, found = pd.factorize(cells)
     return pd.Categorical.from_codes(codes, found) if len(found) <= _FEW_WORDS else cells
 

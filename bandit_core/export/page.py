@@ -75,11 +75,13 @@ def _figure(name: str, head: str) -> str:
     )
 
 
-def page(positions: Positions, results: Sequence[Result], around: str = "", **texts: Any) -> str:
+def page(
+    positions: Positions, results: Sequence[Result], around: str = "", colours: Colours | None = None, **texts: Any
+) -> str:
     """The lesson as the text of one HTML file of at most `MAX_BYTES`, in UTF-8.
 
-    ``around`` is HTML of links to other lessons; for the other texts see `document`. The same arguments give the same
-    text.
+    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons; for the
+    other texts see `document`. The same arguments give the same text.
 
     Raises
     ------
@@ -88,7 +90,7 @@ def page(positions: Positions, results: Sequence[Result], around: str = "", **te
     """
     for every in (1, 2, 4, 8):
         content = document(positions, results, every=every, **texts)
-        text = _written(content, colours_of(positions.experiment), around)
+        text = _written(content, colours or colours_of(positions.experiment), around)
         size = len(text.encode())
         if size <= MAX_BYTES:
             return text

@@ -110,7 +110,7 @@ def test_what_reveal_cannot_be_is_told() -> None:
 def test_the_code_for_phones_holds_the_address_of_the_lesson() -> None:
     screen = teach(**FIELDS)
     [shown] = [code.value for code in screen.main.code]
-    assert shown.endswith("controls=off") and "heldp-ucb-b(1)" in shown
+    assert shown.endswith("controls=off") and "lines=1-2,ucb-cf(1)&eps=1" in shown
     assert [image.alt for element in screen.get("image") for image in element.proto.imgs] == [
         f"QR code of the address {shown}"
     ]

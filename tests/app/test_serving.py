@@ -1,12 +1,12 @@
 """How many files a server may have open, and what its C library is told."""
 
-import asyncio
 import platform
 import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
+from awaiting import awaited
 
 from ui import serving
 
@@ -50,5 +50,5 @@ def test_a_server_tells_its_c_library_to_give_memory_back(monkeypatch):
         async with serving.around(None):
             pass
 
-    asyncio.run(live())
+    awaited(live())
     assert told == [(-8, 2), (-3, 131072), (-1, 131072)]

@@ -35,7 +35,7 @@ from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import RollOut, RollOutQuestion, roll_outs
 from bandit_core.theory import best_arm
 from ui import page_lock, runner, theme
-from ui.your_numbers import address, answers, inputs, one_page, planned, summary, until
+from ui.your_numbers import address, answers, inputs, one_page, planned, question, summary, until
 from ui.your_numbers.inputs import Asked, Setting
 
 QUICK = {"users": "400"}
@@ -635,7 +635,7 @@ def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_
 def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
     screen = on.visit("your-numbers", **QUICK, lifts="0")
     on.unfold(screen, "own-until-fold")
-    assert until.NOTHING_TO_FIND in [box.value for box in screen.info]
+    assert question.text("nothing to find") in [box.value for box in screen.info]
     assert not [table for table in screen.main.dataframe if "users, median" in table.value]
     assert all(cells[3] == "not in practice" for cells in _table(screen, "planned test"))
 

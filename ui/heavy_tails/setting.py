@@ -161,7 +161,7 @@ def playable(experiment: Experiment) -> Experiment:
 
 def of_fields(fields: dict[str, str]) -> tuple[Experiment, list[Issue]]:
     """The experiment that a link in the page's former fields asks for, and what is wrong with it."""
-    said, issues = _FORMER.read(fields)
+    said, issues = _FORMER.read({name: text for name, text in fields.items() if name in _FORMER})  # the rest is gone
     epsilon, users = said.pop("epsilon", None), said.pop("horizon", None)
     experiment = changed(load_preset("wild-rewards"), **said)
     lines, users = experiment.spec()["lines"], users or load_preset("wild-rewards").horizon
