@@ -381,6 +381,7 @@ def test_totals_without_people_are_a_doubt(weight):
 
 
 def test_rows_that_are_cut_in_blocks_are_those_of_the_whole_file(monkeypatch):
+    # private: a file of many blocks has half a megabyte
     whole, said = tables._blocks, ["a", 'b "q" c', "x\ny", '"', 'p\n\n"z"\nq,', "", "long " * 9]
     monkeypatch.setattr(tables, "_blocks", lambda data, stop, _: whole(data, stop, 50))
     rows = [["id", "note", "v", "group"]]
