@@ -314,5 +314,6 @@ def explanation() -> None:
     )
     st.caption(
         "V_L and V_B: Ren et al. 2020, section 4.2, with the conditioning on ε ≥ ε_min that the printed definition "
-        "lacks (without it both are infinite if some users share nothing). V_w: HeLDP-UCB-BW, proved in this project."
+        "lacks (without it both are infinite if some users share nothing). V_w: HeLDP-UCB-BW, proved in this project. "
+        f"{words.PUBLIC['budgets']} {words.PUBLIC['eps_min']}"
     )

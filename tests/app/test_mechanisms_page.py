@@ -265,7 +265,7 @@ def test_what_is_public_is_said_where_it_is_chosen() -> None:
         return "\n".join(element.help for kind in kinds.split() for element in getattr(screen, kind))
 
     lines = "ucb,heldp-ucb-b(discrete(0,1,2))"
-    screen = on.unfold(on.visit("threshold", lines=lines, **on.SMALL), "threshold-kept", "threshold-others")
+    screen = on.unfold(on.visit("threshold", lines=lines, **on.SMALL), "explanation", "threshold-others")
     said = helps(screen) + helps(on.visit("explore", lines=lines, **on.SMALL))
     assert [name for name in ("budgets", "eps_min", "ranges", "horizon") if words.PUBLIC[name] not in said] == []
     assert words.PUBLIC["budgets"] in on.words(screen) and words.PUBLIC["eps_min"] in on.words(screen)

@@ -475,9 +475,9 @@ def test_a_file_is_read_once_and_outside_of_the_pages_turn(
 ) -> None:
     read, turn_taken = getattr(inputs, reader), []
 
-    def look(data: bytes, *how: object) -> object:
+    def look(data: bytes, *how: object, **more: object) -> object:
         turn_taken.append(page_lock.drawing_lock.locked())
-        return read(data, *how)
+        return read(data, *how, **more)
 
     monkeypatch.setattr(inputs, reader, look)
     screen = upload(on.visit("your-numbers", **QUICK), b"epsilon\n1\n2\n" if key == "own-budgets" else CSV, key)

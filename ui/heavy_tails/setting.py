@@ -132,7 +132,8 @@ def changed(experiment: Experiment, **fields: Any) -> Experiment:
     document = experiment.spec()
     if after.trust != before.trust:
         document["lines"] = _lines(after, epsilon_of(experiment))
-        document["horizon"] = ENOUGH_USERS[after.trust]
+        if experiment.horizon == ENOUGH_USERS[before.trust]:
+            document["horizon"] = ENOUGH_USERS[after.trust]
     else:
         for line, stated in zip(document["lines"], experiment.lines, strict=True):
             parameters = stated.entry.parameters.model_fields
