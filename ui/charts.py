@@ -578,12 +578,14 @@ def density_chart(
         bars |= {"text": message, "textposition": "none", "showlegend": False}
         curves.append(go.Bar(x=group_names(values), y=shares, **bars))
     elif len(values):
-        gap = np.full(len(shares), np.nan)  # one curve for all, however many there are
-        x = np.column_stack([values, values, gap]).ravel()
-        y = np.column_stack([np.zeros(len(shares)), shares, gap]).ravel()
-        marker = {"size": 7, "color": np.repeat(colours, 3)}
-        dots = {"mode": "lines+markers", "marker": marker, "text": np.repeat(message, 3)}
-        curves.append(Curve(x, y, "", colour, "%{text}<extra></extra>", width=5, listed=False, more=dots))
+        for shade in dict.fromkeys(colours.tolist()):  # one curve for all of a shade, however many there are
+            these = colours == shade
+            gap = np.full(these.sum(), np.nan)
+            x = np.column_stack([values[these], values[these], gap]).ravel()
+            y = np.column_stack([np.zeros(len(gap)), shares[these], gap]).ravel()
+            texts = np.repeat(np.array(message)[these], 3)
+            dots = {"mode": "lines+markers", "marker": {"size": 7, "color": shade}, "text": texts}
+            curves.append(Curve(x, y, "", shade, "%{text}<extra></extra>", width=5, listed=False, more=dots))
     with_shares = epsilon.interval is None  # a density has no share at any one place
     place = np.searchsorted(values, threshold) - 0.5 if grouped(epsilon) and threshold is not None else threshold
     across = {"title": "ε of a user", "type": "category" if grouped(epsilon) else "linear", "rangemode": "tozero"}

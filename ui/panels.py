@@ -85,9 +85,19 @@ def focus(experiment: Experiment) -> int | None:
     first = in_focus(experiment)
     if not experiment.view.bounds or first is None:
         return None
-    names = {str(number + 1): f"Bounds of {experiment.label(number)}" for number in experiment.drawn}
-    field = Field("focus", "Bounds of", str(first + 1), "The method whose bounds are drawn.", "box", names)
-    if state.own_key("focus") in st.session_state and state.page_field("focus", str(first + 1)) not in names:
+    labels = {number: experiment.label(number) for number in experiment.drawn}
+    twins = [number for number, label in labels.items() if list(labels.values()).count(label) > 1]
+    names = {
+        str(number + 1): f"Bounds of {label}{f' (method {number + 1})' if number in twins else ''}"
+        for number, label in labels.items()
+    }
+    methods = [(number, experiment.lines[number].policy) for number in experiment.drawn]
+    before, turn = state.memory().get("focus-of", (methods, 0))
+    turn += before != methods  # a box of its own: the browser would go on to show what was chosen among others
+    state.memory()["focus-of"] = methods, turn
+    key = f"focus-{turn}" if turn else "focus"
+    field = Field("focus", "Bounds of", str(first + 1), "The method whose bounds are drawn.", "box", names, key=key)
+    if (turn or state.own_key(key) in st.session_state) and state.page_field("focus", str(first + 1)) not in names:
         state.keep_page_fields({"focus": None})  # the line that was chosen is gone
     more = {"label_visibility": "collapsed", "width": 400}  # labels are long
     return int(page_fields.ask(field, **more)) - 1 if len(names) > 1 else first

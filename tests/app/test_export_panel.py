@@ -119,7 +119,7 @@ def test_tradeoff_gives_its_own_budgets_and_what_it_says_of_all(monkeypatch):
     found = file_of(screen, monkeypatch)
     assert found["first"] == "budgets" and found["overall"]
     chart = on.chart(screen, "tradeoff-chart")
-    [drawn] = [trace for trace in chart.traces if trace.get("name", "").endswith("HeLDP-UCB-B")]
+    [drawn] = [trace for trace in chart.traces if trace.get("name", "").endswith("local method")]
     assert found["budgets"]["series"][found["budgets"]["x"]] == pytest.approx(on.numbers_in(drawn["x"]))
     [curve] = [each for each in found["budgets"]["curves"] if each["label"] == "HeLDP-UCB-B"]
     assert found["budgets"]["series"][curve["y"]] == pytest.approx(on.numbers_in(drawn["y"]), rel=6e-4)

@@ -170,7 +170,7 @@ def test_bounds_are_those_of_the_method_in_focus_and_the_table_draws_more() -> N
 
 
 def test_trusting_no_one_has_users_enough_to_learn() -> None:
-    screen = change(on.visit("heavy-tails", **TINY), "selectbox", "heavy-trust", "local")
+    screen = change(on.visit("heavy-tails", T="100000", n="2"), "selectbox", "heavy-trust", "local")
     assert screen.session_state["lab"]["experiment"].horizon == setting.ENOUGH_USERS["local"]
     assert "drops no arm" not in on.words(screen) and not screen.error
     regret = on.chart(screen, "heavy-regret")

@@ -66,7 +66,7 @@ def test_a_link_with_epsilon_moves_the_budget_and_says_what_it_cannot_use(visits
     visitor.open("/heavy-tails?eps=much&from=2&colour=red")
     [message] = visitor.alerts()
     for words in (
-        "eps: 'much': a number from",
+        "eps: 'much': 'much' is not a distribution",
         "from: '2': no field of this page",
         "colour: 'red'",
         "allowed: rewards",
