@@ -14,7 +14,7 @@ PAGE = Page(
     title="Budgets of their own",
     icon="filter_alt",
     place=4,
-    fields="check",
+    fields="check min",
     sidebar="budget arms T n seed",
     shows="spread",
 )

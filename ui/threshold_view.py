@@ -103,16 +103,20 @@ def slider(searched: Search, spread: BudgetDistribution) -> float:
     """
     best = searched.best_b, searched.best_l
     low, high = charts.budget_range(spread)
-    some = searched.thresholds if charts.grouped(spread) else np.linspace(low, max(high, *best), 60)
-    options = sorted({f"{value:.3g}": value for value in (*some.tolist(), *best)}.values())  # one for every text
-    return st.select_slider(
-        "Threshold ε_min: ← keep more users · keep clearer answers →",
-        options,
-        searched.best_b,
-        key=state.key(f"threshold {spread.model_dump_json()}"),
-        help=f"Answers of users with a smaller ε are discarded. {words.PUBLIC['eps_min']}",
-        format_func=lambda value: f"{value:.3g}",
-    )
+    grid = (float(f"{value:.3g}") for value in np.linspace(low, max(high, *best), 60))
+    some = searched.thresholds.tolist() if charts.grouped(spread) else grid
+    options = sorted({f"{value:.3g}": value for value in (*some, *best)}.values())  # one for every text
+    users = spread.model_dump_json()
+    of, turn = state.memory().get("threshold-of", (users, state.turn()))
+    if of != users and turn == state.turn():
+        state.keep_page_fields({"min": None})
+    state.memory()["threshold-of"] = users, state.turn()
+    field = Field(
+        "min", "Threshold ε_min: ← keep more users · keep clearer answers →", searched.best_b,
+        f"Answers of users with a smaller ε are discarded. {words.PUBLIC['eps_min']}",
+        allowed=tuple(options), write="{:.3g}".format, key=f"threshold {users}",
+    )  # fmt: skip
+    return float(page_fields.ask(field))
 
 
 def cost_chart(searched: Search, spread: BudgetDistribution, threshold: float, dark: bool) -> go.Figure:

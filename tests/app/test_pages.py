@@ -281,6 +281,8 @@ def test_threshold_follows_the_users_of_the_sidebar() -> None:
         assert f"**ε = {control.value:.3g}**" in on.words(screen)  # it opens at the recommendation
         on.put(screen, control, float(control.options[3]))
         assert f"ε_min = {control.options[3]}" in on.words(screen)
+        there = on.visit("threshold", **on.address(screen))
+        assert f"ε_min = {control.options[3]}" in on.words(there)  # its link opens it
         assert len(on.chart(screen, "threshold-regret").names) == 3  # chosen, best, weighed
         assert len(on.chart(screen, "cost").y("V_B (Bernoulli)")) > 20
 

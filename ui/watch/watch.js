@@ -60,7 +60,7 @@ function leaves(run, i, felt, sent) {
 
 function learns(run, i) {
   if (run.truth) return [`${(i + 1).toLocaleString("en")} message${i ? "s" : ""}`, "have come in"];
-  if (i + 1 >= run.users) return ["the end", "of what is shown"];
+  if (i + 1 >= run.users) return ["stops here", "the last user that is shown"];
   const changed = [], central = run.privacy === "central";
   for (let row = 0; row < run.count; row++) {
     const [before, after] = [run.estimate[i * run.count + row], run.estimate[(i + 1) * run.count + row]];
@@ -74,7 +74,7 @@ function learns(run, i) {
   }
   const [row] = changed;
   if (changed.length > 1) return [`${changed.length} means`, central ? "are published anew" : "are estimated anew"];
-  return [`${run.names[row]}: ${number(run.estimate[(i + 1) * run.count + row])}`, central ? "is published" : "is its new estimate"];
+  return [`${run.names[row]}: ${number(run.estimate[(i + 1) * run.count + row])}`, central ? "published" : "the new estimate"];
 }
 
 // How many answers about an arm have come in with that of user i, and how many of them say yes.
