@@ -58,6 +58,7 @@ FOCUS = "document.activeElement.closest('[data-tried]')?.dataset.tried"
 NEVER = 120_000  # milliseconds after which a list or an answer does not come any more
 # They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
 # or (a student's name on Teach) say nothing without a code.
+MOMENTS = 20  # of half a second each, for a control that went back
 NOT_MOVED = ("Examples", "Add a method", "More", "Edit as a table", "Title of the page", "Name")
 
 
@@ -172,6 +173,12 @@ def tried(visitor: Visitor, name: str) -> str:
     if not asked(visitor, step):
         return "cannot be moved back"
     back = state(visitor)
+    for _ in range(MOMENTS):  # a page may ask once more for the first move
+        if back == before:
+            break
+        visitor.tab.wait_for_timeout(500)
+        doors.wait(visitor)
+        back = state(visitor)
     left = [f"{part}: {doors.first_of(before[part], back[part])}" for part in before if before[part] != back[part]]
     if troubles:
         return "; ".join(troubles)

@@ -79,8 +79,7 @@ def test_teach_names_every_button_and_the_first_arrow_moves_thumb_picture_and_wo
     assert teacher.tab.locator(".player output").inner_text() == PRICE.slider.words(NEXT)  # at once, in the browser
     assert sentence(teacher).inner_text() == words.unbroken(said(NEXT))
     assert float(handle.get_attribute("cx") or 0) > before + 50
-    teacher.settle()
-    assert teacher.address["at"] == f"{NEXT:g}"
+    teacher.tab.wait_for_url(re.compile(rf"[?&]at={NEXT:g}(&|$)"))
     question_and_answer_stand(teacher, PRICE)
     expect(teacher.tab.get_by_test_id("stMetricValue")).to_have_text(large())  # what was asked does not move
 
