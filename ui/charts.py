@@ -558,7 +558,7 @@ def density_chart(
 
     The axis of a density ends where a hundredth of the users is left.
     """
-    colour, curves = "#58b7e0" if dark else "#0b6e99", []
+    colour, curves, bars_only = "#58b7e0" if dark else "#0b6e99", [], grouped(epsilon)
     least = threshold or 0.0
     values, shares = (part[epsilon.atoms[1] > 1e-6] for part in epsilon.atoms)
     names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
@@ -573,7 +573,7 @@ def density_chart(
             if low < high:
                 look: dict[str, Any] = {"hover": hover, "width": 1.5, "listed": False, "more": filled}
                 curves.append(Curve(part, epsilon.density(part), "", shade, **look))
-    if grouped(epsilon):
+    if bars_only:
         bars = {"marker": {"color": colours}, "width": 0.6, "hovertemplate": "%{text}<extra></extra>"}
         bars |= {"text": message, "textposition": "none", "showlegend": False}
         curves.append(go.Bar(x=group_names(values), y=shares, **bars))
@@ -587,8 +587,8 @@ def density_chart(
             dots = {"mode": "lines+markers", "marker": {"size": 7, "color": shade}, "text": texts}
             curves.append(Curve(x, y, "", shade, "%{text}<extra></extra>", width=5, listed=False, more=dots))
     with_shares = epsilon.interval is None  # a density has no share at any one place
-    place = np.searchsorted(values, threshold) - 0.5 if grouped(epsilon) and threshold is not None else threshold
-    across = {"title": "ε of a user", "type": "category" if grouped(epsilon) else "linear", "rangemode": "tozero"}
+    place = np.searchsorted(values, threshold) - 0.5 if bars_only and threshold is not None else threshold
+    across = {"title": "ε of a user", "type": "category" if bars_only else "linear", "rangemode": "tozero"}
     up: dict[str, Any] = {
         "title": "share of users" if with_shares and height >= 200 else None,
         "tickformat": ".0%",

@@ -247,11 +247,11 @@ def names(result: SweepResult) -> dict[int, str]:
     it a label; all others by their labels.
     """
     experiment, called = result.experiment, {}
-    levels = [line.entry.privacy for line in experiment.lines]
-    for trace in tradeoff.traces(result):
+    levels, traces = [line.entry.privacy for line in experiment.lines], tradeoff.traces(result)
+    for trace in traces:
         level = "none" if experiment.lines[trace.line].label else levels[trace.line]
         peers = [
-            each for each in tradeoff.traces(result)
+            each for each in traces
             if levels[each.line] == level and each.line not in experiment.view.hidden
         ]  # fmt: skip
         lowest = all((trace.mean <= each.mean).all() for each in peers)

@@ -164,9 +164,10 @@ def of_fields(fields: dict[str, str]) -> tuple[Experiment, list[Issue]]:
     """The experiment that a link in the page's former fields asks for, and what is wrong with it."""
     said, issues = _FORMER.read({name: text for name, text in fields.items() if name in _FORMER})  # the rest is gone
     epsilon, users = said.pop("epsilon", None), said.pop("horizon", None)
-    experiment = changed(load_preset("wild-rewards"), **said)
-    lines, users = experiment.spec()["lines"], users or load_preset("wild-rewards").horizon
+    preset = load_preset("wild-rewards")
+    experiment = changed(preset, **said)
+    lines = experiment.spec()["lines"]
     for line in lines:
         if "epsilon" in line and epsilon is not None:
             line["epsilon"] = {"kind": "fixed", "value": epsilon}
-    return experiment.with_changes(lines=lines, horizon=users), issues
+    return experiment.with_changes(lines=lines, horizon=users or preset.horizon), issues

@@ -336,13 +336,12 @@ def theory(experiment: Experiment, result: Result, line: int | None) -> None:
     table_1 = st.expander("Table 1 of the paper, for these arms", key="heavy-table-1", on_change="rerun")
     if not table_1.open:
         return
-    small = " The heavy-tailed bounds are stated for ε up to 1, and ε is larger here."
+    beyond = " The heavy-tailed bounds are stated for ε up to 1, and ε is larger here."
     with table_1:
         st.markdown(
             f"Values after {words.count(experiment.horizon)} users, shapes with the factor 1. They may exceed what can "
             "be lost at all. *Bounded*: the same gaps with rewards between 0 and 1, for comparison."
-            + small
-            * (setting.epsilon_of(experiment) > 1)
+            f"{beyond * (setting.epsilon_of(experiment) > 1)}"
         )
         table(heavy.table_1(experiment.setups[setting.explained(experiment)]))
 
