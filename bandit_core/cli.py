@@ -374,7 +374,8 @@ def _link(options: argparse.Namespace) -> None:
 
 
 def _errata(options: argparse.Namespace) -> None:
-    from bandit_core.literature.errata import KINDS, errata, erratum_of
+    from bandit_core.literature.erratum import KINDS
+    from bandit_core.literature.papers import errata, erratum_of
 
     chosen = errata() if options.name is None else (erratum_of(options.name),)
     for erratum in chosen:

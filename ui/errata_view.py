@@ -8,7 +8,8 @@ from functools import cache
 
 import streamlit as st
 
-from bandit_core.literature.errata import KINDS, Erratum, Kind, Outcome, errata
+from bandit_core.literature.erratum import KINDS, Erratum, Kind, Outcome
+from bandit_core.literature.papers import errata
 from ui import page_fields, page_links, words
 from ui.page_fields import Field
 

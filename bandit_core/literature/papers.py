@@ -18,7 +18,7 @@ from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature.erratum import Erratum
-from bandit_core.spec.errors import Issue, raise_any, validated
+from bandit_core.spec.errors import InputError, Issue, raise_any, validated
 from bandit_core.spec.field_types import Finite, Frozen, Whole
 
 FOLDER = paths.ROOT / "papers"
@@ -260,6 +260,30 @@ def papers() -> tuple[Paper, ...]:
         content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         read.append(validated(Paper, {**content, "name": path.stem}, (path.name,)))
     return tuple(sorted(read, key=lambda paper: paper.place))
+
+
+@cache
+def errata() -> tuple[Erratum, ...]:
+    """What is wrong, could be sharper or is left open in the papers, by paper in the order of their years.
+
+    Misprints are there by inspection, without a check; what turned out to be no error stays as withdrawn.
+    """
+    by_year = sorted(papers(), key=lambda paper: paper.year)
+    return tuple(each.model_copy(update={"paper": paper.cited}) for paper in by_year for each in paper.errata)
+
+
+def erratum_of(name: str) -> Erratum:
+    """The erratum of that name.
+
+    Raises
+    ------
+    InputError
+        When there is none.
+    """
+    by_name = {erratum.name: erratum for erratum in errata()}
+    if name not in by_name:
+        raise InputError([Issue("name", name, f"no such erratum; allowed: {', '.join(by_name)}")])
+    return by_name[name]
 
 
 def figures() -> dict[str, Figure]:

@@ -9,8 +9,8 @@ from helpers import refused
 
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.literature.errata import KINDS, Check, errata, erratum_of
-from bandit_core.literature.erratum import CHECKS, checks
+from bandit_core.literature.erratum import CHECKS, KINDS, Check, checks
+from bandit_core.literature.papers import errata, erratum_of
 from bandit_core.mechanisms import Hybrid, gaussian, l2_ball
 from bandit_core.model import Signal
 from bandit_core.policies import registry

@@ -81,7 +81,7 @@ from pathlib import Path
 import bandit_core
 from bandit_core import cli, paths
 from bandit_core.experiments.presets import preset_names
-from bandit_core.literature import errata, papers, reproductions
+from bandit_core.literature import papers, reproductions
 from streamlit.testing.v1 import AppTest
 about = metadata.metadata("private-bandit-lab")
 told = {
@@ -92,7 +92,7 @@ told = {
     "presets": preset_names(),
     "papers": [paper.name for paper in papers.papers()],
     "results": sorted(name for name in papers.played() if reproductions.load(name)),
-    "confirmed": errata.erratum_of("ren-curator-3").check().confirmed,
+    "confirmed": papers.erratum_of("ren-curator-3").check().confirmed,
 }
 words = ["export", "two-treatments", "--horizon", "200", "--trials", "3", "--at", "1,2", "--out", "lesson.html"]
 told["run"] = cli.main(["run", "two-treatments", "--horizon", "200", "--trials", "3", "--out", "run.csv"])

@@ -11,7 +11,7 @@ import pytest
 
 import bandit_core
 from bandit_core import cli, policies
-from bandit_core.literature.errata import errata
+from bandit_core.literature.papers import errata
 from bandit_core.policies import registry
 
 ROOT = Path(__file__).parents[2]

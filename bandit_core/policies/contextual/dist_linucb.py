@@ -49,8 +49,7 @@ from bandit_core.mechanisms.modular_sums import decoded, skellam_slack
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family, jdp_linucb
 from bandit_core.policies.contextual.exact_ols import Ridge
-from bandit_core.policies.contextual.jdp_greedy import Shift
-from bandit_core.policies.contextual.jdp_linucb import choose
+from bandit_core.policies.contextual.jdp_linucb import Shift, choose
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.field_types import Number
 from bandit_core.spec.portable_math import bisected

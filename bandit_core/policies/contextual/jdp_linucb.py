@@ -56,6 +56,26 @@ at most 2 sigma apart, as the vector has noise sigma as well. The square of the 
 Deviations from print: contexts are shrunk to norm 1 with their reward, then rewards are clipped to [-1, 1]; releases at
 growing intervals (``refresh``; 0: at every user). Of optimism the printed rates are known for refresh 0; with contexts
 that an adversary chooses a whole interval may meet a new direction.
+
+JDP-Greedy: Shariff, Sheffet 2018; Kearns, Pai, Roth, Ullman 2014.
+
+Greedy least squares on sums to which a trusted curator adds noise; the users' variety explores for it.
+
+    G = 0; u = 0; arms in turn until the first release
+    for t = 1, 2, ...:
+        if a release is due:  V = G + W + (ridge + 2 shift s sqrt(d)) I;  theta = V^-1 (u + h)
+        play the arm with the largest  x_a . theta
+        G += x x^T;  u += r x
+
+The sums are those of `jdp_linucb`.
+
+s is the noise of the release. Guarantee: (epsilon, delta)-joint DP, as for `jdp_linucb`; it depends on no arm that is
+played.
+
+Of regret nothing is proved here with constants. Where the users' own variety explores (the smallest eigenvalue of E x
+x^T of the played contexts stays above l), the error after n users is about (s sqrt(d) (1 + shift) + R sqrt(d n))/(l n),
+so privacy costs about s sqrt(d) ln T / l: a sketch after Han, Liang, Wang, Zhang 2021. Without such variety greedy may
+never learn. A parameter for each arm is explored by the turns before the first release only.
 """
 
 import math
@@ -412,12 +432,45 @@ COMMON: dict[str, Any] = dict(
     held=held,
 )
 
-POLICY = family.policy(
-    name="jdp-linucb",
-    parameters=LinUCBParameters,
-    bounds=contextual.joint_private,
-    prepare=_prepare,
-    parent="linucb",
-    seconds=_seconds,
-    **COMMON,
+
+Shift = Annotated[
+    Number,
+    Field(ge=0, le=100, description="Adds 2 shift s sqrt(d) to the ridge, s being the noise of the release."),
+]
+
+
+class GreedyParameters(ReleaseParameters):
+    """Privacy, releases and the ridge that covers their noise."""
+
+    shift: Shift = 2.0
+
+
+def _prepare_greedy(setup: RunSetup) -> KernelCall:
+    shift = 2 * setup.parameters.shift * math.sqrt(family.contexts_of(setup).dimension)
+    return family.call(RULE, setup, numbers_for(setup, shift))
+
+
+def _seconds_greedy(setup: RunSetup, contexts: Contexts) -> float:
+    return 0.7e-9 * contexts.dimension**2 + release_seconds(setup)
+
+
+POLICIES = (
+    family.policy(
+        name="jdp-greedy",
+        parameters=GreedyParameters,
+        bounds=contextual.joint_lower,
+        prepare=_prepare_greedy,
+        parent="greedy-ols",
+        seconds=_seconds_greedy,
+        **COMMON,
+    ),
+    family.policy(
+        name="jdp-linucb",
+        parameters=LinUCBParameters,
+        bounds=contextual.joint_private,
+        prepare=_prepare,
+        parent="linucb",
+        seconds=_seconds,
+        **COMMON,
+    ),
 )
