@@ -13,8 +13,8 @@ PAGE = Page(title="Papers", icon="menu_book", place=9, section="Reference", fiel
 page_frame.enter()
 
 st.title("Papers: can we reproduce their figures?")
-tally = view.tally()  # of orders and shapes, then of printed numbers
-st.markdown(f"{tally.partition('.')[0]}.", help=f"Every figure of five papers, and some of others. {tally}")
+orders, numbers = view.tally()
+st.markdown(orders, help=f"Every figure of five papers, and some of others. {orders} {numbers}")
 shown, place = view.choose()
 if not shown:
     page_frame.leave()

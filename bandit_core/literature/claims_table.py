@@ -30,8 +30,8 @@ def table(names: list[str], folder: Path | None = None, details: bool = False) -
         for verdict in verdicts(figure, folder)
     ]
     out += [
-        f"{tally(verdict for _, verdict in judged)} Those with * are our reading of a theorem, the others are the "
-        "paper's own.\n",
+        f"{' '.join(tally(verdict for _, verdict in judged))} Those with * are our reading of a theorem, the others "
+        "are the paper's own.\n",
         f"{HOW}\n",
         "\n".join(["| figure | statement | paper | here | |", "|---|---|---|---|---|", *_rows(judged)]) + "\n",
     ]
@@ -48,8 +48,8 @@ def table(names: list[str], folder: Path | None = None, details: bool = False) -
     return "\n".join(out)
 
 
-def tally(judged: Iterable[Verdict]) -> str:
-    """How many statements have which verdict; printed numbers and extremes are counted apart from orders and shapes."""
+def tally(judged: Iterable[Verdict]) -> tuple[str, str]:
+    """How many statements on orders and shapes have which verdict; and the same of printed numbers and extremes."""
     verdicts = list(judged)
 
     def counted(about_a_number: bool, what: str) -> str:
@@ -59,8 +59,8 @@ def tally(judged: Iterable[Verdict]) -> str:
         return f"{sum(counts.values())} {what}: {words or 'none'}."
 
     missing = sum(each.held == "not checked" for each in verdicts)
-    message = (counted(False, "statements on orders and shapes"), counted(True, "printed numbers and extremes"))
-    return f"{' '.join(message)} {missing} not checked, each with its reason."
+    numbers = counted(True, "printed numbers and extremes")
+    return counted(False, "statements on orders and shapes"), f"{numbers} {missing} not checked, each with its reason."
 
 
 def _rows(judged: _Judged) -> list[str]:

@@ -6,13 +6,12 @@ import dataclasses
 import json
 from collections import Counter
 from functools import lru_cache, partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bandit_core import paths
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
@@ -21,10 +20,10 @@ from bandit_core.literature.claims import Held, Verdict
 from bandit_core.literature.papers import Figure, Paper
 from bandit_core.literature.reproductions import Shipped
 from bandit_core.simulation.costs import estimated_seconds
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import Issue
 from bandit_core.spec.number_text import percent
 from bandit_core.studies import threshold_check
-from ui import charts, figures, lab_parts, page_fields, page_links, state, theme, threshold_view, words
+from ui import charts, figures, lab_parts, page_fields, page_links, state, theme, threshold_view, uploads, words
 from ui.page_fields import Field
 from ui.papers import rerun
 
@@ -58,13 +57,7 @@ def chip(paper: Paper) -> str:
     return f"{paper.authors.partition(',')[0].split()[-1]} {paper.year}"
 
 
-def _box(label: str, name: str, default: str, help: str, shown: dict[str, str]) -> str:
-    """A choice of ``shown`` that is the address field ``name``."""
-    chosen: str = page_fields.ask(Field(name, label, default, help, "box", shown, key=f"papers-{name}"))
-    return chosen
-
-
-def tally() -> str:
+def tally() -> tuple[str, str]:
     """How many statements have which verdict, over all papers; printed numbers are counted apart."""
     return claims_table.tally(each for figure in papers.figures().values() for each in verdicts(figure))
 
@@ -81,12 +74,14 @@ def choose() -> tuple[list[Figure], DeltaGenerator]:
     chips = {name: chip(paper) for name, paper in by_name.items()} | {EVERY: "All papers"}
     left, middle, right = st.columns([2, 3, 4])
     with left:
-        chosen = _box("Paper", "paper", first, "Show the figures of this paper.", chips)
+        help = "Show the figures of this paper."
+        chosen = page_fields.ask(Field("paper", "Paper", first, help, "box", chips, key="papers-paper"))
     offered = {EVERY: "any"} | {str(held): str(held) for held in HELD}
     if owner is not None and chosen not in (EVERY, owner.name):
         state.keep_page_field("figure", "", "")  # another paper was chosen
     with middle:
-        wanted = _box("Show figures with a statement that is", "held", EVERY, "Other figures are left out.", offered)
+        label, help = "Show figures with a statement that is", "Other figures are left out."
+        wanted = page_fields.ask(Field("held", label, EVERY, help, "box", offered, key="papers-held"))
     figures = [figure for paper in by_name.values() if chosen in (EVERY, paper.name) for figure in paper.figures]
     shown = [each for each in figures if wanted == EVERY or any(verdict.held == wanted for verdict in verdicts(each))]
     if not shown:
@@ -138,18 +133,18 @@ def _without_bounds(shipped: Shipped, panel: str) -> Shipped:
     return dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
 
 
-def draw(shipped: Shipped, figure: Figure, panel: str, dark: bool, direct: bool) -> go.Figure:
+def _chart(shipped: Shipped, figure: Figure, dark: bool = False, direct: bool = False) -> go.Figure:
     """The figure from shipped numbers of a panel or of a reading of it."""
     if is_fit(figure):
         return threshold_view.fit_chart(threshold_check.points(shipped), dark)
-    return charts.regret_chart(_without_bounds(shipped, panel), dark, 400, direct_labels=direct)
+    return charts.regret_chart(shipped, dark, 400, direct_labels=direct)
 
 
-def _for_print(shipped: Shipped, figure: Figure, panel: str) -> go.Figure:
-    drawn = draw(shipped, figure, panel, False, False)
+def _for_print(shipped: Shipped, figure: Figure, spec: dict[str, Any]) -> go.Figure:
+    drawn = _chart(shipped, figure)
     if not is_fit(figure):
-        charts.name_band(drawn, _without_bounds(shipped, panel))
-    drawn.layout.meta = {"spec": shipped.experiment.spec(), "seed": shipped.experiment.seed, **shipped.made}
+        charts.name_band(drawn, shipped)
+    drawn.layout.meta = {"spec": spec, "seed": shipped.experiment.seed, **shipped.made}
     return drawn
 
 
@@ -159,26 +154,15 @@ def _described(shipped: Shipped, figure: Figure) -> str:
     return charts.describe(shipped)
 
 
-def _picture(shipped: Shipped, figure: Figure, panel: str) -> None:
-    """The figure with its text alternative, drawn once for all visitors."""
-    direct = not theme.is_phone()
-    how = figure.name, panel, shipped.name, reproductions.path_of(shipped.name).stat().st_mtime_ns, direct
-    make = partial(draw, shipped, figure, panel, direct=direct)
-    figures.draw("paper-figure", how, make, partial(_described, shipped, figure), tall=True)
-
-
 def is_fit(figure: Figure) -> bool:
     """Whether the figure draws regret against V instead of against time."""
     return any(isinstance(claim, papers.Straight) and claim.over == "V" for claim in figure.claims)
 
 
+@uploads.refused
 def shipped_or_told(name: str) -> Shipped | None:
     """The shipped file; what is wrong with it is told."""
-    try:
-        shipped = reproductions.load(name)
-    except InputError as error:
-        st.error(words.issues(error.issues))
-        return None
+    shipped = reproductions.load(name)
     if shipped is None:
         st.info(f"Not computed yet. `python -m bandit_core reproduce {name}` does it.", icon=":material/hourglass:")
     return shipped
@@ -229,41 +213,40 @@ def tests(figure: Figure) -> None:
     """How the verdicts were reached, folded."""
     found = [verdict for verdict in verdicts(figure) if verdict.detail]
     if found:
-        lab_parts.fold("How each was tested", "papers-tests", partial(_all_tested, found), icon=":material/science:")
+        lab_parts.fold("How each was tested", "papers-tests", partial(_tested, found), icon=":material/science:")
 
 
-def _all_tested(judged: list[Verdict]) -> None:
+def _tested(judged: list[Verdict]) -> None:
+    """The test of each statement, what it compared, and the same under other readings of the paper."""
     for verdict in judged:
-        _tested(verdict)
+        st.markdown(f"**{words.plain(verdict.says)}**")
+        how = "calculated, nothing is random" if verdict.test is None else verdict.test.words
+        parts = [how, *verdict.detail.split("; ")]
+        parts += [f"reading: {claims.reading_words(name, other)}" for name, other in verdict.readings]
+        st.caption("\n".join(f"- {words.plain(part)}" for part in parts))
     st.caption(words.plain(claims.HOW))
-
-
-def _tested(verdict: Verdict) -> None:
-    """The test of one statement, what it compared, and the same under other readings of the paper."""
-    st.markdown(f"**{words.plain(verdict.says)}**")
-    how = "calculated, nothing is random" if verdict.test is None else verdict.test.words
-    parts = [how, *verdict.detail.split("; ")]
-    parts += [f"reading: {claims.reading_words(name, other)}" for name, other in verdict.readings]
-    st.caption("\n".join(f"- {words.plain(part)}" for part in parts))
 
 
 def large(figure: Figure, panel: str) -> None:
     """The chosen figure: picture on the left, statements on the right, what to do with it below."""
     left, right = st.columns([3, 2], gap="large")
-    shipped = None
+    shipped, message = None, []
     with left:
         if len(figure.presets) > 1:
             _panels(figure, panel)
         if not panel:
-            _elsewhere(figure)
+            st.page_link(page_links.to(figure.page), label="Open Theory", icon=":material/arrow_forward:")
         elif (shipped := shipped_or_told(_reading(panel))) is not None:
-            _picture(shipped, figure, panel)
-        message = [] if shipped is None else [words.sentence(scale_words(shipped)) + "."]
-        if shipped is not None and not is_fit(figure):
-            band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view)
-            message.append(f"{words.sentence(band)}.")
-        if message or figure.caveat:
-            st.caption(" ".join(filter(None, (*message, words.plain(figure.caveat)))))
+            shown, direct = _without_bounds(shipped, panel), not theme.is_phone()
+            how = figure.name, panel, shipped.name, reproductions.path_of(shipped.name).stat().st_mtime_ns, direct
+            make, alt = partial(_chart, shown, figure, direct=direct), partial(_described, shown, figure)
+            figures.draw("paper-figure", how, make, alt, tall=True)
+            message = [scale_words(shipped)]
+            if not is_fit(figure):
+                message.append(words.band(min(line.count for line in shown.lines), shown.experiment.view))
+        message = [*(f"{words.sentence(each)}." for each in message), words.plain(figure.caveat)]
+        if any(message):
+            st.caption(" ".join(filter(None, message)))
     right.markdown(statements(figure))
     paper = papers.paper_of(figure.name)
     where = f"[{words.plain(paper.where)}]({paper.link})" if paper.link else words.plain(paper.where)
@@ -272,7 +255,7 @@ def large(figure: Figure, panel: str) -> None:
     st.markdown(f"**{words.plain(paper.title)}** · {authors} · {where}. {words.plain(paper.about)}{made}")
     if shipped is not None:
         actions(shipped)
-        figures.fold_for_print(partial(_for_print, shipped, figure, panel), shipped.name)
+        figures.fold_for_print(partial(_for_print, shown, figure, shipped.experiment.spec()), shipped.name)
     tests(figure)
     if panel:
         lab_parts.fold("Compute it again", f"again-fold-{panel}", partial(rerun.panel, panel), icon=":material/replay:")
@@ -289,15 +272,8 @@ def _reading(panel: str) -> str:
     offered = {panel: "as stated", **papers.readings_of(panel)}
     if len(offered) == 1:
         return panel
-    chosen: str = st.pills(
-        "Reading",
-        list(offered),
-        default=panel,
-        key=f"papers-reading-{panel}",
-        required=True,
-        format_func=lambda name: offered[name],
-        help="Where the paper is ambiguous, other ways to read it. The same statements are tested under each.",
-    )
+    help = "Where the paper is ambiguous, other ways to read it. The same statements are tested under each."
+    chosen = _pills("Reading", offered, panel, f"papers-reading-{panel}", help)
     if chosen != panel:
         st.caption(AS_STATED)
     return chosen
@@ -305,29 +281,20 @@ def _reading(panel: str) -> str:
 
 def _panels(figure: Figure, panel: str) -> None:
     """Which panel of a figure with several."""
-    names = {name: load_preset(name).title.partition(": ")[2] for name in figure.presets}
-    common = next(iter(names.values()))
-    for title in names.values():
-        while not title.startswith(common):
-            common = common.rpartition(",")[0]
+    titles = {name: load_preset(name).title.partition(": ")[2] for name in figure.presets}
+    common = next(iter(titles.values()))
+    while not all(title.startswith(common) for title in titles.values()):
+        common = common.rpartition(",")[0]
+    names = {name: title[len(common) :].lstrip(", ") or title for name, title in titles.items()}
     key = f"papers-panel-{figure.name}-{panel}"
-    st.pills(
-        "Panel",
-        list(names),
-        default=panel,
-        key=key,
-        required=True,
-        format_func=lambda name: names[name][len(common) :].lstrip(", ") or names[name],
-        on_change=_open,
-        args=(key,),
-        help="One setting of the figure.",
+    _pills("Panel", names, panel, key, "One setting of the figure.", on_change=_open, args=(key,))
+
+
+def _pills(label: str, shown: dict[str, str], now: str, key: str, help: str, **options: Any) -> str:
+    """A choice of ``shown`` in a row."""
+    return st.pills(
+        label, list(shown), default=now, key=key, required=True, format_func=shown.__getitem__, help=help, **options
     )
-
-
-def _elsewhere(figure: Figure) -> None:
-    """A figure that is no simulation leads to the page that shows it."""
-    if (paths.ROOT / "pages" / f"{figure.page}.py").exists():
-        st.page_link(page_links.to(figure.page), label="Open Theory", icon=":material/arrow_forward:")
 
 
 def actions(shipped: Shipped) -> None:
