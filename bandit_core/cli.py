@@ -49,12 +49,10 @@ def _document(spec: str) -> Any:
         try:
             return document_of(spec)
         except InputError as error:
-            [issue, *others] = error.issues
+            [issue, *_] = error.issues
             if issue.path != "preset":
                 raise
-            raise InputError(
-                [Issue("spec", spec, f"{issue.allowed} A spec is {command_options.SPEC_HELP}"), *others]
-            ) from None
+            raise InputError([Issue("spec", spec, f"{issue.allowed} A spec is {command_options.SPEC_HELP}")]) from None
     try:
         text = sys.stdin.read(MAX_SPEC_BYTES + 1)
     except UnicodeDecodeError as error:
@@ -131,7 +129,7 @@ def _export(options: argparse.Namespace) -> None:
     from bandit_core.export import course
     from bandit_core.export.positions import Positions
 
-    folder, names = course.check(options.out, options.specs), course.names(options.specs)
+    names = course.check(options.out, options.specs)
     made = []
     for spec in options.specs:
         options.spec = spec
@@ -141,8 +139,8 @@ def _export(options: argparse.Namespace) -> None:
     for place, make in enumerate(made):
         positions = make()
         results = finished(positions, options.jobs)
-        lessons.append(course.lesson(names, place, positions, results, folder=folder, base=options.base))
-    print(*course.write(options.out, lessons, folder), sep="\n")
+        lessons.append(course.lesson(names, place, positions, results, options.base))
+    print(*course.write(options.out, lessons), sep="\n")
 
 
 def _printed(module: str, function: str) -> Callable[[argparse.Namespace], None]:

@@ -17,10 +17,14 @@ from bandit_core import Experiment, InputError
 from bandit_core.export.document import marked_up
 from bandit_core.export.page import page as lesson_page
 from bandit_core.export.positions import Positions
-from ui import exports, figures, run_panel, runner, theme, words
+from ui import exports, figures, page_fields, run_panel, runner, sharing, theme, words
+from ui.page_fields import Field
 
 HOMES = ("localhost", "127.0.0.1", "::1")  # addresses that mean another machine wherever the file is opened
-MOVES = {"epsilon": "privacy budget ε", "horizon": "number of users"}
+MOVED = Field(
+    "slider", "The slider moves the", "epsilon", "Either way every position is a simulation of its own; nothing in the "
+    "file is interpolated.", "buttons", {"epsilon": "privacy budget ε", "horizon": "number of users"},
+)  # fmt: skip
 HELP = "One HTML file: picture, sentence and a slider whose positions are all computed now. Opens without any network."
 
 
@@ -32,7 +36,7 @@ def as_html(markdown: str) -> str:
 
 def _lab(page: str) -> str:
     """The address of this lab, where it means the same elsewhere."""
-    base = (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}")
+    base = sharing.base(page)
     return "" if urlsplit(base).hostname in (None, *HOMES) else base
 
 
@@ -41,15 +45,8 @@ def _slider(experiment: Experiment, values: tuple[float, ...] | None) -> str:
     private = any(line.epsilon is not None for line in experiment.lines)
     if values is not None or not private:
         return "epsilon" if private else "horizon"
-    return st.segmented_control(
-        "The slider moves the",
-        list(MOVES),
-        default="epsilon",
-        required=True,
-        format_func=MOVES.__getitem__,
-        key="lesson-slider",
-        help="Either way every position is a simulation of its own; nothing in the file is interpolated.",
-    )
+    chosen: str = page_fields.draw(MOVED, MOVED.default, "lesson-slider")
+    return chosen
 
 
 def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = None, overall: str = "") -> None:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from bandit_core import Experiment
 from bandit_core.experiments.corridor import corridor
-from bandit_core.experiments.experiment import Against, Band, View
+from bandit_core.experiments.experiment import Against
 from bandit_core.experiments.presets import presets
 from bandit_core.model import MEASURES
 from bandit_core.simulation import sentences
 from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Drawable, Result
-from bandit_core.simulation.summaries import PRICE_BAND, Summary
+from bandit_core.simulation.summaries import Summary
 from bandit_core.spec.errors import Issue, message
 from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 
     from bandit_core.studies.sweep import SweepResult
 
-BAND_WORDS: dict[Band, str] = {
-    "middle-90": "middle 90% of",
-    "range": "lowest to highest of",
-    "interval-95": "95% interval of the mean over",
-    "half-sd": "mean ± half a standard deviation over",
-    "quarter-sd": "mean ± a quarter of a standard deviation over",
-}
 HOME_LABELS = ("no privacy", "trust a curator", "trust no one")
 FORMER_LABELS = tuple(  # of pictures that were shared before
     f"{who} is trusted{rest}"
@@ -52,11 +45,6 @@ PRICE = (
 
 PUBLIC = production.PUBLIC
 NEAR_ZERO = 0.1  # of the highest curve: on linear axes a bound below that may be too low to be drawn
-
-
-def sentence(text: str) -> str:
-    """The same words with a capital at their beginning."""
-    return text[:1].upper() + text[1:]
 
 
 def unbroken(text: str) -> str:
@@ -98,7 +86,8 @@ def issues(found: list[Issue], most: int = 8) -> str:
     return "\n".join(f"- {plain(line)}" for line in message(found, most))
 
 
-odds, budget = sentences.odds, sentences.budget
+odds, budget, band, sentence = sentences.odds, sentences.budget, sentences.band, sentences.sentence
+BAND_WORDS = sentences.BAND_WORDS
 NOT_ALIKE, COULD_TRUST_NOBODY = sentences.NOT_ALIKE, sentences.COULD_TRUST_NOBODY
 # The same sentences, safe inside markdown whatever the labels in them say.
 called, reference = partial(sentences.called, escape=plain), partial(sentences.reference, escape=plain)
@@ -233,13 +222,6 @@ def interval(low: float, high: float) -> str:
 def chance(p_value: float) -> str:
     """A p-value: ``0.031``, ``< 0.0001``."""
     return "< 0.0001" if p_value < 1e-4 else number(p_value, 2)
-
-
-def band(trials: int, view: View, least: int = 0) -> str:
-    """What the shaded band is; ``least`` where some curves have fewer runs."""
-    priced = PRICE_BAND if view.quantity == "price" else ""
-    runs = f"{least} to {trials}" if 0 < least < trials else f"{trials}"
-    return f"shaded: {BAND_WORDS[view.band]} {runs} runs{priced}" if trials > 1 else "a single run, so no band"
 
 
 def legend(result: Result) -> str:

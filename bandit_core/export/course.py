@@ -18,7 +18,7 @@ INDEX = "index.html"
 
 @dataclass(frozen=True)
 class Lesson:
-    """A finished lesson: what its file is called (without the ending) and holds, and what the index says of it."""
+    """A finished lesson: what its file in a folder is called (without the ending) and holds, and what an index says."""
 
     name: str
     title: str
@@ -27,8 +27,8 @@ class Lesson:
     text: str
 
 
-def check(out: str | None, specs: Sequence[str]) -> bool:
-    """Whether a folder is asked for: several specs, or a place that does not end in .html.
+def check(out: str | None, specs: Sequence[str]) -> list[str]:
+    """The names of the lessons in a folder, where one is asked for: several specs, or no place that ends in .html.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def check(out: str | None, specs: Sequence[str]) -> bool:
     there = next(place for place in (path if not alone else path.parent, *path.absolute().parents) if place.exists())
     if not there.is_dir() or (alone and (path.is_dir() or not path.parent.is_dir())):
         raise InputError([Issue("out", out, "is no place where a file can be written")])
-    return not alone
+    return [] if alone else names(specs)
 
 
 def names(specs: Sequence[str]) -> list[str]:
@@ -70,30 +70,18 @@ def _around(names: Sequence[str], place: int) -> str:
     return f'<nav aria-label="Lessons"><a href="{INDEX}">All lessons</a>{before}{after}</nav>\n'
 
 
-def lesson(
-    names: Sequence[str],
-    place: int,
-    positions: Positions,
-    results: Sequence[Result],
-    *,
-    folder: bool,
-    base: str = "",
-) -> Lesson:
-    """The lesson called ``names[place]``, with links to the others where it stands in a ``folder`` with them.
+def lesson(names: Sequence[str], place: int, positions: Positions, results: Sequence[Result], base: str) -> Lesson:
+    """The lesson called ``names[place]``, with links to the others; without ``names`` it stands alone.
 
     Raises
     ------
     InputError
         As `page` does.
     """
-    start = results[positions.start]
-    return Lesson(
-        names[place],
-        positions.title,
-        positions.experiment.note,
-        marked_up(verdict(start, as_html)),
-        page(positions, results, base=base, around=_around(names, place) if folder else ""),
-    )
+    name, around = (names[place], _around(names, place)) if names else ("", "")
+    sentence = marked_up(verdict(results[positions.start], as_html))
+    text = page(positions, results, base=base, around=around)
+    return Lesson(name, positions.title, positions.experiment.note, sentence, text)
 
 
 def _index(lessons: Sequence[Lesson]) -> str:
@@ -111,7 +99,7 @@ def _index(lessons: Sequence[Lesson]) -> str:
 """
 
 
-def write(out: str, lessons: Sequence[Lesson], folder: bool) -> list[Path]:
+def write(out: str, lessons: Sequence[Lesson]) -> list[Path]:
     """Write the lessons and, into a folder, their index.
 
     Raises
@@ -120,8 +108,8 @@ def write(out: str, lessons: Sequence[Lesson], folder: bool) -> list[Path]:
         Where a file cannot be written.
     """
     path = Path(out)
-    texts = {path / f"{each.name}.html" if folder else path: each.text for each in lessons}
-    if folder:
+    texts = {path / f"{each.name}.html" if each.name else path: each.text for each in lessons}
+    if path not in texts:
         texts[path / INDEX] = _index(lessons)
     try:
         for place, text in texts.items():

@@ -19,23 +19,17 @@ import numpy as np
 from bandit_core import paths
 from bandit_core.experiments import links
 from bandit_core.experiments.corridor import ABOVE, RATE, in_focus
-from bandit_core.experiments.experiment import Band, Experiment
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.export.positions import Position, Positions
+from bandit_core.simulation import sentences
 from bandit_core.simulation.results import LineResult, Result, band
-from bandit_core.simulation.sentences import odds, verdict
-from bandit_core.simulation.summaries import PRICE_BAND, QUANTITY_WORDS, line_corridor, scale, summaries
+from bandit_core.simulation.sentences import odds, sentence, verdict
+from bandit_core.simulation.summaries import QUANTITY_WORDS, line_corridor, scale, summaries
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.studies import tradeoff
 from bandit_core.studies.sweep import SweepResult
 
-BAND_WORDS: dict[Band, str] = {
-    "middle-90": "the middle 90% of the runs",
-    "range": "from the lowest to the highest of the runs",
-    "interval-95": "the 95% interval of the mean",
-    "half-sd": "the mean ± half a standard deviation",
-    "quarter-sd": "the mean ± a quarter of a standard deviation",
-}
 SHAPES = {"local": "circle", "shuffle": "diamond", "distributed": "triangle-up", "none": "line"}  # else a square
 
 
@@ -118,48 +112,28 @@ def _curves(position: Position, result: Result, pool: Pool) -> list[dict[str, An
     return [*_bounds(position, result, pool), *curves]
 
 
-def _rows(position: Position, result: Result) -> list[dict[str, Any]]:
-    """The numbers of every visible line, as the pages write them."""
-    visible = _visible(position)
-    rows = []
-    for row in summaries(result):
-        if row.line not in visible:
-            continue
-        priced = row.against is not None and math.isfinite(row.price)
-        rows.append(
-            {
-                "line": position.lines[row.line],
-                "label": row.label,
-                "regret": with_error(row.regret, row.stderr),
-                "price": with_error(row.price, row.price_stderr) if priced else "–",
-                "against": row.against.label if row.against is not None and priced else "",
-            }
-        )
-    return rows
-
-
-def _table(rows: list[dict[str, Any]], users: str, lines: list[dict[str, Any]]) -> str:
-    """The same as HTML of a table."""
-    heads = ["Line", f"Regret after {users} users", "Price of privacy (× the regret of)"]
-    found = []
-    for row in rows:
-        line = lines[row["line"]]
-        sign = f'<span class="sign line-{row["line"]}" title="{html.escape(line["words"])}">{line["sign"]}</span>'
-        against = f'<span class="against"> × {html.escape(row["against"])}</span>' if row["against"] else ""
-        cells = [row["regret"], row["price"] + against][: 1 + any(row["against"] for row in rows)]
+def _numbers(position: Position, result: Result, lines: list[dict[str, Any]]) -> tuple[str, str]:
+    """The numbers of every visible line, as the pages write them: a table as HTML, and the picture in words."""
+    visible, experiment = _visible(position), position.experiment
+    shown = [row for row in summaries(result) if row.line in visible]
+    priced = {row.line: row.against.label for row in shown if row.against is not None and math.isfinite(row.price)}
+    users, what = count(experiment.horizon), QUANTITY_WORDS[experiment.view.quantity]
+    heads = ["Line", f"Regret after {users} users", *["Price of privacy (× the regret of)"] * bool(priced)]
+    found, words = [], f"Curves of {what} against users so far, {position.name}. After {users} users:"
+    for row in shown:
+        place, regret = position.lines[row.line], with_error(row.regret, row.stderr)
+        line, cells = lines[place], [regret, *["–"] * bool(priced)]
+        if row.line in priced:
+            against = f'<span class="against"> × {html.escape(priced[row.line])}</span>'
+            cells[1] = with_error(row.price, row.price_stderr) + against
+        sign = f'<span class="sign line-{place}" title="{html.escape(line["words"])}">{line["sign"]}</span>'
         numbers = "".join(f'<td class="number">{cell}</td>' for cell in cells)
-        found.append(f'<tr><th scope="row">{sign}{html.escape(row["label"])}</th>{numbers}</tr>')
-        shown = 1 + len(cells)
-    head = "".join(f'<th scope="col">{each}</th>' for each in heads[:shown])
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(found)}</tbody></table>"
-
-
-def _alt(position: Position, rows: list[dict[str, Any]], trials: int) -> str:
-    """The picture in words."""
-    what = QUANTITY_WORDS[position.experiment.view.quantity]
-    ends = " ".join(f"{row['label']} has lost {row['regret']}." for row in rows)
-    users = count(position.experiment.horizon)
-    return f"Curves of {what} against users so far, {position.name}. After {users} users: {ends} ({trials} trials.)"
+        found.append(f'<tr><th scope="row">{sign}{html.escape(row.label)}</th>{numbers}</tr>')
+        words += f" {row.label} has lost {regret}."
+    head = "".join(f'<th scope="col">{each}</th>' for each in heads)
+    trials = min((line.count for line in result.lines if line is not None), default=0)
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(found)}</tbody></table>"
+    return table, f"{words} ({trials} trials.)"
 
 
 def _link(experiment: Experiment, base: str) -> str:
@@ -169,8 +143,7 @@ def _link(experiment: Experiment, base: str) -> str:
 def _positions(positions: Positions, results: Sequence[Result], base: str, pool: Pool) -> list[dict[str, Any]]:
     documents, lines = [], _promises(positions.experiment)
     for position, result in zip(positions.positions, results, strict=True):
-        rows, curves = _rows(position, result), _curves(position, result, pool)
-        trials = min((line.count for line in result.lines if line is not None), default=0)
+        (table, alt), curves = _numbers(position, result, lines), _curves(position, result, pool)
         here = position.experiment
         message = here.plays_as(positions.experiment) or position.value is None
         documents.append(
@@ -180,10 +153,9 @@ def _positions(positions: Positions, results: Sequence[Result], base: str, pool:
                 "sentence": marked_up(verdict(result, as_html)),
                 "odds": odds(position.value) if positions.slider == "epsilon" and position.value is not None else "",
                 "note": positions.experiment.note if message else "",
-                "alt": _alt(position, rows, trials),
+                "alt": alt,
                 "link": _link(here.model_copy(update={"title": "", "note": ""}), base),
-                "rows": rows,
-                "table": _table(rows, count(here.horizon), lines),
+                "table": table,
                 "bounds": "".join(f"<li>{html.escape(each['label'])}</li>" for each in curves if "dash" in each),
                 "x": pool.exact(result.times.tolist()),
                 "curves": curves,
@@ -230,7 +202,7 @@ def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str
         )
     x = pool.exact(epsilons)
     title = QUANTITY_WORDS["price"] if price else f"regret after {count(first.experiment.horizon)} users"
-    shaded = "95% interval of the price" if price else BAND_WORDS["middle-90"]
+    shaded = "95% interval of the price" if price else "the middle 90% of the runs"
     return {"x": x, "curves": curves, "series": pool.rows, "title": title, "shaded": shaded}
 
 
@@ -288,9 +260,7 @@ def document(
     view = experiment.view
     documents = _positions(positions, results, base, pool)
     budgets = _against_budget(positions, results)
-    message = "A single run, so no band" if experiment.trials == 1 else f"Shaded: {BAND_WORDS[view.band]}"
-    if experiment.trials > 1 and view.quantity == "price":
-        message += PRICE_BAND
+    message = sentence(sentences.band(experiment.trials, view))
     if any("dash" in curve for each in documents for curve in each["curves"]):
         message += ". Thin, and the light area: what is proved of the line of that colour (dashed: in the long run)"
     return {

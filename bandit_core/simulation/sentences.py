@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_core.experiments.corridor import Corridor, method_words, says_from
-from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.experiment import Band, Experiment, View
 from bandit_core.policies import registry
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import Reference, Summary, local_wins, summaries
+from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary, local_wins, summaries
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.budgets.built_in import Discrete
 from bandit_core.spec.number_text import count, number, with_error
@@ -24,6 +24,25 @@ COULD_TRUST_NOBODY = (
     "Here the policy that trusts no one loses less than the curator's; a curator could use it, too, because it also "
     "keeps the curator's promise"
 )
+BAND_WORDS: dict[Band, str] = {
+    "middle-90": "middle 90% of",
+    "range": "lowest to highest of",
+    "interval-95": "95% interval of the mean over",
+    "half-sd": "mean ± half a standard deviation over",
+    "quarter-sd": "mean ± a quarter of a standard deviation over",
+}
+
+
+def sentence(text: str) -> str:
+    """The same words with a capital at their beginning."""
+    return text[:1].upper() + text[1:]
+
+
+def band(trials: int, view: View, least: int = 0) -> str:
+    """What the shaded band is; ``least`` where some curves have fewer runs."""
+    priced = PRICE_BAND if view.quantity == "price" else ""
+    runs = f"{least} to {trials}" if 0 < least < trials else f"{trials}"
+    return f"shaded: {BAND_WORDS[view.band]} {runs} runs{priced}" if trials > 1 else "a single run, so no band"
 
 
 def called(label: str, escape: Escape = str) -> str:

@@ -59,6 +59,12 @@ def inside(text: str) -> dict[str, Any]:
     return json.loads(found)
 
 
+def numbers(position: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The cells of a position's table, a row for each line, without what a price is relative to."""
+    rows = position["table"].partition("<tbody>")[2].split("</tr>")[:-1]
+    return [tuple(re.findall(r'<td class="number">([^<]*)', row)) for row in rows]
+
+
 def alone(experiment: Experiment) -> Any:
     """The result of an experiment that is played by itself, nothing cached."""
     played = with_companions(experiment)
@@ -71,9 +77,12 @@ def test_every_position_holds_what_the_engine_computes_there(experiment, lesson)
     for position, epsilon in zip(found["positions"], BUDGETS, strict=True):
         result = alone(at_budget(experiment, epsilon))
         rows = summaries(result)
-        assert [row["regret"] for row in position["rows"]] == [with_error(row.regret, row.stderr) for row in rows]
         prices = [with_error(row.price, row.price_stderr) if row.against else "–" for row in rows]
-        assert [row["price"] for row in position["rows"]] == prices and len(set(prices)) > 2
+        regrets = [with_error(row.regret, row.stderr) for row in rows]
+        assert numbers(position) == list(zip(regrets, prices, strict=True)) and len(set(prices)) > 2
+        assert all(
+            f"{row.label} has lost {regret}." in position["alt"] for row, regret in zip(rows, regrets, strict=True)
+        )
         assert position["sentence"] == marked_up(verdict(result, as_html))
         assert found["series"][position["x"]] == result.times.tolist()
         curves = [curve for curve in position["curves"] if "dash" not in curve]
@@ -130,7 +139,7 @@ def test_positions_over_users_are_runs_of_their_own(experiment):
     assert found["budgets"] is None
     for position, horizon in zip(found["positions"], (100, 200, 500, 600), strict=True):
         rows = summaries(alone(experiment.with_changes(horizon=horizon)))
-        assert [row["regret"] for row in position["rows"]] == [with_error(row.regret, row.stderr) for row in rows]
+        assert [row[0] for row in numbers(position)] == [with_error(row.regret, row.stderr) for row in rows]
         assert found["series"][position["x"]][-1] == horizon
 
 
@@ -182,7 +191,7 @@ def test_what_does_not_fit_is_thinned_and_then_refused(lesson, monkeypatch):
     monkeypatch.setattr("bandit_core.export.page.MAX_BYTES", size - 1)
     thinned = inside(page(*lesson))
     assert len(thinned["series"][0]) < len(whole["series"][0])
-    assert thinned["positions"][1]["rows"] == whole["positions"][1]["rows"]
+    assert thinned["positions"][1]["table"] == whole["positions"][1]["table"]
     monkeypatch.setattr("bandit_core.export.page.MAX_BYTES", 1000)
     with pytest.raises(InputError) as refused:
         page(*lesson)
