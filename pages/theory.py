@@ -3,10 +3,12 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+from functools import partial
+
 import streamlit as st
 
 from bandit_core.experiments import catalogue
-from ui import page_frame, page_links, state, theme
+from ui import lab_parts, page_frame, page_links, state, theme
 from ui.menu import Page
 from ui.theory import bounds, definitions
 
@@ -31,9 +33,7 @@ definitions.in_words(promise)
 experiment = state.experiment()
 found = catalogue.entries(experiment)
 st.markdown(bounds.verdict(experiment, found))
-asked = any(state.page_field(name, "") for name in ("about", "laws", "kind", "bound", "axis", "old"))
-fold = st.expander(f"All {len(found)} bounds", asked, key="theory-bounds", icon=":material/table:", on_change="rerun")
-if fold.open:
-    with fold:
-        bounds.draw(experiment, found)
+title, every = f"All {len(found)} bounds", partial(bounds.draw, experiment, found)
+asking = "about", "laws", "kind", "bound", "axis", "old"
+lab_parts.fold(title, "theory-bounds", every, *asking, icon=":material/table:")
 st.page_link(page_links.to("errata"), label="Errors in the papers", icon=":material/spellcheck:")

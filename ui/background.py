@@ -51,8 +51,12 @@ class Request:
 
     @property
     def run(self) -> Run | None:
-        """The run in the background, whatever it computes."""
-        return st.session_state.get(self.slot)
+        """The run in the background; one that computes something else is stopped and forgotten."""
+        run: Run | None = st.session_state.get(self.slot)
+        if run is not None and run.what != self.what:
+            forget(self.name)
+            return None
+        return run
 
 
 @dataclass

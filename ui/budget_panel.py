@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -23,18 +22,11 @@ def _private(experiment: Experiment) -> list[int]:
     return [number for number in experiment.drawn if experiment.lines[number].entry.privacy != "none"]
 
 
-def _spent(result: Result) -> list[tuple[int, np.ndarray]]:
-    experiment = result.experiment
-    return [
-        (number, experiment.lines[number].entry.spent(experiment.setups[number], result.times))
-        for number in _private(experiment)
-    ]
-
-
 def chart(result: Result, dark: bool) -> go.Figure:
     """Accumulated epsilon of one reward's user, a step line per private line."""
     experiment, curves = result.experiment, []
-    for number, spent in _spent(result):
+    for number in _private(experiment):
+        spent = experiment.lines[number].entry.spent(experiment.setups[number], result.times)
         colour = theme.line_colours(experiment, dark)[number]
         steps = {"line": {"width": 2.5, "color": colour, "shape": "hv"}}
         look = {"hover": "ε = %{y:.4~g}", "more": steps}

@@ -15,6 +15,7 @@ from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.number_text import percent
 from ui import charts, epsilon_grid, figures, page_fields, policy_controls, state, words
+from ui.page_fields import Field
 from ui.problems import Problems
 
 SLIDER = replace(epsilon_grid.SLIDER, help="How much one answer may change what an observer believes.")
@@ -58,17 +59,12 @@ def draw(base: Experiment, issues: Problems, above: bool) -> tuple[dict[str, Any
     other_kinds = policy_controls.takes_distribution(base)
     if above and _kind_of_budget(base) == "fixed" and not other_kinds:
         return {"kind": "fixed", "value": epsilon_now(base)}, st.container()
-    names = {kind: BUDGETS[kind].words for kind in BUDGETS}
     kind = opening.kind
     if kind != "fixed" or other_kinds:  # else the other kinds lead to refusals only
-        kind = st.selectbox(
-            "Users' budget ε is",
-            list(names),
-            list(names).index(opening.kind),
-            format_func=names.__getitem__,
-            key=state.key("budget-kind"),
-            help=f"The same budget for everyone, or a distribution over users. {words.PUBLIC['budgets']}",
-        )
+        help = f"The same budget for everyone, or a distribution over users. {words.PUBLIC['budgets']}"
+        names = {name: each.words for name, each in BUDGETS.items()}
+        field = Field("budget", "Users' budget ε is", kind, help, "box", names)
+        kind = page_fields.draw(field, kind, state.key("budget-kind"))
     if kind == "fixed":
         epsilon = epsilon_now(base) if above else epsilon_slider(base)
         return {"kind": "fixed", "value": epsilon}, st.container()

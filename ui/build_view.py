@@ -11,7 +11,8 @@ from bandit_core.model import Release
 from bandit_core.spec import own_data
 from bandit_core.studies import production
 from bandit_core.studies.production import LIBRARIES, Plan, program
-from ui import words
+from ui import page_fields, words
+from ui.page_fields import Field
 
 _LEFT, _RIGHT, _BELOW = ("device", "server", "public", "not_hidden"), ("questions",), ("noise",)
 
@@ -23,16 +24,11 @@ def draw(experiment: Experiment, key: str) -> None:
 
 def _draw(experiment: Experiment, key: str) -> None:
     st.markdown(f"**If you build this.** {production.NOTICE}")
-    line = 0
+    line = next((place for place, line in enumerate(experiment.lines) if line.entry.privacy != "none"), 0)
     if len(experiment.lines) > 1:
-        line = st.selectbox(
-            "Policy",
-            range(len(experiment.lines)),
-            _first_private(experiment),
-            format_func=experiment.label,
-            key=f"{key}-line",
-            help="The plan depends on the policy, its budget and its parameters.",
-        )
+        help = "The plan depends on the policy, its budget and its parameters."
+        labels = {place: experiment.label(place) for place in range(len(experiment.lines))}
+        line = page_fields.draw(Field("line", "Policy", line, help, "box", labels), line, f"{key}-line")
     made = production.plan(experiment, line)
     st.caption(words.sentence(words.plain(made.promise)) + ".")
     left, right = st.columns(2, gap="large")
@@ -44,10 +40,6 @@ def _draw(experiment: Experiment, key: str) -> None:
     if made.code:
         st.code(made.code, language="python")
     left_out()
-
-
-def _first_private(experiment: Experiment) -> int:
-    return next((place for place, line in enumerate(experiment.lines) if line.entry.privacy != "none"), 0)
 
 
 def _sections(made: Plan, shown: tuple[str, ...]) -> None:

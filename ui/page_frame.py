@@ -69,11 +69,11 @@ def _open(page: Any) -> None:
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
     if lesson_mode:
         st.html(lesson.STYLE)
-    for name, asked, allowed in (
-        ("controls", state.controls(), "off hides sidebar and menu, on shows them; they are shown"),
-        ("reveal", state.reveal(), "off hides private lines until a button is pressed, on shows them; they are shown"),
+    for name, allowed in (
+        ("controls", "off hides sidebar and menu, on shows them; they are shown"),
+        ("reveal", "off hides private lines until a button is pressed, on shows them; they are shown"),
     ):
-        if asked not in ("on", "off"):
+        if (asked := st.query_params.get(name, "on")) not in ("on", "off"):
             st.warning(words.issue(Issue(name, asked, allowed)), icon=":material/link_off:")
     unknown_address.message()
     kind = page_requirements.KINDS[stated.shows]

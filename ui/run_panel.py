@@ -71,9 +71,6 @@ def elsewhere(experiment: Experiment, command: str, name: str) -> None:
 
 def offered(request: Request, simulation: Computation) -> Any:
     run = request.run
-    if run is not None and run.what != request.what:
-        run.simulation.stop()
-        run = st.session_state[request.slot] = None
     if run is not None and run.alive:
         _watch(request.slot, request.command())
         return run.simulation.result()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -99,12 +100,9 @@ def result_of(experiment: Experiment, name: str = "main", with_companions: bool 
         return answer
     played = _played(experiment) if with_companions else experiment
 
-    def command() -> str:
-        return exports.command(experiment)
-
-    result = _computed(
-        Request(name, numbers_of(played), lambda: Simulation(played), steps(played), command), experiment
-    )
+    command = partial(exports.command, experiment)
+    request = Request(name, numbers_of(played), partial(Simulation, played), steps(played), command)
+    result = _computed(request, experiment)
     if result is None or all(line is None for line in result.lines):
         return None
     return _remembered(asked, split(result, experiment))
@@ -124,7 +122,7 @@ def sweep_of(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepResult
             return Sweep(experiment, epsilons)
 
     cost = steps(played) * len(epsilons)
-    what, command = (numbers_of(played), epsilons), lambda: exports.sweep_command(epsilons)
+    what, command = (numbers_of(played), epsilons), partial(exports.sweep_command, epsilons)
     result = _computed(Request("sweep", what, build, cost, command), experiment)
     if result is None or not result.begun:
         return None
@@ -144,11 +142,7 @@ def _computed(request: Request, experiment: Experiment) -> Any:
     return _answer(request, simulation)
 
 
-def study_of(
-    build: Callable[[], Study[Any]],
-    what: Hashable,
-    name: str,
-) -> Any:
+def study_of(build: Callable[[], Study[Any]], what: Hashable, name: str) -> Any:
     """What a study of many runs finds, or None until it is finished; short ones begin by themselves, in the background.
 
     Raises
@@ -160,26 +154,21 @@ def study_of(
         return answer
     study = build()
     request = Request(name, what, build, study.steps)
-    run = request.run
-    if run is None or run.what != what:
-        seconds = study.missing_seconds / worker_count()
-        if LIVE_SECONDS < seconds <= SHORT_SECONDS:
-            replace(request, study)
+    if request.run is None and LIVE_SECONDS < study.missing_seconds / worker_count() <= SHORT_SECONDS:
+        replace(request, study)
     return _remembered(what, _answer(request, study))
 
 
 def _answer(request: Request, simulation: Computation) -> Any:
     run = request.run
-    alive = run is not None and run.what == request.what and run.alive  # near its end, what is left is little
+    alive = run is not None and run.alive  # near its end, what is left is little
     if alive or simulation.missing_seconds / worker_count() > LIVE_SECONDS:
         return offered(request, simulation)
-    if run is not None and run.what != request.what:
-        run.simulation.stop()
-    elif run is not None:
+    if run is not None:
         for notice in run.simulation.notices:
             st.info(words.plain(notice), icon=":material/lan:")
-    if run is not None and (run.what != request.what or run.simulation.kept):
-        del st.session_state[request.slot]  # what it made is in the store; its memory belongs to all
+        if run.simulation.kept:
+            forget(request.name)  # what it made is in the store; its memory belongs to all
     place = st.empty()
     with page_lock.computing(), compiling(simulation, place) as inside:
         show = bar(inside, "computing …")

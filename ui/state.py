@@ -344,12 +344,7 @@ def own_fields(page: menu.Page) -> dict[str, str]:
 
 def lesson() -> bool:
     """Whether the link asks for the picture alone, without sidebar and menu."""
-    return controls() == "off"
-
-
-def controls() -> str:
-    """What the link says of sidebar and menu: on or off."""
-    return st.query_params.get("controls", "on")
+    return st.query_params.get("controls") == "off"
 
 
 def reveal() -> str:
