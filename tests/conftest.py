@@ -21,6 +21,8 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lab"))
 
 
 SLOW_TESTS = Path(__file__).with_name("slow_tests.txt")
+NIGHTLY_TESTS = SLOW_TESTS.with_name("nightly_tests.txt")
+QUICK = "not slow and not nightly"  # as in pyproject.toml
 SLOW_SECONDS = 0.2  # of a processor, with everything compiled
 SECONDS = "processor seconds"
 HALF_OF_THE_BROWSER = {"test_doors_in_browser", "test_every_page_in_browser"}  # of the time that its tests take
@@ -158,9 +160,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @functools.cache
-def slow_tests() -> frozenset[str]:
-    """Files, tests and single cases that are slow, as `SLOW_TESTS` names them."""
-    return frozenset(SLOW_TESTS.read_text(encoding="utf-8").splitlines())
+def listed(file: Path) -> frozenset[str]:
+    """Files, tests and single cases that `SLOW_TESTS` or `NIGHTLY_TESTS` name; lines that begin with # say why."""
+    return frozenset(line for line in file.read_text(encoding="utf-8").splitlines() if line and line[0] != "#")
 
 
 def names_of(node: str) -> tuple[str, str, str]:
@@ -169,10 +171,13 @@ def names_of(node: str) -> tuple[str, str, str]:
     return case.partition("::")[0], case.partition("[")[0], case
 
 
-def is_slow(item: pytest.Item) -> bool:
+def mark_of(item: pytest.Item) -> str | None:
+    """``nightly``, ``slow``, or None for what the plain command runs."""
+    if not listed(NIGHTLY_TESTS).isdisjoint(names_of(item.nodeid)):
+        return "nightly"
     if item.path.parent.name == "browser":
-        return item.get_closest_marker("door") is None
-    return not slow_tests().isdisjoint(names_of(item.nodeid))
+        return "slow" if item.get_closest_marker("door") is None else None
+    return None if listed(SLOW_TESTS).isdisjoint(names_of(item.nodeid)) else "slow"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -181,9 +186,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     name = collection_path.relative_to(Path(__file__).parent).as_posix()
     marks = config.getoption("markexpr")
-    if marks == "not slow":
-        return True if name in slow_tests() else None
-    return True if marks == "slow" and not any(slow.partition("::")[0] == name for slow in slow_tests()) else None
+    if marks == QUICK:
+        return True if name in listed(SLOW_TESTS) | listed(NIGHTLY_TESTS) else None
+    file = {"slow": SLOW_TESTS, "nightly": NIGHTLY_TESTS}.get(marks)
+    return True if file and not any(line.partition("::")[0] == name for line in listed(file)) else None
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist looks for groups, and pytest for marks, in the same hook
@@ -195,8 +201,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     slow = set()
     for item in items:
-        if is_slow(item):
-            item.add_marker("slow")
+        if mark := mark_of(item):
+            item.add_marker(mark)
             slow.add(item.path)
         if item.path.parent.name == "browser":
             item.add_marker("browser")
@@ -252,13 +258,13 @@ def look_at_marks(terminal: pytest.TerminalReporter, write: bool) -> None:
     seconds = {
         names_of(report.nodeid)[2]: dict(report.user_properties).get(SECONDS, 0.0)
         for report in terminal.stats.get("", [])
-        if report.when == "teardown" and "browser" not in report.keywords
+        if report.when == "teardown" and not {"browser", "nightly"} & set(report.keywords)
     }
-    marked = {case for case in seconds if not slow_tests().isdisjoint(names_of(case))}
+    marked = {case for case in seconds if not listed(SLOW_TESTS).isdisjoint(names_of(case))}
     missing = {case for case in set(seconds) - marked if seconds[case] > SLOW_SECONDS}
     in_vain = {case for case in marked if seconds[case] < SLOW_SECONDS / 2}
     named = {name for case in seconds for name in names_of(case)}
-    unknown = {line for line in slow_tests() - named if names_of(line)[0] in named}
+    unknown = {line for line in listed(SLOW_TESTS) - named if names_of(line)[0] in named}
     for title, cases in (("not marked, but slow", missing), ("marked, but quick", in_vain), ("no test", unknown)):
         for case in sorted(cases, key=lambda case: -seconds.get(case, 0.0)):
             terminal.write_line(f"{title}: {case} ({seconds.get(case, 0.0):.2f} s)")
@@ -267,7 +273,7 @@ def look_at_marks(terminal: pytest.TerminalReporter, write: bool) -> None:
         quick_files = {names_of(case)[0] for case in set(seconds) - slow}
         quick_tests = {names_of(case)[1] for case in set(seconds) - slow}
         played = {names_of(case)[0] for case in seconds}
-        lines = {line for line in slow_tests() if names_of(line)[0] not in played}
+        lines = {line for line in listed(SLOW_TESTS) if names_of(line)[0] not in played}
         for file, test, case in map(names_of, slow):
             lines.add(file if file not in quick_files else test if test not in quick_tests else case)
         SLOW_TESTS.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
@@ -282,16 +288,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if skipped:
         why = "no chromium on PATH" if shutil.which("chromium") is None else "see the reasons above"
         terminalreporter.write_line(f"{len(skipped)} browser tests were SKIPPED: {why}", yellow=True, bold=True)
-    if config.getoption("markexpr") == "not slow":
+    if config.getoption("markexpr") == QUICK:
+        files = sum("::" not in line for line in listed(SLOW_TESTS) | listed(NIGHTLY_TESTS))
         terminalreporter.write_line(
-            f"The slow tests were left out ({config.stash.get(LEFT_OUT, 0)} and {len(whole_files())} whole files): "
-            "python -m pytest -m slow runs them, -m '' runs all.",
+            f"The slow tests were left out ({config.stash.get(LEFT_OUT, 0)} and {files} whole files): "
+            "python -m pytest -m slow runs them, -m nightly what runs every night, -m '' all.",
             yellow=True,
         )
-
-
-def whole_files() -> list[str]:
-    return [line for line in slow_tests() if "::" not in line]
 
 
 @pytest.fixture
