@@ -45,18 +45,6 @@ def test_a_link_opens_its_experiment_and_is_not_rewritten(name: str, page: str) 
     assert on.address(screen) == fields
 
 
-def test_a_round_trip_through_the_copied_link() -> None:
-    screen = on.visit(**CASES["mixed"])
-    on.change(screen, "select_slider", "horizon", 1000)
-    on.change(screen, "text_area", "arms", "0.7 x2, 0.6")
-    link, embedded = (code.value for code in screen.sidebar.code)
-    assert link.partition("?")[0].endswith("/explore")
-    again = on.visit(**on.address(screen))
-    assert again.session_state["lab"]["experiment"] == screen.session_state["lab"]["experiment"]
-    assert [code.value for code in again.sidebar.code] == [link, embedded]
-    assert on.chart(again).traces == on.chart(screen).traces
-
-
 def test_the_link_is_that_of_the_new_picture_while_its_numbers_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's last part comes when the numbers are there; until then, whoever presses Copy link must get theirs."""
     screen, said = on.visit(**CASES["arms"]), []
@@ -89,11 +77,6 @@ def test_a_picture_that_no_link_can_hold_offers_none(monkeypatch: pytest.MonkeyP
     assert "arms" in screen.warning[0].value and "15 characters" in screen.warning[0].value
 
 
-def test_the_copied_link_opens_the_page_it_was_copied_on() -> None:
-    code, _ = on.visit("theory", **CASES["arms"]).sidebar.code
-    assert code.value.partition("?")[0].endswith("/theory")
-
-
 def test_the_experiment_survives_a_change_of_pages() -> None:
     screen = on.visit(**CASES["mixed"])
     on.change(screen, "number_input", "seed", 3)
@@ -122,18 +105,6 @@ def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
     on.press(screen, next(button for button in screen.sidebar.button if button.label == "Examples"))
     on.press(screen, screen.button(key="example-two-treatments"))
     assert not screen.warning  # told until another picture is opened
-
-
-def test_the_slider_of_home_is_in_the_address() -> None:
-    screen = on.visit("home", eps="0.3")
-    assert on.players(screen)[0]["at"] == gallery.EPSILONS.index(0.3)
-    assert "At ε = 0.3," in on.words(screen)
-    on.slide(screen, "home-epsilon", gallery.EPSILONS.index(2.0))
-    assert "At ε = 2," in on.words(screen) and on.address(screen) == {"eps": "2"}
-    screen.query_params["eps"] = "0.3"  # Back
-    on.run(screen)
-    assert on.players(screen)[0]["at"] == gallery.EPSILONS.index(0.3)
-    assert "At ε = 0.3," in on.words(screen) and on.address(screen) == {"eps": "0.3"}
 
 
 @pytest.mark.parametrize("value", ["nan", "[x](http://x)", "0.01", "0.35"])

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from benchmarks import attack, load, nightly
+from benchmarks import nightly
 
 HELPERS = {"__init__", "measuring", "visitors"}
 HELP = {  # they play for minutes: only their arguments are read
@@ -47,32 +47,3 @@ def test_a_benchmark_reads_its_arguments(name, monkeypatch, capsys):
 @pytest.mark.parametrize("name", sorted(IMPORTED))
 def test_a_benchmark_can_be_imported(name):
     assert callable(importlib.import_module(f"benchmarks.{name}").main)
-
-
-def test_every_attack_says_what_it_should_reach():
-    assert set(attack.EXPECTED) == set(attack.scenes())
-
-
-def test_no_attack_is_larger_than_what_the_server_reads():
-    for name, text in attack.TABLES.items():
-        assert len(text().encode()) <= attack.MAX_BYTES, name
-
-
-def test_a_visitor_knows_the_options_of_every_kind_of_control():
-    from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
-    from streamlit.proto.Slider_pb2 import Slider
-
-    from benchmarks.visitors import Visitor
-
-    visitor = Visitor(None, "", "")
-    visitor.widgets = {
-        "words": Slider(id="1", options=["a", "b"]),
-        "row": ButtonGroup(id="2", options=[ButtonGroup.Option(content="c"), ButtonGroup.Option(content="d")]),
-    }
-    assert visitor.options("words") == ["a", "b"] and visitor.options("row") == ["c", "d"]
-    visitor.choose("row", visitor.options("row")[1])
-    assert list(visitor.set["2"].string_array_value.data) == ["d"]
-
-
-def test_the_tabs_are_more_than_the_usual_limit_allows():
-    assert 4 * load.MANY_TABS > load.USUAL_FILES

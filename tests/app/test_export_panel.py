@@ -10,7 +10,6 @@ import screen as on
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.export import document
-from bandit_core.export.positions import EPSILONS, Positions
 from bandit_core.simulation import sentences
 from bandit_core.simulation.summaries import split, with_companions
 from ui import background, export_panel, runner, words
@@ -54,19 +53,6 @@ def file_of(screen: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def labels(screen: Any) -> list[str]:
     return [button.label for button in screen.main.download_button]
-
-
-def test_explore_gives_the_file_of_its_experiment(monkeypatch):
-    screen = on.look(on.visit(lines=LINES, **on.SMALL), "Download")
-    assert SAVE not in labels(screen)
-    take(screen, "explore")
-    assert SAVE in labels(screen)
-    found = file_of(screen, monkeypatch)
-    positions = Positions(experiment_of(screen))
-    wanted = json.loads(document.as_json(document.document(positions, positions.run(1))))
-    for each in (found, wanted):
-        each["provenance"].pop("date")
-    assert found == wanted and len(found["positions"]) == len(EPSILONS)
 
 
 def test_another_experiment_is_not_computed_until_it_is_asked_for():

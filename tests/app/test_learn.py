@@ -139,21 +139,6 @@ def test_what_the_links_to_mechanisms_open_is_the_same_coin_and_the_same_audit()
     assert on.own(there, "select_slider", "mechanisms-eps").value == 2.0
 
 
-def test_next_and_back_walk_through_the_course_in_the_address() -> None:
-    screen = on.visit("learn")
-    assert screen.button(key="learn-back-above").disabled
-    for number in range(2, len(STEPS) + 1):
-        on.press(screen, screen.button(key="learn-next-above"))
-        assert on.address(screen) == {"step": str(number)}
-        assert STEPS[number - 1].title in screen.title[0].value
-    on.press(screen, screen.button(key="learn-next-above"))
-    assert on.address(screen) == {"step": "end"} and screen.button(key="learn-next-below").disabled
-    assert all(step.so in on.words(screen) for step in STEPS)
-    assert {"explore", "your-numbers"} <= {link.proto.page for link in screen.get("page_link")}
-    on.press(screen, screen.button(key="learn-back-below"))
-    assert on.address(screen) == {"step": str(len(STEPS))}
-
-
 def test_who_comes_back_in_the_same_visit_goes_on_where_they_were() -> None:
     screen = at_step(5)
     screen = on.go(screen, "learn")

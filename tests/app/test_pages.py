@@ -13,7 +13,6 @@ from families import one_of_each_family
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment
-from bandit_core.experiments.corridor import ABOVE
 from bandit_core.experiments.presets import load_preset
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Discrete
@@ -120,18 +119,6 @@ def every_picture_is_told_in_words_and_never_moves_by_itself(screen: AppTest, pa
         assert '"frames"' not in figure.proto.spec
     pictures = [image for element in screen.get("image") for image in element.proto.imgs]
     assert all(image.alt for image in pictures)
-
-
-def test_the_chart_shows_ordered_bands_rising_means_and_the_bounds() -> None:
-    chart = on.chart(on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1)", T="30000", n="10", x="log", y="log"))
-    assert {"– UCB", "● HeLDP-UCB-B"} <= set(chart.names)
-    for name in ("– UCB", "● HeLDP-UCB-B"):
-        mean, (low, high) = chart.y(name), chart.band(name)
-        assert np.all(np.diff(mean) >= -1e-3)
-        assert np.all(low <= mean + 1e-3) and np.all(mean <= high + 1e-3)
-        assert np.any(high > low)
-    words = {note["text"] for note in chart.layout["annotations"]}
-    assert {ABOVE, "no local method can be below"} < words
 
 
 def test_on_home_the_curve_moves_and_not_the_frame() -> None:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -74,33 +73,6 @@ def trials_of(result: Result) -> int:
     return 0 if line is None else line.count
 
 
-def test_cancel_keeps_finished_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    Unending(monkeypatch)
-    run = background.Run(Simulation(experiment(seed=101)), "question")
-    run.start()
-    wait_for(lambda: trials_of(run.simulation.result()) > 0)
-    run.cancel()
-    wait_for(lambda: not run.alive)
-    kept = trials_of(run.simulation.result())
-    assert not run.alive and run.error is None
-    assert 0 < kept < 2000
-    assert trials_of(Simulation(experiment(seed=101)).result()) == kept  # also for the next visitor
-
-
-def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "FORGOTTEN_SECONDS", 0.0)
-    monkeypatch.setattr(background, "LOOK_SECONDS", 0.01)
-    here = threading.Event()
-    here.set()
-    run = background.Run(Simulation(experiment(seed=102)), "question", present=here.is_set)
-    run.start()
-    wait_for(lambda: trials_of(run.simulation.result()) > 0)
-    here.clear()
-    wait_for(lambda: not run.alive)
-    assert run.simulation.stopped
-    assert 0 < trials_of(run.simulation.result()) < 2000
-
-
 def test_it_stops_also_in_the_middle_of_an_endless_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "FORGOTTEN_SECONDS", 0.0)
     monkeypatch.setattr(background, "LOOK_SECONDS", 0.01)
@@ -121,17 +93,6 @@ def test_a_run_goes_on_while_its_visitor_is_there(monkeypatch: pytest.MonkeyPatc
     wait_for(lambda: not run.alive)
     assert not run.simulation.stopped
     assert trials_of(run.simulation.result()) == 40
-
-
-def test_presence_is_the_state_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    active = {"mine"}
-    fake = SimpleNamespace(is_active_session=active.__contains__)
-    monkeypatch.setattr(background, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine"))
-    monkeypatch.setattr(background, "runtime", SimpleNamespace(exists=lambda: True, get_instance=lambda: fake))
-    present = background.presence()
-    assert present()
-    active.clear()
-    assert not present()
 
 
 def test_a_failure_is_kept_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,14 +129,6 @@ def test_a_long_run_is_told_for_more_cores_too(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("LAB_JOBS", str(run_panel.MANY_CORES))
     text = on.words(on.visit(**long))
     assert many in text and f"{run_panel.MANY_CORES} cores" not in text
-
-
-def test_looking_only_at_the_drawing_does_not_count_as_another_experiment() -> None:
-    one = experiment(seed=1)
-    other = one.with_changes(view={"y": "log"}, title="new")
-    assert one != other
-    assert runner.numbers_of(one) == runner.numbers_of(other)
-    assert runner.numbers_of(one) != runner.numbers_of(one.with_changes(seed=2))
 
 
 def press(screen: AppTest, label: str) -> AppTest:

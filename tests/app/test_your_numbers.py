@@ -7,7 +7,6 @@ import math
 import re
 import shlex
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -34,7 +33,7 @@ from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found
 from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import RollOut, RollOutQuestion, roll_outs
 from bandit_core.theory import best_arm
-from ui import page_lock, runner, theme
+from ui import page_lock, theme
 from ui.your_numbers import address, answers, inputs, one_page, planned, question, summary, until
 from ui.your_numbers.inputs import Asked, Setting
 
@@ -124,30 +123,6 @@ def test_the_verdict_names_the_best_method_and_all_others_are_one_click_away() -
     assert [("within" in text) for text in shown[than_best]] == apart and any(apart)
 
 
-def _answer_drawn(screen: AppTest) -> bool:
-    return any(found.proto.id.endswith("own-chart") for found in screen.get("plotly_chart"))
-
-
-def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_cancelled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)
-    asked = {"users": "401", "base": "11.5"}  # that no other test has asked
-    screen = on.arrive("your-numbers", **asked)
-    if not _answer_drawn(screen):  # else it was faster than the page
-        assert not [button for button in screen.main.button if button.key == "start-own"]
-        on.press(screen, screen.main.button(key="cancel-run-own"))
-    for _ in range(3000):  # five minutes, for a machine that is busy
-        starts = [button for button in screen.main.button if button.key == "start-own"]
-        if _answer_drawn(screen):
-            break
-        if starts:  # cancelled: it waits for Run, and does not begin again by itself
-            starts[0].click()
-        time.sleep(0.1)
-        on.run(screen)
-    assert _answer_drawn(screen)
-
-
 def _cost(privacy: str, lost: float, extra: float, error: float) -> Cost:
     both = (Estimate(value, error, value - 2 * error, value + 2 * error) for value in (lost, extra))
     return Cost(COMPARED.index(privacy), privacy, privacy, *both, Estimate(2.0, 0.1), 100)
@@ -207,12 +182,6 @@ def test_an_answer_that_chance_gives_too_is_no_epsilon(answer: answers.Reply) ->
     assert "**1,200 users**" in answers.found_words(users, answer, True)
 
 
-def test_means_that_are_none_are_told_and_nothing_is_drawn() -> None:
-    screen = on.visit("your-numbers", **QUICK, base="60", lifts="100")
-    assert "100%" in screen.error[0].value and "between 0 and 100" in screen.error[0].value
-    assert not screen.get("plotly_chart")
-
-
 def test_each_field_refuses_what_it_cannot_use() -> None:
     refused = "goal=all limit=0 base=x users=-5 users=5 users=1e9 as=magic eps=inf eps=50 search=all delta=0 power=0.2"
     for pair in f"{refused} rule=paper week=0 times=1.5 night=-1 zone=much".split():
@@ -260,16 +229,6 @@ def test_what_is_in_doubt_is_asked_and_nothing_is_computed_before() -> None:
     assert question.value is None and not screen.get("plotly_chart")
     on.put(screen, question, "leave out")
     assert screen.get("plotly_chart") and screen.session_state["own-limited"][1].observed[0].count == 100
-
-
-def test_a_wrong_proposal_is_mended_by_one_choice() -> None:
-    rows = "".join(f"{100 + row},{'ab'[row % 2]},{'xyz'[row % 3]},{row % 5 == 0:d}\n" for row in range(60))
-    screen = upload(on.visit("your-numbers", **QUICK), f"user_id,group,version,converted\n{rows}".encode(), agree=False)
-    box = next(box for box in screen.selectbox if box.label == "Option")
-    assert box.value == "group" and not screen.get("plotly_chart")
-    on.put(screen, box, "version")
-    assert screen.session_state["own-limited"][1].names == ("x", "y", "z") and screen.get("plotly_chart")
-    assert "option from 'version' (x, y, z)" in on.words(screen).replace("\\", "")
 
 
 def test_totals_are_read_at_once() -> None:
@@ -709,12 +668,6 @@ def test_several_tests_share_the_budget_of_a_person() -> None:
     assert [row[3] for row in cells] == [weeks_words(row.test_users / 40) for row in rows[1:]]
 
 
-def test_a_learners_log_is_refused_in_words() -> None:
-    screen = upload(on.visit("your-numbers", **QUICK), b"arm,reward,propensity\n" + b"A,1,0.5\nB,0,0.5\n" * 20)
-    assert ["a learner's log, whose means mislead" in each.value for each in screen.error] == [True]
-    assert screen.get("file_uploader")
-
-
 def test_the_baseline_of_an_upload_can_be_chosen() -> None:
     screen = upload(on.visit("your-numbers", **QUICK), CSV)
     before = screen.session_state["own-limited"][1]
@@ -779,13 +732,3 @@ def test_the_chosen_budget_is_in_every_picture_of_the_planned_test(epsilon: floa
         assert names.count(f"ε = {epsilon:g}") == 2 and len(drawn.data) <= 7
         weeks = [trace for trace in planned.picture(question, budgets, False).data if trace.marker.size is not None]
         assert all(dict(zip(trace.x, trace.marker.size, strict=True))[epsilon] == 10 for trace in weeks) and weeks
-
-
-def test_an_upload_asks_whether_two_spellings_are_one_option_and_begins_with_the_control() -> None:
-    rows = "".join(f"{name},{place % 2}\n" for place in range(20) for name in ("New", "Control", "control"))
-    screen = upload(on.visit("your-numbers", **QUICK), f"option,reward\n{rows}".encode())
-    [box] = [box for box in screen.radio if "the same as 'Control'" in box.label]
-    assert not screen.get("plotly_chart")
-    on.put(screen, box, "merge")
-    [baseline] = [box for box in screen.selectbox if box.label == "Baseline"]
-    assert baseline.value == "Control" and screen.session_state["own-limited"][1].names == ("Control", "New")

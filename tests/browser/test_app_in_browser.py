@@ -71,39 +71,6 @@ def test_quick_moves_end_where_the_slider_stands(visits: Visits) -> None:
     visitor.sees(f"At ε = {shown},")
 
 
-def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
-    visitor = visits("/?eps=2")
-    visitor.sees("At ε = 2")
-    visitor.press_on_slider("Privacy budget", "ArrowLeft")
-    visitor.sees("At ε = 1.5")
-    visitor.settle()
-    assert visitor.address == {"eps": "1.5"}
-    visitor.go_back()
-    visitor.sees("At ε = 2")
-    visitor.settle()
-    assert visitor.address == {"eps": "2"}
-    visitor.tab.get_by_role("link", name="Open this picture in Explore").click()
-    visitor.sees("picked the best option")
-    visitor.settle()
-    assert "trust no one" in visitor.verdict and "At ε = 2" in visitor.verdict
-
-
-def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
-    visitor = visits(SMALL)
-    visitor.open_page("Budgets of their own")  # which is about users with different budgets
-    visitor.sees("predicted cost")
-    visitor.settle()
-    assert (visitor.address["preset"], visitor.address["eps"]) == ("own-budgets", "uniform(0,2)")
-    visitor.open_page("Theory")
-    visitor.tab.wait_for_url("**/theory**")
-    visitor.settle()
-    assert visitor.address["arms"] == "0.9,0.5"
-    visitor.open_page("Explore")
-    visitor.sees("picked the best option")
-    visitor.settle()
-    assert visitor.address["arms"] == "0.9,0.5" and visitor.address["T"] == "3000"
-
-
 def test_a_run_leaves_all_alive_and_who_cancels_or_goes_leaves_the_turn_and_what_is_done(visits: Visits) -> None:
     """How much slower changes are during a run is measured in benchmarks/load.py."""
     first = visits(ENDLESS + "&seed=1")

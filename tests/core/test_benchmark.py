@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import memory, own_policies_forgotten, refused
+from helpers import memory, refused
 from scipy import stats
 
 from bandit_core import simulate
@@ -27,7 +27,6 @@ from bandit_core.studies.benchmark import (
     learnable,
     scores,
 )
-from benchmarks import benchmark_check
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = benchmark.load()
@@ -302,21 +301,6 @@ del POLICIES
 """
 
 
-def test_a_policy_of_ones_own_is_scored_beside_the_others(policy_file, tmp_path, monkeypatch):
-    """It is elimination by another name, with streams of its own: the score is elimination's within the intervals."""
-    monkeypatch.setattr(benchmark, "LEAST", 50)
-    monkeypatch.setattr(benchmark, "MOST", 50)
-    data, table = tmp_path / "data.csv", tmp_path / "scores.csv"
-    line = ["benchmark", "--policy", str(policy_file("own", OWN)), "--data", str(data), "--out", str(table)]
-    with own_policies_forgotten():
-        assert main(line) == 0
-    found = pd.read_csv(table).set_index("policy")
-    assert set(found["contest"]) == {"none"} and "ucb" in found.index
-    own, same = found.loc["own"], found.loc["se"]
-    assert own["low"] < same["high"] and same["low"] < own["high"] and own["cells"] == same["cells"] == 30
-    assert set(benchmark.load(data)["policy"]) == {*ROWS["policy"], "own"}
-
-
 def test_what_is_no_policy_or_no_data_is_refused(tmp_path):
     with refused("name", value="nobody"):
         benchmark.named(["nobody"])
@@ -327,13 +311,3 @@ def test_what_is_no_policy_or_no_data_is_refused(tmp_path):
         benchmark.load(tmp_path / "other.csv")
     with refused("data"):
         benchmark.write(ROWS, tmp_path / "no" / "folder.csv")
-
-
-def test_the_check_counts_rows_that_hold_another_play() -> None:
-    """The same play holds everywhere; means far outside their intervals nowhere."""
-    rows = benchmark.load()
-    plain = rows[(rows["privacy"] == "none") & ~rows["task"].str.startswith("features")]
-    assert benchmark_check.same_rows(rows, rows) == (len(rows), len(rows))
-    apart = plain[plain["sd"] > 0]
-    far = apart.assign(mean=apart["mean"] + 100 * (apart["high"] - apart["low"]))
-    assert benchmark_check.same_rows(apart, far) == (0, len(apart))

@@ -10,15 +10,10 @@ from bandit_core.experiments.shared_budget import at_shared
 from bandit_core.experiments.trust_table import Method
 from bandit_core.export.positions import over_budgets
 from bandit_core.policies import registry
-from bandit_core.simulation.store import Store
 from bandit_core.studies.sweep import EPSILONS
-from benchmarks.best_by_trust import BUDGETS, INSTANCES, chosen, decide, worse, written
+from benchmarks.best_by_trust import BUDGETS, written
 
 PRESET = load_preset(trust_table.PRESET)
-
-
-def test_the_table_is_what_its_command_gives() -> None:
-    assert decide(8.0, Store(None, 2**26)) == dict(trust_table.at(8.0))
 
 
 def test_every_position_has_methods_that_keep_their_level_of_trust() -> None:
@@ -90,9 +85,3 @@ def test_a_lesson_taken_along_follows_the_table() -> None:
             each.policy for each in trust_table.at(place.value).values()
         ]
         assert place.lines == (0, 1, 2) and "ε" not in place.experiment.label(1)
-
-
-def test_more_trust_or_a_larger_budget_never_does_clearly_worse_on_other_arms() -> None:
-    """A small version of ``python -m benchmarks.best_by_trust --check``, which takes all arms and budgets."""
-    methods = chosen(INSTANCES[0], 1000, (0.5, 8.0), Store(None, 2**26))
-    assert worse(INSTANCES[0], 1000, methods, 200) == []

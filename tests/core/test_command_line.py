@@ -289,12 +289,6 @@ def test_a_mistyped_preset_is_answered_with_its_neighbours(refuse):
     assert "ren-1c" in line and ".json" in line
 
 
-def test_a_run_beyond_the_servers_limit_is_refused(refuse, monkeypatch):
-    monkeypatch.setenv("LAB_MAX_STEPS", "1000")
-    (line,) = refuse("run", "default")
-    assert line.startswith("horizon: ")
-
-
 def test_an_audit_prints_one_row_and_says_it_in_words(capsys):
     words = ["audit", "ctb-as-printed", "--epsilon", "0.1", "--samples", "20000", "--seed", "3"]
     assert main(words) == 1  # a violation

@@ -18,6 +18,7 @@ from bandit_core.experiments import links
 from bandit_core.experiments.experiment import View
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_line
+from benchmarks import pictures
 from ui import menu
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,6 +154,11 @@ def test_the_readme_names_every_page_and_files_that_are_named_exist():
     for document in (ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")):
         for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", document.read_text(encoding="utf-8")):
             assert (document.parent / target).exists(), (document, target)
+
+
+def test_readme_says_what_the_picture_command_prints():
+    readme = " ".join(README.split())
+    assert all(message in readme for message in pictures.numbers())
 
 
 def test_the_two_commands_stand_alone_in_the_readme():

@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from bandit_core import Simulation, simulate
 from bandit_core.model import Block, Stopped
 from bandit_core.policies import registry
-from bandit_core.simulation import costs, engine
+from bandit_core.simulation import costs
 from bandit_core.simulation.store import Store
 
 
@@ -286,18 +286,6 @@ def test_progress_never_falls_whoever_finishes_what(seed, trials, horizon):
     assert seen[0] == 0
     assert seen[-1] == 1
     assert all(0 <= earlier <= later <= 1 for earlier, later in itertools.pairwise(seen))
-
-
-@pytest.mark.parametrize(("steps", "rows"), [(0, 0), (500, 0), (500, 1), (500, 4), (2400, 3), (10**6, 1)])
-def test_rows_that_another_run_finished_inside_a_running_block_count_once(steps, rows):
-    simulation = Simulation(experiment_of(lines=LINES[:1], trials=10), memory())
-    # private: this is what is tested
-    task = engine.Task(0, 2, 6, 1.0)
-    simulation._running.add(task)
-    task.signal.cells[1] = steps
-    simulation._trials[0].done[2 : 2 + rows] = True
-    simulation._trials[0].done[8] = True
-    assert simulation.fraction == (600 + max(600 * rows, min(steps, 2400))) / 6000
 
 
 def test_results_cannot_be_changed_by_their_readers():

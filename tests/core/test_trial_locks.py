@@ -10,7 +10,6 @@ import pytest
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.simulation import scheduler
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import PreparedLine, prepared_lines
 from bandit_core.simulation.store import Store
@@ -131,7 +130,3 @@ def test_without_a_folder_nobody_is_asked(tmp_path):
         with claims.trials("key", 0, 5, never), claims.place("long", 1, never), claims.place("long", 1, never):
             entered = True
         assert entered
-
-
-def test_long_runs_are_those_that_share_places():
-    assert len({each.name for each in (scheduler.SHORT, scheduler.MIDDLE, scheduler.LONG)}) == 3
