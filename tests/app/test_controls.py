@@ -309,3 +309,21 @@ def test_a_control_that_the_page_has_left_changes_nothing(monkeypatch: pytest.Mo
     generation[0] = 2  # it has done its work, and another stands in its place
     drawn["on_change"]()
     assert adopted == [2.0]
+
+
+def test_wrong_arms_are_named_and_nothing_is_lost() -> None:
+    screen = on.visit(**TWO)
+    on.change(screen, "select_slider", "epsilon", 0.5)
+    good = experiment(screen)
+    on.change(screen, "text_area", "arms", "0.9, 1.5, potato(3)")
+    message = screen.sidebar.error[0].value
+    assert "Entry 2" in message and "Entry 3" in message and "potato" in message
+    assert experiment(screen) == good
+    assert on.control(screen, "text_area", "arms").value == "0.9, 1.5, potato(3)"
+    assert on.control(screen, "select_slider", "epsilon").value == 0.5
+    assert on.chart(screen).names  # the last valid picture is still there
+    on.change(screen, "select_slider", "epsilon", 4.0)  # edits made meanwhile count once the arms are mended
+    on.change(screen, "text_area", "arms", "0.9, 0.4")
+    assert not screen.error
+    assert experiment(screen).lines[1].epsilon.fixed == 4.0
+    assert list(experiment(screen).means) == [0.9, 0.4]

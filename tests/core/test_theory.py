@@ -524,3 +524,25 @@ def test_weighed_laplace_noise_has_the_tail_that_the_index_covers():
     for ell in c**-1 * np.linspace(0.01, 0.999, 60):
         exact = ell**2 * weight**2 / 8 - np.log1p(-((ell * weight * scale) ** 2))
         assert (exact <= ell**2 * weight / 8 / (1 - c * ell) * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
+def test_minimax_bound_has_the_constants_of_its_derivation(epsilon):
+    t = np.array([1e6])
+    alpha = float(div.duchi_alpha(epsilon))
+    bernoulli = named(local.lower_bounds(instance(REN_MEANS, epsilon)), "LDP minimax")
+    expected = 0.0268 * math.sqrt(19 * 1e6 / min(alpha, 2 * math.log(3)))
+    assert bernoulli.curve(t)[0] == pytest.approx(expected, rel=2e-3)
+    arms = [Gaussian(mean=mean, sd=1) for mean in REN_MEANS]
+    gaussian = named(local.lower_bounds(instance(None, epsilon, arms=arms)), "LDP minimax")
+    assert gaussian.curve(t)[0] == pytest.approx(0.0536 * math.sqrt(19 * 1e6 / min(alpha, 2)), rel=2e-3)
+    assert bernoulli.worst_case
+    assert bernoulli.status == "derived"
+
+
+def test_asymptotically_optimal_policies_have_the_lai_robbins_constant():
+    found = classic.asymptotically_optimal(instance(PAIR), "source")
+    assert per_log(found) == pytest.approx(2.252, abs=5e-4)
+    assert (found.side, found.status, found.source) == ("upper", "asymptotic", "source")
+    assert classic.asymptotically_optimal(instance(None, arms=[Uniform(low=0, high=1)]), "source").not_applicable
+    assert classic.asymptotically_optimal(instance([1.0, 0.5]), "source").not_applicable
