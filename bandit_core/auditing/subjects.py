@@ -148,14 +148,10 @@ def _mechanism(one: Description) -> Subject:
         inputs = f"the {one.symbol} is {ends[0]:g} or {ends[1]:g}"
         delta = 0.0 if one.pure else mechanism.delta
         words = "" if one.pure else "The classical noise for epsilon up to 1 is more than delta needs."
-    said: dict[str, Any] = {
-        "name": one.name,
-        "title": one.title,
-        "guarantee": one.guarantee,
-        "inputs": inputs,
-        "seen": seen,
-    }
-    return Subject(kind="mechanism", sampler=sampler, delta=delta, words=words, **said)
+    return Subject(
+        name=one.name, title=one.title, kind="mechanism", guarantee=one.guarantee, inputs=inputs, seen=seen,
+        sampler=sampler, delta=delta, words=words,
+    )  # fmt: skip
 
 
 def _mechanisms() -> list[Subject]:
@@ -208,25 +204,19 @@ def _rest(width: float | Literal["auto"]) -> Sampler:
     return sampler
 
 
-def _as_wide_as_usual(epsilon: float) -> float:
-    """What draws of factor 1 keep over the users that are watched."""
-    return smallest_epsilon(math.sqrt((USERS_WATCHED - 2) / 2), 1.0, DELTA)
+def _run(policy: Any, part: str, inputs: str, seen: str, sampler: Sampler, **fields: Any) -> Subject:
+    """A ``part`` of the runs of a policy."""
+    return Subject(
+        name=policy.name, title=f"{policy.title}: {part}", kind="run", guarantee=policy.guarantee_words, inputs=inputs,
+        seen=seen, sampler=sampler, **fields,
+    )  # fmt: skip
 
 
 def _resting() -> Subject:
-    policy = policies()[RESTING]
-    return Subject(
-        name=RESTING,
-        title=f"{policy.title}: a whole run",
-        kind="run",
-        guarantee=policy.guarantee_words,
-        inputs="the one reward of arm 0 is 0 or 1; arm 1 always pays 1/2",
-        seen=f"which of {USERS_WATCHED} users got arm 0 for the second time",
-        sampler=_rest("auto"),
-        delta=DELTA,
-        words=_LESS.format("draws"),
-        opens_at=5.0,
-    )
+    inputs = "the one reward of arm 0 is 0 or 1; arm 1 always pays 1/2"
+    seen = f"which of {USERS_WATCHED} users got arm 0 for the second time"
+    told = {"delta": DELTA, "words": _LESS.format("draws"), "opens_at": 5.0}
+    return _run(policies()[RESTING], "a whole run", inputs, seen, _rest("auto"), **told)
 
 
 def _sums_of_batches(times: int) -> Sampler:
@@ -247,34 +237,19 @@ def _sums_of_batches(times: int) -> Sampler:
 
 
 def _noisy_sums() -> Subject:
-    policy = stopping_policies()["dp-tt"]
-    return Subject(
-        name=policy.name,
-        title=f"{policy.title}: the sum of a batch",
-        kind="run",
-        guarantee=policy.guarantee_words,
-        inputs="one user's reward is 0 or 1; everyone else's of the same batch is 0",
-        seen="the noisy sum of that batch; no other release holds this reward",
-        sampler=_sums_of_batches(1),
-        words="Choices, end and recommendation are computed from such sums, so they tell no more.",
-    )
+    inputs = "one user's reward is 0 or 1; everyone else's of the same batch is 0"
+    seen = "the noisy sum of that batch; no other release holds this reward"
+    words = "Choices, end and recommendation are computed from such sums, so they tell no more."
+    return _run(stopping_policies()["dp-tt"], "the sum of a batch", inputs, seen, _sums_of_batches(1), words=words)
 
 
 def _first_of_runs() -> list[Subject]:
-    return [
-        Subject(
-            name=name,
-            title=f"{policies()[name].title}: first choices",
-            kind="run",
-            guarantee=policies()[name].guarantee_words,
-            inputs="the first user's reward, from arm 0, is 0 or 1; everyone else's is 0",
-            seen=f"how many of the first {users} users got arm 1",
-            sampler=_first_choices(name, users),
-            delta=policies()[name].guarantee(setup_of(policies()[name], 1.0, users)).delta,
-            words=_LESS.format("answers or sums"),
-        )
-        for name, users in RUNS.items()
-    ]
+    inputs, found = "the first user's reward, from arm 0, is 0 or 1; everyone else's is 0", []
+    for name, users in RUNS.items():
+        policy, seen = policies()[name], f"how many of the first {users} users got arm 1"
+        told = {"delta": policy.guarantee(setup_of(policy, 1.0, users)).delta, "words": _LESS.format("answers or sums")}
+        found.append(_run(policy, "first choices", inputs, seen, _first_choices(name, users), **told))
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -316,18 +291,6 @@ def _one_entry_epsilon(epsilon: float, items: int) -> float:
 
 def _as_printed(rewards: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
     return (rng.random(rewards.shape) < (rewards * epsilon + 1 - rewards) / (1 + epsilon)).astype(float)
-
-
-def _sigmoid_as_printed(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-    return _as_printed(1 / (1 + np.exp(-_FAR * (2 * inputs - 1))), epsilon, rng)
-
-
-def _half_gaussian(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-    return inputs + 0.5 * gaussian_sd(1.0, epsilon, DELTA) * rng.standard_normal(inputs.shape)
-
-
-def _half_gaussian_epsilon(epsilon: float) -> float:
-    return smallest_epsilon(1.0, 0.5 * gaussian_sd(1.0, epsilon, DELTA), DELTA)
 
 
 def _half_noisy(epsilon: float) -> ShuffledBits:
@@ -378,6 +341,11 @@ def _negative_controls() -> list[Subject]:
     assert tree is not None and hybrid is not None and root is not None
     branches = Audited(items=9, item=3, nodes=((3, 2), (3, 0), (9, 0)))  # of three branches, on three levels
 
+    resting_epsilon = smallest_epsilon(math.sqrt((USERS_WATCHED - 2) / 2), 1.0, DELTA)  # of draws of factor 1
+
+    def half_sd(epsilon: float) -> float:
+        return 0.5 * gaussian_sd(1.0, epsilon, DELTA)
+
     def broken(name: str, sampler: Sampler, real: Callable[[float], float]) -> Subject:
         said = {"words": "", **fields_of(__file__, name, users=USERS, inputs=branches.inputs)}
         of = sound[said.pop("of")]
@@ -385,13 +353,21 @@ def _negative_controls() -> list[Subject]:
 
     return [
         broken("ctb-as-printed", _as_printed, lambda epsilon: abs(math.log(epsilon))),
-        broken("ctb-s-as-printed", _sigmoid_as_printed, lambda epsilon: abs(math.log(epsilon))),
+        broken(
+            "ctb-s-as-printed",
+            lambda inputs, epsilon, rng: _as_printed(1 / (1 + np.exp(-_FAR * (2 * inputs - 1))), epsilon, rng),
+            lambda epsilon: abs(math.log(epsilon)),
+        ),
         broken(
             "ctl-half-noise",
             lambda inputs, epsilon, rng: CTL.release(inputs, 2 * epsilon, rng),
             lambda epsilon: 2 * epsilon,
         ),
-        broken("gaussian-half-noise", _half_gaussian, _half_gaussian_epsilon),
+        broken(
+            "gaussian-half-noise",
+            lambda inputs, epsilon, rng: inputs + half_sd(epsilon) * rng.standard_normal(inputs.shape),
+            lambda epsilon: smallest_epsilon(1.0, half_sd(epsilon), DELTA),
+        ),
         broken(
             "binary-natural-log",
             _sums(lambda epsilon: _NaturalLogTree(epsilon, tree.items), tree),
@@ -407,7 +383,11 @@ def _negative_controls() -> list[Subject]:
             _sums(lambda epsilon: _UsualDepth(epsilon, branches.items, 3), branches),
             lambda epsilon: 1.5 * epsilon,
         ),
-        broken("gaussian-ts-usual-width", _rest(1.0), _as_wide_as_usual),
+        broken(
+            "gaussian-ts-usual-width",
+            _rest(1.0),
+            lambda _: resting_epsilon,
+        ),
         broken("dp-tt-all-data-again", _sums_of_batches(2), lambda epsilon: 2 * epsilon),
         broken(
             "square-root-one-entry",

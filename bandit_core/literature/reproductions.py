@@ -30,12 +30,11 @@ from bandit_core.paths import ROOT, project_version
 from bandit_core.simulation.comparisons import half_width
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.engine import Simulation
-from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.results import LineResult, Result, frame_of
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import baseline
 from bandit_core.simulation.warm_up import compile_for
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.later import pd
 
 FOLDER = ROOT / "papers" / "results"
 FORMAT = 2
@@ -380,17 +379,9 @@ def _shipped_line(line: dict[str, Any], tally: bool) -> ShippedLine:
 
 def curves(shipped: Shipped) -> Any:
     """The shipped numbers as a pandas DataFrame, one row per line and time."""
-    frames = [
-        pd.DataFrame(
-            {
-                "line": number,
-                "label": shipped.experiment.label(number),
-                "policy": shipped.experiment.lines[number].policy,
-                "t": shipped.times,
-                **{name: getattr(line, name) for name in ("mean", "stderr", "q05", "q95")},
-                "trials": line.count,
-            }
-        )
-        for number, line in enumerate(shipped.lines)
-    ]
-    return pd.concat(frames, ignore_index=True)
+    columns = ("line", "label", "policy", "t", "mean", "stderr", "q05", "q95", "trials")
+
+    def numbers(line: ShippedLine, number: int) -> tuple[Any, ...]:
+        return shipped.times, line.mean, line.stderr, line.q05, line.q95, line.count
+
+    return frame_of(shipped, columns, numbers)

@@ -106,7 +106,7 @@ class Policy(Described):
     """
 
     epsilon: Literal["none", "one", "any"] = "none"
-    anytime: bool
+    anytime: bool = True
     parameters: type[Parameters] = Parameters
     accepts: Acceptor = any_rewards
     bounds: Callable[[RunSetup], list[Bound]]

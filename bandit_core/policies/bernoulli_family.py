@@ -77,7 +77,6 @@ def plain_policy(source: str, **fields: Any) -> Policy:
         return [*finite_time_bounds.lower_bounds(setup), best, *classic.orders(setup)]
 
     return Policy(
-        anytime=True,
         accepts=bounded_rewards("ucb", whose="its " + fields.pop("rests_on")),
         bounds=bounds,
         late=True,

@@ -46,7 +46,7 @@ from bandit_core.kernels import index
 from bandit_core.model import Bound, KernelCall, Policy, RunSetup
 from bandit_core.policies import bernoulli_family, index_family, kl_ucb, local_family, thompson
 from bandit_core.policies.local_family import bounded_rewards, random_bits
-from bandit_core.theory import local, local_upper
+from bandit_core.theory import local
 
 _KL_ON_BITS = replace(
     kl_ucb.RULE, name="largest_quantile_of_bits", answer=bernoulli_family.bit, likelihood=bernoulli_family.likelihood
@@ -60,7 +60,7 @@ def _prepare_ucb(setup: RunSetup) -> KernelCall:
 
 def _policy(name: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"], **fields: Any) -> Policy:
     def bounds(setup: RunSetup) -> list[Bound]:
-        return [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, name)]
+        return [*local.lower_bounds(setup), *local.corrupted_feedback(setup, name)]
 
     said = {"accepts": bounded_rewards("heldp-ucb-bs"), "releases": random_bits("a bit for the reward")}
     return local_family.policy("one", name=name, bounds=bounds, **said, **fields)

@@ -174,7 +174,6 @@ POLICIES = (
     tree_family.policy(
         name="dp-ucb",
         guarantee_words=tree_family.HYBRID_WORDS,
-        anytime=True,
         parameters=DPUCBParameters,
         prepare=_prepare,
         upper=lambda setup: tree_family.without_proof(setup, central.dp_ucb(setup), "hybrid"),
@@ -183,7 +182,6 @@ POLICIES = (
     tree_family.policy(
         name="dp-ucb-bound",
         guarantee_words=tree_family.HYBRID_WORDS,
-        anytime=True,
         parameters=DPUCBBoundParameters,
         prepare=_prepare_bound,
         upper=_upper,

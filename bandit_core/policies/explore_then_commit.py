@@ -193,7 +193,6 @@ def _policy(privacy: Privacy, **fields: Any) -> Policy:
         **{
             "privacy": privacy,
             "epsilon": "one",
-            "anytime": True,
             "parameters": LengthParameters,
             "settle": partial(_settle, privacy),
             "prepare": lambda setup: prepare(setup, privacy),

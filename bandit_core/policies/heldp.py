@@ -61,7 +61,7 @@ from typing import Any, Literal
 from bandit_core.kernels import index
 from bandit_core.model import Bound, KernelCall, Policy, RunSetup, any_rewards
 from bandit_core.policies import index_family, local_family
-from bandit_core.theory import local, local_upper
+from bandit_core.theory import local
 
 Upper = Callable[[RunSetup], list[Bound]]
 
@@ -103,15 +103,15 @@ def _with_sigmoid(
     """The policy, and the one for rewards without limits."""
     yield _policy(upper, name=name, releases=releases(f"{sent}the reward"), **fields)
     squeezed = {"squash": True, "name": f"{name}s", "releases": releases(f"{sent}the sigmoid of the reward")}
-    yield _policy(partial(local_upper.through_sigmoid, parent=name), **squeezed, **fields)
+    yield _policy(partial(local.through_sigmoid, parent=name), **squeezed, **fields)
 
 
 _bits = _with_sigmoid(
-    "heldp-ucb-b", local_upper.heldp_ucb_b, local_family.random_bits, "a bit for ",
+    "heldp-ucb-b", local.heldp_ucb_b, local_family.random_bits, "a bit for ",
     release=index.BITS, rule="v_b", index=lambda eps_min: dict(per_spread=2.0),
 )  # fmt: skip
 _noisy = _with_sigmoid(
-    "heldp-ucb-l", local_upper.heldp_ucb_l, local_family.noisy_answers, "",
+    "heldp-ucb-l", local.heldp_ucb_l, local_family.noisy_answers, "",
     release=index.LAPLACE, rule="v_l", step=2.0,
     index=lambda eps_min: dict(per_pull=2.0, per_spread=32.0, forced=4 / eps_min**2),
 )  # fmt: skip

@@ -49,7 +49,7 @@ from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.policies import index_family, local_family
 from bandit_core.policies.index_family import Numbers, State
 from bandit_core.policies.local_family import bounded_rewards, noisy_answers, random_bits
-from bandit_core.theory import local, local_upper
+from bandit_core.theory import local
 
 _NO_ONE = sys.float_info.min  # a user with a smaller epsilon answers with nothing but noise
 
@@ -92,7 +92,7 @@ def _policy(release: int, **fields: Any) -> Policy:
     return local_family.policy(
         accepts=bounded_rewards("heldp-ucb-bs"),
         prepare=lambda setup: _prepare(setup, release),
-        bounds=lambda setup: [*local.lower_bounds(setup), *local_upper.weighted(setup, release == index.LAPLACE)],
+        bounds=lambda setup: [*local.lower_bounds(setup), *local.weighted(setup, release == index.LAPLACE)],
         step_cost=lambda setup: 6.0 + 0.5 * len(setup.arms),
         **fields,
     )

@@ -36,7 +36,6 @@ POLICY = heavy_family.policy(
     heavy.robust_ucb,
     name="robust-ucb",
     epsilon="none",
-    anytime=True,
     parameters=heavy_family.IndexParameters,
     prepare=_prepare,
     parent="ucb",

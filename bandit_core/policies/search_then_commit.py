@@ -90,7 +90,6 @@ def _policy(name: str, **fields: Any) -> Policy:
             "privacy": entry.privacy,
             "guarantee_words": entry.guarantee_words + later,
             "epsilon": "one",
-            "anytime": True,
             "stops": True,
             "cannot_wait": "is proved to err rarely where the rewards of everyone before are counted",
             "parameters": BitsParameters,

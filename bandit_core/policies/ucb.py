@@ -56,7 +56,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = Policy(
     name="ucb",
-    anytime=True,
     parameters=UCBParameters,
     prepare=_prepare,
     bounds=_bounds,

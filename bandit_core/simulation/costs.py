@@ -1,8 +1,11 @@
 """What an experiment costs, and what a server allows: estimates of time and memory, and limits from the environment."""
 
+import contextlib
 import math
 import os
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Self
 
 from bandit_core.experiments.experiment import Experiment
@@ -15,7 +18,10 @@ RECORD_SECONDS = 3e-9  # adding one arm up at one checkpoint
 SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
 STOP_CHECK_SECONDS = 0.25  # seconds, by our estimate, after which a kernel looks whether it was stopped
 MAX_STOP_CHECKS = 20_000  # in one trial
-SETTINGS = {  # whole numbers from the environment: the least that is allowed, and what counts where nothing is said
+# Whole numbers from the environment: the least that is allowed, and what counts where nothing is said. One run takes at
+# most so many steps, seconds (on all workers, by our estimate) and megabytes; so many runs of seconds, and so many
+# longer ones, of one process go on at once.
+SETTINGS = {
     "LAB_JOBS": (1, 0), "LAB_MAX_STEPS": (1, 10**12), "LAB_MAX_SECONDS": (1, 10**9), "LAB_MAX_RUNS": (1, 16),
     "LAB_MAX_RESULT_MB": (1, 2048), "LAB_CACHE_MB": (0, 512),
 }  # fmt: skip
@@ -64,11 +70,17 @@ def worker_count(jobs: int | None = None) -> int:
         jobs = setting("LAB_JOBS")
     elif jobs < 1:
         raise InputError([Issue("jobs", jobs, "a whole number of at least 1")])
-    if jobs == 0:
-        import joblib
+    return jobs or _cores()
 
-        jobs = joblib.cpu_count()
-    return jobs
+
+@cache
+def _cores() -> int:
+    """Cores that this process may use: by its affinity, and by the quota of its container (cgroup v2)."""
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with contextlib.suppress(OSError, ValueError):  # no such file, or no quota in it
+        quota, period = map(int, Path("/sys/fs/cgroup/cpu.max").read_text(encoding="utf-8").split())
+        found = min(found, math.ceil(quota / period))
+    return found
 
 
 def trial_seconds(experiment: Experiment, line: int) -> float:
@@ -92,24 +104,6 @@ def steps(experiment: Experiment) -> int:
 def most_steps() -> int:
     """What one run may cost (``LAB_MAX_STEPS``)."""
     return setting("LAB_MAX_STEPS")
-
-
-def most_seconds() -> int:
-    """What one run may take, in seconds on this machine's workers by our estimate (``LAB_MAX_SECONDS``)."""
-    return setting("LAB_MAX_SECONDS")
-
-
-def most_runs() -> int:
-    """How many runs of seconds, and how many longer ones, of one process may be going at once (``LAB_MAX_RUNS``).
-
-    Others wait their turn.
-    """
-    return setting("LAB_MAX_RUNS")
-
-
-def most_bytes() -> int:
-    """Memory that one experiment may take (``LAB_MAX_RESULT_MB``)."""
-    return setting("LAB_MAX_RESULT_MB") * 2**20
 
 
 def _row_bytes(experiment: Experiment) -> int:
@@ -193,12 +187,12 @@ def refuse(taken: Cost, path: str = "", factors: str = "horizon x trials x lines
     if taken.steps > most_steps():
         allowed = f"at most {most_steps():.3g} steps ({factors}) here; {less}"
         issues.append(Issue(path or "horizon", f"{taken.steps:.3g} steps", allowed))
-    if taken.seconds > most_seconds():
-        allowed = f"at most {most_seconds():.3g} seconds of computing (estimated) here; {less}"
+    if taken.seconds > (most := setting("LAB_MAX_SECONDS")):
+        allowed = f"at most {most:.3g} seconds of computing (estimated) here; {less}"
         issues.append(Issue(path or "horizon", f"{taken.seconds:.3g} seconds", allowed))
-    if taken.bytes > most_bytes():
+    if taken.bytes > (most := setting("LAB_MAX_RESULT_MB")) * 2**20:
         allowed = (
-            f"at most {most_bytes() / 2**20:g} MiB of results, tables and kernels at work here; use fewer "
+            f"at most {most:g} MiB of results, tables and kernels at work here; use fewer "
             f"{fewer}trials, lines, arms, features or observed values"
         )
         issues.append(Issue(path or "trials", f"{taken.bytes / 2**20:.0f} MiB", allowed))

@@ -23,7 +23,7 @@ from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, Signal, Stopped
 from bandit_core.simulation import cluster, costs, scheduler
-from bandit_core.simulation.costs import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
+from bandit_core.simulation.costs import block_trials, refuse_if_too_large, setting, trial_seconds, worker_count
 from bandit_core.simulation.in_flight import shared_trials
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import Result
@@ -88,7 +88,7 @@ class Run(Generic[Found]):
     def __init__(self, seconds: list[float], steps: int, claims: Claims) -> None:
         self.stopped = False
         self.whole_seconds = 0.0  # set by a question, whose runs are short one by one
-        self.waiting = False  # for its turn, see `most_runs`
+        self.waiting = False  # for its turn: at most ``LAB_MAX_RUNS`` go on at once
         self.kept = True  # whether the store took every block of this run
         self.notices: list[str] = []  # what its owner should be told
         self._claims = claims
@@ -215,7 +215,7 @@ class Run(Generic[Found]):
             return self._run(1, None, on_progress)
         queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
         self.waiting = not short
-        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped, self._claims) as job:
+        with queue.admit(math.inf if short else setting("LAB_MAX_RUNS"), lambda: self.stopped, self._claims) as job:
             self.waiting = False
             return self._run(workers, _Admitted(queue, job, workers), on_progress)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -109,6 +109,16 @@ def band(line: Curve, kind: Band) -> tuple[np.ndarray, np.ndarray]:
         return line.interval()
     width = line.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
     return line.mean - width, line.mean + width
+
+
+def frame_of(result: Drawable, columns: Sequence[str], numbers: Callable[[Any, int], tuple[Any, ...]]) -> pd.DataFrame:
+    """The ``numbers`` of each line that has trials, and of its place; before them place, label and policy."""
+    frames = []
+    for number, line in enumerate(result.lines):
+        if line is not None:
+            named = (number, result.experiment.label(number), result.experiment.lines[number].policy)
+            frames.append(pd.DataFrame(dict(zip(columns, (*named, *numbers(line, number)), strict=True))))
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(columns))
 
 
 @dataclass(frozen=True, repr=False)
@@ -265,16 +275,12 @@ class Result(Shown):
     @cached_property
     def curves(self) -> pd.DataFrame:
         """One row per line and checkpoint, columns `CURVE_COLUMNS`."""
-        frames = []
-        for number, line in enumerate(self.lines):
-            if line is None:
-                continue
-            named = (number, self.experiment.label(number), self.experiment.lines[number].policy)
+
+        def numbers(line: LineResult, number: int) -> tuple[Any, ...]:
             quantiles = np.quantile(line.regret, [0.05, 0.5, 0.95], axis=0)
-            columns = (*named, self.times, line.mean, line.std, line.stderr, *quantiles, line.count)
-            frames.append(pd.DataFrame(dict(zip(CURVE_COLUMNS, columns, strict=True))))
-        table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
-        return with_origin(table, self.metadata)
+            return (self.times, line.mean, line.std, line.stderr, *quantiles, line.count)
+
+        return with_origin(frame_of(self, CURVE_COLUMNS, numbers), self.metadata)
 
     @cached_property
     def trials_frame(self) -> pd.DataFrame:
@@ -283,18 +289,14 @@ class Result(Shown):
         ``guarantee_epsilon`` is in nats (NaN where the guarantee has no one number), ``regret`` in reward units, and
         ``best_share`` the share of the first ``t`` users who got a best arm.
         """
-        frames = []
-        for number, (line, setup) in enumerate(zip(self.lines, self.experiment.setups, strict=True)):
-            if line is not None:
-                entry = self.experiment.lines[number].entry
-                budget = np.nan if entry.privacy == "none" else entry.guarantee(setup).epsilon
-                columns = (
-                    number, self.experiment.label(number), entry.name, budget, np.repeat(line.trials, len(self.times)),
-                    np.tile(self.times, line.count), line.regret.ravel(), (line.best_pulls / self.times).ravel(),
-                )  # fmt: skip
-                frames.append(pd.DataFrame(dict(zip(TRIAL_COLUMNS, columns, strict=True))))
-        table = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(TRIAL_COLUMNS))
-        return with_origin(table, self.metadata)
+
+        def numbers(line: LineResult, number: int) -> tuple[Any, ...]:
+            entry, setup = self.experiment.lines[number].entry, self.experiment.setups[number]
+            budget = np.nan if entry.privacy == "none" else entry.guarantee(setup).epsilon
+            trials, times = np.repeat(line.trials, len(self.times)), np.tile(self.times, line.count)
+            return budget, trials, times, line.regret.ravel(), (line.best_pulls / self.times).ravel()
+
+        return with_origin(frame_of(self, TRIAL_COLUMNS, numbers), self.metadata)
 
     @cached_property
     def final(self) -> pd.DataFrame:

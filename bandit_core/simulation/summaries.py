@@ -168,7 +168,6 @@ class Summary:
     against: Reference | None
     best_share: float
     guarantee: Guarantee
-    bound_name: str | None
     bound: float
 
     regret, stderr = property(attrgetter("lost.value")), property(attrgetter("lost.stderr"))
@@ -229,12 +228,11 @@ def summaries(result: Result) -> list[Summary]:
         chosen = experiment.lines[number]
         against = reference(result, number)
         proved = [
-            (float(bound.values(result.times[-1:], experiment.largest_gap)[0]), bound.label)
+            float(bound.values(result.times[-1:], experiment.largest_gap)[0])
             for bound in line_bounds(experiment, number)
             if bound.binds and bound.side == "upper" and bound.status == "proved"
             if bound.name != TRIVIAL  # it holds for choosing blindly, too
         ]
-        value, name = min(proved) if proved else (float("nan"), None)
         rows.append(
             Summary(
                 line=number,
@@ -247,8 +245,7 @@ def summaries(result: Result) -> list[Summary]:
                 against=against,
                 best_share=best_share_at_end(line, result.times),
                 guarantee=chosen.entry.guarantee(experiment.setups[number]),
-                bound_name=name,
-                bound=value,
+                bound=min(proved, default=float("nan")),
             )
         )
     return rows

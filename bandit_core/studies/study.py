@@ -359,7 +359,7 @@ class StudyRun(Study[StudyResult]):
             after = before + own
             [result] = yield Round([point.experiment], before / total, after / total, total - after)
             self._frames.append(_rows(point, result, self.study.record))
-            self._tests.append(_tests(point, result))
+            self._tests.append(_placed(point, result.comparisons.copy(), "first", "second"))
             self._kernels |= result.metadata["kernels"]
             self._won.update(_winners(result))
             before = after
@@ -391,25 +391,22 @@ def _rows(point: Point, result: Result, record: str) -> pd.DataFrame:
     frame = result.curves
     if record == "end":
         frame = frame[frame["t"] == result.times[-1]].reset_index(drop=True)
-    experiment = point.experiment
-    lines = [experiment.lines[number] for number in frame["line"]]
-    guarantees = [line.entry.guarantee(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
-    frame.insert(3, "trust", [line.entry.privacy for line in lines])
-    budgets = [
-        math.nan if guarantees[number].epsilon is None else guarantees[number].epsilon for number in frame["line"]
-    ]
-    units = [line.entry.unit(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
-    frame.insert(4, "unit", [units[number] for number in frame["line"]])
-    frame.insert(5, "guarantee_epsilon", budgets)
-    frame.insert(6, "guarantee_delta", [guarantees[number].delta for number in frame["line"]])
+    stated = []
+    for line, setup in zip(point.experiment.lines, point.experiment.setups, strict=True):
+        kept = line.entry.guarantee(setup)
+        epsilon = math.nan if kept.epsilon is None else kept.epsilon
+        stated.append((line.entry.privacy, line.entry.unit(setup), epsilon, kept.delta))
+    for place, name in enumerate(("trust", "unit", "guarantee_epsilon", "guarantee_delta")):
+        frame.insert(3 + place, name, [stated[number][place] for number in frame["line"]])
     return _placed(point, frame)
 
 
-def _placed(point: Point, frame: pd.DataFrame) -> pd.DataFrame:
-    """Rows of lines with their point before them; an axis that a line knows nothing of is empty."""
-    lines = point.experiment.lines
+def _placed(point: Point, frame: pd.DataFrame, *of: str) -> pd.DataFrame:
+    """Rows of lines with their point before them; an axis that no line of those in columns ``of`` knows is empty."""
+    lines = [*zip(*(frame[name] for name in of or ("line",)), strict=True)]
     for place, (name, value) in enumerate(point.at.items()):
-        frame.insert(place, name, [value if _knows(lines[number], name) else None for number in frame["line"]])
+        known = [_knows(line, name) for line in point.experiment.lines]
+        frame.insert(place, name, [value if any(known[number] for number in row) else None for row in lines])
     return frame
 
 
@@ -417,16 +414,6 @@ def _knows(line: Line, axis: str) -> bool:
     """Whether an axis means something to a line."""
     field = axis.removeprefix("params.")
     return line.epsilon is not None if axis == "epsilon" else field in (axis, *line.entry.parameters.model_fields)
-
-
-def _tests(point: Point, result: Result) -> pd.DataFrame:
-    """The paired tests of one point; an axis that neither line knows anything of is empty."""
-    frame, lines = result.comparisons.copy(), point.experiment.lines
-    pairs = [*zip(frame["first"], frame["second"], strict=True)]
-    for place, (name, value) in enumerate(point.at.items()):
-        known = [_knows(lines[first], name) or _knows(lines[second], name) for first, second in pairs]
-        frame.insert(place, name, [value if each else None for each in known])
-    return frame
 
 
 def _winners(result: Result) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bandit_core.model import PROMISES, Model, Privacy, RunSetup, Status
+from bandit_core.model import PROMISES, Bound, Model, Privacy, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.found import fields_of
 from bandit_core.spec.own_data import remembered
@@ -38,22 +38,14 @@ _STEPS = 60  # of bisection
 
 
 @dataclass(frozen=True)
-class TimeBound:
-    """A lower bound on the mean number of ``users`` until a decision; the fields are those of `model.Bound`.
+class TimeBound(Bound):
+    """A lower bound on the mean number of ``users`` until a decision, which has no curve.
 
     ``time`` is the characteristic time, in users per nat of certainty.
     """
 
-    name: str
-    model: Model
-    status: Status
-    source: str
-    formula: str
-    words: str
-    assumptions: str
     time: float = math.inf
     users: float = 0.0
-    not_applicable: str | None = None
 
 
 def _slope(rise: np.ndarray, at: np.ndarray, epsilon: float) -> np.ndarray:
@@ -138,7 +130,7 @@ def certainty(delta: float) -> float:
 
 
 _PLAIN, _LOCAL, _CENTRAL, _VARIATION = (
-    TimeBound(**fields_of(stated.__file__, key))
+    TimeBound(curve=stated.nothing, **fields_of(stated.__file__, key))
     for key in (
         "characteristic-time", "characteristic-time-of-bits", "central-characteristic-time",
         "central-total-variation-time",
@@ -165,10 +157,10 @@ def time_bounds(
     stated = [_PLAIN, *_STATED[nearest]]
     binary = classic.binary_arms(setup)
     if binary is None:
-        return [_ruled_out(bound, "derived for arms that all pay one of the same two amounts") for bound in stated]
+        return [bound.ruled_out("derived for arms that all pay one of the same two amounts") for bound in stated]
     chances = binary.chances
     if len(chances) < 2 or np.count_nonzero(classic.true_gaps(setup) == 0) > 1:
-        return [_ruled_out(bound, "several arms are the best: no number of users tells them apart") for bound in stated]
+        return [bound.ruled_out("several arms are the best: no number of users tells them apart") for bound in stated]
     plain, sure = characteristic_time(chances), certainty(delta)
     bounds = [_at(_PLAIN, plain, sure)]
     if nearest == "none":
@@ -180,10 +172,6 @@ def time_bounds(
     simple = max(plain, variation_time(chances) / (6 * epsilon))
     private = _at(_CENTRAL, characteristic_time(chances, epsilon), sure)
     return [*bounds, private, _at(_VARIATION, simple, max(0.0, -math.log(3 * delta)))]
-
-
-def _ruled_out(bound: TimeBound, why: str) -> TimeBound:
-    return replace(bound, not_applicable=why)
 
 
 def _at(bound: TimeBound, time: float, sure: float) -> TimeBound:

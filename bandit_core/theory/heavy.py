@@ -1,7 +1,7 @@
 """Bounds for heavy-tailed rewards: Tao et al. 2022, with corrected exponents, and Bubeck et al. 2013 without privacy.
 
-Almost all of them are shapes: their constants are unknown, so every constructor takes the ``multiplier`` they are
-drawn with. A shape is a function of the horizon, drawn at t as if t were the horizon. What the paper proves for
+Almost all of them are shapes: their constants are unknown, and they are drawn with the factor 1. A shape is a function
+of the horizon, drawn at t as if t were the horizon. What the paper proves for
 moments u <= 1 is carried over to any u by measuring rewards in the unit u^(1/(1+v)), where u becomes 1.
 
 Two of the printed theorems cannot stand and are kept, hidden, with the reason: Theorem 4's powers of u change with the
@@ -11,7 +11,6 @@ unit of rewards, and Theorem 7 contradicts the lower bound `derived_local` when 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,7 @@ def _power(base: float, exponent: float) -> float:
 class _Numbers:
     """What the formulas need of an instance, and sums over its worse arms."""
 
-    def __init__(self, setup: RunSetup, multiplier: float = 1.0) -> None:
-        self.multiplier = multiplier
+    def __init__(self, setup: RunSetup) -> None:
         parameters: Any = setup.parameters
         self.v, self.u = float(parameters.v), float(parameters.u)
         self.gaps = classic.worse_gaps(setup)
@@ -57,8 +55,7 @@ class _Numbers:
 
     def shape(self, key: str, curve: Curve) -> Bound:
         """A bound whose constant is unknown."""
-        drawn = {"factor": f"{self.multiplier:g}", "drawn_with": f"× {self.multiplier:g}"}
-        return stated(f"heavy-{key}", lambda t: self.multiplier * curve(t), **drawn)
+        return stated(f"heavy-{key}", curve, factor="1", drawn_with="× 1")
 
     def logarithmic(self, key: str, slope: float, constant: float = 0.0) -> Bound:
         """The same of ln T."""
@@ -77,8 +74,8 @@ def _two_arms(bound: Bound, arms: int, general: str) -> Bound:
 # --- without privacy -----------------------------------------------------------------------------------------------
 
 
-def _plain_lower(setup: RunSetup, multiplier: float) -> list[Bound]:
-    n = _Numbers(setup, multiplier)
+def _plain_lower(setup: RunSetup) -> list[Bound]:
+    n = _Numbers(setup)
     least = 0.01 * n.unit * n.arms**n.exponent if n.arms > 1 else 0.0
     return [
         n.logarithmic("lower-bound", 0.4 * _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v)),
@@ -86,9 +83,9 @@ def _plain_lower(setup: RunSetup, multiplier: float) -> list[Bound]:
     ]
 
 
-def robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def robust_ucb(setup: RunSetup) -> list[Bound]:
     """Robust-UCB with the truncated mean: Bubeck et al. 2013. The printed constants are indicative only."""
-    n = _Numbers(setup, multiplier)
+    n = _Numbers(setup)
     slope = 8 * _power(4 * n.u, 1 / n.v) * n.gap_sum(-1 / n.v)
     return [
         n.logarithmic("robust-ucb", slope, 5 * n.gap_sum(1)),
@@ -99,24 +96,24 @@ def robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     ]
 
 
-def plain_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def plain_lower_bounds(setup: RunSetup) -> list[Bound]:
     """What bounds every policy from below, private or not."""
-    return [*classic.lower_bounds(setup), *_plain_lower(setup, multiplier)]
+    return [*classic.lower_bounds(setup), *_plain_lower(setup)]
 
 
 # --- a trusted curator ---------------------------------------------------------------------------------------------
 
 
-def dp_robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def dp_robust_ucb(setup: RunSetup) -> list[Bound]:
     """DPRUCB: Theorem 2."""
-    n = _Numbers(setup, multiplier)
+    n = _Numbers(setup)
     slope = _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
     return [n.shape("theorem-2", lambda t: slope * np.log(t) ** (2.5 + 1 / n.v) + n.gap_sum(1))]
 
 
-def dp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def dp_robust_se(setup: RunSetup) -> list[Bound]:
     """DPRSE: Theorem 4 with the powers of u corrected, then as printed (hidden)."""
-    n = _Numbers(setup, multiplier)
+    n = _Numbers(setup)
     inverse = n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
 
     def instance(key: str, u_power: float) -> Bound:
@@ -137,9 +134,9 @@ def dp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     ]
 
 
-def central_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def central_lower_bounds(setup: RunSetup) -> list[Bound]:
     """Theorems 5 and 10: what every policy of a trusted curator must lose, and so every locally private one."""
-    n = _Numbers(setup, multiplier)
+    n = _Numbers(setup)
     five, ten = (n.gap_lower(number, n.epsilon) for number in (5, 10))
     return [five, _two_arms(ten, n.arms, "Theorem 5")]
 
@@ -147,9 +144,9 @@ def central_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound
 # --- no one is trusted ---------------------------------------------------------------------------------------------
 
 
-def ldp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def ldp_robust_se(setup: RunSetup) -> list[Bound]:
     """LDPRSE: what its epochs really cost, then Theorem 7 as printed (hidden)."""
-    n = _Numbers(setup, multiplier)
+    n = _Numbers(setup)
     v, u = n.v, _power(n.u, 2 / n.v)
 
     def worst(key: str, unit: float, power: float, of_t: float) -> Bound:
@@ -191,9 +188,9 @@ def derived_local(setup: RunSetup) -> list[Bound]:
     return [bound, stated("heavy-tailed-ldp-minimax", worst)]
 
 
-def local_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def local_lower_bounds(setup: RunSetup) -> list[Bound]:
     """The derived bounds, and Theorems 8, 9 and 11, which stay true although Theorem 7 does not match them."""
-    n = _Numbers(setup, multiplier)
+    n = _Numbers(setup)
     eight, eleven = (n.gap_lower(number, n.epsilon**2) for number in (8, 11))
     least = n.unit * (n.arms / n.epsilon**2) ** n.exponent if n.arms > 1 else 0.0
     nine = n.up_to_one(n.shape("theorem-9", lambda t: least * t ** (1 / (1 + n.v))))
@@ -203,23 +200,16 @@ def local_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
 # --- everything at once, for pages and tables ----------------------------------------------------------------------
 
 
-def shapes(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
+def shapes(setup: RunSetup) -> list[Bound]:
     """Every heavy-tailed bound that this instance has numbers for, whatever its policy.
 
-    Parameters
-    ----------
-    instance
-        A line of `robust-ucb` (only the bounds without privacy) or of one of the private policies (all of them).
-    multiplier
-        What order-only bounds are drawn with; bounds with known constants are not changed.
+    Of a line of `robust-ucb` only the bounds without privacy, of one of the private policies all of them.
     """
-    plain = [*_plain_lower(setup, multiplier), *robust_ucb(setup, multiplier)]
+    plain = [*_plain_lower(setup), *robust_ucb(setup)]
     if setup.epsilon is None:
         return plain
-    makers: tuple[Callable[[RunSetup, float], list[Bound]], ...] = (
-        central_lower_bounds, dp_robust_ucb, dp_robust_se, local_lower_bounds, ldp_robust_se,
-    )  # fmt: skip
-    return [*plain, *(bound for maker in makers for bound in maker(setup, multiplier))]
+    makers = central_lower_bounds, dp_robust_ucb, dp_robust_se, local_lower_bounds, ldp_robust_se
+    return [*plain, *(bound for maker in makers for bound in maker(setup))]
 
 
 def table_1(setup: RunSetup) -> pd.DataFrame:

@@ -390,8 +390,8 @@ def test_threshold_and_precision_stay_in_step_for_every_kappa(local, kappa):
 # --- theory ---------------------------------------------------------------------------------------------------------
 
 
-def values_of(instance, name, t=1e6, multiplier=1.0):
-    found = [bound for bound in heavy.shapes(instance, multiplier) if bound.name == name]
+def values_of(instance, name, t=1e6):
+    found = [bound for bound in heavy.shapes(instance) if bound.name == name]
     assert len(found) == 1
     return float(found[0].curve(np.array([t]))[0])
 

@@ -257,7 +257,7 @@ def test_the_longer_a_run_the_lower_its_priority():
 
 @pytest.mark.parametrize("variable", ["LAB_MAX_RUNS", "LAB_MAX_RESULT_MB"])
 def test_limits_of_a_server_are_read_and_wrong_ones_named(monkeypatch, variable):
-    call = {"LAB_MAX_RUNS": costs.most_runs, "LAB_MAX_RESULT_MB": lambda: costs.most_bytes() // 2**20}[variable]
+    call = {name: lambda name=name: costs.setting(name) for name in ("LAB_MAX_RUNS", "LAB_MAX_RESULT_MB")}[variable]
     monkeypatch.setenv(variable, "3")
     assert call() == 3
     monkeypatch.setenv(variable, "few")

@@ -18,7 +18,7 @@ from bandit_core.policies.local_family import ThresholdParameters
 from bandit_core.policies.ucb import UCBParameters
 from bandit_core.spec.budgets import ClampedGaussian, Discrete, Fixed, Lognormal
 from bandit_core.spec.rewards import Bernoulli, Beta, Empirical, Gaussian, Pareto, TwoPoint, Uniform
-from bandit_core.theory import classic, local, local_upper
+from bandit_core.theory import classic, local
 from bandit_core.theory import divergences as div
 
 TIMES = np.array([1.0, 2.0, 10.0, 1e3, 1e5, 1e7])
@@ -62,20 +62,20 @@ def test_constants_of_the_papers():
     assert div.duchi_alpha(0.1) == pytest.approx(math.exp(0.2) * (math.exp(0.1) - 1) ** 2)
     assert div.duchi_alpha(0.1) == pytest.approx(0.01351, abs=5e-6)
     assert div.duchi_alpha(1.0) == pytest.approx(11.810, abs=5e-4)
-    assert local_upper.sigmoid_slope(1.0) == pytest.approx(0.1779, abs=5e-5)
+    assert local.sigmoid_slope(1.0) == pytest.approx(0.1779, abs=5e-5)
     # private: this is what is tested
-    assert [
-        Gaussian(mean=mean, sd=1).expect(local_upper._sigmoid) for mean in (0.5, 0.6, 0.7, 0.8, 0.9)
-    ] == pytest.approx([0.6020, 0.6218, 0.6412, 0.6601, 0.6787], abs=6e-5)
+    assert [Gaussian(mean=mean, sd=1).expect(local._sigmoid) for mean in (0.5, 0.6, 0.7, 0.8, 0.9)] == pytest.approx(
+        [0.6020, 0.6218, 0.6412, 0.6601, 0.6787], abs=6e-5
+    )
 
 
 @pytest.mark.parametrize("sd", [0.01, 0.3, 1.0, 4.0, 30.0])
 def test_the_smallest_slope_of_the_sigmoid_is_at_mean_one(sd):
     means = np.linspace(0, 1, 41)
     # private: this is what is tested
-    squeezed = [Gaussian(mean=mean, sd=sd).expect(local_upper._sigmoid) for mean in means]
-    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) == pytest.approx(local_upper.sigmoid_slope(sd), rel=0.02)
-    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) >= local_upper.sigmoid_slope(sd) * (1 - 1e-9)
+    squeezed = [Gaussian(mean=mean, sd=sd).expect(local._sigmoid) for mean in means]
+    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) == pytest.approx(local.sigmoid_slope(sd), rel=0.02)
+    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) >= local.sigmoid_slope(sd) * (1 - 1e-9)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
@@ -325,7 +325,7 @@ def printed_theorem(means, users, eps_min, kappa, t, laplace):
 )
 def test_infimum_over_kappa_against_a_scalar_optimiser(users, eps_min, laplace):
     means = [1.0, 0.95, 0.5, 0.02]
-    found = (local_upper.heldp_ucb_l if laplace else local_upper.heldp_ucb_b)(instance(means, users, eps_min))
+    found = (local.heldp_ucb_l if laplace else local.heldp_ucb_b)(instance(means, users, eps_min))
     bound = named(found, "Ren Theorem 7" if laplace else "Ren Theorem 10")
     assert bound.not_applicable is None
     for t in (30.0, 1e4, 1e7):
@@ -343,8 +343,8 @@ def test_infimum_over_kappa_against_a_scalar_optimiser(users, eps_min, laplace):
 def test_theorems_reduce_to_the_corollaries_when_users_hardly_differ():
     alike = Discrete(values=(2.0, 2.0 + 1e-9))
     for of, corollary, theorem in (
-        (local_upper.heldp_ucb_l, "Ren Corollary 8", "Ren Theorem 7"),
-        (local_upper.heldp_ucb_b, "Ren Corollary 11", "Ren Theorem 10"),
+        (local.heldp_ucb_l, "Ren Corollary 8", "Ren Theorem 7"),
+        (local.heldp_ucb_b, "Ren Corollary 11", "Ren Theorem 10"),
     ):
         one = named(of(instance(REN_MEANS, 2.0)), corollary)
         several = named(of(instance(REN_MEANS, alike, 2.0)), theorem)
@@ -356,33 +356,31 @@ def test_theorems_reduce_to_the_corollaries_when_users_hardly_differ():
 
 def test_a_threshold_below_the_one_epsilon():
     """Forced pulls of the Laplace policy grow, so its corollary no longer holds; the Bernoulli policy is unchanged."""
-    low = local_upper.heldp_ucb_l(instance(PAIR, 2.0, 0.5))
+    low = local.heldp_ucb_l(instance(PAIR, 2.0, 0.5))
     assert "0.5" in named(low, "Ren Corollary 8").not_applicable
-    equal = named(local_upper.heldp_ucb_l(instance(PAIR, 2.0)), "Ren Corollary 8")
+    equal = named(local.heldp_ucb_l(instance(PAIR, 2.0)), "Ren Corollary 8")
     assert named(low, "Ren Theorem 7").curve(TIMES)[-1] > equal.curve(TIMES)[-1]
-    bits = [named(local_upper.heldp_ucb_b(instance(PAIR, 2.0, m)), "Ren Corollary 11").curve(TIMES) for m in (0.5, 2.0)]
+    bits = [named(local.heldp_ucb_b(instance(PAIR, 2.0, m)), "Ren Corollary 11").curve(TIMES) for m in (0.5, 2.0)]
     assert bits[0] == pytest.approx(bits[1])
 
 
 def test_a_threshold_between_two_groups_is_the_upper_groups_for_bits():
     users = Discrete(values=(0.2, 1, 2))
-    between = named(local_upper.heldp_ucb_b(instance(PAIR, users, 0.7)), "Ren Theorem 10").curve(TIMES)
-    assert between == pytest.approx(
-        named(local_upper.heldp_ucb_b(instance(PAIR, users, 1.0)), "Ren Theorem 10").curve(TIMES)
-    )
+    between = named(local.heldp_ucb_b(instance(PAIR, users, 0.7)), "Ren Theorem 10").curve(TIMES)
+    assert between == pytest.approx(named(local.heldp_ucb_b(instance(PAIR, users, 1.0)), "Ren Theorem 10").curve(TIMES))
 
 
 def test_corollary_8_is_not_drawn_where_its_proof_does_not_reach():
-    found = local_upper.heldp_ucb_l(instance([1.0, 0.0], 1000.0))
+    found = local.heldp_ucb_l(instance([1.0, 0.0], 1000.0))
     assert named(found, "Ren Corollary 8").not_applicable
     log_terms = np.diff(named(found, "Ren Theorem 7").curve(np.array([1.0, math.e])))[0]
     assert log_terms == pytest.approx(10.0)  # 2 (4 + 1): the forced pulls
 
 
 def test_nobody_above_the_threshold():
-    assert all(bound.not_applicable for bound in local_upper.heldp_ucb_l(instance(PAIR, 1.0, 2.0)))
-    assert all(bound.not_applicable for bound in local_upper.heldp_ucb_b(instance(PAIR, 1.0, 2.0)))
-    assert all(bound.not_applicable for bound in local_upper.through_sigmoid(instance(PAIR, 1.0, 2.0), "heldp-ucb-l"))
+    assert all(bound.not_applicable for bound in local.heldp_ucb_l(instance(PAIR, 1.0, 2.0)))
+    assert all(bound.not_applicable for bound in local.heldp_ucb_b(instance(PAIR, 1.0, 2.0)))
+    assert all(bound.not_applicable for bound in local.through_sigmoid(instance(PAIR, 1.0, 2.0), "heldp-ucb-l"))
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1, 10, 100])
@@ -390,9 +388,9 @@ def test_upper_bounds_lie_above_lower_bounds(epsilon):
     here = instance(REN_MEANS, epsilon)
     lower = [bound for bound in local.lower_bounds(here) if not bound.not_applicable and not bound.worst_case]
     upper = [
-        *local_upper.heldp_ucb_l(here),
-        *local_upper.heldp_ucb_b(here),
-        *local_upper.corrupted_feedback(here, "kl-ucb-cf"),
+        *local.heldp_ucb_l(here),
+        *local.heldp_ucb_b(here),
+        *local.corrupted_feedback(here, "kl-ucb-cf"),
     ]
     upper = [bound for bound in upper if not bound.not_applicable and not bound.worst_case]
     assert len(lower) == 8
@@ -408,12 +406,10 @@ def test_upper_bounds_lie_above_lower_bounds(epsilon):
 @pytest.mark.parametrize("users", [Fixed(value=2.0), Discrete(values=(0.5, 2))], ids=str)
 def test_sigmoid_bounds(parent, users):
     arms = [Gaussian(mean=mean, sd=1) for mean in REN_MEANS]
-    exact_form, printed = local_upper.through_sigmoid(instance(None, users, 0.5, arms=arms), parent)
-    plain = (local_upper.heldp_ucb_l if parent == "heldp-ucb-l" else local_upper.heldp_ucb_b)(
-        instance(REN_MEANS, users, 0.5)
-    )
+    exact_form, printed = local.through_sigmoid(instance(None, users, 0.5, arms=arms), parent)
+    plain = (local.heldp_ucb_l if parent == "heldp-ucb-l" else local.heldp_ucb_b)(instance(REN_MEANS, users, 0.5))
     of_parent = next(bound for bound in plain if not bound.not_applicable)
-    assert printed.curve(TIMES) == pytest.approx(of_parent.curve(TIMES) / local_upper.sigmoid_slope(1.0) ** 2)
+    assert printed.curve(TIMES) == pytest.approx(of_parent.curve(TIMES) / local.sigmoid_slope(1.0) ** 2)
     assert np.all(exact_form.curve(TIMES) <= printed.curve(TIMES) * (1 + 1e-9))
     assert np.all(exact_form.curve(TIMES) >= of_parent.curve(TIMES))
     assert {exact_form.status, printed.status} == {"derived"}
@@ -421,7 +417,7 @@ def test_sigmoid_bounds(parent, users):
 
 def test_sigmoid_bound_by_hand():
     arms = [Gaussian(mean=0.9, sd=1), Gaussian(mean=0.5, sd=1)]
-    bound, _ = local_upper.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
+    bound, _ = local.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
     gap = 0.6787 - 0.6020
     assert np.diff(bound.curve(np.array([1.0, math.e])))[0] == pytest.approx(
         0.4 * 8 * float(div.beta(2.0)) / gap**2, rel=3e-3
@@ -430,13 +426,12 @@ def test_sigmoid_bound_by_hand():
 
 def test_sigmoid_bounds_are_hidden_where_the_sigmoid_prefers_another_arm():
     arms = [Uniform(low=-20, high=30), Uniform(low=4, high=5)]
-    exact_form, printed = local_upper.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
+    exact_form, printed = local.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
     assert "best" in exact_form.not_applicable
     assert printed.not_applicable
     high = [Gaussian(mean=3.0, sd=1), Gaussian(mean=0.5, sd=1)]
     assert [
-        bool(bound.not_applicable)
-        for bound in local_upper.through_sigmoid(instance(None, 2.0, arms=high), "heldp-ucb-b")
+        bool(bound.not_applicable) for bound in local.through_sigmoid(instance(None, 2.0, arms=high), "heldp-ucb-b")
     ] == [
         False,
         True,
@@ -447,9 +442,9 @@ def test_corrupted_feedback_has_limits_for_one_budget():
     """Their values: test_catalogue.py."""
     twice = ["asymptotic"] * 2
     for kind, statuses in (("kl-ucb-cf", twice), ("ucb-cf", ["order-only"]), ("ts-cf", twice)):
-        found = local_upper.corrupted_feedback(instance(PAIR, 1.0), kind)
+        found = local.corrupted_feedback(instance(PAIR, 1.0), kind)
         assert [(bound.side, bound.status) for bound in found] == [("upper", status) for status in statuses]
-        other = local_upper.corrupted_feedback(instance(PAIR, Discrete(values=(1, 2))), kind)
+        other = local.corrupted_feedback(instance(PAIR, Discrete(values=(1, 2))), kind)
         assert all(bound.not_applicable for bound in other)
     assert "Theorem 3" in found[0].source
 

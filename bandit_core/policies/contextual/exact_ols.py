@@ -115,7 +115,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 _COMMON: dict[str, Any] = dict(
     guarantee_words="none: the learner sees every context and reward",
     epsilon="none",
-    anytime=True,
     refuses=family.linear_only,
     prepare=_prepare,
     bounds=contextual.nothing_stated,
@@ -124,15 +123,7 @@ _COMMON: dict[str, Any] = dict(
     held=family.numbers_held(lambda users: users.models * users.dimension**2),
 )
 
-POLICIES = (
-    family.policy(
-        name="linucb",
-        parameters=LinUCBParameters,
-        **_COMMON,
-    ),
-    family.policy(
-        name="greedy-ols",
-        parameters=GreedyParameters,
-        **_COMMON,
-    ),
+POLICIES = tuple(
+    family.policy(name=name, parameters=parameters, **_COMMON)
+    for name, parameters in (("linucb", LinUCBParameters), ("greedy-ols", GreedyParameters))
 )

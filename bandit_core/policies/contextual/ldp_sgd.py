@@ -165,10 +165,7 @@ def _prepare(setup: RunSetup) -> KernelCall:
     numbers = Numbers(
         link=LINKS.index(contexts.link),
         ball=Ball(bound, keep=1 / (1 + math.exp(-epsilon)), radius=reach),
-        step=parameters.step,
-        offset=parameters.offset,
-        decay=parameters.decay,
-        ridge=parameters.ridge,
+        **parameters.model_dump(include={"step", "offset", "decay", "ridge"}),
         project=math.inf if parameters.project == "off" else parameters.project,
         **family.warm_up(setup),
     )
@@ -183,7 +180,6 @@ POLICY = family.policy(
     name="ldp-sgd",
     privacy="local",
     guarantee_words="epsilon-local DP for context, choice and reward of every user (pure)",
-    anytime=True,
     parameters=SGDParameters,
     prepare=_prepare,
     bounds=contextual.greedy_private,
