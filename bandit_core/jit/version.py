@@ -11,6 +11,7 @@ Reading Python's syntax in several threads.
 import ast
 import contextlib
 import hashlib
+import json
 import linecache
 import sys
 import threading
@@ -106,21 +107,35 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
     found[name] = ""  # functions may call each other in circles
     written = function.written_as if _is_rebound(function) else function
     code = written.__code__
-    tree = _functions(code.co_filename, written.__name__ == "<lambda>").get(code.co_firstlineno)
-    if tree is None or getattr(tree, "name", written.__name__) != written.__name__:
-        raise RuntimeError(f"{code.co_filename} has changed since it was imported: start again")
-    read = {path: _described(value, found) for path, value in _read_from_outside(function, tree)}
-    found[name] = f"{ast.unparse(tree)} {flags} {sorted(read.items())}"
-
-
-def _functions(path: str, nameless: bool) -> dict[int, ast.AST]:
-    """The functions of a file (or of a notebook's cell), or its lambdas, by their first line, as far as they matter."""
-    return _parsed(SOURCES.get(path) or _RULE_SOURCES.get(path) or "".join(linecache.getlines(path)), nameless)
+    path = code.co_filename  # or a notebook's cell
+    source = SOURCES.get(path) or _RULE_SOURCES.get(path) or "".join(linecache.getlines(path)).encode()
+    name_there, text, names = _kept(source, written.__name__ == "<lambda>").get(str(code.co_firstlineno), (None,) * 3)
+    if name_there != written.__name__:
+        raise RuntimeError(f"{path} has changed since it was imported: start again")
+    read = {path: _described(value, found) for path, value in _read_from_outside(function, names)}
+    found[name] = f"{text} {flags} {sorted(read.items())}"
 
 
 @cache
-def _parsed(source: str | bytes, nameless: bool) -> dict[int, ast.AST]:
-    """The same of a text: a file that is loaded again may have another. Functions are found among statements alone."""
+def _kept(source: bytes, nameless: bool) -> dict[str, tuple[str, str, list[list[str]]]]:
+    """Name, text and `_names` of the functions of a file, or of its lambdas, by their first line.
+
+    Kept beside the machine code, by the file's content: reading the syntax of all files takes a twentieth of a second.
+    """
+    folder = Path(numba.config.CACHE_DIR)
+    path = folder / f"functions-{hashlib.sha256(source).hexdigest()}-{nameless:d}.json"
+    with contextlib.suppress(OSError, ValueError):
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    nodes = _parsed(source, nameless).items()
+    found = {str(at): (getattr(node, "name", "<lambda>"), ast.unparse(node), _names(node)) for at, node in nodes}
+    if folder.name.startswith("kernels-"):  # one of ours, see `machine_code`
+        with contextlib.suppress(OSError):
+            path.write_text(json.dumps(found), encoding="utf-8")
+    return found
+
+
+def _parsed(source: bytes, nameless: bool) -> dict[int, ast.AST]:
+    """The functions of a file, or its lambdas, by their first line, as far as they matter; of statements alone."""
     nodes: list[Any] = [patiently(lambda: ast.parse(source))]
     if nameless:
         return {node.lineno: node for node in reversed([*ast.walk(nodes[0])]) if isinstance(node, ast.Lambda)}
@@ -139,21 +154,32 @@ def _parsed(source: str | bytes, nameless: bool) -> dict[int, ast.AST]:
     return found
 
 
-def _read_from_outside(function: FunctionType, tree: ast.AST) -> Iterator[tuple[str, Any]]:
-    """What a function reads of its module and of the functions around it: path and value."""
-    code = function.__code__
-    around = {name: cell.cell_contents for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)}
+def _names(tree: ast.AST) -> list[list[str]]:
+    """Every name in a function, with its attributes, their attributes, and so on: ``math.pi`` as ["math", "pi"]."""
     attributes: dict[ast.AST, ast.Attribute] = {}
+    found = set()
     for node in ast.walk(tree):  # what stands outside comes first
         if isinstance(node, ast.Attribute):
             attributes[node.value] = node
-        if not isinstance(node, ast.Name) or node.id in code.co_varnames:
-            continue
-        if node.id in around or node.id in function.__globals__:
-            path, value, here = node.id, around.get(node.id, function.__globals__.get(node.id)), attributes.get(node)
-            while isinstance(value, ModuleType) and here is not None:  # a constant of another module
-                path, value = f"{path}.{here.attr}", getattr(value, here.attr)
-                here = attributes.get(here)
+        if isinstance(node, ast.Name):
+            path, here = [node.id], attributes.get(node)
+            while here is not None:
+                path, here = [*path, here.attr], attributes.get(here)
+            found.add(tuple(path))
+    return [list(path) for path in sorted(found)]
+
+
+def _read_from_outside(function: FunctionType, names: list[list[str]]) -> Iterator[tuple[str, Any]]:
+    """What a function reads of its module and of the functions around it: path and value."""
+    code = function.__code__
+    around = {name: cell.cell_contents for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)}
+    for path, *attributes in names:
+        if path not in code.co_varnames and (path in around or path in function.__globals__):
+            value = around.get(path, function.__globals__.get(path))
+            for attribute in attributes if isinstance(value, ModuleType) else ():
+                path, value = f"{path}.{attribute}", getattr(value, attribute)
+                if not isinstance(value, ModuleType):  # a constant of another module
+                    break
             yield path, value
 
 

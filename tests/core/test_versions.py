@@ -319,8 +319,28 @@ def test_a_parser_that_other_threads_confuse_is_asked_again(monkeypatch):
         return parse(source, *given)
 
     monkeypatch.setattr(version.ast, "parse", confused)
-    version._parsed.cache_clear()  # private: what was parsed is kept
-    try:
-        assert version.kernel_version.__wrapped__(index.vectorised) == right and len(asked) > 2
-    finally:
-        version._parsed.cache_clear()
+    monkeypatch.setattr(version.numba.config, "CACHE_DIR", "")  # else what was parsed is kept there
+    version._kept.cache_clear()  # private
+    assert version.kernel_version.__wrapped__(index.vectorised) == right and len(asked) > 2
+
+
+def test_a_later_process_reads_no_syntax_of_what_has_not_changed(monkeypatch, tmp_path):
+    right, folder = version.kernel_version(index.vectorised), tmp_path / "kernels-here"
+    folder.mkdir()
+    monkeypatch.setattr(version.numba.config, "CACHE_DIR", str(folder))
+
+    def read_anew(source):
+        raise AssertionError("its syntax is known")
+
+    for parse in (ast.parse, read_anew):
+        monkeypatch.setattr(version.ast, "parse", parse)
+        version._kept.cache_clear()  # private
+        assert version.kernel_version.__wrapped__(index.vectorised) == right
+    for file in folder.iterdir():
+        file.write_text("{", encoding="utf-8")  # damaged
+    version._kept.cache_clear()
+    with pytest.raises(AssertionError, match="its syntax is known"):
+        version.kernel_version.__wrapped__(index.vectorised)
+    monkeypatch.undo()
+    version._kept.cache_clear()
+    assert version.kernel_version.__wrapped__(index.vectorised) == right
