@@ -173,14 +173,13 @@ def _read_from_outside(function: FunctionType, names: list[list[str]]) -> Iterat
     """What a function reads of its module and of the functions around it: path and value."""
     code = function.__code__
     around = {name: cell.cell_contents for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)}
-    for path, *attributes in names:
-        if path not in code.co_varnames and (path in around or path in function.__globals__):
-            value = around.get(path, function.__globals__.get(path))
-            for attribute in attributes if isinstance(value, ModuleType) else ():
-                path, value = f"{path}.{attribute}", getattr(value, attribute)
-                if not isinstance(value, ModuleType):  # a constant of another module
-                    break
-            yield path, value
+    for name, *attributes in names:
+        if name not in code.co_varnames and (name in around or name in function.__globals__):
+            path, value = [name], around.get(name, function.__globals__.get(name))
+            while isinstance(value, ModuleType) and attributes:  # a constant of another module
+                path.append(attributes.pop(0))
+                value = getattr(value, path[-1])
+            yield ".".join(path), value
 
 
 def _described(value: Any, found: dict[str, str]) -> str:

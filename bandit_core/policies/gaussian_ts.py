@@ -37,7 +37,7 @@ from pydantic import Field
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, around, gaussian
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
-from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Release, RunSetup
+from bandit_core.model import Bound, Guarantee, Parameters, Release, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import central_release
 from bandit_core.spec.field_types import Number, Small, Whole
@@ -106,10 +106,6 @@ def _guarantee(setup: RunSetup) -> Guarantee:
     if epsilon > setup.fixed_epsilon:
         words += f": with the factor that was chosen it spends more than epsilon {setup.fixed_epsilon:g}"
     return Guarantee("central", words, epsilon, delta)
-
-
-def _spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
-    return np.array([_epsilon(setup, float(kept)) for kept in mu(setup, np.asarray(times))])
 
 
 def _releases(setup: RunSetup) -> list[Release]:
@@ -186,10 +182,6 @@ TAIL = NormalDist().inv_cdf(0.95)  # standard deviations that 5% of the draws li
 RULE = Rule("draws", start, choose, learn, belief, decides="draw")
 
 
-def _prepare(setup: RunSetup) -> KernelCall:
-    return RULE.call(setup, Numbers(factor(setup), pre_pulls(setup)))
-
-
 def _bounds(setup: RunSetup) -> list[Bound]:
     upper = central.gaussian_thompson(setup, factor(setup), pre_pulls(setup))
     kept = _guarantee(setup)
@@ -203,10 +195,10 @@ POLICY = batch_family.central_policy(
     guarantee_words="(epsilon, delta)-central DP: every draw is a Gaussian mechanism on the mean of an arm",
     anytime=False,
     parameters=GaussianThompsonParameters,
-    prepare=_prepare,
+    prepare=lambda setup: RULE.call(setup, Numbers(factor(setup), pre_pulls(setup))),
     bounds=_bounds,
     guarantee=_guarantee,
-    spending=_spending,
+    spending=lambda setup, times: np.array([_epsilon(setup, float(kept)) for kept in mu(setup, np.asarray(times))]),
     releases=_releases,
     parent="thompson",
     step_cost=lambda setup: 1.0 + 0.6 * len(setup.arms),

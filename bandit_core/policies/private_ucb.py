@@ -31,7 +31,6 @@ import math
 from dataclasses import replace
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.mechanisms import Binary, SignedDigits, SquareRoot
@@ -92,10 +91,6 @@ def _guarantee(setup: RunSetup) -> Guarantee:
     return replace(kept, words=kept.words + why)
 
 
-def _spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
-    return _counter(setup).spent(times)
-
-
 def _releases(setup: RunSetup) -> list[Release]:
     counter = _counter(setup)
     return tree_family.binary_releases(counter) if isinstance(counter, Binary) else tree_family.other_releases(counter)
@@ -116,6 +111,6 @@ POLICY = tree_family.policy(
     prepare=_prepare,
     upper=_upper,
     guarantee=_guarantee,
-    spending=_spending,
+    spending=lambda setup, times: _counter(setup).spent(times),
     releases=_releases,
 )

@@ -179,10 +179,6 @@ _SUM: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _polya_releases(setup: RunSetup) -> list[Release]:
-    return [Release(mechanism="discrete laplace", norm="L1", scale=1 / setup.fixed_epsilon, **_SUM)]
-
-
 def _skellam_releases(setup: RunSetup) -> list[Release]:
     spent = {"budget": ladder.skellam_spent(setup), "delta": setup.parameters.delta}
     return [Release(mechanism="skellam", norm="L2", scale=1 / ladder.rate(setup), **spent, **_SUM)]
@@ -191,10 +187,6 @@ def _skellam_releases(setup: RunSetup) -> list[Release]:
 def _plain_bounds(setup: RunSetup) -> list[Bound]:
     lower = [*finite_time_bounds.lower_bounds(setup), classic.minimax_lower(setup)]
     return [*lower, *ladder.upper(setup, ladder.plain, "none", [])]
-
-
-def _local_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *ladder.upper(setup, ladder.local, "local", [])]
 
 
 POLICIES = (
@@ -211,7 +203,7 @@ POLICIES = (
         privacy="local",
         guarantee_words="epsilon-local DP for every reward (pure, the same epsilon for all)",
         parameters=elimination_by_trust.BatchParameters,
-        bounds=_local_bounds,
+        bounds=lambda setup: [*local.lower_bounds(setup), *ladder.upper(setup, ladder.local, "local", [])],
         guarantee=local_guarantee,
         releases=random_bits("a bit for the reward"),
         **elimination_by_trust.private(kernels.BITS, ladder.local),
@@ -231,7 +223,9 @@ POLICIES = (
         privacy="distributed",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
         parameters=elimination_by_trust.BatchParameters,
-        releases=_polya_releases,
+        releases=lambda setup: [
+            Release(mechanism="discrete laplace", norm="L1", scale=1 / setup.fixed_epsilon, **_SUM)
+        ],
         **elimination_by_trust.unseen(kernels.POLYA, ladder.polya, ladder.polya_orders, _pure),
     ),
     Policy(

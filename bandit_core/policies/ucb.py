@@ -17,7 +17,7 @@ from typing import Annotated, NamedTuple
 from pydantic import Field
 
 from bandit_core.kernels.play import Means, Rule
-from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
+from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies import index_family
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import classic, finite_time_bounds
@@ -50,15 +50,11 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return index_family.call(RULE, setup, Numbers(alpha), index_family.numbers(setup, per_pull=alpha))
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
-    return [*finite_time_bounds.lower_bounds(setup), classic.ucb1(setup), *classic.orders(setup)]
-
-
 POLICY = Policy(
     name="ucb",
     parameters=UCBParameters,
     prepare=_prepare,
-    bounds=_bounds,
+    bounds=lambda setup: [*finite_time_bounds.lower_bounds(setup), classic.ucb1(setup), *classic.orders(setup)],
     step_cost=index_family.cost(),
     late=True,
 )

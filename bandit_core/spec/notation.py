@@ -257,6 +257,13 @@ def _distribution_fields(value: Any, kinds: Mapping[str, type[Frozen]], bare: st
     return {"kind": value.name, **fields, **value.keyed}
 
 
+def _plain(name: str, value: Any) -> Any:
+    """What is said of ``name``: a number, a truth value, a text or a word."""
+    if isinstance(value, _Call) and value != _Call(value.name):
+        raise _Unreadable(f"{name} must be a number or a word")
+    return value.name if isinstance(value, _Call) else value
+
+
 def _json_object(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text)
@@ -410,11 +417,7 @@ def read_lines(text: str) -> list[dict[str, Any]]:
             document["label"] = label.name if isinstance(label, _Call) and label == _Call(label.name) else label
             if not isinstance(document["label"], str):
                 raise _Unreadable("its label must be a text in double quotes")
-        params = {}
-        for name, value in call.keyed.items():
-            if isinstance(value, _Call) and value != _Call(value.name):
-                raise _Unreadable(f"{name} must be a number or a word")
-            params[name] = value.name if isinstance(value, _Call) else value
+        params = {name: _plain(name, value) for name, value in call.keyed.items()}
         return {**document, **({"params": params} if params else {})}
 
     return _read_list(text, "lines", _LINES_HELP, line)
@@ -489,10 +492,8 @@ def _contexts_document(call: Any) -> dict[str, Any]:
             document[name] = _distribution_fields(value, features.DISTRIBUTIONS)
         elif name == "theta":
             document[name] = _distribution_fields(value, _THETAS)
-        elif isinstance(value, _Call):
-            if value != _Call(value.name):
-                raise _Unreadable(f"{name} must be a number or a word")
-            document[name] = value.name
+        else:
+            document[name] = _plain(name, value)
     return document
 
 

@@ -65,10 +65,6 @@ def _d_eps_constant(setup: RunSetup, epsilon: float, binary: classic.BinaryArms)
     return classic.per_log(classic.true_gaps(setup), information)
 
 
-def _d_eps_bound(setup: RunSetup, epsilon: float) -> Bound:
-    return classic.of_two_amounts(setup, stated("central-d-eps-bound"), partial(_d_eps_constant, setup, epsilon))
-
-
 def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
     bound = stated("azize-basu")
     binary = classic.binary_arms(setup)
@@ -146,7 +142,8 @@ def lower_bounds(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bo
     bounds of a curator's noise are stated for pure privacy only. Without it, the chosen epsilon, pure.
     """
     epsilon = _kept_epsilon(setup, guarantee)
-    private = [_d_eps_bound(setup, epsilon), _azize_basu(setup, epsilon), *minimax(setup, epsilon)]
+    exact = classic.of_two_amounts(setup, stated("central-d-eps-bound"), partial(_d_eps_constant, setup, epsilon))
+    private = [exact, _azize_basu(setup, epsilon), *minimax(setup, epsilon)]
     if guarantee is not None:
         private = [bound.judged(guarantee) for bound in private]
     return [*finite_time(setup, guarantee), *classic.lower_bounds(setup), *private]

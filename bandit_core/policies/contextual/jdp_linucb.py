@@ -389,10 +389,6 @@ def numbers_for(setup: RunSetup, matrix_bound: float | None = None) -> Numbers:
     )
 
 
-def _prepare(setup: RunSetup) -> KernelCall:
-    return family.call(RULE, setup, numbers_for(setup))
-
-
 def release_seconds(setup: RunSetup) -> float:
     """Rough time of all releases, a user."""
     contexts, kept = family.contexts_of(setup), account(setup)
@@ -448,10 +444,6 @@ def _prepare_greedy(setup: RunSetup) -> KernelCall:
     return family.call(RULE, setup, numbers_for(setup, shift))
 
 
-def _seconds_greedy(setup: RunSetup, contexts: Contexts) -> float:
-    return 0.7e-9 * contexts.dimension**2 + release_seconds(setup)
-
-
 POLICIES = (
     family.policy(
         name="jdp-greedy",
@@ -459,14 +451,14 @@ POLICIES = (
         bounds=contextual.joint_lower,
         prepare=_prepare_greedy,
         parent="greedy-ols",
-        seconds=_seconds_greedy,
+        seconds=lambda setup, contexts: 0.7e-9 * contexts.dimension**2 + release_seconds(setup),
         **COMMON,
     ),
     family.policy(
         name="jdp-linucb",
         parameters=LinUCBParameters,
         bounds=contextual.joint_private,
-        prepare=_prepare,
+        prepare=lambda setup: family.call(RULE, setup, numbers_for(setup)),
         parent="linucb",
         seconds=_seconds,
         **COMMON,

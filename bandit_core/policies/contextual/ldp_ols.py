@@ -56,7 +56,7 @@ from bandit_core.kernels.linalg import factorise, solve_factored, solve_indefini
 from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next_due, noisy_sums
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
-from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
+from bandit_core.model import KernelCall, Release, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.field_types import Number, Positive
@@ -92,10 +92,6 @@ def noise(setup: RunSetup) -> tuple[float, float, float]:
         sigma = gaussian_sd(SENSITIVITY, epsilon / parts, parameters.delta / parts)
     bound = parameters.context_bound
     return sigma, 2 * bound**2 * sigma, bound * parameters.reward_bound * sigma
-
-
-def _guarantee(setup: RunSetup) -> Guarantee:
-    return family.gaussian_guarantee(setup, SENSITIVITY, noise(setup)[0])
 
 
 def _releases(setup: RunSetup) -> list[Release]:
@@ -205,7 +201,7 @@ POLICY = family.policy(
     refuses=family.linear_only,
     prepare=_prepare,
     bounds=contextual.greedy_private,
-    guarantee=_guarantee,
+    guarantee=lambda setup: family.gaussian_guarantee(setup, SENSITIVITY, noise(setup)[0]),
     releases=_releases,
     parent="greedy-ols",
     seconds=_seconds,

@@ -46,9 +46,9 @@ from bandit_core.kernels.contextual import Visitor, greedy_after_warm_up, play_u
 from bandit_core.kernels.l2_ball import Ball, release_into
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.l2_ball import radius
-from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
+from bandit_core.model import KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family
-from bandit_core.spec.contexts import LINKS, Contexts
+from bandit_core.spec.contexts import LINKS
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
@@ -89,10 +89,6 @@ def release_epsilon(setup: RunSetup) -> float:
     """
     halved = family.contexts_of(setup).structure == "multi" and setup.parameters.accounting == "paper"
     return setup.fixed_epsilon / (2 if halved else 1)
-
-
-def _guarantee(setup: RunSetup) -> Guarantee:
-    return family.local_guarantee(setup, 0.0, release_epsilon(setup))
 
 
 def _releases(setup: RunSetup) -> list[Release]:
@@ -172,10 +168,6 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return family.call(RULE, setup, numbers)
 
 
-def _seconds(setup: RunSetup, contexts: Contexts) -> float:
-    return family.after_warm_up(setup) * contexts.models * (30e-9 + 6e-9 * contexts.dimension)
-
-
 POLICY = family.policy(
     name="ldp-sgd",
     privacy="local",
@@ -183,10 +175,10 @@ POLICY = family.policy(
     parameters=SGDParameters,
     prepare=_prepare,
     bounds=contextual.greedy_private,
-    guarantee=_guarantee,
+    guarantee=lambda setup: family.local_guarantee(setup, 0.0, release_epsilon(setup)),
     releases=_releases,
     settle=_settled,
     parent="greedy-ols",
-    seconds=_seconds,
+    seconds=lambda setup, contexts: family.after_warm_up(setup) * contexts.models * (30e-9 + 6e-9 * contexts.dimension),
     held=family.numbers_held(lambda users: 0.0),
 )

@@ -64,7 +64,7 @@ from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next
 from bandit_core.kernels.normals import fill_in_turn
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd
-from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
+from bandit_core.model import KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.contexts import IDENTITY, LINKS, Contexts
 from bandit_core.spec.field_types import Positive
@@ -119,10 +119,6 @@ def _is_gloc(setup: RunSetup) -> bool:
 def _sd(setup: RunSetup) -> float:
     parameters = setup.parameters
     return noise_sd(setup.fixed_epsilon, parameters.delta, 3 if _is_gloc(setup) else 2, parameters.accounting)
-
-
-def _guarantee(setup: RunSetup) -> Guarantee:
-    return family.gaussian_guarantee(setup, SENSITIVITY[3 if _is_gloc(setup) else 2], _sd(setup))
 
 
 def _releases(setup: RunSetup) -> list[Release]:
@@ -270,7 +266,7 @@ _COMMON: dict[str, Any] = dict(
     guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
     anytime=False,
     bounds=lambda setup: [contextual.zheng(setup.fixed_epsilon)],
-    guarantee=_guarantee,
+    guarantee=lambda setup: family.gaussian_guarantee(setup, SENSITIVITY[3 if _is_gloc(setup) else 2], _sd(setup)),
     releases=_releases,
     prepare=_prepare,
     seconds=_seconds,
