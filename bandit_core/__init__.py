@@ -49,7 +49,7 @@ if TYPE_CHECKING:  # and for use, when one of them is first asked for
     from bandit_core.policies import load_policy as load_policy
     from bandit_core.policies.stopping import stopping_policies as stopping_policies
     from bandit_core.simulation.engine import simulate as simulate
-    from bandit_core.simulation.summaries import summaries as summaries
+    from bandit_core.simulation.results import summaries as summaries
     from bandit_core.studies.accounts import budget as budget
     from bandit_core.studies.accounts import composed as composed
     from bandit_core.studies.accounts import releases as releases

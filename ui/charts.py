@@ -19,8 +19,7 @@ from plotly.basedatatypes import BaseTraceType
 from bandit_core.experiments.corridor import ABOVE, RATE, Corridor, further, in_focus
 from bandit_core.experiments.experiment import Experiment, budget_words
 from bandit_core.model import Bound
-from bandit_core.simulation.results import Drawable, LineResult, Result, band
-from bandit_core.simulation.summaries import QUANTITY_WORDS, line_corridor, scale
+from bandit_core.simulation.results import QUANTITY_WORDS, Drawable, LineResult, Result, band, line_corridor, scale
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import percent

@@ -17,8 +17,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments.presets import presets
-from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import summaries
+from bandit_core.simulation.results import Result, summaries
 from bandit_core.spec import own_data
 from bandit_core.studies.accounts import releases
 from ui import charts, figures, stylesheet, templates, theme, words

@@ -12,8 +12,7 @@ from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import status_words
 from bandit_core.simulation.comparisons import LEVEL, differences
-from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import Summary, summaries
+from bandit_core.simulation.results import Result, Summary, summaries
 from bandit_core.spec.number_text import write_number
 from ui import lab_parts, page_fields, shared, state, templates, theme, words
 from ui.page_fields import Field

@@ -18,9 +18,8 @@ from bandit_core import Experiment, InputError, Simulation
 from bandit_core.simulation.bundled_results import open_shipped
 from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
 from bandit_core.simulation.questions import Study
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import Result, split, with_companions
 from bandit_core.simulation.store import default_store
-from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.studies.best_method import Decision
 from bandit_core.studies.roll_out import RollOut
 from bandit_core.studies.sweep import Sweep, SweepResult, sweep

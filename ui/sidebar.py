@@ -15,7 +15,7 @@ from bandit_core import Experiment, InputError
 from bandit_core.experiments.experiment import View
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
-from bandit_core.simulation.summaries import QUANTITY_WORDS
+from bandit_core.simulation.results import QUANTITY_WORDS
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
 from bandit_core.spec.contexts import Table

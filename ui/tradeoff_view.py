@@ -18,7 +18,7 @@ import streamlit as st
 from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
 from bandit_core.experiments.shared_budget import shared_budget
-from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
+from bandit_core.simulation.results import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, Kind, fewest_users, smallest_epsilon
 from bandit_core.studies.sweep import SweepResult, swept_label

@@ -16,8 +16,7 @@ from bandit_core.model import MEASURES
 from bandit_core.simulation import sentences
 from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
-from bandit_core.simulation.results import Drawable, Result
-from bandit_core.simulation.summaries import Summary
+from bandit_core.simulation.results import Drawable, Result, Summary
 from bandit_core.spec.errors import Issue, message
 from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production

@@ -22,9 +22,8 @@ from bandit_core.experiments.corridor import ABOVE, RATE, in_focus
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.export.positions import Position, Positions
 from bandit_core.simulation import sentences
-from bandit_core.simulation.results import LineResult, Result, band
+from bandit_core.simulation.results import QUANTITY_WORDS, LineResult, Result, band, line_corridor, scale, summaries
 from bandit_core.simulation.sentences import odds, sentence, verdict
-from bandit_core.simulation.summaries import QUANTITY_WORDS, line_corridor, scale, summaries
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.studies import tradeoff

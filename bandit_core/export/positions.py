@@ -10,9 +10,8 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.costs import refuse
 from bandit_core.simulation.questions import Study, once, taken_by
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import Result, split, with_companions
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.spec.errors import InputError, Issue, raise_any
 from bandit_core.spec.number_text import count, write_number
 from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines, swept_label

@@ -27,8 +27,7 @@ from bandit_core.literature.reproductions import Shipped, ShippedLine
 from bandit_core.literature.significance import ALPHA, AS_LITTLE, MARGIN, Order
 from bandit_core.mechanisms.shuffled_bits import noisy_share
 from bandit_core.simulation.comparisons import estimate, share_limits
-from bandit_core.simulation.results import linear_fit
-from bandit_core.simulation.summaries import baseline
+from bandit_core.simulation.results import baseline, linear_fit
 from bandit_core.spec import number_text
 from bandit_core.spec.errors import InputError
 from bandit_core.spec.number_text import number, percent

@@ -30,9 +30,8 @@ from bandit_core.paths import ROOT, project_version
 from bandit_core.simulation.comparisons import half_width
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.engine import Simulation
-from bandit_core.simulation.results import LineResult, Result, frame_of
+from bandit_core.simulation.results import LineResult, Result, baseline, frame_of
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import baseline
 from bandit_core.simulation.warm_up import compile_for
 from bandit_core.spec.errors import InputError, Issue
 

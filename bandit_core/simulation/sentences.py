@@ -11,8 +11,7 @@ import numpy as np
 from bandit_core.experiments.corridor import Corridor, method_words, says_from
 from bandit_core.experiments.experiment import Band, Experiment, View
 from bandit_core.policies import registry
-from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary, local_wins, summaries
+from bandit_core.simulation.results import PRICE_BAND, Reference, Result, Summary, local_wins, summaries
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.budgets.built_in import Discrete
 from bandit_core.spec.number_text import count, number, with_error

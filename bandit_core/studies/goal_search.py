@@ -22,9 +22,8 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate, estimate
 from bandit_core.simulation.questions import Round, Rounds, Study, answer, within
-from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.results import LineResult, Result, reference, with_companions
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import reference, with_companions
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.best_method import Decision, Question, contest
 from bandit_core.studies.sweep import at_budget

@@ -13,9 +13,8 @@ from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment, Line
 from bandit_core.simulation.costs import refuse
 from bandit_core.simulation.questions import Study, once, taken_by
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import Result, split
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import split
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue, raise_any

@@ -18,8 +18,7 @@ from bandit_core.experiments.corridor import Corridor, corridor
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
-from bandit_core.simulation.results import LineResult, Result
-from bandit_core.simulation.summaries import Reference, reference
+from bandit_core.simulation.results import LineResult, Reference, Result, reference
 from bandit_core.spec.own_data import remembered
 from bandit_core.studies.sweep import SweepResult, at_budget, swept_label
 

@@ -27,8 +27,7 @@ from plotly.offline import get_plotlyjs_version
 from bandit_core import Experiment, simulate
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
-from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import PRICE_BAND
+from bandit_core.simulation.results import PRICE_BAND, Result
 from bandit_core.spec import own_data
 from bandit_core.studies.accounts import releases
 from ui import charts, exports, figures, printing, words

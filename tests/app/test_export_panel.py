@@ -11,7 +11,7 @@ from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.export import document
 from bandit_core.simulation import sentences
-from bandit_core.simulation.summaries import split, with_companions
+from bandit_core.simulation.results import split, with_companions
 from ui import background, export_panel, runner, words
 
 LINES = "ucb,heldp-ucb-b(1),adap-ucb(1)"

@@ -7,7 +7,7 @@ import screen as on
 
 from bandit_core.experiments import links
 from bandit_core.simulation.engine import simulate
-from bandit_core.simulation.summaries import summaries
+from bandit_core.simulation.results import summaries
 from bandit_core.spec.number_text import with_error
 from ui.learn.course import named
 from ui.learn.measured import ratio

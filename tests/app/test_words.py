@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandit_core import Experiment, load_preset
-from bandit_core.simulation.results import LineResult, Result
-from bandit_core.simulation.summaries import summaries
+from bandit_core.simulation.results import LineResult, Result, summaries
 from bandit_core.spec.errors import Issue
 from bandit_core.theory import accounting
 from ui import budget_panel, gallery, words

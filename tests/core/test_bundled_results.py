@@ -9,8 +9,8 @@ from helpers import experiment_of, numbers
 from bandit_core import Simulation, load_preset, simulate
 from bandit_core.simulation import bundled_results, prepared
 from bandit_core.simulation.prepared import prepared_lines
+from bandit_core.simulation.results import with_companions
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import with_companions
 from benchmarks.shipped import write
 
 

@@ -15,8 +15,8 @@ from bandit_core.data import lending
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.policies import registry
+from bandit_core.simulation.results import summaries
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import summaries
 from bandit_core.spec import notation
 from bandit_core.spec.contexts import Contexts
 

@@ -18,9 +18,9 @@ from bandit_core.export import course
 from bandit_core.export.document import Pool, as_html, document, marked_up
 from bandit_core.export.page import MAX_BYTES, SHADES, page
 from bandit_core.export.positions import EPSILONS, MAX_POSITIONS, Positions
+from bandit_core.simulation.results import split, summaries, with_companions
 from bandit_core.simulation.sentences import verdict
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import split, summaries, with_companions
 from bandit_core.spec.number_text import with_error
 from bandit_core.studies.sweep import at_budget
 

@@ -16,8 +16,8 @@ from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.experiments.presets import load_preset
 from bandit_core.policies import registry
 from bandit_core.simulation.costs import cost
+from bandit_core.simulation.results import summaries
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import summaries
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.accounts import releases

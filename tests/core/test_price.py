@@ -12,9 +12,9 @@ from bandit_core.export.document import document
 from bandit_core.export.positions import Positions
 from bandit_core.policies import registry
 from bandit_core.simulation import sentences
-from bandit_core.simulation.results import LineResult, Result
-from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import (
+from bandit_core.simulation.results import (
+    LineResult,
+    Result,
     baseline,
     companions,
     counterpart,
@@ -26,6 +26,7 @@ from bandit_core.simulation.summaries import (
     summaries,
     with_companions,
 )
+from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import with_error
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import best_method, tradeoff

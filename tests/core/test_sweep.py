@@ -18,9 +18,8 @@ from bandit_core.experiments.corridor import edges
 from bandit_core.model import Block
 from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.prepared import PreparedLine
-from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.results import LineResult, Result, baseline
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import baseline
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Question, best_methods

@@ -10,9 +10,8 @@ from bandit_core import Experiment, InputError, simulate
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
 from bandit_core.data.observations import Option
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import Result, baseline, best_share_at_end, scale, summaries
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.summaries import baseline, best_share_at_end, scale, summaries
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Lognormal
 from bandit_core.spec.rewards import MAX_OBSERVED, Empirical
