@@ -16,7 +16,6 @@ import screen as on
 from awaiting import awaited
 from phone import Phone, asked, nothing
 
-from bandit_core.spec import number_text
 from ui import phones
 from ui.learn import classroom, toss
 from ui.learn.classroom import LIFETIME, MAX_A_SECOND, MAX_CLASSES, MAX_GUESSES, UNUSED, Classroom, Refused
@@ -262,41 +261,6 @@ def bars(screen: Any) -> list[tuple[bool, str, int]]:
 
 def measured(step: Any) -> Any:
     return step.measured(step.content(step.slider.start), step.slider.start)
-
-
-def test_a_teacher_and_two_phones_see_the_same_step(store: Classroom) -> None:
-    teacher, code, key = opened(CHOICE)
-    shown = [each.value for each in teacher.code]
-    assert any(f"class={code}" in each for each in shown) and not any(key in each for each in shown)
-    assert not any(key in image.alt for element in teacher.get("image") for image in element.proto.imgs)
-    assert not has(teacher, f"learn-{STEP}-guess-0") and teacher.metric[0].value == "0"
-    one, two = Phone(code).send(0).send(2), Phone(code.lower()).send(2)
-    for phone in (one, two):
-        assert phone.pressed == ["2"] and CHOICE.guess.message(2) in phone.words
-        assert phone.values == ["0", "1", "2"] and CHOICE.so not in phone.words and "<img" not in phone.main
-    on.run(teacher)
-    assert teacher.metric[0].value == "2" and not charts(teacher)
-
-    teacher = press(teacher, "project-reveal")
-    assert not on.players(teacher)
-    answer = measured(CHOICE)
-    ticks = [CHOICE.guess.fits(place, answer) for place in range(3)]
-    assert bars(teacher) == list(zip(ticks, CHOICE.options, (0, 0, 2), strict=True))
-    assert f"**{2 * ticks[2]} of 2**" in on.words(teacher)
-    assert teacher.metric[0].value == f"{number_text.number(answer.value, 2)} {CHOICE.unit}"
-    teacher = press(teacher, "project-reveal")
-    assert len(on.players(teacher)) == 1 and not bars(teacher) and CHOICE.asks() in on.words(teacher)
-    assert all(option in on.words(teacher) for option in CHOICE.options)
-
-    one.load()
-    assert CHOICE.so in one.words and str(answer) in one.words and not one.values
-    assert ("Right" in one.words) == ticks[2]
-
-    teacher = press(press(teacher, "project-next"), "project-back")
-    assert len(bars(teacher)) == 3
-    teacher = press(teacher, "class-again")
-    assert teacher.metric[0].value == "0" and not bars(teacher)
-    assert len(one.load().values) == 3 and not one.pressed  # asked once more
 
 
 def test_a_phone_that_is_late_is_told_that_its_guess_does_not_count(store: Classroom) -> None:

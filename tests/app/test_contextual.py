@@ -5,8 +5,6 @@ import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment
-from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
 from bandit_core.experiments.presets import load_preset
 from bandit_core.model import PROMISES
@@ -107,22 +105,6 @@ def test_explore_draws_pulls_of_every_arm() -> None:
     assert len(pulls.traces) == 3
     for trace in pulls.traces:
         assert pulls.y(trace["name"]).sum() == pytest.approx(400)
-
-
-@pytest.mark.parametrize("policy", ["ldp-ols", "ldp-sgd"])
-def test_messages_are_unbiased_and_as_wide_as_told(policy: str) -> None:
-    line = {"policy": policy, "epsilon": {"kind": "fixed", "value": 2.0}}
-    experiment = Experiment.model_validate({"contexts": {"dimension": 3, "arms": 2}, "lines": [line]})
-    users = first_users(experiment.contexts, 0, 5)
-    np.testing.assert_allclose(np.linalg.norm(users.contexts, axis=1), 1)
-    sent = np.array([messages(experiment, 0, users, seed).sent for seed in range(4000)])
-    message = messages(experiment, 0, users)
-    error = message.spread / np.sqrt(len(sent))
-    assert np.all(np.abs(sent.mean(axis=0) - message.truth) < 5 * error)
-    assert np.sqrt(((sent - message.truth) ** 2).mean()) == pytest.approx(message.spread, rel=0.05)
-    if message.side is not None:
-        ahead = (sent * message.truth).sum(axis=2) > 0
-        assert ahead.mean() == pytest.approx(message.side, abs=5 * 0.5 / np.sqrt(ahead.size))
 
 
 # --- Data of one's own ----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments import links
+from bandit_core.policies import registry
+from bandit_core.theory import accounting
 from ui import page_fields
 
 TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
@@ -34,6 +37,20 @@ def test_horizon_trials_and_seed_change_the_experiment_and_its_headline() -> Non
     assert (experiment(screen).horizon, experiment(screen).trials, experiment(screen).seed) == (1000, 10, 9)
     assert headline(screen, "Size") == "Size · 10 trials, seed 9"
     assert "middle 90% of 10 runs" in on.words(screen)
+
+
+def test_the_delta_of_visits_is_asked_for_where_people_come_again_and_refused_in_words() -> None:
+    def delta(screen: AppTest) -> list[Any]:
+        return [each for each in screen.sidebar.select_slider if (each.key or "").startswith("visits_delta")]
+
+    local = {**TWO, "lines": "ucb,heldp-ucb-b(1)"}
+    assert not delta(on.visit(**local))
+    screen = on.visit(**local, visits="5")
+    on.put(screen, delta(screen)[0], 1e-6)
+    assert not screen.sidebar.error and f"{accounting.tight_part(1.0, 5, 1e-6):.4g}" in on.words(screen)
+    central = on.visit(**{**local, "lines": "ucb,dp-se(1)"}, visits="5")
+    on.put(central, delta(central)[0], 1e-6)
+    assert registry()["dp-se"].title in central.sidebar.error[0].value.replace("\\", "")
 
 
 def test_several_mistakes_are_told_at_once() -> None:

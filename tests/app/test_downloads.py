@@ -52,17 +52,6 @@ EXPERIMENT = Experiment.model_validate(
 )
 
 
-def test_explore_offers_every_download() -> None:
-    screen = on.look(on.visit(**links.write(EXPERIMENT)), "Budget")
-    assert screen.session_state["lab"]["experiment"] == EXPERIMENT
-    buttons = [*screen.main.download_button, *on.look(screen, "Download").main.download_button]
-    labels = [button.label for button in buttons]
-    pictures = [f"Picture ({kind})" for kind in ("HTML", "SVG", "PDF", "PNG")]
-    tables = [f"Final table ({kind})" for kind in ("CSV", "LaTeX", "Markdown")]
-    others = {"What is released (CSV)", "Data (CSV)", "Settings file (JSON)", "How it was made"}
-    assert {*others, *pictures, *tables} == set(labels)
-
-
 def test_without_privacy_there_is_no_list_of_releases_to_take_away() -> None:
     alone = EXPERIMENT.with_changes(lines=[{"policy": "ucb"}])
     screen = on.look(on.visit(**links.write(alone)), "Budget")

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-import screen as on
 
 from bandit_core import Experiment, simulate
 from ui import lab_parts
@@ -39,11 +38,3 @@ def test_what_is_not_told_apart_is_called_tied_and_one_run_proves_little() -> No
 def test_without_a_price_the_losses_are_still_stated() -> None:
     message, ends = stated({"heldp-ucb-b": 1.0}, 500, 5)  # nothing was run for comparison
     assert re.findall(r"loses ([\d,.]+)", message) and ends
-
-
-@pytest.mark.parametrize("page", ["heavy-tails", "contextual"])
-def test_the_slider_above_the_picture_moves_every_private_line(page: str) -> None:
-    screen = on.visit(page, **({"users": "3000"} if page == "heavy-tails" else {"upto": "1000"}))
-    on.put(screen, on.setting(screen, "select_slider", "lab-epsilon"), 0.5)
-    lines = screen.session_state["lab"]["experiment"].lines
-    assert {line.epsilon.fixed for line in lines if line.epsilon is not None} == {0.5}

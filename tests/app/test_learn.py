@@ -190,20 +190,6 @@ def test_every_result_of_a_quiz_comes_back_from_its_code() -> None:
     assert list(quiz.QUESTIONS[1].options) == truths and quiz.QUESTIONS[1].right == 1
 
 
-@EVERY
-def test_the_slider_stands_in_the_address_and_every_position_says_something_else(step: Step) -> None:
-    number = STEPS.index(step) + 1
-    screen = guess(at_step(number), step)
-    assert len({each["words"] for each in on.players(screen)[0]["positions"]}) == len(step.slider.stops)
-    last = step.slider.stops[-1] if step.slider.start != step.slider.stops[-1] else step.slider.stops[0]
-    move(screen, step, last)
-    assert float(on.address(screen)["at"]) == last
-    [opened] = on.players(guess(at_step(number, at=f"{last:g}"), step))
-    assert step.slider.stops[opened["at"]] == last
-    on.press(screen, screen.button(key="learn-next-above" if number < len(STEPS) else "learn-back-above"))
-    assert "at" not in on.address(screen)
-
-
 @pytest.mark.parametrize(
     "fields", [{"step": "11"}, {"step": "x"}, {"step": "2", "at": "0.37"}, {"step": "5", "eps": "zzz"}]
 )

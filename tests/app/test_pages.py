@@ -17,7 +17,7 @@ from bandit_core.experiments.presets import load_preset
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Discrete
 from bandit_core.studies import threshold_check
-from ui import charts, gallery, legends, menu, state, words
+from ui import charts, gallery, legends, menu, state
 
 # The course asks for a guess first; Theory has drawings, and charts in a fold; coin is of docs/extending.md.
 OWN_TITLES = ("home", "learn", "explore")  # of what they show
@@ -212,14 +212,6 @@ def test_a_preset_of_every_family_opens(name: str) -> None:
     assert len(on.chart(screen).names) >= 2
     assert screen.session_state["lab"]["experiment"] == load_preset(name).with_changes(horizon=100, trials=2)
     assert set(on.address(screen)) <= {"preset", "T", "n"}  # the sidebar did not rewrite it
-
-
-def test_a_partial_look_at_an_expensive_experiment_is_a_preview_with_a_run_button() -> None:
-    screen = on.visit(arms="0.9,0.5", lines="ucb", T="1e8", n="50")
-    assert "preview" in on.words(screen)
-    assert f"{words.number(5e9)} " in on.words(screen)
-    assert [button.label for button in screen.main.button] == ["Run"]
-    assert len(on.chart(screen).y("– UCB")) > 10
 
 
 def test_too_expensive_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

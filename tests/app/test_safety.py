@@ -160,22 +160,6 @@ def test_reading_aloud_tells_beginning_and_end_of_every_curve() -> None:
     assert re.search(r"a & b: from [\d.]+ at 1 to [\d.]+ at 300\.", spent)
 
 
-def test_a_lesson_is_the_picture_alone_and_its_link_says_so() -> None:
-    fields = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1)", "T": "300", "n": "3"}
-    screen = on.visit("explore", **fields)
-    link, embedded = (code.value for code in screen.sidebar.code)
-    assert embedded == link + "&embed=true&controls=off"
-    lesson = on.visit("explore", **fields, controls="off")
-    assert not lesson.sidebar.selectbox and not lesson.sidebar.code
-    assert lesson.session_state["lab"]["experiment"] == screen.session_state["lab"]["experiment"]
-    curves = [[trace for trace in on.chart(each).traces if "legendgroup" in trace] for each in (lesson, screen)]
-    lines = [[trace["y"] for trace in each if trace["legendgroup"].startswith("line-")] for each in curves]
-    assert [values for values in lines[1] if values in lines[0]] == lines[0] and len(lines[0]) == 6
-    assert on.address(lesson) == {**fields, "controls": "off"}
-    message = on.visit("explore", **fields, controls="<b>").main.warning[0].value
-    assert "controls" in message and "<b>" not in message
-
-
 def test_links_carry_what_the_page_itself_asks() -> None:
     screen = on.visit("heavy-tails", users="10000", rewards="100")
     link, embedded = (code.value for code in screen.sidebar.code)

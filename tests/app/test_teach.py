@@ -100,21 +100,6 @@ def test_every_form_of_a_lesson_draws_and_says_the_same(step: Any) -> None:
     assert all(asked in text for text in (on.words(alone), sheet, file))
 
 
-def test_the_projector_goes_on_and_back_and_leaves() -> None:
-    screen = on.visit("teach")
-    on.press(screen, screen.button(key=f"open-project-{LESSONS[0].name}"))
-    assert screen.button(key="project-back").disabled
-    for step in LESSONS[1:]:
-        screen.button(key="project-next").click()
-        assert step.title in on.run(screen).title[0].value
-        assert on.address(screen) == {"controls": "off", "step": course.address(step)}
-    assert screen.button(key="project-next").disabled
-    screen.button(key="project-back").click()
-    assert LESSONS[-2].title in on.run(screen).title[0].value
-    on.press(screen, screen.button(key="project-close"))
-    assert "controls" not in on.address(screen) and len(screen.get("image")) == len(LESSONS)
-
-
 def test_a_quarter_of_an_hour_is_three_lessons_a_sheet_and_a_plan() -> None:
     screen = on.visit("teach")
     assert {"lecture-sheet", "lecture-plan"} <= {each.key for each in screen.get("download_button")}

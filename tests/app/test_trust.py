@@ -80,17 +80,6 @@ def test_the_ladder_has_every_promise_once_and_says_where_a_step_changes_more_th
         assert step.clear or step.same or "too close to call" in view.verdict(result)
 
 
-def test_the_slider_moves_every_private_line() -> None:
-    screen = visit(**SMALL)
-    (slider,) = [each for each in screen.main.select_slider if each.key.startswith("trust-epsilon")]
-    before = on.chart(screen, "trust-bars").traces
-    on.put(screen, slider, 3.0)
-    assert [budget for budget in shown(screen)["budget"] if "ε = 3" in budget] == ["ε = 3"] * 2
-    assert on.chart(screen, "trust-bars").traces != before
-    again = visit(**on.address(screen))
-    assert shown(again).equals(shown(screen))
-
-
 def test_an_experiment_without_three_promises_is_kept_and_an_example_shown() -> None:
     screen = visit(arms="0.9,0.5", lines="ucb,dp-se(1)", **on.SMALL)
     assert len(shown(screen)) >= 3

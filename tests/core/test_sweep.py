@@ -109,17 +109,6 @@ def test_a_second_parameter_reaches_the_lines_that_know_it(store: Store) -> None
     assert not frame.duplicated(["line", "epsilon", "t", "eps_min"]).any()
 
 
-@pytest.mark.parametrize(
-    ("grid", "wrong"),
-    [([], "0"), ([0], "0"), ([-1, 2], "-1"), (["x"], "x"), ([math.nan], "nan"), ([2e6], "2000000"), ([None], "1e-6")],
-)
-def test_bad_grids_are_refused_in_words(experiment: Experiment, grid: list, wrong: str) -> None:
-    with pytest.raises(InputError) as caught:
-        Sweep(experiment, grid)
-    [problem] = caught.value.issues
-    assert problem.path.startswith("epsilon") and wrong in str(problem)
-
-
 def test_a_grid_is_ascending_and_bounded() -> None:
     assert budgets([3, "1", 1.0]) == (1.0, 3.0)
     with refused("epsilon[1]", value=1e9) as issues:

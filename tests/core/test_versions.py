@@ -23,7 +23,6 @@ from bandit_core.simulation import prepared
 from bandit_core.simulation.prepared import prepared_line, prepared_lines
 from bandit_core.simulation.store import Store
 from bandit_core.spec import contexts as users
-from bandit_core.theory import accounting
 
 NAMES = list(registry())
 WITH_FEATURES = {name for name, policy in registry().items() if policy.setting == "contexts"}
@@ -215,13 +214,6 @@ def test_a_constant_invalidates_exactly_the_policies_that_reach_it(monkeypatch, 
     monkeypatch.setattr(module, constant, getattr(module, constant) + 7)
     after = identities()
     assert {name for name in NAMES if before[name] != after[name]} == policies
-
-
-def test_another_release_interval_invalidates_exactly_the_policy_that_waits_for_it(monkeypatch, before):
-    interval = accounting.release_interval
-    monkeypatch.setattr(accounting, "release_interval", lambda *arguments: interval(*arguments) + 1)
-    after = identities()
-    assert {name for name in NAMES if before[name] != after[name]} == {"dp-ucb-int"}
 
 
 def changed(value):
