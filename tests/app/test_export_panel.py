@@ -19,10 +19,6 @@ BUTTON, SAVE = "Download as an offline lesson (HTML)", "Save the lesson (HTML)"
 NASTY = "*it's* **half** <b> & `x` :smile: \\ </script>"
 
 
-def experiment_of(screen: Any) -> Experiment:
-    return screen.session_state["lab"]["experiment"]
-
-
 def take(screen: Any, page: str) -> Any:
     """Press the button, and wait for what begins by itself."""
     on.press(screen, screen.button(key=f"take-along-{page}"))

@@ -128,14 +128,6 @@ def test_the_link_on_wild_rewards_in_the_readme_shows_a_learner_that_learns() ->
     assert not screen.main.warning and "drops no arm" not in on.words(screen)
 
 
-def test_a_billion_users_leave_policies_out_that_need_a_step_for_each() -> None:
-    screen = on.visit("heavy-tails", users="1e9", trust="local", budget="20")
-    assert {"■ DPRSE", "● LDPRSE"} == set(on.chart(screen, "heavy-regret").names)
-    assert "only policies that play in epochs are shown" in on.words(screen)
-    regret = on.chart(screen, "heavy-regret")
-    assert regret.y("● LDPRSE")[-1] > 10 * regret.y("■ DPRSE")[-1] > 0
-
-
 def test_own_arms_are_written_in_the_sidebar() -> None:
     screen = on.change(on.visit("heavy-tails", **TINY, v="0.5"), "text_area", "arms", "pareto(2,1.8),pareto(1,1.8)")
     assert not screen.error and now(screen).instance == now(screen).distribution == "own"

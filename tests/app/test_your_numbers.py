@@ -398,9 +398,9 @@ def test_users_own_budgets_replace_the_slider() -> None:
     assert "lifts" not in on.address(screen)
 
 
-@pytest.mark.parametrize("goal", ["price", "extra", "regret", "percent"])
-def test_a_limit_of_every_kind_is_searched_and_its_link_opens_it_again(goal: str) -> None:
-    limit = {"price": "1.5", "extra": "3", "regret": "11", "percent": "15"}[goal]
+@pytest.mark.parametrize("goal", ["price", "percent"])
+def test_a_limit_is_searched_and_its_link_opens_it_again(goal: str) -> None:
+    limit = {"price": "1.5", "percent": "15"}[goal]
     screen = on.unfold(on.visit("your-numbers", **QUICK, lifts="100", limit=limit, goal=goal), "own-search")
     assert not screen.warning
     assert on.address(screen).get("goal", "price") == goal and on.address(screen)["limit"] == limit
@@ -554,18 +554,12 @@ def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() ->
     ("name", "kind", "value", "said"),
     [
         ("week", "number_input", 77, "77"),
-        ("delta", "number_input", 0.2, "0.2"),
-        ("power", "number_input", 0.95, "0.95"),
         ("rule", "button_group", "heuristic", "heuristic"),
-        ("looks", "number_input", 8, "8"),
-        ("split", "number_input", 2.0, "2"),
         ("sides", "toggle", True, "1"),
-        ("trust", "toggle", True, "1"),
-        ("eps", "select_slider", 0.5, "0.5"),
         ("list", "text_input", "1, 3", "1, 3"),
     ],
 )
-def test_every_control_of_the_tests_changes_the_answer_and_stands_in_the_link(
+def test_a_control_of_the_tests_changes_the_answer_and_stands_in_the_link(
     name: str, kind: str, value: object, said: str
 ) -> None:
     screen = on.unfold(on.visit("your-numbers", **QUICK, lifts="100"), "own-details", "own-until-fold")
@@ -722,7 +716,7 @@ def test_the_command_on_the_page_makes_the_same_question_again(capsys: pytest.Ca
     assert capsys.readouterr().out.count("\n") == 1 + len(found.rows)
 
 
-@pytest.mark.parametrize("epsilon", [0.7, 1.0, 3.0, 9.0])
+@pytest.mark.parametrize("epsilon", [0.7, 9.0])
 def test_the_chosen_budget_is_in_every_picture_of_the_planned_test(epsilon: float) -> None:
     asked = Asked((Bernoulli(mean=0.1), Bernoulli(mean=0.12)), ("now", "new"), 0.0, 1.0, None, "Typed.", "%")
     question = price.price_question(baseline=0.1, lifts=[20], epsilon=[epsilon])

@@ -122,11 +122,14 @@ def examples() -> list[str]:
     return [place(page, preset=name) for page, name in dict.fromkeys(named) if name]
 
 
+def of_documents_and_examples() -> list[str]:
+    """Each address of these once."""
+    return list(dict.fromkeys(of_documents() + examples()))
+
+
 def some_presets() -> list[str]:
-    """On each page the example of its kind, and one preset of each other kind where nothing is played."""
+    """On each page the example of its kind."""
     taken = [(page.address, page_requirements.KINDS[page.shows].example) for page in menu.pages() if page.sidebar]
-    taken += [("theory", name) for name in ("own-budgets", "users-with-features", "wild-rewards")]
-    taken += [("heavy-tails", "tao-s3-local-v05"), ("explore", "trust")]
     return [place(page, preset=name, **SMALL) for page, name in taken]
 
 

@@ -1,4 +1,4 @@
-"""Every preset on every page that takes it, every lesson, and every control of every page and method, in a browser.
+"""Every preset on every page that takes it, every link, lesson, and control of every page and method, in a browser.
 
 Not part of the suite; `CONTRIBUTING.md` says how to run it. A test for each page and preset, so that pytest's
 own options choose some (``-k heavy-tails``) or go on with what has failed (``--last-failed``).
@@ -23,6 +23,17 @@ TAKEN = [
     if not page_requirements.KINDS[page.shows].lacks(load_preset(name))
 ]
 PARTS = ["/mechanisms?part=batch", "/mechanisms?part=sums", "/mechanisms?part=guess", "/mechanisms?part=audit"]
+
+
+def test_every_link_on_pages_of_documents_opens_and_what_stays_in_the_address_opens_the_same(
+    visits: Visits,
+) -> None:
+    """A preset stays in the address until something is changed, so that what it opens is there already."""
+    pages = doors.opened(visits, doors.of_documents_and_examples())
+    linked = {link for seen in pages for link in seen.page["links"]} - {seen.path for seen in pages}
+    assert len(linked) > 10
+    pages += doors.opened(visits, sorted(linked))
+    doors.none(doors.reopened(visits, [seen for seen in pages if seen.address != seen.path], pages))
 
 
 @pytest.mark.parametrize(("page", "preset"), TAKEN)

@@ -6,6 +6,7 @@ One visit with a wide window and one with a phone answer all of this: opening a 
 from collections.abc import Callable
 from typing import Any
 
+import doors
 import pytest
 import ways
 from playwright.sync_api import expect
@@ -221,6 +222,8 @@ def a_screen_reader_is_told(visitor: Visitor) -> None:
 @pytest.mark.parametrize("page", [page.address for page in menu.pages()])
 def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: Visits, page: str) -> None:
     visitor = arrived(visits, page, width=1400)
+    seen = doors.look(visitor, f"/{page}")
+    assert seen.troubles + seen.page["warnings"] == []
     expect(visitor.tab).to_have_title(f"{menu.at(page).title} · Private Bandit Lab")
     few_words_before_somebody_asks(visitor, menu.at(page), 1280, 720)
     if page == "trust":

@@ -22,7 +22,7 @@ from bandit_core.spec.errors import InputError
 from bandit_core.studies.best_method import Question, candidates
 from bandit_core.studies.business_case import read_lifts, typed_arms
 
-many = settings(max_examples=200)
+many = settings(max_examples=100)
 
 # ---------------------------------------------------------------------------------------------------------------
 # CSV files of observations and budgets
@@ -166,7 +166,7 @@ def check_the_same(data, rewards, extra, long):  # type: ignore[no-untyped-def]
 amounts = st.lists(st.integers(-(10**8), 10**8).map(lambda cents: cents / 100), min_size=6, max_size=6)
 
 
-@settings(max_examples=250)
+@settings(max_examples=100)
 @given(
     st.data(), amounts, amounts, st.booleans(), st.sampled_from(SIGNS), st.sampled_from(["", "%", "$", "€ ", " EUR"])
 )
@@ -328,7 +328,7 @@ READERS = [notation.read_arms, notation.read_contexts, notation.read_epsilon, no
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(text=notes)
 def test_any_text_in_notation(reader, text):
     try:

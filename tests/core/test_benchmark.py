@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import memory, refused
+from helpers import refused
 from scipy import stats
 
-from bandit_core import simulate
 from bandit_core.cli import main
 from bandit_core.policies import registry
 from bandit_core.studies import benchmark
@@ -63,20 +62,6 @@ def test_every_policy_ships_with_every_case_it_plays():
     whole = {("arms", True): 120, ("arms", False): 30, ("contexts", True): 36, ("contexts", False): 9}
     for name, policy in registry().items():
         assert cases[name] == whole[policy.setting, policy.privacy != "none"], name
-
-
-@pytest.mark.parametrize("name", ["explore-then-commit-central", "dp-imed", "ts-cf", "ldp-sgd"])
-def test_what_ships_is_what_comes_out(name):
-    """Of one small cell: the whole shipped row, whatever the store holds."""
-    policy = registry()[name]
-    task = next(task for task in TASKS if task.setting == policy.setting)
-    [shipped] = ROWS[
-        (ROWS["policy"] == name) & (ROWS["task"] == task.name) & (ROWS["epsilon"] == 1.0) & (ROWS["users"] == 1_000)
-    ].to_dict("records")
-    [line] = simulate(Cell(policy, task, 1.0, 1_000).experiment(shipped["runs"]), store=memory()).lines
-    numbers = benchmark.summary(line.regret[:, -1])
-    names = list(benchmark.COLUMNS)[benchmark.COLUMNS.index("runs") :]
-    assert numbers == pytest.approx([shipped[each] for each in names], rel=10.0 ** (2 - benchmark.DIGITS))
 
 
 def test_every_cell_has_streams_of_its_own():
@@ -291,14 +276,6 @@ def test_a_file_has_its_policies_in_the_order_of_the_registry_whichever_were_pla
 def test_the_document_is_what_the_command_prints(capsys):
     assert main(["benchmark", "--table"]) == 0
     assert capsys.readouterr().out == (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
-
-
-OWN = """
-from dataclasses import replace
-from bandit_core.policies.se import POLICIES
-POLICY = replace(next(each for each in POLICIES if each.name == "se"), name="own", title="Own")
-del POLICIES
-"""
 
 
 def test_what_is_no_policy_or_no_data_is_refused(tmp_path):

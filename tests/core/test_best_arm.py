@@ -216,7 +216,7 @@ def test_releases_add_up_to_the_guarantee(name, epsilon):
 
 @pytest.mark.parametrize("name", ["adap-tt", "dp-tt", "dp-se"])
 def test_every_reward_enters_one_release_at_most(name):
-    spec = spec_of(name, CLOSE, 2.0, cap=100_000)
+    spec = spec_of(name, CLOSE, 2.0, cap=20_000)
     for words in streams(5, 0, 5):
         users, _, _, pulls, bits = best_arm_reference.play(spec, words)
         in_releases = [(label, user) for label, part in bits.releases for user in part]
@@ -468,28 +468,6 @@ def test_the_chances_of_noisy_sums_add_up_to_delta(arms, delta):
     cost = noisy.confidence_cost(arms, delta)
     assert delta * (1 - 1e-6) <= (arms - 1) * (1 + cost) * math.exp(-cost) <= delta
     assert sum(math.exp(-noisy.release_cost(float(j))) for j in range(1, 100_000)) == pytest.approx(1, abs=1e-4)
-
-
-NEAR = {"tie": (0.5, 0.5 - 1e-7), "rare": (0.03, 0.03 - 1e-8), "four": (0.5, *[0.5 - 1e-7] * 3), "near": (0.5, 0.49)}
-
-
-@pytest.mark.parametrize(
-    ("near", "epsilon"),
-    [("tie", 0.01), ("tie", 1.0), ("rare", 0.1), ("rare", 10.0), ("four", 1.0), ("near", 0.1), ("near", 10.0)],
-)
-def test_noisy_sums_err_with_probability_delta_at_most(near, epsilon):
-    """1,500 runs at delta = 0.05 and at 0.3; exact binomial limit of level 1e-4."""
-    for delta in (0.05, 0.3):
-        result = result_of("dp-tt", coins(*NEAR[near]), epsilon, trials=1500, cap=10**6, delta=delta, seed=4)
-        assert result.wrong_limits(1 - 2e-4)[0] <= delta
-
-
-@pytest.mark.parametrize("means", [(0.02, 0.03), (0.05, 0.044, 0.04), (0.1, 0.12), (0.5, 0.45)])
-def test_a_curator_at_epsilon_1_costs_less_than_half_more(means):
-    plain, private = (result_of(name, coins(*means), trials=300, cap=10**8) for name in ("top-two", "dp-tt"))
-    assert private.quantile(0.5) <= 1.5 * plain.quantile(0.5)
-    other = result_of("adap-tt", coins(*means), trials=100, cap=10**8)
-    assert private.quantile(0.5) < 0.5 * other.quantile(0.5)
 
 
 def test_a_heuristic_threshold_of_top_two_never_lies_above_the_proved_one():

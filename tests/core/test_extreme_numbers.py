@@ -80,7 +80,7 @@ def test_any_extreme_numbers_are_computed_or_refused(link):
 
 
 @pytest.mark.parametrize("policy", sorted(registry()))
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_every_policy_plays_the_extremes_of_its_parameters_or_refuses_them(policy, data):
     arms = {"contexts": "single(2,3)"} if registry()[policy].setting == "contexts" else {"arms": "0.9,0.5"}

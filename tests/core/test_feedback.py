@@ -399,7 +399,7 @@ def coming(draw):
     return document | ({"arms": COINS} if with_arms else {"contexts": {"dimension": 2, "arms": 3}})
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(coming())
 def test_any_spec_runs_or_is_refused_in_words(document):
     try:

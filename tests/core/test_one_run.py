@@ -34,9 +34,8 @@ LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
 COUNTERS = [(name, other) for name in ("dp-ucb", "dp-ucb-bound", "private-ucb") for other in ("k-ary", "square-root")]
 AB_TESTS = [name for name in ON_ARMS if name.startswith("explore-then-commit")]
 LATE_RUNS = [
-    *((name, 2.0) for name in ("ucb", "ucb-cf", "kl-ucb-cf", "dp-robust-ucb", "thompson", "ts-cf", *AB_TESTS)),
-    *((name, 2.0) for name in ("lazy-dp-ts", "anytime-lazy-ucb", "dp-ucb-int", "adap-ucb", "dp-imed")),
-    *((name, 2.0) for name in ("ldp-se", "shuffle-se", "ldp-robust-se")),
+    *((name, 2.0) for name in ("kl-ucb-cf", "dp-robust-ucb", "ts-cf", AB_TESTS[-1], "lazy-dp-ts", "dp-ucb-int")),
+    *((name, 2.0) for name in ("dp-imed", "ldp-se", "ldp-robust-se")),
     ("heldp-ucb-b", SPREAD),
     ("heldp-ucb-l", SPREAD),
 ]

@@ -1,4 +1,4 @@
-"""Shipped results: what every file must say, and that its numbers come out again."""
+"""Shipped results: what every file must say, and how one is made (`benchmarks.shipped`: its numbers come out again)."""
 
 import json
 import math
@@ -11,16 +11,9 @@ from bandit_core import Experiment, cli, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature import papers, reproductions
-from bandit_core.simulation.costs import estimated_seconds, refuse_if_too_large
-from bandit_core.simulation.store import Store
+from bandit_core.simulation.costs import refuse_if_too_large
 
 NAMES = papers.reproducible()
-LINE_SECONDS = 0.04  # what recomputing one line may cost, by the engine's own estimate
-MAX_TRIALS, FEWEST_TRIALS = 12, 4
-# Every line is compared with the shipped one by a z-test at 5 standard errors: 5.7e-7 a line for a normal mean, so
-# about 1e-4 for all of them together. The seed is fixed: what passes once passes always.
-STANDARD_ERRORS = 5.0
-OTHER_SEED = 20_000
 
 
 @pytest.fixture(scope="module")
@@ -79,75 +72,6 @@ def test_no_figure_or_study_is_larger_than_what_is_played():
 def test_files_are_small():
     sizes = {path.name: path.stat().st_size for path in reproductions.FOLDER.glob("*.json")}
     assert max(sizes.values()) < 60_000 and sum(sizes.values()) < 2_000_000
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# Played again
-
-
-def part_of(file, number):
-    """A cheap part of a line: (experiment, place of its horizon among the shipped times), or None where there is none.
-
-    Policies that do not know the horizon play the same run on a shorter one, so theirs is cut; the others are played to
-    the end, with few trials.
-    """
-    lines = file.experiment.spec()["lines"]
-    whole = file.experiment.with_changes(lines=[lines[number]], seed=OTHER_SEED, trials=MAX_TRIALS, view={})
-    places = [len(file.times) - 1]
-    if file.experiment.lines[number].entry.anytime:
-        places = list(range(len(file.times) - 1, len(file.times) // 3, -2))
-    for place in places:
-        chosen = whole.with_changes(horizon=int(file.times[place])) if place != places[0] else whole
-        each = estimated_seconds(chosen, 1) / MAX_TRIALS
-        if FEWEST_TRIALS * each <= LINE_SECONDS:
-            return chosen.with_changes(trials=min(MAX_TRIALS, max(FEWEST_TRIALS, int(LINE_SECONDS / each)))), place
-    return None
-
-
-def standard_errors_apart(again, line, place):
-    """How far the new mean is from the shipped one; the spread is taken from both runs."""
-    new = again.lines[0]
-    squares = line.count * (line.count - 1) * line.stderr[place] ** 2 + (new.count - 1) * new.std[-1] ** 2
-    spread = math.sqrt(squares / (line.count + new.count - 2))
-    gap = abs(float(new.mean[-1]) - line.mean[place])
-    if spread == 0:
-        return 0.0 if gap <= 1e-5 * line.mean[place] else math.inf
-    return gap / (spread * math.sqrt(1 / new.count + 1 / line.count))
-
-
-together = pytest.mark.xdist_group("played-again")  # one process, so that everything is played once
-
-
-@pytest.fixture(scope="module")
-def played_again(shipped):
-    """Every line of every file that has a cheap part: (file, number, place, result)."""
-    found = []
-    for name in NAMES:
-        for number in range(len(shipped[name].lines)):
-            part = part_of(shipped[name], number)
-            if part is not None:
-                result = simulate(part[0], jobs=1, store=Store(None, 0))
-                found.append((shipped[name], number, part[1], result))
-    return found
-
-
-@together
-def test_shipped_numbers_come_out_again_from_other_random_numbers(played_again):
-    apart = {
-        f"{file.name}, line {number}, t = {file.times[place]}": standard_errors_apart(again, file.lines[number], place)
-        for file, number, place, again in played_again
-    }
-    assert {words: distance for words, distance in apart.items() if distance > STANDARD_ERRORS} == {}
-
-
-@together
-def test_nearly_everything_is_played_again(shipped, played_again):
-    lines = {(name, number) for name in NAMES for number in range(len(shipped[name].lines))}
-    left = lines - {(file.name, number) for file, number, _, _ in played_again}
-    # These know the horizon and cost every pull of it, or invert large matrices.
-    expensive = {"ldp-linucb", "ldp-gloc", "dp-robust-ucb", "private-ucb", "ldp-ols", "jdp-linucb", "dist-linucb"}
-    assert {shipped[name].experiment.lines[number].policy for name, number in left} <= expensive
-    assert {file.name for file, *_ in played_again} >= set(NAMES) & set(preset_names())
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -235,7 +159,7 @@ def test_the_command_computes_a_figure_and_prints_its_file(tmp_path, capsys, shi
     assert file.is_complete and file.experiment == load_preset(CHEAP) and file.made["found"] == 0
     for new, old in zip(file.lines, shipped[CHEAP].lines, strict=True):
         error = math.hypot(new.stderr[-1], old.stderr[-1])
-        assert abs(new.mean[-1] - old.mean[-1]) <= STANDARD_ERRORS * error
+        assert abs(new.mean[-1] - old.mean[-1]) <= 5 * error
 
 
 def test_fewer_trials_may_be_asked_for(tmp_path, capsys):
