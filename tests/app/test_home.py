@@ -7,10 +7,44 @@ import numpy as np
 import pytest
 import screen as on
 
-from bandit_core import InputError
+from bandit_core import Experiment, InputError, simulate
+from bandit_core.policies import registry
+from bandit_core.simulation.store import Store
+from benchmarks import positions
 from ui import gallery, words
 from ui.learn.measured import Number
 from ui.player import shipped
+
+
+def rival(name: str, experiment: Experiment) -> Experiment | None:
+    """Home's picture with one more policy; None where that refuses the arms or is another promise."""
+    policy = registry()[name]
+    if policy.setting != "arms" or name in {line.policy for line in experiment.lines}:
+        return None
+    epsilon = experiment.lines[1].epsilon
+    line = {"policy": name} | ({"epsilon": epsilon.model_dump()} if policy.epsilon != "none" else {})
+    try:
+        found = experiment.with_changes(lines=[*experiment.spec()["lines"], line], seed=7, trials=60)
+    except InputError:
+        return None
+    return found if policy.guarantee(found.setups[-1]).delta == 0 else None
+
+
+@pytest.mark.parametrize("epsilon", [gallery.EPSILONS[0], 1.0, gallery.EPSILONS[-1]])
+def test_no_other_policy_of_the_same_promise_clearly_loses_less_on_home(epsilon: float) -> None:
+    """Over pairs of 60 trials, by three standard errors."""
+    experiment, store, tried = gallery.home_experiment(epsilon), Store(None, 2**26), 0
+    for name in registry():
+        with_rival = rival(name, experiment)
+        promise = registry()[name].privacy
+        if with_rival is None or promise not in ("none", "local", "central"):  # Home shows no shuffler, and no sum
+            continue
+        result = simulate(with_rival, jobs=1, store=store)
+        chosen = result.lines[("none", "central", "local").index(promise)]
+        extra, error = result.lines[-1].difference(chosen)[:2]
+        assert not extra < -3 * error, name
+        tried += 1
+    assert tried > 15
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 8.0])
@@ -20,6 +54,30 @@ def test_home_names_the_methods_and_says_when_a_curator_needs_no_trust(epsilon: 
     assert all(words.plain(line.entry.title) in message for line in experiment.lines)
     assert ("needs no trust" in message) == same == (epsilon == 8.0)
     assert experiment.trials >= 500
+
+
+def test_no_curve_of_home_rises_clearly_with_epsilon_and_none_lies_above_one_of_less_trust() -> None:
+    """On a seed that chose nothing, by four standard errors over pairs of 200 trials."""
+    store, before = Store(None, 2**26), None
+    for epsilon in gallery.EPSILONS:
+        lines = simulate(gallery.home_experiment(epsilon).with_changes(seed=4711, trials=200), store=store).lines
+        pairs = [(lines[0], lines[1]), (lines[1], lines[2])]
+        pairs += [] if before is None else [(lines[1], before[1]), (lines[2], before[2])]
+        for better, other in pairs:
+            behind, error = better.difference(other)[:2]
+            assert behind <= 4 * error, epsilon
+        before = lines
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_what_home_shows_ships_and_comes_out_again(epsilon: float) -> None:
+    """Where this fails, ``python -m benchmarks.positions start`` plays it anew."""
+    start = next(positions.lessons())
+    assert not positions.differs(start, epsilon)
+    kept, result = gallery.shown(epsilon), simulate(start.experiments[epsilon].with_changes(trials=200))
+    for there, line in zip(kept.lines, result.lines, strict=True):
+        assert there is not None and line is not None and there.count == positions.TRIALS
+        assert np.all(np.abs(np.log(there.mean[-1] / line.mean[-1])) < 0.2)
 
 
 def test_home_tells_a_cost_as_a_multiple_or_in_percent_or_as_a_tie() -> None:

@@ -59,6 +59,30 @@ def test_critical_values_of_print():
         assert critical_value(0.05, options) == pytest.approx(two, abs=0.006)
 
 
+PLANS = [
+    {"looks": 10, "spending": "pocock", "options": options, "goal": goal}
+    for options, goal in ((2, "baseline"), (5, "baseline"), (3, "best"), (5, "best"))
+] + [{"looks": 5, "options": 4, "goal": goal} for goal in ("best", "baseline")]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: "-".join(map(str, plan.values())))
+def test_played_tests_keep_level_and_power(plan):
+    """40,000 normal paths: no difference at all, then one option ahead of all others, which are equally good."""
+    asked, random, paths = TestPlan(**plan), np.random.default_rng(5), 40_000
+    looks, others, design = asked.looks, asked.options - 1, asked.test
+    high, times = np.array(design.boundaries) * np.sqrt(design.times), np.array(design.times)
+    shared = random.standard_normal((paths, 1, looks))
+    walks = (np.sqrt(0.5 / looks) * (random.standard_normal((paths, others, looks)) + shared)).cumsum(axis=2)
+    drift = design.drift(0.8)
+    if asked.best:  # from the best option's side: whether it is beaten, and whether it beats all others
+        alarms, found = (walks >= high).any(axis=(1, 2)), (walks.min(axis=1) + drift * times >= high).any(axis=1)
+    else:
+        alarms, found = (np.abs(walks) >= high).any(axis=(1, 2)), (walks[:, 0] + drift * times >= high).any(axis=1)
+    assert alarms.mean() == pytest.approx(0.05, abs=0.005) and found.mean() == pytest.approx(0.8, abs=0.01)
+    average, median = design.users(drift)
+    assert median <= 1 and average < 1
+
+
 def test_any_of_four_numbers_follows_from_the_others():
     for privacy in EVERY_TRUST:
         plan = TestPlan(privacy=privacy, epsilon=1.0, options=3, goal="best", looks=2)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from bandit_core import Experiment, InputError, PolicyTests, check_policy, load_policy, releases, simulate
 from bandit_core.auditing import auditor
-from bandit_core.auditing.auditor import audit_policy
+from bandit_core.auditing.auditor import CERTAINTY, EPSILONS, MOST_LOOKS, audit_policy
 from bandit_core.cli import main
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
@@ -23,7 +23,7 @@ from bandit_core.policies import CLAIMED, registry
 from bandit_core.rules import Rule
 from bandit_core.simulation.sentences import verdict
 from bandit_core.studies import benchmark
-from bandit_core.studies.policy_check import CHECKS, findings
+from bandit_core.studies.policy_check import CHANCE, CHECKS, findings
 from bandit_core.studies.tradeoff import weaker
 
 TUTORIAL = (Path(__file__).resolve().parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
@@ -85,12 +85,32 @@ def test_the_public_tests_say_what_was_measured_and_ask_for_no_more_than_was_set
         Tests().test_ratio()
 
 
+@pytest.mark.parametrize("name", ["heldp-ucb-b", "dp-se"])
+def test_a_right_policy_fails_with_none_of_sixty_seeds(name):
+    found = [each for seed in range(60) for each in findings(registry()[name], CHANCE[:2], seed)]
+    assert [str(each) for each in found if each.holds is False] == [] and len(found) == 120
+
+
 @pytest.mark.parametrize("liar", LIARS)
 def test_a_liar_is_refused_with_the_epsilon_found(file, liar):
     name, *changes = LIARS[liar]
     [name] = load_policy(file(*changes, name=name))
     [found] = findings(registry()[name], ["samples"])
     assert found.holds is False and float(re.search(r"ε is at least ([\d.]+)", found.words)[1]) > 0.05
+
+
+PRIVATE = [name for name, policy in registry().items() if policy.privacy != "none"]
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_no_right_policy_is_refused_by_its_samples(name):
+    """With fewer samples than usual, which change no chance of a false refusal: it is at most 1 - `CERTAINTY`."""
+    policy = registry()[name]
+    looks = [[*audit_policy(policy, [epsilon], 1000)] for epsilon in EPSILONS]
+    assert [look for found in looks for look in found if look[1].verdict == "violates"] == []
+    assert max(map(len, looks)) <= MOST_LOOKS and CERTAINTY == 1 - 1e-6
+    declared = policy.stops or (policy.setting == "contexts" and policy.privacy != "local")
+    assert (looks[0] == []) == declared
 
 
 def test_samples_that_choose_where_to_look_are_not_counted(monkeypatch):
