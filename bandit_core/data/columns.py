@@ -68,6 +68,15 @@ class Column:
     words: tuple[str, ...] = ()  # the different ones, where there are few
     strange: str = ""  # what it looks like that is no outcome
     unit: str = ""  # of its numbers
+    low: float = 0.0  # the smallest number, if one is below 0
+    high: float = 0.0  # the largest one
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it seems to have shares of people: it is called so, or is not whole and at most 1."""
+        if self.kind != "number" or self.low < 0 or self.high > 100 or named(self.name, "mean", inside=True):
+            return False
+        return named(self.name, "rate", inside=True) or (self.high <= 1 and not self.whole)
 
     @property
     def few(self) -> bool:
@@ -105,7 +114,7 @@ def _column(table: Sheet, name: str) -> Column:
     called = named(name, "id") or (named(name, "person") and many)
     unnamed = table.headed and name.startswith("column ")
     counts = whole and rows >= (2 if unnamed else 10) and bool((np.diff(first) == 1).all())
-    if group and different > 1 and unit in WORDS["measure"]:  # such as 5 mg and 10 mg
+    if group and numeric and different > 1 and any(map(str.isalpha, "".join(words))):  # such as 5 mg and 10 mg
         return Column(name, "words", words=words)
     if dates or (named(name, "date") and (whole or not numeric)):
         return Column(name, "date", words=words)
@@ -115,9 +124,9 @@ def _column(table: Sheet, name: str) -> Column:
         counted = whole and rows >= MOST and different > 0.95 * rows and alone.frame[name].dtype.kind in "if"
         looks = "a number of the row" if counted else ""
         looks = next((f"a {kind}" for kind in ("price", "cost") if named(name, kind)), looks)
-        return Column(
-            name, "age" if named(name, "age") else "number", whole, words if different <= MOST else (), looks, unit
-        )
+        kind: Literal["age", "number"] = "age" if named(name, "age") else "number"
+        ends = np.min(numbers, initial=0.0), np.max(numbers, initial=0.0)
+        return Column(name, kind, whole, words if different <= MOST else (), looks, unit, *map(float, ends))
     if different == 1 and rows == len(filled):
         return Column(name, "constant", words=words)
     denied = len(words) == 2 and negated(*words) != negated(*words[::-1])
@@ -156,6 +165,7 @@ class Roles:
         coins = bool(options) and all(
             each.kind == "coin" and named(each.name, "reward", inside=True) for each in options
         )
+        coins = coins or not any(named(each.name, "arm", inside=True) for each in options)
         options += [each for each in numbers if coins or named(each.name, "arm", inside=True)]
         known = self.of("coin", "truth", "number")
         outcomes = [each for each in known if len(each.words) != 1] or known
@@ -187,6 +197,9 @@ class Roles:
 
     def people(self) -> tuple[str, str]:
         """The columns of option and outcome where a row is a person."""
+        coins = [each.name for each in self.of("coin") if not named(each.name, "reward", inside=True)]
+        if len(coins) > 2 and "option" not in self.said and (self.table.frame[coins].sum(axis=1) == 1).all():
+            self.questions.put("indicators", columns=", ".join(coins))
         options = list({option.name: option for option, _ in self.pairs}.values())
         option = self.choose("option", "Which column says which option each person was given?", options)
         outcomes = [outcome for each, outcome in self.pairs if each.name == option]
@@ -211,7 +224,7 @@ class Roles:
 
         Where there is none, of people and which share of them succeeded.
         """
-        numbers = [each for each in self.of("number") if each.whole and not self.is_share(each.name)]
+        numbers = [each for each in self.of("number") if each.whole and not each.is_share]
         quiet = replace(self.table, questions=Questions(self.questions.answers))  # most of these columns are not used
         values = {each.name: quiet.numbers(each.name, whole=True).values for each in numbers[:MOST]}
         found = []
@@ -219,21 +232,18 @@ class Roles:
             for wins in numbers[:MOST]:
                 inside = values[wins.name] <= values[people.name]
                 known = bool(inside[~np.isnan(values[wins.name] + values[people.name])].all())
-                if people is not wins and known and values[people.name].max(initial=0) > 1:
+                counts = named(wins.name, "successes") or not named(wins.name, "people")
+                if people is not wins and counts and known and values[people.name].max(initial=0) > 1:
                     found.append((people.name, wins.name))
         if not found:
-            shares = [each.name for each in self.of("number") if self.is_share(each.name)]
+            shares = [each.name for each in self.of("number") if each.is_share]
             found = [(each.name, share) for each in numbers if named(each.name, "people") for share in shares]
         return sorted(found, key=self._named_counts, reverse=True)
 
-    def is_share(self, name: str) -> bool:
-        """Whether a column seems to have shares of people: it is called so, or is not whole and at most 1."""
-        quiet = replace(self.table, questions=Questions(self.questions.answers))
-        values = quiet.numbers(name).values
-        most = np.nanmax(values, initial=0.0)
-        if np.nanmin(values, initial=0.0) < 0 or most > 100 or named(name, "mean", inside=True):
-            return False
-        return named(name, "rate", inside=True) or (most <= 1 and not self.columns[name].whole)
+    @property
+    def means(self) -> list[str]:
+        """The columns of numbers that are called means."""
+        return [each.name for each in self.of("number") if named(each.name, "mean", inside=True)]
 
     def _named_counts(self, pair: tuple[str, str]) -> int:
         people, wins = (named(name, kind) for name, kind in zip(pair, ("people", "successes"), strict=True))
@@ -248,7 +258,7 @@ class Roles:
         pairs = [pair for pair in self.counts if option not in pair and self._as_said(*pair)]
         if not pairs:
             numbers = [each.name for each in self.of("number", "coin") if each.name != option]
-            outcome = self.said.get("outcome") or (numbers[-1] if numbers else option)
+            outcome = self.said.get("outcome", [option, *numbers, *self.means[:1]][-1])
             self.questions.put("amounts", outcome=outcome)
             weight = self.said.get("weight", outcome)
             return option, outcome, weight if weight in self.columns else outcome
@@ -260,7 +270,7 @@ class Roles:
         if "weight" not in self.said and len(people) == 1 and named(first, "people") and named(outcome, "successes"):
             return option, outcome, first
         shown = {name: self.table.cell(name, 0) for name in (option, outcome, *people)}
-        of = "is the share that succeeded of" if self.is_share(outcome) else "succeeded of"
+        of = "is the share that succeeded of" if self.columns[outcome].is_share else "succeeded of"
         choices = {name: f"{shown[option]}: {shown[outcome]} {of} {shown[name]}" for name in people}
         if len(people) == 1 and not named(first, "people"):
             both = {"both": f"{outcome} and {first} together are all people"}
@@ -304,16 +314,19 @@ class Roles:
         if "rows" in self.said:
             return self.questions.ask("rows", "", ROWS)
         likely: list[str] = []
-        pairs = self.counts if {"option", "outcome"} - {*self.said} else []
+        pairs = [each for each in self.counts if self._as_said(*each) and self.said.get("option") not in each]
         turned = [each for each in self.of("words") if {"people", "successes"} <= _kinds_of(each.words)]
         if turned and not self.said:
             self.questions.put("turned", column=turned[0].name)
         counts = self.of("number", "person", "age")
         both = [[each.name for each in counts if named(each.name, kind)] for kind in ("people", "successes")]
-        if min(map(len, both)) > 1 and not self.of("words", "truth", "text", "constant"):
+        common = set.intersection(*({*plain(" ".join(names)).split()} for names in both))
+        if min(map(len, both)) > 1 and len(common) > 1:  # such as A visitors, A orders, B visitors, B orders
             self.questions.put("several", columns=", ".join(both[0] + both[1]))
         if self.said.get("weight"):
             return "total" if self._totals_likely(pairs) else "person"
+        if both[0] and self.means and self.distinct_rows():
+            return "total"
         if pairs and (level := self._totals_likely(pairs)):
             likely += ["total", *(["person"] if level == 1 else [])]
         if self.alike and not {"option", "outcome"} & {*self.said} and "total" not in likely:

@@ -435,7 +435,7 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     if chances := roles.of("chance"):
         raise refusal("columns", chances[0].name, NO_LOG_OF_A_LEARNER)
     reader, questions = _Reader(roles, "wide" if columns else roles.rows(), columns), table.questions
-    possible = reader.form != "person" or bool(roles.pairs)
+    possible = "amounts" not in questions.doubts and (reader.form != "person" or bool(roles.pairs))
     samples = reader.samples() if possible else []
     samples.sort(key=lambda sample: _BASELINES.get(plain(sample[0]), len(_BASELINES) + 1 - negated(sample[0])))
     options = tuple(Option.of(name, *sample()[:2]) for name, sample in samples)
@@ -524,7 +524,7 @@ class _Reader:
         people = self._counts(self.roles.other if weight == "both" else weight) if weight else None
         values, counts, places = self._outcomes([column])[0], people, None
         if self.form == "total" and people is not None:  # of so many people, so many succeeded
-            wins = self._shares(column, people) if self.roles.is_share(column) else self._counts(column)
+            wins = self._shares(column, people) if self.roles.columns[column].is_share else self._counts(column)
             people = people + wins if weight == "both" else people
             codes = self._without_sums(codes, names, people, wins)
             values, places, codes = (
@@ -704,7 +704,11 @@ class _Reader:
         if not (known and known[1]):
             rest = {word: ", ".join(each for each in ordered if each != word) for word in ordered}
             choices = {word: f"{word} = 1" + (f", {rest[word]} = 0" if rest[word] else "") for word in ordered}
-            yes = {self.questions.put("yes", choices, column=columns[0], words=column_words(columns[0]))}
+            yes = {
+                self.questions.put(
+                    "yes" if len(words) < 3 else "scale", choices, column=columns[0], words=column_words(columns[0])
+                )
+            }
         self.meaning = f" ({', '.join(sorted(yes))} = 1)" if yes else f" ({next(iter(words.values()), '')} = 0)"
         value = {word: float(shown in yes) for word, shown in words.items()}
         values = [

@@ -50,11 +50,15 @@ PERCENT_READ = "Percentages were read as parts of one: 10% is 0.1."
 _LONG = sorted([*WORDS["currency"], *(unit for unit in WORDS["measure"] if len(unit) > 1)], key=len, reverse=True)
 _SHORT = [unit for unit in WORDS["measure"] if len(unit) == 1]  # 5 g is a weight, 5g is a word
 _UNIT = "|".join(["%", "[A-Z]{3}", *map(re.escape, _LONG), rf"(?<=\s)[{''.join(_SHORT)}]"])
-_GAPS = " '’\u00a0\u202f"  # between thousands, besides points and commas
+_GAPS = " '’\u00a0\u2009\u202f"  # between thousands, besides points and commas
+_TIMES = "|".join(map(re.escape, sorted(WORDS["times"], key=len, reverse=True)))
 _CELL = re.compile(
-    rf"([-+−–]?)\s*({_UNIT})?\s*([-+−–]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?\s*({_UNIT})?\s*([-−–]?)",
+    rf"([-+−–]?)\s*({_UNIT})?\s*([-+−–]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?"
+    rf"\s*({_TIMES})?\s*({_UNIT})?\s*([-−–]?)(\s*\(\d[\d.,]*\s?%\))?",
     re.ASCII,
 )
+_RULE = re.compile(rb"^[ |+:=-]*---[ |+:=-]*$", re.MULTILINE)
+_SINGLE = re.compile(r"(?:^|[;,\t|]) *'[^'\r\n]*' *(?=[;,\t|\r\n]|$)", re.MULTILINE)  # a cell in single quotes
 _BRACKETS = re.compile(rf"({_UNIT})?\s*\(([^()+−–-]*)\)\s*({_UNIT})?")
 _LINES = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
 _ONE_MARK = re.compile(r"(\d*)([.,]?)(\d*)", re.ASCII)
@@ -64,13 +68,15 @@ _GROUPED = re.compile(rf"(\d{{1,3}}([.,{_GAPS}])(?:\d{{2,3}}\2)*\d{{3}})(?:(?!\2
 class Written(NamedTuple):
     """A number as a cell writes it: its value, and another one if its only mark groups thousands (else the same).
 
-    ``mark`` is the decimal sign that the cell proves, or the mark whose meaning it leaves open.
+    ``mark`` is the decimal sign that the cell proves, or the mark whose meaning it leaves open; ``short`` says that
+    the cell abbreviates thousands or millions, or has a share in brackets behind a count.
     """
 
     value: float
     grouped: float
     mark: str
     unit: str
+    short: bool
 
     @property
     def open(self) -> bool:
@@ -88,20 +94,21 @@ def read_number(cell: str) -> Written | None:
     if loss := _BRACKETS.fullmatch(text):
         text = "-" + "".join(part or "" for part in loss.groups())
     found = _CELL.fullmatch(text)
-    if found is None or sum(map(bool, found.group(1, 3, 7))) > 1:
+    if found is None or sum(map(bool, found.group(1, 3, 8))) > 1:
         return None
-    if found[7] and found[4].strip()[-1] in ",.":  # 5,- is five, and no loss
-        return read_number(text[: found.start(7)])
-    digits, power, unit = found[4].strip(), found[5] or "", (found[2] or "") + (found[6] or "")
-    scale = (-1 if (found[1] or found[3] or found[7] or "+") in "-−–" else 1) / (100 if unit == "%" else 1)
+    if found[8] and found[4].strip()[-1] in ",.":  # 5,- is five, and no loss
+        return read_number(text[: found.start(8)])
+    digits, power, unit = found[4].strip(), found[5] or "", (found[2] or "") + (found[7] or "")
+    scale = (-1 if (found[1] or found[3] or found[8] or "+") in "-−–" else 1) / (100 if unit == "%" else 1)
+    scale, short = scale * WORDS["times"].get(found[6], 1), bool(found[6] or found[9])
     grouped, one = _GROUPED.fullmatch(digits), _ONE_MARK.fullmatch(digits)
     if one:
         value = float(f"{one[1] or 0}.{one[3] or 0}{power}")
         whole = float(one[1] + one[3]) if grouped and not power and digits[0] != "0" else value
-        return Written(scale * value, scale * whole, one[2], unit)
+        return Written(scale * value, scale * whole, one[2], unit, short)
     if grouped:
         value = scale * float(f"{re.sub('[^0-9]', '', grouped[1])}.{grouped[4] or 0}{power}")
-        return Written(value, value, grouped[3] or {",": ".", ".": ","}.get(grouped[2], ""), unit)
+        return Written(value, value, grouped[3] or {",": ".", ".": ","}.get(grouped[2], ""), unit, short)
     return None
 
 
@@ -162,13 +169,13 @@ def _is_text(cells: pd.Series) -> bool:
 def _written(found: Any, units: dict[str, int]) -> np.ndarray:
     """What different cells write, and once more for a blank one, shape (different + 1,); ``units`` grows.
 
-    Fields: ``value``, ``grouped`` and ``mark`` as in `Written`, ``unit`` as a code, and ``bad`` for no number.
+    Fields: as in `Written`, but ``unit`` as a code, and ``bad`` for no number.
     """
-    kinds = [("value", float), ("grouped", float), ("mark", "U1"), ("unit", np.int16), ("bad", bool)]
-    read = np.array([(math.nan, math.nan, "", 0, False)] * (len(found) + 1), kinds)
+    kinds = [("value", float), ("grouped", float), ("mark", "U1"), ("unit", np.int16), ("short", bool), ("bad", bool)]
+    read = np.array([(math.nan, math.nan, "", 0, False, False)] * (len(found) + 1), kinds)
     for place, cell in enumerate(_each(found)):
         if (one := read_number(cell)) is not None:
-            read[place] = one.value, one.grouped, one.mark, units.setdefault(one.unit, len(units)), False
+            read[place] = *one[:3], units.setdefault(one.unit, len(units)), one.short, False
         else:
             read["bad"][place] = cell.strip().lower() not in ("", *NO_NUMBERS)
     return read
@@ -317,14 +324,23 @@ class Sheet:
         most = int(np.bincount(read["unit"][rows], minlength=1).argmax())
         unit = list(units)[most]
         strange = (read["unit"] != most) & counts
+        money = [each for each in units if each not in ("", "%", *WORDS["measure"])]
+        if strange.any() and [*units] == ["", *money[:1]] and self._same_money(column, money[0]):
+            unit, strange = money[0], np.zeros_like(strange)
         values[large | strange] = math.nan
         if unit:
             said = PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}."
             self.questions.note(said)
+        if read["short"].any():
+            place = int(read["short"].argmax())
+            self.questions.note(f"{found[place].strip()} was read as {values[place]:,.12g}: {column_words(column)}.")
         other = f"has another unit than most of this column ({unit or 'none'})"
         reasons = ((read["bad"], "is no number"), (large, "is too large"), (strange, other))
         troubles = [each for bad, what in reasons for each in self.trouble(column, bad[codes], what)]
         return Numbers(values[codes], troubles, unit)
+
+    def _same_money(self, column: str, unit: str) -> bool:
+        return self.questions.put("money", column=column, words=column_words(column), unit=unit) == "same"
 
     def trouble(self, column: str, bad: np.ndarray, what: str) -> list[Trouble]:
         """The cells that are bad, shape (rows,), as one `Trouble`, or as none."""
@@ -442,16 +458,18 @@ def _as_utf8(data: bytes, questions: Questions) -> bytes:
     return data
 
 
-def _records(head: str, separator: str) -> list[list[str]]:
+def _records(head: str, separator: str, quote: str) -> list[list[str]]:
     """The first rows of a text, cut into cells."""
-    rows = csv.reader(io.StringIO(head, newline=""), delimiter=separator, skipinitialspace=True)
+    rows = csv.reader(io.StringIO(head, newline=""), delimiter=separator, quotechar=quote, skipinitialspace=True)
     return [[cell.strip() for cell in row] for row in itertools.islice(rows, 200)]
 
 
 def _width(rows: list[list[str]]) -> int:
-    """How many cells most rows have."""
-    widths = Counter(len(row) for row in rows if any(row))
-    return max(widths, key=widths.__getitem__, default=0)
+    """How many cells most rows have; where that is one, three rows of more cells in turn are the table."""
+    widths = [len(row) for row in rows if any(row)]
+    most = max(Counter(widths).items(), key=lambda each: each[1], default=(0, 0))[0]
+    turns = [(len([*turn]), width) for width, turn in itertools.groupby(widths) if width > 1]
+    return max((turn for turn in turns if turn[0] > 2), default=(0, most))[1] if most == 1 else most
 
 
 def _agreement(rows: list[list[str]]) -> float:
@@ -462,12 +480,12 @@ def _agreement(rows: list[list[str]]) -> float:
     return widths.count(width) / len(widths) if width > 1 else 0.0
 
 
-def _separator(head: str) -> tuple[str, list[list[str]]]:
+def _separator(head: str, quote: str) -> tuple[str, list[list[str]]]:
     """What separates cells, and the first rows cut by it; a spreadsheet may say so in a first line like ``sep=;``."""
     said = _SAID.match(head)
     if said:
-        return said[1], _records(head, said[1])
-    cut = {separator: _records(head, separator) for separator in _SEPARATORS}
+        return said[1], _records(head, said[1], quote)
+    cut = {separator: _records(head, separator, quote) for separator in _SEPARATORS}
     lone = [row[0] for row in cut[";"] if len(row) == 1 and row[0]]
     if lone and len(lone) == sum(map(any, cut[";"])) and "," not in lone[0] and all(map(read_number, lone[1:])):
         return ";", cut[";"]  # one column, so that no commas are but decimal ones
@@ -483,8 +501,20 @@ def _is_headed(rows: list[list[str]]) -> bool:
         written, next_one = read_number(cell), read_number(under)
         if written and (not written.unit or (next_one and next_one.unit == written.unit)):
             return False
-    again = [any(cell == row[place] for row in rows[1:] if place < len(row)) for place, cell in enumerate(rows[0])]
-    return not all(again)
+    again = [cell in column for cell, column in zip(rows[0], _columns(rows[1:], len(rows[0])), strict=True)]
+    return not all(again) or _over_numbers(rows[0], [row for row in rows[1:] if row != rows[0]])
+
+
+def _columns(rows: list[list[str]], width: int) -> list[list[str]]:
+    """The cells of each column that say something."""
+    return [[row[place] for row in rows if place < len(row) and row[place]] for place in range(width)]
+
+
+def _over_numbers(row: list[str], below: list[list[str]]) -> bool:
+    """Whether a row has words only, and some of them stand over several numbers and nothing else."""
+    columns = zip(row, _columns(below, len(row)), strict=True)
+    over = [len(cells) > 1 and all(map(read_number, cells)) for cell, cells in columns if cell]
+    return any(over) and not any(map(read_number, row)) and not {*map(str.lower, row)} & {*NO_NUMBERS}
 
 
 def _start(rows: list[list[str]], questions: Questions) -> int:
@@ -494,9 +524,11 @@ def _start(rows: list[list[str]], questions: Questions) -> int:
         raise refusal("file", None, f"its first {len(rows)} rows are blank")
     width = _width([rows[place] for place in filled])
     for place in filled[:20]:
-        named = len(rows[place]) >= width and all(rows[place][:width]) and _is_headed(rows[place:])
+        named = len(rows[place]) >= width and all(rows[place][width > 1 : width]) and _is_headed(rows[place:])
         if place > filled[0] and named and not any(map(read_number, rows[place])):
             above = [each for each in rows[filled[0] : place] if any(each)]
+            if len({*rows[place]}) < width and sum(map(bool, rows[place - 1])) > 1:  # the names go on in two rows
+                return place - 1
             if all(sum(map(bool, row)) < max(2, width) for row in above):
                 questions.note(
                     f"Left out above the table: {' / '.join(' '.join(row).strip()[:60] for row in above[:3])!r}."
@@ -519,6 +551,17 @@ def _names(cells: list[str], headed: bool) -> list[str]:
             name = f"{first} ({names[first]})"
         names[name] = 1
     return list(names)
+
+
+class _Layout(NamedTuple):
+    """How a text is cut: names of all columns, cells of their heading, rows before it, and how many rows it has."""
+
+    separator: str
+    quote: str
+    names: list[str]
+    width: int
+    before: int
+    headed: int
 
 
 def _same_width(frame: pd.DataFrame, width: int, before: int) -> None:
@@ -551,6 +594,8 @@ def read_sheet(
     """
     questions = Questions(answers)
     data = _as_utf8(_unpacked(data, questions), questions)
+    if _RULE.search(data[:_HEAD]):  # as below the names of a table in Markdown, or around one of a database
+        data = _RULE.sub(b"", data)
     stop = len(data.rstrip(b" \r\n"))  # blank lines at the end are no rows
     lines = 1 + data.count(b"\n", 0, stop) + data.count(b"\r", 0, stop) - data.count(b"\r\n", 0, stop)
     if lines > MAX_ROWS:
@@ -561,24 +606,25 @@ def read_sheet(
         head = head[: max(head.rfind("\n"), head.rfind("\r")) + 1]
     if not head.strip():
         raise refusal("file", None, f"its first {_HEAD:,} bytes are blank, or all of one row")
-    separator, rows = _separator(head)
+    quote = "'" if '"' not in head and len(_SINGLE.findall(head)) >= head.strip().count("\n") else '"'
+    separator, rows = _separator(head, quote)
     before = _start(rows, questions)
     sample = rows[before:]
-    headed, width = _has_names(sample, questions), len(sample[0])
+    headed, width = _headings(sample, questions), len(sample[0])
     wider = max((len(row) for row in sample if not any(row[width:])), default=width)  # separators at the ends of rows
-    names = _names([*sample[0], *[""] * (wider - width)], headed)
+    names = _names([*sample[0], *[""] * (wider - width)], headed > 0)
     if len(names) > MAX_COLUMNS:
         raise refusal("columns", len(names), f"at most {MAX_COLUMNS:,} columns; is this the right file?")
     cells = max(lines * len(names), lines + data.count(separator.encode(), 0, stop))
     if cells > MAX_CELLS:
         raise refusal("cells", cells, f"at most {MAX_CELLS:,} cells (rows x columns); take a sample of the rows")
-    frame, points = _cut(data, stop, separator, names, width, before, headed, watch)
+    frame, points = _cut(data, stop, _Layout(separator, quote, names, width, before, headed), watch)
     frame = _without_notes(frame, questions)
-    blank = frame.isna().all(axis=1).to_numpy(bool)
-    if blank.any():
-        rest = f" and {blank.sum() - 1:,} more" if blank.sum() > 1 else ""
-        questions.note(f"Blank rows were left out: row {frame.index[blank.argmax()]:,}{rest}.")
-        frame = frame[~blank]
+    again = np.full(len(frame), headed > 0)
+    for name, cell in zip(frame, sample[0], strict=False):  # exports repeat the names between their pages
+        again = again & (frame[name] == cell).to_numpy(bool) if again.any() else again
+    frame = _without(frame, again, "The names of the columns stand again in", questions)
+    frame = _without(frame, frame.isna().all(axis=1).to_numpy(bool), "Blank rows were left out:", questions)
     frame = frame.drop(columns=[name for name in names if name.startswith("column ") and frame[name].isna().all()])
     if frame.empty:
         raise refusal("file", None, "there is a heading but no row below it")
@@ -587,7 +633,16 @@ def read_sheet(
     repeated = [name for name, count in Counter(filter(None, sample[0])).items() if headed and count > 1]
     if repeated:
         questions.check(f"More than one column is called {', '.join(repeated[:5])}: the later ones got numbers.")
-    return Sheet(frame, headed, points, tuple(repeated), questions)
+    return Sheet(frame, headed > 0, points, tuple(repeated), questions)
+
+
+def _without(frame: pd.DataFrame, rows: np.ndarray, said: str, questions: Questions) -> pd.DataFrame:
+    """The table without these rows, shape (rows,), which a note says."""
+    if not rows.any():
+        return frame
+    rest = f" and {rows.sum() - 1:,} more" if rows.sum() > 1 else ""
+    questions.note(f"{said} row {frame.index[rows.argmax()]:,}{rest}.")
+    return frame[~rows]
 
 
 def _without_notes(frame: pd.DataFrame, questions: Questions) -> pd.DataFrame:
@@ -610,6 +665,30 @@ def _without_notes(frame: pd.DataFrame, questions: Questions) -> pd.DataFrame:
     return frame.iloc[: len(frame) - len(tail) + start]
 
 
+def _headings(sample: list[list[str]], questions: Questions) -> int:
+    """How many rows name the columns; where names span several columns, the first row gets those of all."""
+    if not _has_names(sample, questions):
+        return 0
+    if more := _more_names(sample):
+        if not all(sample[0]) or len({*sample[0]}) < len(sample[0]):
+            whole = itertools.accumulate(sample[0], lambda left, name: str(name or left))
+            sample[0] = [" ".join(filter(None, names)) for names in zip(whole, *more, strict=True)]
+        names = ", ".join(sample[0][:3])
+        questions.note(f"{1 + len(more)} rows name the columns, which are called {names} ...")
+    return 1 + len(more)
+
+
+def _more_names(sample: list[list[str]]) -> list[list[str]]:
+    """Rows below the names that go on with them, one or two, such as units: their words come nowhere below."""
+    for count in (2, 1):
+        more, below = sample[1 : count + 1], sample[count + 1 :]
+        columns = _columns(below, len(sample[0]))
+        new = not any(cell in column for row in more for cell, column in zip(row, columns, strict=False))
+        if new and below and all(len(row) == len(columns) and _over_numbers(row, below) for row in more):
+            return more
+    return []
+
+
 def _has_names(sample: list[list[str]], questions: Questions) -> bool:
     """Whether the first row names the columns; asked where it has whole numbers that come in no row below it."""
     if _is_headed(sample):
@@ -628,33 +707,28 @@ def _has_decimal_commas(frame: pd.DataFrame) -> bool:
     return any(each and each.mark == "," and not each.open for each in written)
 
 
-def _blocks(data: bytes, stop: int, size: int) -> Iterator[bytes]:
+def _blocks(data: bytes, stop: int, size: int, quote: bytes) -> Iterator[bytes]:
     """The text, some rows at a time: a row ends at a line end that comes after an even number of quotation marks."""
     start = end = 0
     while end < stop:
         odd = 1
         while odd and end < stop:
             before, end = end, data.find(b"\n", max(end, start + size), stop) + 1 or stop
-            odd = (odd + (before == start) + data.count(b'"', before, end)) % 2
+            odd = (odd + (before == start) + data.count(quote, before, end)) % 2
         yield data[start:end]
         start = end
 
 
 def _cut(
-    data: bytes,
-    stop: int,
-    separator: str,
-    names: list[str],
-    width: int,
-    before: int,
-    headed: bool,
-    watch: Callable[[float], None],
+    data: bytes, stop: int, layout: _Layout, watch: Callable[[float], None]
 ) -> tuple[pd.DataFrame, bool]:
     """The rows below the heading, with their numbers in the file as index, and `Sheet.points`.
 
     Columns of plain numbers are read as such, which is quick. Where commas do not separate cells, all columns whose
     points may all be marks of thousands stay text. The rows are cut in blocks, as that takes many times their memory.
     """
+
+    separator, quote, names, width, before, headed = layout
 
     def rows_of(block: bytes, above: int, texts: set[str]) -> pd.DataFrame:
         # A blank row of the right length goes first: pandas holds all others against the one before, and the first
@@ -666,6 +740,7 @@ def _cut(
                 io.BytesIO(block), sep=separator, header=None, names=names, index_col=False,
                 skiprows=range(1, 1 + skipped), skipinitialspace=True, keep_default_na=False, na_values=[""],
                 skip_blank_lines=False, low_memory=False, on_bad_lines="error", dtype=dict.fromkeys(texts, str),
+                quotechar=quote,
             ).iloc[1:]  # fmt: skip
         except pd.errors.ParserError as error:
             if not (found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))):
@@ -679,7 +754,7 @@ def _cut(
 
     def read(texts: set[str], whole: bool = False) -> pd.DataFrame:
         columns, more, above, done = {name: list[Any]() for name in names}, set[str](), 0, 0
-        for block in [data[:stop]] if whole else _blocks(data, stop, max(_BLOCK, 2**12 * len(names))):
+        for block in [data[:stop]] if whole else _blocks(data, stop, max(_BLOCK, 2**12 * len(names)), quote.encode()):
             watch((done := done + len(block)) / stop)
             frame = rows_of(block, above, texts)
             above = (above or before + headed) + len(frame)

@@ -368,7 +368,7 @@ def test_a_long_file_is_read_in_whatever_order_its_rows_are():
 
 
 def test_an_outcome_that_no_one_can_read_is_a_doubt_whatever_was_answered():
-    thousands = "".join(f"{'AB'[place % 2]},{place}k\n" for place in range(60))
+    thousands = "".join(f"{'AB'[place % 2]},{place}th\n" for place in range(60))
     for rows, asked in ((thousands, ["unread"]), ("A,\nB,\n" * 30, ["columns"])):
         found = read_observations(f"group,revenue\n{rows}".encode(), option="group")
         assert [doubt.key for doubt in found.doubts] == asked
@@ -383,7 +383,7 @@ def test_totals_without_people_are_a_doubt(weight):
 def test_rows_that_are_cut_in_blocks_are_those_of_the_whole_file(monkeypatch):
     # private: a file of many blocks has half a megabyte
     whole, said = tables._blocks, ["a", 'b "q" c', "x\ny", '"', 'p\n\n"z"\nq,', "", "long " * 9]
-    monkeypatch.setattr(tables, "_blocks", lambda data, stop, _: whole(data, stop, 50))
+    monkeypatch.setattr(tables, "_blocks", lambda data, stop, _, quote: whole(data, stop, 50, quote))
     rows = [["id", "note", "v", "group"]]
     rows += [[f"u{place}", said[place % 7], f"{place % 5}.5", "AB"[place % 2]] for place in range(200)]
     text = io.StringIO()
