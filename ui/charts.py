@@ -349,7 +349,7 @@ def add_direct_labels(
     for number, rows, place, there in zip(numbers, labels, wanted, _apart(wanted, labels, room), strict=True):
         text, colour = "<br>".join(map(escape, rows)), theme.as_text(colours[number], dark)
         where = {"align": "left", "width": LABEL, "xanchor": "left", "xshift": 6, "yshift": there - place}
-        where["hovertext"] = escape(experiment.label(number))
+        where |= {"hovertext": escape(experiment.label(number)), "name": f"line-{number}"}
         _write_at(figure, last, ends[number], text, colour, where)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -98,7 +98,10 @@ def keep(field: Field, said: Any) -> None:
 
 
 def ask(field: Field, place: Any = None, **more: Any) -> Any:
-    """A control whose value the address carries; ``more`` goes to the widget."""
+    """A control whose value the address carries; ``more`` goes to the widget. A box whose names change is a new one."""
+    if field.kind == "box":
+        names = field.allowed.values() if isinstance(field.allowed, Mapping) else field.allowed
+        field = about(field, tuple(names), keep=True)
     now = value(field)
     said = draw(field, now, state.own_key(field.key or field.name), place, **more)
     try:
@@ -108,6 +111,27 @@ def ask(field: Field, place: Any = None, **more: Any) -> Any:
         return now
     keep(field, said)
     return said
+
+
+def about(field: Field, what: Hashable, keep: bool = False) -> Field:
+    """The field with a new control whenever it is about something else: a browser would go on to show the words and
+    stops that the old one had. What the old one said goes, too, unless the new one is to ``keep`` what it can say.
+    """
+    remembered = state.memory().setdefault("controls-about", {})
+    before, number, turn = remembered.get(field.name, (what, 0, state.turn()))
+    if before != what:
+        number += 1
+        if turn == state.turn() and not (keep and state.page_field(field.name, "") in field.allowed):
+            state.keep_page_fields({field.name: None})
+    remembered[field.name] = what, number, state.turn()
+    return replace(field, key=f"{field.key or field.name}-{number}" if number else field.key)
+
+
+def put(name: str, text: str) -> None:
+    """Callback: what a control that is `about` something says from now on, by what else was pressed."""
+    what, number, turn = state.memory()["controls-about"][name]
+    state.memory()["controls-about"][name] = what, number + 1, turn
+    state.keep_page_fields({name: text})
 
 
 def draw(field: Field, now: Any, key: str, place: Any = None, **more: Any) -> Any:

@@ -90,14 +90,8 @@ def focus(experiment: Experiment) -> int | None:
         str(number + 1): f"Bounds of {label}{f' (method {number + 1})' if number in twins else ''}"
         for number, label in labels.items()
     }
-    methods = [(number, experiment.lines[number].policy) for number in experiment.drawn]
-    before, turn = state.memory().get("focus-of", (methods, 0))
-    turn += before != methods  # a box of its own: the browser would go on to show what was chosen among others
-    state.memory()["focus-of"] = methods, turn
-    key = f"focus-{turn}" if turn else "focus"
-    field = Field("focus", "Bounds of", str(first + 1), "The method whose bounds are drawn.", "box", names, key=key)
-    if (turn or state.own_key(key) in st.session_state) and state.page_field("focus", str(first + 1)) not in names:
-        state.keep_page_fields({"focus": None})  # the line that was chosen is gone
+    help = "The method whose bounds are drawn. A click on a curve chooses it, too."
+    field = Field("focus", "Bounds of", str(first + 1), help, "box", names)
     more = {"label_visibility": "collapsed", "width": 400}  # labels are long
     return int(page_fields.ask(field, **more)) - 1 if len(names) > 1 else first
 

@@ -106,17 +106,12 @@ def slider(searched: Search, spread: BudgetDistribution) -> float:
     grid = (float(f"{value:.3g}") for value in np.linspace(low, max(high, *best), 60))
     some = searched.thresholds.tolist() if charts.grouped(spread) else grid
     options = sorted({f"{value:.3g}": value for value in (*some, *best)}.values())  # one for every text
-    users = spread.model_dump_json()
-    of, turn = state.memory().get("threshold-of", (users, state.turn()))
-    if of != users and turn == state.turn():
-        state.keep_page_fields({"min": None})
-    state.memory()["threshold-of"] = users, state.turn()
     field = Field(
         "min", "Threshold ε_min: ← keep more users · keep clearer answers →", searched.best_b,
         f"Answers of users with a smaller ε are discarded. {words.PUBLIC['eps_min']}",
-        allowed=tuple(options), write="{:.3g}".format, key=f"threshold {users}",
+        allowed=tuple(options), write="{:.3g}".format, key="threshold",
     )  # fmt: skip
-    return float(page_fields.ask(field))
+    return float(page_fields.ask(page_fields.about(field, spread.model_dump_json())))
 
 
 def cost_chart(searched: Search, spread: BudgetDistribution, threshold: float, dark: bool) -> go.Figure:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import expect
 from visitor import HANGS, PHONE, PLOTS, Visitor
 
 from bandit_core import Experiment, simulate
@@ -55,6 +56,70 @@ def test_a_swipe_over_a_chart_scrolls_the_page_and_a_button_zooms(visits: Visits
     visitor.tab.wait_for_timeout(300)
     zoomed = ranges(visitor, key)
     assert all(low < high for low, high in zoomed) and zoomed != whole
+
+
+# Height at which the curve of each method ends: as it is seen, and where it will rest.
+ENDS = r"""() => [...document.querySelectorAll('.st-key-regret-chart .trace')]
+  .filter(each => each.querySelector('.point'))
+  .map(each => each.querySelector('.js-line'))
+  .map(path => [getComputedStyle(path).d, path.getAttribute('d')].map(d => +d.match(/(-?[\d.]+)["')]*$/)[1]))"""
+MOVING = """() => document.getAnimations()
+  .filter(each => each.effect.target?.matches('.st-key-regret-chart path')).length"""
+
+
+def test_curves_glide_to_their_new_places_after_the_slider_rests(visits: Visits) -> None:
+    visitor = visits("/explore?preset=with-bounds&T=1e4&n=4")
+    visitor.chart()
+    visitor.settle()
+    before = visitor.tab.evaluate(ENDS)
+    hand = visitor.context.new_cdp_session(visitor.tab)
+    hand.send("Animation.enable")
+    hand.send("Animation.setPlaybackRate", {"playbackRate": 0.02})
+    slider = visitor.main().get_by_role("slider", name="Privacy budget")
+    slider.press("Home")
+    visitor.tab.wait_for_function(MOVING)
+    visitor.tab.wait_for_function("() => document.getAnimations().some(each => each.currentTime > 60)")
+    between = visitor.tab.evaluate(ENDS)
+    hand.send("Animation.setPlaybackRate", {"playbackRate": 1})
+    visitor.tab.wait_for_function(f"() => ({MOVING})() === 0")
+    after = visitor.tab.evaluate(ENDS)
+    assert all(abs(seen - rests) < 0.1 for seen, rests in [*before, *after])
+    low, high = sorted([before[0][0], after[0][0]])
+    assert low + 1 < between[0][0] < high - 1 and abs(between[0][1] - after[0][1]) < 0.1
+    visitor.tab.emulate_media(reduced_motion="reduce")
+    slider.press("End")
+    visitor.tab.wait_for_function(f"before => ({ENDS})()[0]?.[1] !== before", arg=after[0][1])
+    assert visitor.tab.evaluate(MOVING) == 0
+
+
+def test_a_click_on_a_curve_or_its_name_moves_the_bounds_to_it(visits: Visits) -> None:
+    visitor = visits("/explore?preset=with-bounds&T=1e4&n=4")
+    visitor.chart()
+    box, words = visitor.element("focus").get_by_role("combobox"), visitor.main()
+    expect(box).to_have_value("Bounds of HeLDP-UCB-B")
+    visitor.element("regret-chart").locator(".annotation").get_by_text("UCB", exact=True).click()
+    expect(box).to_have_value("Bounds of UCB")
+    expect(words).to_contain_text("UCB has lost")
+    assert visitor.address["focus"] == "1"
+    visitor.tab.wait_for_function(f"() => ({MOVING})() === 0")
+    x, y = visitor.tab.evaluate("""() => {
+        const chart = document.querySelector('.st-key-regret-chart'), area = chart.querySelector('.nsewdrag');
+        const curve = [...chart.querySelectorAll('.trace')].filter(each => each.querySelector('.point'))[1];
+        const path = curve.querySelector('.js-line'), end = path.getPointAtLength(path.getTotalLength() * .97);
+        const {left, top} = area.getBoundingClientRect();
+        return [left + end.x, top + end.y - 2]; }""")
+    visitor.tab.mouse.click(x, y)
+    expect(box).to_have_value("Bounds of HeLDP-UCB-B")
+    expect(words).to_contain_text("HeLDP-UCB-B has lost")
+
+
+def test_a_box_shows_the_new_names_of_what_it_offers(visits: Visits) -> None:
+    visitor = visits('/explore?lines=ucb,heldp-ucb-b(1,label="local {epsilon}")&T=400&n=4&bounds=1')
+    box = visitor.element("focus").get_by_role("combobox")
+    expect(box).to_have_value("Bounds of local ε = 1")
+    visitor.main().get_by_role("slider", name="Privacy budget").press("ArrowRight")
+    expect(box).not_to_have_value("Bounds of local ε = 1")
+    assert (box.input_value() or "").startswith("Bounds of local ε = 1.")
 
 
 def test_the_downloaded_page_works_without_any_network(chromium: Any, tmp_path: Path) -> None:

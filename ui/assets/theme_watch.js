@@ -23,6 +23,7 @@ let asked = null, timer = null;
 
 export default function ({ parentElement, data, setTriggerValue }) {
   document.getElementById("room")?.remove();
+  choose = curve => setTriggerValue("curve", curve);
   const look = () => {
     for (const section of document.querySelectorAll("[data-testid=stTopNavSection]"))
       section.setAttribute("aria-current", section.innerText.trim() === data.section);
