@@ -65,7 +65,7 @@ def _open(page: Any) -> None:
     stated, lesson_mode = menu.at(page.url_path), state.lesson()
     own_table = bool(stated.instead) and st.session_state.get(stated.instead, "none") != "none"
     with_sidebar = bool(stated.sidebar) and not own_table
-    if with_sidebar and not lesson_mode:
+    if with_sidebar and not lesson_mode and "page" in state.memory():  # a first visitor's sidebar is open (app.py)
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
     if lesson_mode:
         st.html(lesson.STYLE)
@@ -88,9 +88,9 @@ def _draw(page: Any, stated: menu.Page, lesson_mode: bool, with_sidebar: bool) -
         page_requirements.settle(stated)
     own_data.hold(default_store() if state.own_data() else None)
     if with_sidebar and not lesson_mode:
-        place = sidebar.draw(stated)
+        places = sidebar.draw(stated)
         state.write_address(stated)
-        links_of = partial(sharing.panel, page.url_path, place, [])
+        links_of = partial(sharing.panel, page.url_path, places, [])
         page_lock.before_wait(links_of)
     page_fields.open_place()
     if with_sidebar and not lesson_mode and state.example_of() and state.is_chosen():

@@ -26,8 +26,20 @@ def base(page: str) -> str:
     return (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}" if page else "").rstrip("/")
 
 
-def panel(page: str, place: DeltaGenerator, drawn: list[Any]) -> None:
-    """Copy link and Embed link, side by side, in an empty ``place``: before the page waits for numbers, and at its end.
+def places() -> list[DeltaGenerator]:
+    """Copy link and Embed link, side by side, and in each the place for what `panel` writes.
+
+    They stay while the page is drawn: who presses one too early sees the new link come, and has it.
+    """
+    names = {"Copy link": "The address of this picture.", "Embed link": "The same picture without sidebar and menu."}
+    return [
+        column.popover(name, width="stretch", help=help).empty()
+        for column, (name, help) in zip(st.columns(2), names.items(), strict=True)
+    ]
+
+
+def panel(page: str, to: list[DeltaGenerator], drawn: list[Any]) -> None:
+    """The links in their `places`: before the page waits for numbers, and at its end.
 
     ``drawn`` is what this run of the page has drawn before: the same is not drawn again.
     """
@@ -36,16 +48,18 @@ def panel(page: str, place: DeltaGenerator, drawn: list[Any]) -> None:
         return
     drawn.append((now, own))
     here, key = base(page), len(drawn)
-    left, right = place.container().columns(2)
-    if unread := links.unread(now):
-        with left.popover("Copy link", width="stretch", help="Why no link opens this picture."):
-            st.warning("**No link opens this picture.** Download the settings file instead.\n" + words.issues(unread))
+    unread, (left, right) = links.unread(now), (place.container() for place in to)
+    if unread:
+        for place in (left, right):
+            place.warning(
+                "**No link opens this picture.** Download the settings file instead.\n" + words.issues(unread)
+            )
         return
-    with left.popover("Copy link", width="stretch", help="The address of this picture."):
+    with left:
         _copied(links.address(now, here, page, own), f"copy-link-{key}")
         if links.too_long(now):
             st.warning("This link is too long for some programs. Download the settings file instead.")
-    with right.popover("Embed link", width="stretch", help="The same picture without sidebar and menu."):
+    with right:
         st.caption("For slides or a course page.")
         _copied(links.address(now, here, page, {**own, **LESSON}), f"copy-embed-{key}")
 

@@ -31,6 +31,7 @@ from ui import (
     page_requirements,
     policy_controls,
     problems,
+    sharing,
     state,
     theme,
     uploads,
@@ -281,10 +282,9 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str], bo
     return View.model_validate(said)
 
 
-def _foot(page: menu.Page) -> DeltaGenerator:
-    """Settings file, reset and upload. Returns the place for the links, which need the page's own fields first."""
+def _foot(page: menu.Page) -> None:
+    """Settings file, reset and upload."""
     now = state.experiment()
-    place = st.empty()
     left, right = st.columns(2)
     message = "The whole experiment as JSON."
     figures.download(left, "Settings file", lambda: json.dumps(now.spec(), indent=2), "experiment.json", message)
@@ -305,7 +305,6 @@ def _foot(page: menu.Page) -> DeltaGenerator:
         else:
             state.open_own(experiment, own_file=True)
             st.rerun()
-    return place
 
 
 def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
@@ -339,11 +338,11 @@ def _open_controls() -> None:
         _redraw()
 
 
-def draw(page: menu.Page) -> DeltaGenerator:
+def draw(page: menu.Page) -> list[DeltaGenerator]:
     """Draw the sidebar and commit what it says; what is not valid is reported and changes nothing.
 
-    Returns the place for the links to this picture. Only controls that change something on the page are drawn; what
-    the others would say stays as it is in the experiment.
+    Returns the places for the links to this picture, which need the page's own fields first. Only controls that change
+    something on the page are drawn; what the others would say stays as it is in the experiment.
     """
     base, issues = state.base(), problems.Problems()
     asked = page.controls(
@@ -384,15 +383,16 @@ def draw(page: menu.Page) -> DeltaGenerator:
         if experiment is not None:
             with picture:
                 budget_section.picture(shared, experiment)
-        view = _view_section(base, labels, asked, bounds)
+        view, places = _view_section(base, labels, asked, bounds), sharing.places()
         if experiment is not None:
             policy_controls.commit(experiment.model_copy(update={"view": view}))
         state.finish(issues)
-        place = _foot(page) if everything else st.empty()
+        if everything:
+            _foot(page)
     if issues:
         issues.tell()
         _offer_fixes(issues, labels)
-    return place
+    return places
 
 
 def _experiment(

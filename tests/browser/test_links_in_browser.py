@@ -38,6 +38,22 @@ def test_a_copied_link_opens_the_same_picture(visits: Visits, page: str, fields:
     assert (len(link.removeprefix(visitor.server.url)) <= 80 or page == "heavy-tails") and "%" not in link
 
 
+def test_copy_link_pressed_at_once_after_a_change_has_the_new_link(visits: Visits) -> None:
+    visitor = visits("/explore?T=400&n=4")
+    visitor.chart()
+    visitor.settle()
+    visitor.tab.get_by_role("textbox", name="Arms").fill("0.9, 0.3")  # is sent when the button takes the focus
+    visitor.tab.get_by_role("button", name="Copy link", exact=True).click()
+    shown = visitor.tab.get_by_test_id("stPopoverBody").locator("code")
+    expect(shown).to_contain_text("arms=0.9,0.3")
+    expect(visitor.tab.get_by_test_id("stPopoverBody").get_by_role("status")).to_have_text("Copied:")
+    visitor.context.grant_permissions(["clipboard-read"])
+    visitor.tab.wait_for_function(
+        "async wanted => await navigator.clipboard.readText() === wanted", arg=shown.inner_text()
+    )
+    visitor.context.clear_permissions()
+
+
 def test_the_preset_that_is_chosen_is_the_one_that_a_link_and_a_reload_open(visits: Visits) -> None:
     visitor = visits("/explore")
     assert opens_what_it_shows(visits, visitor).endswith("/explore?preset=trust")
