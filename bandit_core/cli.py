@@ -7,13 +7,12 @@ Exit codes: 0 done, 1 an audit found a violation, 2 bad input, 130 interrupted.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import re
 import runpy
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -143,18 +142,16 @@ def _export(options: argparse.Namespace) -> None:
     print(*course.write(options.out, lessons), sep="\n")
 
 
-def _printed(module: str, function: str) -> Callable[[argparse.Namespace], None]:
-    """A command that prints the table which a function makes of an experiment."""
+def _bounds(options: argparse.Namespace) -> None:
+    from bandit_core import bounds
 
-    def act(options: argparse.Namespace) -> None:
-        experiment = _experiment(options)
-        frames.write(getattr(importlib.import_module(f"bandit_core.{module}"), function)(experiment), options.out)
-
-    return act
+    frames.write(bounds(_experiment(options)), options.out)
 
 
-_bounds = _printed("experiments.curves", "bounds")
-_releases = _printed("studies.accounts", "releases")
+def _releases(options: argparse.Namespace) -> None:
+    from bandit_core import releases
+
+    frames.write(releases(_experiment(options)), options.out)
 
 
 def _thresholds(options: argparse.Namespace) -> None:

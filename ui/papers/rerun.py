@@ -36,45 +36,36 @@ def panel(name: str) -> None:
     if result is None:
         return
     if shipped is not None:
-        st.markdown(agreement(result, shipped))
-        lab_parts.table(words.table(beside(result, shipped)), "again")
+        rows, apart = beside(result, shipped)
+        st.markdown(agreement(apart))
+        lab_parts.table(words.table(rows), "again")
     drawn = charts.regret_chart(result, theme.is_dark(), 380, direct_labels=not theme.is_phone())
     figures.plot(drawn, "again-figure", alt=charts.describe(result))
 
 
-def _distance(result: Result, shipped: Shipped, number: int) -> float:
-    """Difference of the two means at the horizon in its standard errors; NaN where there is no error."""
-    mine, theirs = result.lines[number], shipped.lines[number]
-    if mine is None:
-        return math.nan
-    gap = float(mine.mean[-1] - theirs.mean[-1])
-    error = math.hypot(float(mine.stderr[-1]), float(theirs.stderr[-1]))
-    return gap / error if error > 1e-9 * abs(theirs.mean[-1]) else math.nan
-
-
-def beside(result: Result, shipped: Shipped) -> pd.DataFrame:
-    """Final regret of both runs, a row per line."""
-    rows = []
-    for number, theirs in enumerate(shipped.lines):
-        again = result.lines[number]
+def beside(result: Result, shipped: Shipped) -> tuple[pd.DataFrame, list[float]]:
+    """Final regret of both runs, a row per line; and the differences in their standard errors, NaN without an error."""
+    rows, apart = [], []
+    for number, (again, theirs) in enumerate(zip(result.lines, shipped.lines, strict=True)):
         if again is None:
             continue
-        distance = _distance(result, shipped, number)
+        (mine, my_error), (other, error) = ((float(each.mean[-1]), float(each.stderr[-1])) for each in (again, theirs))
+        both = math.hypot(my_error, error)
+        apart.append(abs(mine - other) / both if both > 1e-9 * abs(other) else math.nan)
         rows.append(
             {
                 "policy": shipped.experiment.label(number),
-                "this run": words.with_error(float(again.mean[-1]), float(again.stderr[-1])),
-                "shipped": words.with_error(float(theirs.mean[-1]), float(theirs.stderr[-1])),
-                "standard errors apart": "–" if math.isnan(distance) else f"{abs(distance):.1f}",
+                "this run": words.with_error(mine, my_error),
+                "shipped": words.with_error(other, error),
+                "standard errors apart": "–" if math.isnan(apart[-1]) else f"{apart[-1]:.1f}",
             }
         )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows), apart
 
 
-def agreement(result: Result, shipped: Shipped) -> str:
+def agreement(distances: list[float]) -> str:
     """Whether the two runs agree, in a sentence."""
-    apart = [_distance(result, shipped, number) for number in range(len(shipped.lines))]
-    apart = [abs(value) for value in apart if math.isfinite(value)]
+    apart = [value for value in distances if math.isfinite(value)]
     if not apart:
         return "Neither run has an error to compare with."
     wide = sum(value > 3 for value in apart)
