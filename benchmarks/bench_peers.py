@@ -13,6 +13,7 @@ at its top.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
@@ -213,14 +214,14 @@ def compare(folder: Path) -> None:
 def main() -> None:
     """Compare, in a given or a temporary environment; or be one of those that are compared."""
     if "--ours" in sys.argv[1:]:
-        ours()
-    elif sys.argv[1:2] and sys.argv[1] in PEERS:
-        work_as(*sys.argv[1:])
-    elif len(sys.argv) > 1:
-        compare(Path(sys.argv[1]))
-    else:
-        with tempfile.TemporaryDirectory() as folder:
-            compare(Path(folder))
+        return ours()
+    if sys.argv[1:2] and sys.argv[1] in PEERS:
+        return work_as(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="where their environment is kept (default: nowhere)")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        compare(asked.folder or Path(folder))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ more), and whether they are as asked; the exit code is 1 where they are not. Wit
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import math
 import shutil
@@ -58,10 +59,10 @@ def drag(browser: Any, address: str, width: int, slower: int) -> tuple[float, fl
 
 
 @contextmanager
-def opened() -> Iterator[str]:
+def opened(address: str | None) -> Iterator[str]:
     """The address of Start."""
-    if len(sys.argv) > 1:
-        yield sys.argv[1]
+    if address is not None:
+        yield address
         return
     kernels = Path.home() / ".cache" / "private-bandit-lab"
     with tempfile.TemporaryDirectory() as name, running_server(Path(name), kernels) as server:
@@ -70,9 +71,12 @@ def opened() -> Iterator[str]:
 
 def main() -> int:
     """Print the table; 1 where a drag is not as smooth as asked."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("address", nargs="?", help="address of Start (default: a server of its own)")
+    asked = parser.parse_args()
     print(machine(), end="\n\n")
     rows, smooth = [], True
-    with opened() as address, sync_playwright() as playwright:
+    with opened(asked.address) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for width, slower, wanted in WINDOWS:
             frames, typical, most = drag(browser, address, width, slower)

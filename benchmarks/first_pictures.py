@@ -8,6 +8,7 @@ computes what the file lacks.
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import tempfile
@@ -81,6 +82,7 @@ def question(experiment: Experiment, number: int) -> Experiment:
 
 def main() -> None:
     """Open the pages, write the file, tell its size."""
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     import ui.runner  # noqa: F401 - opens the file that ships, which `asked` then stands for
     from ui import background, menu
     from ui.learn.course import STEPS, named

@@ -9,6 +9,7 @@ README's picture needs what tests/requirements.txt installs, and a ``chromium`` 
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 from pathlib import Path
@@ -145,8 +146,11 @@ def numbers() -> tuple[str, str]:
 
 def main() -> None:
     """Draw them, say where README's is, and what it must say."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--numbers", action="store_true", help="only print what the README must say")
+    asked = parser.parse_args()
     print(*numbers(), sep="\n")
-    if "--numbers" in sys.argv[1:]:
+    if asked.numbers:
         return
     lessons()
     cards()

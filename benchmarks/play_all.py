@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 import time
@@ -37,13 +38,14 @@ def play(name: str) -> int:
     return done.returncode
 
 
-def main(names: list[str]) -> int:
-    """Run the named steps, or all; 2 for a name that is none."""
-    unknown = [name for name in names if name not in STEPS]
-    if unknown:
-        print(f"no such step: {', '.join(unknown)}; there are {', '.join(STEPS)}", file=sys.stderr)
-        return 2
-    for name in names or STEPS:
+def main() -> int:
+    """Run the named steps, or all."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="STEP", help=f"only these of {', '.join(STEPS)}")
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - set(STEPS):
+        parser.error(f"no such step: {', '.join(sorted(unknown))}; there are {', '.join(STEPS)}")
+    for name in asked.names or STEPS:
         start = time.perf_counter()
         code = play(name)
         print(f"{name}: {'done' if code == 0 else f'failed ({code})'} after {time.perf_counter() - start:.0f} s")
@@ -53,4 +55,4 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

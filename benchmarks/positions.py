@@ -7,6 +7,7 @@ again: the exit code is 1 where they lose something else.
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Iterator
@@ -110,9 +111,12 @@ def _first(line: LineResult | None) -> float:
 
 def main() -> int:
     """Write, or check."""
-    asked = [word for word in sys.argv[1:] if not word.startswith("--")]
-    chosen = [lesson for lesson in lessons() if lesson.name in asked or not asked]
-    if "--check" not in sys.argv:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="LESSON", help="only these")
+    parser.add_argument("--check", action="store_true", help="play the first runs again and compare")
+    asked = parser.parse_args()
+    chosen = [lesson for lesson in lessons() if lesson.name in asked.names or not asked.names]
+    if not asked.check:
         for lesson in chosen:
             write(lesson)
         return 0

@@ -11,6 +11,7 @@ there may differ before the edit, too.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import hashlib
 import json
@@ -176,6 +177,7 @@ def unknown_blocks() -> dict[str, Line]:
 
 def main() -> int:
     """Play what may differ, note what comes out, and name what does not; 1 where anything does not."""
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     (policies, lines), unknown = unverified(), unknown_blocks()
     wrong = [line for line in [*lines, *unknown.values()] if not line.comes_out()]
     other = {line.policy for line in wrong}

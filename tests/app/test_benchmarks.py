@@ -8,22 +8,20 @@ import pytest
 from benchmarks import nightly
 
 HELPERS = {"__init__", "measuring", "visitors"}
-HELP = {  # they play for minutes: only their arguments are read
-    "attack", "bench_pages", "bench_registry", "benchmark_check", "best_by_trust", "contest_check", "coverage",
-    "frozen", "load", "nightly", "policy_seeds", "power_check", "processes", "stopping_check",
-}  # fmt: skip
-IMPORTED = {  # the same, without arguments
-    "bench_peers", "drag", "first_pictures", "pictures", "play_all", "positions", "shipped",
+PROGRAMS = {  # they play for minutes: only their arguments are read
+    "attack", "bench_pages", "bench_peers", "bench_registry", "benchmark_check", "best_by_trust", "contest_check",
+    "coverage", "drag", "first_pictures", "frozen", "load", "nightly", "pictures", "play_all", "policy_seeds",
+    "positions", "power_check", "processes", "shipped", "stopping_check",
 }  # fmt: skip
 
 
 def test_every_benchmark_is_here(project):
     files = {path.stem for path in (project / "benchmarks").glob("*.py")}
-    assert files == HELPERS | HELP | IMPORTED
+    assert files == HELPERS | PROGRAMS
 
 
 def test_every_program_is_run_every_night_but_those_that_only_write_what_ships():
-    assert {*nightly.programs()} == {*HELP, *IMPORTED} - nightly.MAKERS - {"nightly"}
+    assert {*nightly.programs()} == PROGRAMS - nightly.MAKERS - {"nightly"}
     assert set(nightly.WAYS) <= {*nightly.programs()}
 
 
@@ -36,14 +34,12 @@ def test_a_program_that_fails_at_night_is_seen(monkeypatch, tmp_path, capsys):
     assert "usage:" in (tmp_path / "frozen-help.txt").read_text()
 
 
-@pytest.mark.parametrize("name", sorted(HELP))
-def test_a_benchmark_reads_its_arguments(name, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", [name, "--help"])
-    with pytest.raises(SystemExit) as ended:
-        importlib.import_module(f"benchmarks.{name}").main()
-    assert ended.value.code == 0 and capsys.readouterr().out.startswith("usage:")
-
-
-@pytest.mark.parametrize("name", sorted(IMPORTED))
-def test_a_benchmark_can_be_imported(name):
-    assert callable(importlib.import_module(f"benchmarks.{name}").main)
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
+def test_a_benchmark_reads_its_arguments_before_it_plays_or_writes(name, monkeypatch, capsys):
+    program = importlib.import_module(f"benchmarks.{name}")
+    for words, code in (["--help"], 0), (["--no-such-option"], 2):
+        monkeypatch.setattr(sys, "argv", [name, *words])
+        with pytest.raises(SystemExit) as ended:
+            program.main()
+        assert ended.value.code == code
+    assert capsys.readouterr().out.startswith("usage:")
