@@ -109,9 +109,10 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
     code = written.__code__
     path = code.co_filename  # or a notebook's cell
     source = SOURCES.get(path) or _RULE_SOURCES.get(path) or "".join(linecache.getlines(path)).encode()
-    name_there, text, names = _kept(source, written.__name__ == "<lambda>").get(str(code.co_firstlineno), (None,) * 3)
-    if name_there != written.__name__:
+    there = _kept(source, written.__name__ == "<lambda>").get(str(code.co_firstlineno))
+    if there is None or there[0] != written.__name__:
         raise RuntimeError(f"{path} has changed since it was imported: start again")
+    _, text, names = there
     read = {path: _described(value, found) for path, value in _read_from_outside(function, names)}
     found[name] = f"{text} {flags} {sorted(read.items())}"
 
