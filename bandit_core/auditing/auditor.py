@@ -28,7 +28,7 @@ from bandit_core.auditing.subjects import subject
 from bandit_core.mechanisms.base import Mechanism, Sampler
 from bandit_core.model import Policy
 from bandit_core.simulation.comparisons import share_limits
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import refuse_if
 from bandit_core.spec.number_text import number
 
 Progress = Callable[[float], None]
@@ -114,23 +114,18 @@ def audit(
         When the name is unknown, there are no pairs, or epsilon, samples, delta, confidence or seed are not what is
         allowed.
     """
-    for fits, *issue in (
-        (pairs, "pairs", pairs, "at least one pair of rewards"),
-        (0 < epsilon < math.inf, "epsilon", epsilon, "a number above 0"),
-        (4 <= samples <= MAX_SAMPLES, "samples", samples, f"a whole number from 4 to {MAX_SAMPLES}"),
-        (0 < confidence < 1, "confidence", confidence, "a number between 0 and 1"),
-        (seed >= 0, "seed", seed, "a whole number, 0 or more"),
-    ):
-        if not fits:
-            raise InputError([Issue(*issue)])
+    refuse_if(not pairs, "pairs", pairs, "at least one pair of rewards")
+    refuse_if(not 0 < epsilon < math.inf, "epsilon", epsilon, "a number above 0")
+    refuse_if(not 4 <= samples <= MAX_SAMPLES, "samples", samples, f"a whole number from 4 to {MAX_SAMPLES}")
+    refuse_if(not 0 < confidence < 1, "confidence", confidence, "a number between 0 and 1")
+    refuse_if(seed < 0, "seed", seed, "a whole number, 0 or more")
     if isinstance(sampler, str):
         named = subject(sampler)
         respond, delta = named.sampler, named.delta if delta is None else delta
     else:
         respond = sampler.release if isinstance(sampler, Mechanism) else sampler
     delta = delta or 0.0
-    if not 0 <= delta < 1:
-        raise InputError([Issue("delta", delta, "a number from 0 to below 1")])
+    refuse_if(not 0 <= delta < 1, "delta", delta, "a number from 0 to below 1")
     rng = np.random.default_rng(seed)
     error = (1 - confidence) / (2 * len(pairs))  # two limits for each pair
     half = samples // 2

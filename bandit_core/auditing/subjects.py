@@ -38,7 +38,7 @@ from bandit_core.mechanisms.shuffled_bits import ShuffledBits, noisy_share
 from bandit_core.model import Signal
 from bandit_core.policies import registry as policies
 from bandit_core.policies.stopping import stopping_policies
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import refuse_if
 from bandit_core.spec.found import fields_of
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
@@ -416,6 +416,5 @@ def subject(name: str) -> Subject:
         When there is none.
     """
     by_name = subjects()
-    if name not in by_name:
-        raise InputError([Issue("name", name, f"allowed: {', '.join(by_name)}")])
+    refuse_if(name not in by_name, "name", name, f"allowed: {', '.join(by_name)}")
     return by_name[name]

@@ -28,7 +28,7 @@ from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
 from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.contexts import Contexts
-from bandit_core.spec.errors import InputError, Issue, issues_of, unknown, unreadable
+from bandit_core.spec.errors import InputError, Issue, issues_of, refuse_if, unknown, unreadable
 from bandit_core.spec.feedback import IMMEDIATE, MAX_VISITS, Feedback
 from bandit_core.spec.field_types import Frozen, Limits, Small, Whole
 from bandit_core.spec.free_text import Lines, Text, Worded
@@ -506,8 +506,7 @@ def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Issue]:
 
 def _check_size(size: int, name: str) -> None:
     """Refuse a spec that is too long before anything of it is read."""
-    if size > MAX_SPEC_BYTES:
-        raise InputError([Issue(name, f"{size / 2**20:.1f} MB", f"at most {MAX_SPEC_BYTES >> 20} MB")])
+    refuse_if(size > MAX_SPEC_BYTES, name, f"{size / 2**20:.1f} MB", f"at most {MAX_SPEC_BYTES >> 20} MB")
 
 
 def _check_names(count: int) -> None:

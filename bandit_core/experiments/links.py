@@ -26,7 +26,7 @@ from bandit_core.experiments.experiment import MAX_LINES, Experiment, Line
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.errors import InputError, Issue, path_of, raise_any
+from bandit_core.spec.errors import InputError, Issue, path_of, raise_any, refuse_if
 from bandit_core.spec.own_data import remembered
 
 MAX_TEXT = 20_000  # characters of one field; more travels as a file
@@ -312,8 +312,7 @@ def opened(address: str) -> Experiment:
         Where it is no link of the app, or a part of it cannot be read.
     """
     _, mark, query = address.partition("?")
-    if not mark:
-        raise InputError([Issue("link", address, "a link of the app, such as .../explore?preset=trust")])
+    refuse_if(not mark, "link", address, "a link of the app, such as .../explore?preset=trust")
     fields = dict(parse_qsl(query, keep_blank_values=True))
     others = fields.keys() - {*KEYS, *DISPLAY}
     experiment, issues = read(fields, others)

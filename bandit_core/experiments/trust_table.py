@@ -19,7 +19,7 @@ from bandit_core.model import Privacy
 from bandit_core.policies import registry
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Fixed
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import refuse_if
 from bandit_core.spec.number_text import write_number
 
 FILE = paths.ROOT / "presets" / "best-by-trust.csv"
@@ -60,8 +60,7 @@ def at(epsilon: float) -> Mapping[Privacy, Method]:
     InputError
         At another budget.
     """
-    if epsilon not in table():
-        raise InputError([Issue("epsilon", epsilon, f"one of {', '.join(f'{each:g}' for each in table())}")])
+    refuse_if(epsilon not in table(), "epsilon", epsilon, f"one of {', '.join(f'{each:g}' for each in table())}")
     return table()[epsilon]
 
 

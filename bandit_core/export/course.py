@@ -11,7 +11,7 @@ from bandit_core.export.page import page, policy, style_of
 from bandit_core.export.positions import Positions
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.sentences import verdict
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 
 INDEX = "index.html"
 
@@ -39,8 +39,7 @@ def check(out: str | None, specs: Sequence[str]) -> list[str]:
         raise InputError([Issue("out", None, "a file that ends in .html, or a folder for several lessons")])
     path = Path(out)
     alone = path.suffix.lower() == ".html"
-    if alone and len(specs) > 1:
-        raise InputError([Issue("out", out, "several lessons need a folder")])
+    refuse_if(alone and len(specs) > 1, "out", out, "several lessons need a folder")
     there = next(place for place in (path if not alone else path.parent, *path.absolute().parents) if place.exists())
     if not there.is_dir() or (alone and (path.is_dir() or not path.parent.is_dir())):
         raise InputError([Issue("out", out, "is no place where a file can be written")])

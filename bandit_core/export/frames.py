@@ -14,7 +14,7 @@ from pathlib import Path
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.simulation.results import versions
 from bandit_core.simulation.tables import latex, markdown
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import p_value
 
@@ -33,8 +33,7 @@ def check(out: str | None, pictures: Sequence[str] = ()) -> None:
     if out is None:
         return
     endings, folder = (*ENDINGS, *pictures), Path(out).parent
-    if Path(out).suffix.lower() not in endings:
-        raise InputError([Issue("out", out, f"a file that ends in {', '.join(endings)}")])
+    refuse_if(Path(out).suffix.lower() not in endings, "out", out, f"a file that ends in {', '.join(endings)}")
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InputError([Issue("out", out, f"cannot be written: {folder} is no folder that takes files")])
 

@@ -12,7 +12,7 @@ from bandit_core.simulation.costs import refuse
 from bandit_core.simulation.questions import Study, once, taken_by
 from bandit_core.simulation.results import Result, split, with_companions
 from bandit_core.simulation.store import Store
-from bandit_core.spec.errors import InputError, Issue, raise_any
+from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if
 from bandit_core.spec.number_text import count, write_number
 from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines, swept_label
 
@@ -130,8 +130,7 @@ class Positions(Study[tuple[Result, ...]]):
         values: Iterable[Any] | None = None,
         store: Store | None = None,
     ) -> None:
-        if slider not in get_args(Slider):
-            raise InputError([Issue("slider", slider, f"one of {', '.join(get_args(Slider))}")])
+        refuse_if(slider not in get_args(Slider), "slider", slider, f"one of {', '.join(get_args(Slider))}")
         self.experiment, self.slider = experiment, slider
         self.positions = (over_budgets if slider == "epsilon" else _over_users)(experiment, values)
         if len(self.positions) > MAX_POSITIONS:

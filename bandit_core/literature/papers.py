@@ -18,7 +18,7 @@ from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature.erratum import Erratum
-from bandit_core.spec.errors import InputError, Issue, raise_any, validated
+from bandit_core.spec.errors import Issue, raise_any, refuse_if, validated
 from bandit_core.spec.field_types import Finite, Frozen, Whole
 
 FOLDER = paths.ROOT / "papers"
@@ -281,8 +281,7 @@ def erratum_of(name: str) -> Erratum:
         When there is none.
     """
     by_name = {erratum.name: erratum for erratum in errata()}
-    if name not in by_name:
-        raise InputError([Issue("name", name, f"no such erratum; allowed: {', '.join(by_name)}")])
+    refuse_if(name not in by_name, "name", name, f"no such erratum; allowed: {', '.join(by_name)}")
     return by_name[name]
 
 

@@ -33,7 +33,7 @@ from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import LineResult, Result, baseline, frame_of
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.warm_up import compile_for
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 
 FOLDER = ROOT / "papers" / "results"
 FORMAT = 2
@@ -235,8 +235,7 @@ def check_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = f"cannot be made: {error.strerror}"
-    if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise InputError([Issue("out", str(folder), reason)])
+    refuse_if(not (folder.is_dir() and os.access(folder, os.W_OK)), "out", str(folder), reason)
 
 
 def write(content: dict[str, Any], folder: Path) -> Path:
@@ -296,8 +295,7 @@ def reproduce(
     InputError
         For a name that is none, or a folder that cannot be written to.
     """
-    if name not in reproducible():
-        raise InputError([Issue("name", name, f"allowed: {', '.join(reproducible())}")])
+    refuse_if(name not in reproducible(), "name", name, f"allowed: {', '.join(reproducible())}")
     folder, wanted = Path(folder), played()[name]
     check_folder(folder)
     experiment = wanted.experiment

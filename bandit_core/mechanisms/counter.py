@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.losses import noise_density
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 
 Noise = Callable[[int], np.ndarray]  # of the sum after so many items, (streams,)
 MAX_NODES = 64  # summed noise terms that one release can hold, for any count below 2^63
@@ -139,8 +139,7 @@ class LaplaceCounter(Counter):
 
     def __post_init__(self) -> None:
         for budget in self.budgets:
-            if not 0 < budget < math.inf:
-                raise InputError([Issue("epsilon", budget, "a number above 0")])
+            refuse_if(not 0 < budget < math.inf, "epsilon", budget, "a number above 0")
 
     @property
     @abstractmethod
@@ -213,11 +212,9 @@ class RunningCounter:
 
 def within(count: int, horizon: int) -> None:
     """Refuse item number ``count`` of a counter that was made for ``horizon`` items."""
-    if count > horizon:
-        raise InputError([Issue("item", count, f"at most {horizon} items, the horizon of this counter")])
+    refuse_if(count > horizon, "item", count, f"at most {horizon} items, the horizon of this counter")
 
 
 def checked_horizon(horizon: int) -> None:
     """Refuse a horizon that holds no item."""
-    if horizon < 1:
-        raise InputError([Issue("horizon", horizon, "a whole number, at least 1")])
+    refuse_if(horizon < 1, "horizon", horizon, "a whole number, at least 1")

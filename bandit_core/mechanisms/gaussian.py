@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import described, words_of
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, not_above_0, raise_any
 from bandit_core.spec.portable_math import bisected
 
 CLASSICAL_LIMIT = 1.0  # the classical formula is proved up to this epsilon
@@ -56,15 +56,8 @@ def analytic_sd(sensitivity: float, epsilon: float, delta: float) -> float:
 
 def checked_target(sensitivity: float, epsilon: float, delta: float) -> None:
     """Refuse a sensitivity or an epsilon that is not above 0, and a delta outside (0, 1)."""
-    issues = [
-        Issue(name, value, "a number above 0")
-        for name, value in (("sensitivity", sensitivity), ("epsilon", epsilon))
-        if not 0 < value < math.inf
-    ]
-    if not 0 < delta < 1:
-        issues.append(Issue("delta", delta, "a number between 0 and 1"))
-    if issues:
-        raise InputError(issues)
+    wrong = [] if 0 < delta < 1 else [Issue("delta", delta, "a number between 0 and 1")]
+    raise_any([*not_above_0(sensitivity=sensitivity, epsilon=epsilon), *wrong])
 
 
 def gaussian_sd(sensitivity: float, epsilon: float, delta: float) -> float:

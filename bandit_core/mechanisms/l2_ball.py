@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import described, words_of
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, not_above_0, raise_any, refuse_if
 
 
 def log_radius(dimension: int, epsilon: float) -> float:
@@ -42,15 +42,8 @@ def radius(dimension: int, epsilon: float, bound: float = 1.0) -> float:
     InputError
         When epsilon or the bound is not above 0, or the dimension below 1.
     """
-    issues = [
-        Issue(name, value, "a number above 0")
-        for name, value in (("epsilon", epsilon), ("bound", bound))
-        if not 0 < value < math.inf
-    ]
-    if dimension < 1:
-        issues.append(Issue("dimension", dimension, "at least 1"))
-    if issues:
-        raise InputError(issues)
+    small = [Issue("dimension", dimension, "at least 1")] if dimension < 1 else []
+    raise_any([*not_above_0(epsilon=epsilon, bound=bound), *small])
     return bound * math.exp(log_radius(dimension, epsilon))
 
 
@@ -103,9 +96,8 @@ class BallAlong(Mechanism):
     dimension: int
 
     def __post_init__(self) -> None:
-        if self.dimension < 2:
-            words = "at least 2; in one dimension this is randomised response"
-            raise InputError([Issue("dimension", self.dimension, words)])
+        words = "at least 2; in one dimension this is randomised response"
+        refuse_if(self.dimension < 2, "dimension", self.dimension, words)
 
     def _reach(self, epsilon: ArrayLike) -> np.ndarray:
         epsilon = np.asarray(epsilon, float)

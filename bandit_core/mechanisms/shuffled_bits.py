@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.batch import Batch
 from bandit_core.mechanisms.description import described
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import Issue, not_above_0, raise_any
 from bandit_core.spec.portable_math import bisected
 
 Accounting = Literal["paper", "tight"]
@@ -103,11 +103,8 @@ def noisy_share(users: int, epsilon: float, delta: float, accounting: Accounting
     InputError
         When epsilon is not above 0, or delta not in (0, 1).
     """
-    issues = [] if 0 < epsilon < math.inf else [Issue("epsilon", epsilon, "a number above 0")]
-    if not 0 < delta < 1:
-        issues.append(Issue("delta", delta, "a number between 0 and 1"))
-    if issues:
-        raise InputError(issues)
+    wrong = [] if 0 < delta < 1 else [Issue("delta", delta, "a number between 0 and 1")]
+    raise_any([*not_above_0(epsilon=epsilon), *wrong])
     enough = local_share(epsilon)
     if accounting == "paper":
         printed = min(enough, 64 * math.log(4 / delta) / (epsilon**2 * users))

@@ -30,7 +30,7 @@ from bandit_core.jit.decorators import device_function, kernel
 from bandit_core.mechanisms.counter import LaplaceCounter, Noise, checked_horizon, within
 from bandit_core.mechanisms.description import described
 from bandit_core.mechanisms.laplace import laplace_noise
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import refuse_if
 
 
 def levels(horizon: int, base: int) -> int:
@@ -139,8 +139,7 @@ class SignedDigits(LaplaceCounter):
         checked_horizon(self.horizon)
         if self.base == 0:
             object.__setattr__(self, "base", best_base(self.horizon))
-        if self.base < 3 or self.base % 2 == 0:
-            raise InputError([Issue("base", self.base, "an odd number, at least 3 (0: the best one)")])
+        refuse_if(self.base < 3 or self.base % 2 == 0, "base", self.base, "an odd number, at least 3 (0: the best one)")
 
     @property
     def budgets(self) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import refuse_if
 from bandit_core.spec.number_text import with_error
 
 K = TypeVar("K")
@@ -103,10 +103,8 @@ def interval(values: np.ndarray, level: float = CONFIDENCE) -> Interval:
         Where there are no values, or ``level`` is no confidence.
     """
     values = np.asarray(values, float)
-    if len(values) == 0:
-        raise InputError([Issue("values", "no runs", "at least one run")])
-    if not 0 < level < 1:
-        raise InputError([Issue("level", level, "a confidence strictly between 0 and 1")])
+    refuse_if(len(values) == 0, "values", "no runs", "at least one run")
+    refuse_if(not 0 < level < 1, "level", level, "a confidence strictly between 0 and 1")
     mean, spread, skewness = _moments(values)
     trials, errors = len(values), half_width(len(values), level)
     reach, small = errors / math.sqrt(trials), np.abs(skewness) < 1e-6

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import math
 import re
 import reprlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -75,6 +76,17 @@ def raise_any(issues: Iterable[Issue]) -> None:
     """Raise `InputError` with all of them, where there are any."""
     if found := list(issues):
         raise InputError(found)
+
+
+def refuse_if(wrong: object, path: str, value: Any, allowed: str) -> None:
+    """Raise `InputError` with this one defect, where there is something wrong."""
+    if wrong:
+        raise InputError([Issue(path, value, allowed)])
+
+
+def not_above_0(**numbers: float) -> list[Issue]:
+    """What is wrong with those of these numbers that are not above 0, or not finite."""
+    return [Issue(name, value, "a number above 0") for name, value in numbers.items() if not 0 < value < math.inf]
 
 
 def path_of(location: Iterable[str | int]) -> str:

@@ -5,7 +5,7 @@ import re
 from decimal import Decimal
 from functools import lru_cache
 
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 
 EXACT = 1e15  # whole numbers below are exact in a double
 LEAST_EITHER = Decimal("0.1")  # from here to 1, a number without a sign may be a share or in percent
@@ -50,8 +50,7 @@ def read_shares(name: str, *texts: str, asks: bool = True) -> list[float]:
     """
     found = [typed_number(text) for text in texts]
     whole = "-".join(texts)
-    if None in found:
-        raise InputError([Issue(name, whole, "a number, or a percentage such as 8%")])
+    refuse_if(None in found, name, whole, "a number, or a percentage such as 8%")
     numbers = [each for each in found if each is not None]
     signed = any(percent for _, percent in numbers)  # of a range the last sign is enough
     sizes = [abs(value) for value, _ in numbers]

@@ -19,7 +19,7 @@ from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Privacy, Release
 from bandit_core.policies import CLAIMED
 from bandit_core.policies.visits import part_of_one
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import refuse_if
 from bandit_core.spec.feedback import MAX_VISITS
 from bandit_core.spec.later import pd
 from bandit_core.theory import accounting
@@ -148,8 +148,7 @@ def parts(
     InputError
         With every number that is out of its range.
     """
-    if tests * visits > MAX_ANSWERS:
-        raise InputError([Issue("visits", visits, f"at most {MAX_ANSWERS:,} answers of one person in all")])
+    refuse_if(tests * visits > MAX_ANSWERS, "visits", visits, f"at most {MAX_ANSWERS:,} answers of one person in all")
     answer, test = part_of_one(epsilon, tests * visits, delta), part_of_one(epsilon, tests, delta)
     return Part("local", visits * answer, answer), Part("central", test, test / visits)
 

@@ -68,7 +68,7 @@ from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.sentences import below_its_floor
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import markdown
-from bandit_core.spec.errors import InputError, Issue, unreadable
+from bandit_core.spec.errors import InputError, Issue, refuse_if, unreadable
 from bandit_core.spec.found import entries
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import count, number, percent
@@ -297,8 +297,7 @@ def named(names: Sequence[str]) -> list[Policy]:
     """
     known = registry()
     for name in names:
-        if name not in known:
-            raise InputError([Issue("name", name, unknown_policy(name))])
+        refuse_if(name not in known, "name", name, unknown_policy(name))
     return [known[name] for name in names or known]
 
 

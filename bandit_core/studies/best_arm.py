@@ -35,7 +35,7 @@ from bandit_core.simulation.store import default_store
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST
-from bandit_core.spec.errors import InputError, Issue, raise_any, validated
+from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.later import pd
 from bandit_core.spec.notation import write_epsilon
@@ -418,16 +418,13 @@ def stopping_lines(
     asked: Document = validated(Document, said)
     if asked.contexts is not None:
         raise InputError([Issue("contexts", "users with features", "policies that stop play plain arms; give arms")])
-    if not asked.feedback.immediate:
-        raise InputError(
-            [Issue("feedback", said["feedback"], "policies that stop count every reward at once; omit it")]
-        )
-    if asked.visits > 1 and not split_visits:
-        message = (
-            f"policies that stop know people who come once; use ε/{asked.visits} for each answer (--split-visits), or "
-            "count each person once and leave it out"
-        )
-        raise InputError([Issue("visits", asked.visits, message)])
+    allowed = "policies that stop count every reward at once; omit it"
+    refuse_if(not asked.feedback.immediate, "feedback", said.get("feedback"), allowed)
+    allowed = (
+        f"policies that stop know people who come once; use ε/{asked.visits} for each answer (--split-visits), or "
+        "count each person once and leave it out"
+    )
+    refuse_if(asked.visits > 1 and not split_visits, "visits", asked.visits, allowed)
     issues = clip_problems(asked)
     raise_any(issues)
     shared = {"delta": delta, "rule": rule, "trials": asked.trials if trials is None else trials}
@@ -442,17 +439,13 @@ def stopping_lines(
 
 
 def _question(line: Line, asked: Document, shared: Mapping[str, Any]) -> StoppingSpec:
-    if line.policy not in stopping_policies():
-        known = ", ".join(stopping_policies())
-        raise InputError(
-            [Issue("policy", line.policy, f"{line.policy} has no stopping rule; those that stop: {known}")]
-        )
+    allowed = f"{line.policy} has no stopping rule; those that stop: {', '.join(stopping_policies())}"
+    refuse_if(line.policy not in stopping_policies(), "policy", line.policy, allowed)
     budget = None if line.epsilon is None else line.epsilon.fixed
     if line.epsilon is not None and budget is None:
         raise InputError([Issue("epsilon", line.epsilon.kind, f"{line.policy} needs one fixed epsilon for all users")])
-    if set(line.params) - set(_PARAMETERS):
-        message = f"{', '.join(_PARAMETERS)} are all that {line.policy} takes until it stops"
-        raise InputError([Issue("params", dict(line.params), message)])
+    allowed = f"{', '.join(_PARAMETERS)} are all that {line.policy} takes until it stops"
+    refuse_if(set(line.params) - set(_PARAMETERS), "params", dict(line.params), allowed)
     if budget is not None:
         budget /= asked.visits
     numbers = {"seed": asked.seed, "cap": asked.horizon, **shared, **line.params}

@@ -21,7 +21,7 @@ from bandit_core.data.observations import MAX_OPTIONS, Option
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.results import Result, reference
-from bandit_core.spec.errors import InputError, Issue, raise_any
+from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import read_shares, typed_number, write_number
 from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
@@ -72,16 +72,14 @@ def _read_lift(path: str, text: str, relative: bool) -> Lift:
     found = _RANGE.fullmatch(re.sub("[−–]", "-", text))
     ends = found.groups() if found else (text,)
     numbers = [typed_number(end) for end in ends]
-    if None in numbers:
-        raise InputError([Issue(path, text, "numbers, ranges or ?, with commas between: 5%, 8-15%, ?")])
+    refuse_if(None in numbers, path, text, "numbers, ranges or ?, with commas between: 5%, 8-15%, ?")
     if relative:
         read = [round(100 * share, 10) for share in read_shares(path, *ends)]
     elif any(percent for _, percent in filter(None, numbers)):
         raise InputError([Issue(path, text, "points or amounts without a sign, or lifts in % of the baseline")])
     else:
         read = [float(value) for value, _ in filter(None, numbers)]
-    if read[0] > read[-1]:
-        raise InputError([Issue(path, text, "the smaller end first")])
+    refuse_if(read[0] > read[-1], path, text, "the smaller end first")
     return (read[0], read[1]) if len(read) == 2 else read[0]
 
 
@@ -453,8 +451,7 @@ def sales(names: Sequence[str], rates: Options, mean: float, sd: float, limit: f
         Where an amount is out of its range.
     """
     bought = purchases(mean, sd)
-    if not 0 < limit <= LARGEST_AMOUNT:
-        raise InputError([Issue("largest amount", limit, f"a number above 0, at most {LARGEST_AMOUNT:g}")])
+    refuse_if(not 0 < limit <= LARGEST_AMOUNT, "largest amount", limit, f"a number above 0, at most {LARGEST_AMOUNT:g}")
 
     def made(arms: Sequence[Arm]) -> tuple[Option, ...]:
         return tuple(_option(name, arm.expected, *bought) for name, arm in zip(names, arms, strict=True))

@@ -24,7 +24,7 @@ from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate, estimate
 from bandit_core.simulation.questions import Round, Rounds, Study, answer, within
 from bandit_core.simulation.results import LineResult, Result, reference, with_companions
 from bandit_core.simulation.store import Store
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 from bandit_core.studies.best_method import Decision, Question, contest
 from bandit_core.studies.sweep import at_budget
 from bandit_core.studies.tradeoff import blind_regret
@@ -147,8 +147,7 @@ def _search(
 
 
 def _check_line(experiment: Experiment, line: int) -> None:
-    if not 0 <= line < len(experiment.lines):
-        raise InputError([Issue("line", line, f"must be from 0 to {len(experiment.lines) - 1}")])
+    refuse_if(not 0 <= line < len(experiment.lines), "line", line, f"must be from 0 to {len(experiment.lines) - 1}")
 
 
 def _needed(experiment: Experiment, line: int, goal: Goal) -> tuple[Experiment, int]:
@@ -215,10 +214,8 @@ def fewest_users(
         For another kind of goal: regret and price do not fall as users arrive. For fewer than 16 users, and where the
         experiment has no such line.
     """
-    if goal.kind != "missed":
-        raise InputError([Issue("goal", goal.kind, "the fewest users can be searched for 'missed' only")])
-    if experiment.horizon < 16:
-        raise InputError([Issue("horizon", experiment.horizon, "at least 16 users to search in")])
+    refuse_if(goal.kind != "missed", "goal", goal.kind, "the fewest users can be searched for 'missed' only")
+    refuse_if(experiment.horizon < 16, "horizon", experiment.horizon, "at least 16 users to search in")
     _check_line(experiment, line)
     alone = experiment.with_changes(lines=[experiment.spec()["lines"][line]], view={})
     measure = _at_points(lambda users: alone.with_changes(horizon=int(users)), goal, 0, on_point)
@@ -261,8 +258,7 @@ def best_search(question: Question, goal: Goal, promises: Sequence[Privacy], use
     """The smallest value at which the best method of each trust model meets a goal; see `BestSearch`."""
     if users and goal.kind != "percent":
         raise InputError([Issue("goal", goal.kind, "the fewest users can be searched for 'percent' only")])
-    if users and question.horizon < 16:
-        raise InputError([Issue("users", question.horizon, "at least 16 users to search in")])
+    refuse_if(users and question.horizon < 16, "users", question.horizon, "at least 16 users to search in")
     usual = USUAL_POINTS * len(promises)
     steps = USUAL_POINTS * sum(next(contest(question, (each,))).steps for each in promises)
     at: Callable[[int], float] = _epsilon

@@ -28,7 +28,7 @@ from bandit_core.simulation.sentences import surest
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Shown
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InputError, Issue, raise_any, unreadable
+from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if, unreadable
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import number
@@ -90,9 +90,8 @@ def read_epsilons(text: str) -> tuple[float, ...]:
     """
     found = [notation.read_number(part) for part in text.split(",")]
     fitting = [each for each in found if not isinstance(each, str) and LEAST_EPSILON <= each <= MAX_EPSILON]
-    if not len(fitting) == len(found) <= MAX_EPSILONS:
-        allowed = f"1 to {MAX_EPSILONS} numbers from {LEAST_EPSILON:g} to {MAX_EPSILON:g}, such as 0.5, 1, 2"
-        raise InputError([Issue("epsilon", text, allowed)])
+    allowed = f"1 to {MAX_EPSILONS} numbers from {LEAST_EPSILON:g} to {MAX_EPSILON:g}, such as 0.5, 1, 2"
+    refuse_if(not len(fitting) == len(found) <= MAX_EPSILONS, "epsilon", text, allowed)
     return tuple(sorted(map(float, set(fitting))))
 
 

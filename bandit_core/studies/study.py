@@ -46,7 +46,7 @@ from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, TRIAL_COLUM
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_origin, with_title
 from bandit_core.spec.budgets import LARGEST, BudgetDistribution
-from bandit_core.spec.errors import InputError, Issue, raise_any, validated
+from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.later import pd
 from bandit_core.spec.notation import write_value
@@ -126,8 +126,7 @@ def points(study: StudyFile, base: Experiment) -> list[Point]:
         base = base.with_changes(lines=_lines(study, shared_budget(base)))
     axes = study.axes.named()
     count = math.prod(map(len, axes.values()))
-    if count > MAX_POINTS:
-        raise InputError([Issue("axes", count, f"at most {MAX_POINTS} combinations; leave out values of an axis")])
+    refuse_if(count > MAX_POINTS, "axes", count, f"at most {MAX_POINTS} combinations; leave out values of an axis")
     _check(study.axes, base)
     made = []
     for values in itertools.product(*axes.values()):
@@ -310,8 +309,7 @@ def place_of_picture(
     """
     axes = {name: values for name, values in axes.items() if len(values) > 1}
     along = along or ("epsilon" if "epsilon" in axes else max(axes, key=lambda name: len(axes[name]), default=""))
-    if along not in axes:
-        raise InputError([Issue("along", along, f"must be what varies: {', '.join(axes) or 'nothing does'}")])
+    refuse_if(along not in axes, "along", along, f"must be what varies: {', '.join(axes) or 'nothing does'}")
     raise_any(
         Issue(f"at.{name}", value, f"must be one of {', '.join(map(str, axes.get(name, ()))) or ', '.join(axes)}")
         for name, value in at.items()
@@ -490,8 +488,7 @@ def read_study_table(content: bytes) -> StudyTable:
     InputError
         Where it is too large, no CSV, or not the table of a study.
     """
-    if len(content) > MAX_BYTES:
-        raise InputError([Issue("file", f"{len(content):,} bytes", f"at most {MAX_BYTES:,} bytes")])
+    refuse_if(len(content) > MAX_BYTES, "file", f"{len(content):,} bytes", f"at most {MAX_BYTES:,} bytes")
     try:
         rows = read_csv(io.BytesIO(content))
     except (ValueError, UnicodeDecodeError) as error:
@@ -500,8 +497,7 @@ def read_study_table(content: bytes) -> StudyTable:
     if lacking:
         words = "a table as the command study writes it (CSV)"
         raise InputError([Issue("columns", ", ".join(map(str, rows.columns))[:200], f"{words}; missing: {lacking[0]}")])
-    if not 0 < len(rows) <= MAX_ROWS:
-        raise InputError([Issue("rows", len(rows), f"from 1 to {MAX_ROWS:,}")])
+    refuse_if(not 0 < len(rows) <= MAX_ROWS, "rows", len(rows), f"from 1 to {MAX_ROWS:,}")
     wrong = [name for name in _NUMBERS if not pd.api.types.is_numeric_dtype(rows[name]) or rows[name].isna().all()]
     if wrong:
         raise InputError([Issue(f"columns.{wrong[0]}", None, "numbers in every row")])

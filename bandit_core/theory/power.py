@@ -43,7 +43,7 @@ from bandit_core.mechanisms.modular_sums import levels
 from bandit_core.mechanisms.shuffled_bits import noisy_share
 from bandit_core.model import Privacy
 from bandit_core.spec.budgets import LARGEST
-from bandit_core.spec.errors import InputError, Issue, raise_any
+from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import write_number
@@ -366,8 +366,7 @@ def power_table(  # noqa: PLR0913 - one argument for each thing that is asked
     """
     if users is not None and (not _number(users) or not 2 <= users <= MAX_USERS):
         raise InputError([Issue("users", users, f"a number from 2 to {MAX_USERS:g}, all options together")])
-    if solve not in get_args(Solved):
-        raise InputError([Issue("solve", solve, f"one of {', '.join(get_args(Solved))}")])
+    refuse_if(solve not in get_args(Solved), "solve", solve, f"one of {', '.join(get_args(Solved))}")
     gap = SMALLEST if users is not None and solve == "effect" else effect
     fields = {"alpha": alpha, "power": power, "epsilon": epsilon, "options": options, **plan}
     asked = _plan_for([baseline], [gap], fields | ({"goal": goal} if goal else {}))
