@@ -303,8 +303,7 @@ def _v_of_lines(shipped: Shipped) -> np.ndarray:
     """V_L or V_B of every line, shape (lines,)."""
     values = []
     for line, setup in zip(shipped.experiment.lines, shipped.experiment.setups, strict=True):
-        assert setup.epsilon is not None
-        values.append(MECHANISMS[line.policy][1](setup.epsilon, setup.parameters.eps_min))
+        values.append(MECHANISMS[line.policy][1](setup.budgets, setup.parameters.eps_min))
     return np.array(values)
 
 

@@ -160,6 +160,5 @@ class Policy(Described):
         if self.privacy == "none":
             epsilon = np.inf
         elif epsilon is None:
-            assert setup.epsilon is not None
-            epsilon = setup.epsilon.largest
+            epsilon = setup.budgets.largest
         return np.full(np.shape(times), epsilon, float)

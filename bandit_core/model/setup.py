@@ -88,10 +88,16 @@ class RunSetup:
         return self.shared_tables().means
 
     @property
+    def budgets(self) -> BudgetDistribution:
+        """The budgets of the users of a private policy, nats."""
+        assert self.epsilon is not None, "this line is not private"
+        return self.epsilon
+
+    @property
     def fixed_epsilon(self) -> float:
         """The one budget of every user, nats; an error where there is none."""
-        assert self.epsilon is not None and self.epsilon.fixed is not None, "this line has no budget for all users"
-        return self.epsilon.fixed
+        assert self.budgets.fixed is not None, "this line has no budget for all users"
+        return self.budgets.fixed
 
     def shared_tables(self) -> Tables:
         """What the kernels read of the arms: one copy for all who play these arms while anyone holds it."""

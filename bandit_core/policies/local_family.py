@@ -32,10 +32,9 @@ def resolve_threshold(
 
 def refuse_if_nobody_is_left(setup: RunSetup) -> str | None:
     """Words of refusal when the threshold discards everyone."""
-    assert setup.epsilon is not None
-    if setup.epsilon.share_above(setup.parameters.eps_min) > 0:
+    if setup.budgets.share_above(setup.parameters.eps_min) > 0:
         return None
-    return f"no user has epsilon >= eps_min; allowed: eps_min up to {setup.epsilon.largest:g}"
+    return f"no user has epsilon >= eps_min; allowed: eps_min up to {setup.budgets.largest:g}"
 
 
 def bounded_rewards(instead: str, whose: str = "its mechanism") -> Acceptor:
@@ -56,11 +55,10 @@ def bounded_rewards(instead: str, whose: str = "its mechanism") -> Acceptor:
 
 def local_guarantee(setup: RunSetup) -> Guarantee:
     """Pure local DP: every user's reward is private with that user's own epsilon, whatever the learner does."""
-    assert setup.epsilon is not None
-    fixed = setup.epsilon.fixed
+    fixed = setup.budgets.fixed
     if fixed is not None:
         return Guarantee("local", f"every reward is {fixed:g}-locally differentially private", fixed)
-    spread = write_epsilon(setup.epsilon)
+    spread = write_epsilon(setup.budgets)
     return Guarantee("local", f"every reward is locally private with its user's own epsilon ~ {spread}")
 
 
@@ -76,10 +74,9 @@ def _of_each_user(released: str, stated: Callable[[float], dict[str, Any]]) -> C
     """What every user sends once; ``stated`` are its fields at the largest budget of a user."""
 
     def releases(setup: RunSetup) -> list[Release]:
-        assert setup.epsilon is not None
-        own = "" if setup.epsilon.fixed is not None else "; users have budgets of their own, this row has the largest"
+        own = "" if setup.budgets.fixed is not None else "; users have budgets of their own, this row has the largest"
         said: dict[str, Any] = {"released": released, "unit": "one reward", "at": f"once, by its user{own}"}
-        return [Release(**said, **stated(setup.epsilon.largest))]
+        return [Release(**said, **stated(setup.budgets.largest))]
 
     return releases
 

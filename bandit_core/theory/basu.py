@@ -21,11 +21,9 @@ _TWO_ARMS = "with one arm there is nothing to learn"
 
 def _local_minimax(setup: RunSetup) -> list[Bound]:
     """Theorem 1 (hardest arms) and Corollary 1 (hardest prior): the same number, by the minimax theorem."""
-    arms, users = len(setup.arms), setup.epsilon
-    assert users is not None, "local privacy has a distribution of epsilon"
+    arms, epsilon = len(setup.arms), setup.budgets.fixed
     theorem = stated("basu-theorem-1")
     corollary = stated("basu-corollary-1")
-    epsilon = users.fixed
     why = _TWO_ARMS if arms < 2 else _ONE_BUDGET if epsilon is None else None
     if why:
         return [theorem.ruled_out(why), corollary.ruled_out(why)]
@@ -46,8 +44,7 @@ def _local_minimax(setup: RunSetup) -> list[Bound]:
 
 def _theorem_4(setup: RunSetup) -> Bound:
     bound = stated("basu-theorem-4")
-    assert setup.epsilon is not None
-    epsilon = setup.epsilon.fixed
+    epsilon = setup.budgets.fixed
     if epsilon is None:
         return bound.ruled_out("stated for one epsilon; the exact LDP bound covers several and is larger")
     if classic.unit_rewards(setup) and setup.means.max() >= 1:

@@ -100,7 +100,7 @@ def _smallest_kept(distribution: BudgetDistribution, eps_min: float) -> float:
 
 
 def _theorem_7(setup: RunSetup) -> _Guarantee:
-    distribution, eps_min = budget(setup), float(setup.parameters.eps_min)
+    distribution, eps_min = setup.budgets, float(setup.parameters.eps_min)
     share = distribution.share_above(eps_min)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         first = distribution.expect_above(lambda epsilon: epsilon**-2.0, eps_min) / share
@@ -117,7 +117,7 @@ def _theorem_7(setup: RunSetup) -> _Guarantee:
 
 
 def _theorem_10(setup: RunSetup) -> _Guarantee:
-    distribution, eps_min = budget(setup), float(setup.parameters.eps_min)
+    distribution, eps_min = setup.budgets, float(setup.parameters.eps_min)
     share = distribution.share_above(eps_min)
     # With a threshold between two groups the policy does just the same as with the upper group's budget.
     threshold = _smallest_kept(distribution, eps_min)
@@ -145,11 +145,11 @@ def _stated(
     number = f"Theorem {numbers[0]}"
     theorem, corollary = stated(f"ren-theorem-{numbers[0]}"), stated(f"ren-corollary-{numbers[1]}")
     order = stated("ren-order", number=number, price=formula, policy=name)
-    if not budget(setup).share_above(float(setup.parameters.eps_min)) > 0:
+    if not setup.budgets.share_above(float(setup.parameters.eps_min)) > 0:
         return theorem.ruled_out(NOBODY_LEFT), corollary.ruled_out(NOBODY_LEFT), order.ruled_out(NOBODY_LEFT)
     guarantee, gaps = found(setup), classic.true_gaps(setup)
     curve, factor = guarantee.curve(gaps, gaps), (guarantee.laplace + guarantee.first) / guarantee.kept
-    if budget(setup).fixed is None:
+    if setup.budgets.fixed is None:
         corollary = corollary.ruled_out(f"stated for one epsilon; {number} covers users with different ones")
     order = order.with_curve(lambda t: np.sqrt(factor * len(setup.arms) * t * np.log(t)))
     return theorem.with_curve(curve), corollary.with_curve(curve), order
@@ -166,7 +166,7 @@ def _corollary_8_follows(guarantee: _Guarantee, gaps: np.ndarray) -> bool:
 def heldp_ucb_l(setup: RunSetup) -> list[Bound]:
     """Theorem 7, Corollary 8 and the distribution-free order of HeLDP-UCB-L; what does not apply is hidden."""
     theorem, corollary, order = _stated(setup, "HeLDP-UCB-L", (7, 8), _theorem_7, r"(1+\alpha_0)")
-    epsilon, eps_min = budget(setup).fixed, float(setup.parameters.eps_min)
+    epsilon, eps_min = setup.budgets.fixed, float(setup.parameters.eps_min)
     if corollary.not_applicable:
         return [theorem, corollary, order]
     if epsilon != eps_min:
@@ -213,7 +213,7 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
     exact = stated("ren-corollary-13-for-these-arms", theorem=theorem, parent=parent)
     printed = stated("ren-corollary-13", theorem=theorem)
     eps_min = float(setup.parameters.eps_min)
-    if not budget(setup).share_above(eps_min) > 0:
+    if not setup.budgets.share_above(eps_min) > 0:
         return [exact.ruled_out(NOBODY_LEFT), printed.ruled_out(NOBODY_LEFT)]
     guarantee = _theorem_7(setup) if laplace else _theorem_10(setup)
     squeezed = {distribution: distribution.expect(_sigmoid) for distribution in dict.fromkeys(setup.arms)}
@@ -239,7 +239,7 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
 
 def weighted(setup: RunSetup, laplace: bool) -> list[Bound]:
     """The bound of the policies that weigh answers by their noise, proved in `bandit_core.policies.heldp_ucb_w`."""
-    worth = budget(setup).expect_above(
+    worth = setup.budgets.expect_above(
         lambda epsilon: epsilon**2 / (epsilon**2 + 8) if laplace else divergences.contrast(epsilon) ** 2, 0.0
     )
     gaps = classic.true_gaps(setup)
@@ -255,7 +255,7 @@ def corrupted_feedback(setup: RunSetup, kind: Literal["kl-ucb-cf", "ts-cf", "ucb
     keys = ["gajane-order"] if kind == "ucb-cf" else ["gajane-leading-term", "gajane-explicit"]
     thompson = " Thompson sampling reaches every factor above 1 on it." if kind == "ts-cf" else ""
     bounds = [stated(key, number=3 if kind == "ts-cf" else 2, thompson=thompson) for key in keys]
-    epsilon = budget(setup).fixed
+    epsilon = setup.budgets.fixed
     if not classic.unit_rewards(setup):
         return [bound.ruled_out("stated for rewards in [0, 1]") for bound in bounds]
     if epsilon is None:
@@ -268,12 +268,6 @@ def corrupted_feedback(setup: RunSetup, kind: Literal["kl-ucb-cf", "ts-cf", "ucb
 
 
 ANY_CHANNEL = "every reward passes through some epsilon-locally private channel, which may depend on past responses"
-
-
-def budget(setup: RunSetup) -> BudgetDistribution:
-    """The users' budgets of a private run."""
-    assert setup.epsilon is not None, "a locally private policy has a distribution of epsilon"
-    return setup.epsilon
 
 
 def mean_over_users(distribution: BudgetDistribution, function: Callable[[np.ndarray], np.ndarray]) -> float:
@@ -296,7 +290,7 @@ def _ren_theorem_4(setup: RunSetup) -> Bound:
     binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
         return bound.ruled_out("stated for arms that pay 0 or 1")
-    epsilon = budget(setup).fixed
+    epsilon = setup.budgets.fixed
     if epsilon is None:
         return bound.ruled_out("stated for one epsilon; the exact LDP bound covers several and is larger")
     if binary.chances.max() >= 1:
@@ -328,7 +322,7 @@ def _total_variation_form(setup: RunSetup) -> Bound:
         return bound.ruled_out("the exact LDP bound is available for these arms and never smaller")
     if classic.unit_rewards(setup) and setup.means.max() >= 1:
         return bound.ruled_out(BEST_IS_PERFECT)
-    users = budget(setup)
+    users = setup.budgets
     # A distribution without a largest epsilon has an infinite mean of alpha, which the quadrature cannot see.
     mean_alpha = mean_over_users(users, divergences.duchi_alpha) if users.largest < math.inf else math.inf
     constant = classic.per_distribution(
@@ -347,7 +341,7 @@ def evidence(setup: RunSetup) -> finite_time_bounds.Evidence:
     arm, so the pair (budget, answer) has the divergence E_eps of the answer's: that is the average. A budget known
     beforehand could be used to ask generous users about the arms in doubt, and the average would not bind.
     """
-    users = budget(setup)
+    users = setup.budgets
     mean_alpha = mean_over_users(users, divergences.duchi_alpha) if users.largest < math.inf else math.inf
 
     def chances(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -375,7 +369,7 @@ def finite_time(setup: RunSetup) -> list[Bound]:
 
 def _minimax(setup: RunSetup) -> Bound:
     bound = stated("ldp-minimax")
-    arms, users = len(setup.arms), budget(setup)
+    arms, users = len(setup.arms), setup.budgets
 
     def at_most(plain: float) -> float:
         return mean_over_users(users, lambda epsilon: np.minimum(divergences.duchi_alpha(epsilon), plain))
