@@ -201,7 +201,10 @@ def test_a_step_or_a_position_that_is_none_is_told(fields: dict[str, str]) -> No
 def test_guesses_are_kept_for_the_visit_only_and_may_be_made_again() -> None:
     screen = guess(at_step(4), STEPS[3])
     assert STEPS[3].guess.message(2) in screen.caption[1].value or STEPS[3].guess.message(2) in on.words(screen)
+    move(screen, STEPS[3], next(stop for stop in STEPS[3].slider.stops if stop != STEPS[3].slider.start))
+    assert "at" in on.address(screen)
     on.press(screen, screen.button(key="learn-next-above"))
+    assert on.address(screen) == {"step": "5"}
     assert not any(map(answers, on.players(screen)))
     on.press(screen, screen.button(key="learn-back-above"))
     assert any(map(answers, on.players(screen)))  # still there

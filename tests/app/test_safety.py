@@ -144,6 +144,7 @@ def test_exports_show_markup_as_text() -> None:
     page = exports.page_of(result, exports.for_file(result, 640, True)())
     data = page[page.rindex("Plotly.newPlot") :]
     assert "<b>" not in data and "<img" not in data
+    assert "<title>&lt;b&gt;bold" in page
     compile(exports.snippet(experiment), "snippet", "exec")
 
 

@@ -10,7 +10,7 @@ from visitor import PHONE, Visitor
 Visits = Callable[..., Visitor]
 EPSILON = "Privacy budget ε: ← more private · less regret →"
 SMALL = "/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=3000&n=8"
-ENDLESS = "/explore?arms=beta(4,1),beta(1.5,1)&lines=ucb,heldp-ucb-l(1)&T=4e6&n=400"
+ENDLESS = "/explore?arms=beta(4,1),beta(1.5,1)&lines=ucb,heldp-ucb-l(1)&T=1e7&n=400"
 PERCENT = re.compile(r"[1-9]\d?\s?%")
 
 
