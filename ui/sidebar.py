@@ -16,7 +16,7 @@ from bandit_core.experiments.experiment import View
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
 from bandit_core.simulation.results import QUANTITY_WORDS
-from bandit_core.spec import notation, number_text
+from bandit_core.spec import notation, number_text, own_data
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
 from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import Issue, raise_any
@@ -33,6 +33,7 @@ from ui import (
     problems,
     sharing,
     state,
+    templates,
     theme,
     uploads,
     words,
@@ -43,6 +44,8 @@ from ui.page_fields import Field
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 BATCHES = (*(base * 10**power for power in range(5) for base in (1, 2, 5)), 100_000)
+MOST_BARS = 10  # of arms that have room side by side
+_bars = templates.component("arms", templates.ASSETS, "arms")
 # Names as in an address and in `PAGE.sidebar`; places in the experiment, in its feedback or in its view.
 _SIZE = (
     Field("T", "Users (horizon)", 0, f"How many users arrive in one run. {words.PUBLIC['horizon']}", allowed=HORIZONS,
@@ -97,12 +100,15 @@ def _redraw() -> None:
 def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
     """The arms as documents; appends what cannot be read to ``issues``."""
     unreadable: list[Issue] = []
-    as_table = bool(st.session_state.get("arms-as-table"))
+    as_table, bars = bool(st.session_state.get("arms-as-table")), st.container()
     try:
         arms = _arms_table(base) if as_table else notation.read_arms(_arms_text(base))
     except InputError as error:
         arms, unreadable = None, error.issues
     issues.under("arms", "", "Arms")
+    if arms and not as_table and len(arms) <= MOST_BARS and all(arm["kind"] == "bernoulli" for arm in arms):
+        with bars:
+            _arms_bars([REWARDS["bernoulli"].model_validate(arm) for arm in arms])
     if as_table or state.memory().get("everything"):
         st.toggle(
             "Edit as a table",
@@ -116,10 +122,23 @@ def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
     return arms
 
 
+def _arms_bars(arms: list[RewardDistribution]) -> None:
+    """A bar for each group of equal arms; one that is moved changes the text, which is read as if it had been typed."""
+
+    def moved() -> None:
+        place, mean = st.session_state["arms-bars"].moved
+        if place in range(len(arms)) and 0 <= mean <= 1:
+            arms[place] = arms[place].model_copy(update={"mean": float(mean)})
+            st.session_state[state.key("arms")] = notation.write_arms(arms)
+
+    data = {"means": [arm.expected for arm in arms], "counts": [arm.count for arm in arms]}
+    _bars(key="arms-bars", data=data, on_moved_change=own_data.bound(moved))
+
+
 def _arms_text(base: Experiment) -> str:
+    st.session_state.setdefault(state.key("arms"), notation.write_arms(base.arms))
     return st.text_area(
         "Arms",
-        notation.write_arms(base.arms),
         height=68,
         key=state.key("arms"),
         help="A bare number is a Bernoulli mean; x5 repeats an arm. Distributions: " + ", ".join(REWARDS) + ". "
@@ -353,7 +372,7 @@ def draw(page: menu.Page) -> list[DeltaGenerator]:
     with st.sidebar:
         page_requirements.tell()
         examples.button(page.shows)
-        users, lines_place = getattr(base, setting), st.container()
+        users, lines_place = getattr(base, setting), st.container(key="methods")
         if "arms" in asked:
             users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
         if page.shows == "any" and not page_requirements.KINDS["robust"].lacks(state.experiment()):

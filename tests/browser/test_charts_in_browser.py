@@ -113,6 +113,33 @@ def test_a_click_on_a_curve_or_its_name_moves_the_bounds_to_it(visits: Visits) -
     expect(words).to_contain_text("HeLDP-UCB-B has lost")
 
 
+def test_arms_are_bars_that_hand_and_keys_move(visits: Visits) -> None:
+    visitor = visits("/explore?arms=0.9,0.5x3&T=400&n=4")
+    before, text = visitor.chart(), visitor.tab.get_by_role("textbox", name="Arms")
+    bar = visitor.tab.get_by_role("slider", name="Mean of arm 2, for 3 equal arms")
+    expect(bar).to_have_attribute("aria-valuetext", "0.50")
+    bar.press("PageUp")
+    expect(text).to_have_value("0.9, 0.6 x3")
+    box = bar.locator("span").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"]
+    visitor.tab.mouse.move(x, y + 0.4 * box["height"])
+    visitor.tab.mouse.down()
+    visitor.tab.mouse.move(x, y + 0.75 * box["height"], steps=3)
+    expect(bar).to_have_attribute("aria-valuetext", "0.25")
+    assert text.input_value() == "0.9, 0.6 x3"  # the server hears where it rests
+    visitor.tab.mouse.up()
+    expect(text).to_have_value("0.9, 0.25 x3")
+    visitor.settle()
+    assert visitor.address["arms"] == "0.9,0.25x3" and visitor.chart().keys() == before.keys()
+    text.fill("0.9, 0.8, 0.7")
+    text.press("Control+Enter")
+    expect(visitor.tab.get_by_role("slider", name="Mean of arm")).to_have_count(3)
+    text.fill("gaussian(0.5, 1), 0.7")
+    text.press("Control+Enter")
+    expect(visitor.tab.get_by_role("slider", name="Mean of arm")).to_have_count(0)
+
+
 def test_a_box_shows_the_new_names_of_what_it_offers(visits: Visits) -> None:
     visitor = visits('/explore?lines=ucb,heldp-ucb-b(1,label="local {epsilon}")&T=400&n=4&bounds=1')
     box = visitor.element("focus").get_by_role("combobox")
