@@ -7,7 +7,8 @@ Then a server on a fresh machine, once for each row: seconds on the clock from i
 sent, and from a slider's first move until the exact picture of its new position is sent.
 
 ``--browser`` measures what a visitor waits for instead: a fresh Chromium profile opens a page of a warm server until
-its first picture stands, in turns with a page that is a title and one Plotly chart on a server of its own.
+its first picture stands, in turns with a page that is a title and one Plotly chart on a server of its own. ``--pages
+explore`` measures that page alone.
 """
 
 from __future__ import annotations
@@ -175,8 +176,8 @@ def seen_first(browser: Any, address: str) -> tuple[float, float]:
     return took, sent / 1e6
 
 
-def in_browser() -> None:
-    """Print what a visitor waits for the first picture, as a ratio to a bare page."""
+def in_browser(pages: list[str]) -> None:
+    """Print what a visitor waits for the first picture of some pages, as a ratio to a bare page."""
     from playwright.sync_api import sync_playwright
 
     kernels = Path.home() / ".cache" / "private-bandit-lab"
@@ -186,7 +187,7 @@ def in_browser() -> None:
         with running_server(folder, kernels) as lab, running_server(folder, kernels, app=folder / "bare.py") as bare:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             addresses = {"bare": f"http://127.0.0.1:{bare.port}/"}
-            addresses |= {page or "start": f"http://127.0.0.1:{lab.port}/{page}" for page in PICTURES}
+            addresses |= {page or "start": f"http://127.0.0.1:{lab.port}/{page}" for page in pages}
             found: dict[str, list[tuple[float, float]]] = {page: [] for page in addresses}
             for turn in range(TURNS + 1):  # the first one warms
                 for page, address in addresses.items():
@@ -202,10 +203,11 @@ def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--browser", action="store_true", help="seconds in a fresh browser beside a bare page")
+    parser.add_argument("--pages", nargs="+", metavar="PAGE", default=PICTURES, help="with --browser: these alone")
     asked = parser.parse_args()
     print(machine(), end="\n\n")
     if asked.browser:
-        in_browser()
+        in_browser([*asked.pages])
         return
     page_frame.open_page = _timed
     rows = []

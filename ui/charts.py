@@ -33,7 +33,9 @@ MAX_DIRECT_LABELS = 6
 MAX_BUDGET_GROUPS = 12
 SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
-ROW_HEIGHT = 17  # pixels
+ROW_HEIGHT, APART = 17, 5  # pixels of a row, and between the labels of two curves
+LETTER, PLOT = 6.3, 600  # pixels of a letter, and of a plot's width where words stand in it
+SCALES = (1, 1.4)  # how much higher a plot may be, as it fills half of a window
 CORRIDOR = "corridor"  # what its curves are marked by
 MOST_NAMED = 3  # further bounds in a legend
 NEAR = 1.0  # powers of ten by which a log axis grows for an edge of the corridor
@@ -226,9 +228,13 @@ def _is_edge(curve: Curve) -> bool:
 
 
 def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> None:
-    """Words at the right ends of a corridor's curves. One that ends outside the frame gets an arrow and its value."""
+    """Words at the right ends of a corridor's curves, beside the other curves. One that ends outside the frame gets an
+    arrow and its value.
+    """
     low, high = figure.layout.yaxis.range
-    log = figure.layout.yaxis.type == "log"
+    log, room = figure.layout.yaxis.type == "log", figure.layout.height - 130
+    drawn = [trace for trace in figure.data if trace.line.width and len(trace.x) > 1]
+    taken: list[tuple[float, int]] = []  # where words are wanted, and by how much they are moved
     for curve in filter(_is_edge, curves):
         end = math.log10(curve.y[-1]) if log and curve.y[-1] > 0 else float(curve.y[-1])
         place = (end - low) / (high - low)
@@ -236,10 +242,29 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
             continue
         outside = "↑" if place > 1 else "↓" if place < 0 else ""
         text = f"{outside} {curve.name}: {words.number(float(curve.y[-1]))}" if outside else curve.name
-        below = outside == "↑" or (curve.name != ABOVE and place > 2 * NEAR_ZERO)
-        side = {"yshift": -6, "yanchor": "top"} if below else {"yshift": 2, "yanchor": "bottom"}
-        where, colour = {"xanchor": "right", "xshift": -4, **side}, theme.as_text(curve.colour, dark)
-        _write_at(figure, curve.x[-1], min(max(end, low), high), text, colour, where)
+        first = -1 if outside == "↑" or (curve.name != ABOVE and place > 2 * NEAR_ZERO) else 1
+        inside = min(max(place, 0.0), 1.0) * room
+        x = _end_of(np.asarray(curve.x, float), 1 - LETTER * len(text) / PLOT, figure.layout.xaxis.type == "log")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            met = np.concatenate([np.interp(x, trace.x, trace.y, left=np.nan) for trace in drawn])
+            met = ((np.log10(met) if log else met) - low) / (high - low) * room - inside
+
+        def hidden(way: int, met: np.ndarray = met, inside: float = inside) -> tuple[int, int]:
+            curves = sum(int((np.abs(met * scale - way) < ROW_HEIGHT / 2).sum()) for scale in SCALES)
+            said = sum(abs(there + other - inside - way) < ROW_HEIGHT for there, other in taken)
+            return curves + said * len(met), abs(way)
+
+        ways = [first * side * shift for shift in range(12, 60, 4) for side in (1, -1)]
+        shift = min((way for way in ways if not (outside and way * first < 0)), key=hidden)
+        taken.append((inside, shift))
+        where = {"xanchor": "right", "xshift": -4, "yanchor": "middle", "yshift": shift}
+        _write_at(figure, curve.x[-1], min(max(end, low), high), text, theme.as_text(curve.colour, dark), where)
+
+
+def _end_of(x: np.ndarray, since: float, log: bool) -> np.ndarray:
+    """Places of a horizontal axis from a part of its length on to its end."""
+    parts = np.linspace(since, 1, 12)
+    return x[0] * (x[-1] / x[0]) ** parts if log else x[0] + (x[-1] - x[0]) * parts
 
 
 def _write_at(figure: go.Figure, x: float, y: float, text: str, colour: str, where: Mapping[str, Any]) -> None:
@@ -311,7 +336,7 @@ def _apart(wanted: list[float], labels: list[list[str]], room: float) -> list[fl
     """Where labels stand, from the lowest to the highest, in pixels above the axis: where they are wanted, pushed up
     where they would overlap, and down again where the last would leave the ``room``.
     """
-    halves = [ROW_HEIGHT * len(rows) / 2 for rows in labels]
+    halves = [(ROW_HEIGHT * len(rows) + APART) / 2 for rows in labels]
     places: list[float] = []
     reached = -math.inf
     for place, half in zip(wanted, halves, strict=True):

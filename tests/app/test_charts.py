@@ -39,12 +39,28 @@ def test_no_preset_has_more_than_eight_entries_in_a_legend(name):
 @pytest.mark.parametrize("wanted", [[1, 2, 3], [0, 200, 395], [380, 390, 395], [10, 190, 395, 396]])
 def test_labels_at_the_ends_neither_overlap_nor_leave_the_top(wanted):
     labels = [["one", "two", "three"]] * (len(wanted) - 1) + [["one"]]
-    halves = [charts.ROW_HEIGHT * len(rows) / 2 for rows in labels]
+    halves = [(charts.ROW_HEIGHT * len(rows) + charts.APART) / 2 for rows in labels]
     places = charts._apart(wanted, labels, 400)  # private: Plotly does not tell where labels stand
     edges = [(place - half, place + half) for place, half in zip(places, halves, strict=True)]
     assert all(above[0] >= below[1] for below, above in itertools.pairwise(edges))
     assert edges[-1][1] <= 400 and edges[0][0] >= min(0, wanted[0] - halves[0])
     assert charts._apart([0.0, 100.0, 200.0], labels[-3:], 400) == [0.0, 100.0, 200.0]
+
+
+def test_words_of_a_corridor_keep_off_other_curves() -> None:
+    x = np.geomspace(1, 1e5, 50)
+    edge = charts.Curve(x, np.full(50, 100.0), "no method can be below", more={"meta": charts.CORRIDOR})
+
+    def shift(*heights: float) -> float:
+        others = [charts.Curve(x, np.full(50, height)) for height in heights]
+        figure = charts.draw([edge, *others], charts.USERS_LOG, {"type": "log", "range": (0, 4)}, 340, False)
+        charts.name_corridor(figure, [edge], False)
+        [words] = figure.layout.annotations
+        return float(words.yshift)
+
+    assert shift() == -12
+    assert shift(60) == 12  # one of the others is where the words would be
+    assert abs(shift(60, 170)) > 20
 
 
 def test_bounds_stand_below_the_lines_in_a_legend():
