@@ -1,5 +1,7 @@
 // Bars whose heights are means of arms: dragged, or moved by keys. The server hears where one rests.
-const STEPS = { ArrowUp: .01, ArrowRight: .01, ArrowDown: -.01, ArrowLeft: -.01, PageUp: .1, PageDown: -.1, Home: -1, End: 1 };
+const STEPS = {
+  ArrowUp: .01, ArrowRight: .01, ArrowDown: -.01, ArrowLeft: -.01, PageUp: .1, PageDown: -.1, Home: -1, End: 1,
+};
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const arms = parentElement.querySelector(".arms");
@@ -17,7 +19,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const show = mean => {
       bar.mean = Math.min(1, Math.max(0, Math.round(100 * mean) / 100));
       bar.querySelector("i").style.height = `${100 * bar.mean}%`;
-      bar.querySelector("b").innerHTML = bar.mean.toFixed(2) + (counted ? `<small>${count > 1 ? `× ${count}` : "&nbsp;"}</small>` : "");
+      const times = counted ? `<small>${count > 1 ? `× ${count}` : "&nbsp;"}</small>` : "";
+      bar.querySelector("b").innerHTML = bar.mean.toFixed(2) + times;
       bar.ariaValueNow = bar.mean;
       bar.ariaValueText = bar.mean.toFixed(2);
     };

@@ -4,7 +4,8 @@ const GLIDE = 350, DRAWN = 80;  // milliseconds; a new chart is drawn twice, as 
 const NEAR = [3, 8, 14];  // pixels from a click to its curve
 const PAIR = /(-?[\d.e-]+),(-?[\d.e-]+)/g;
 const still = matchMedia("(prefers-reduced-motion:reduce)");
-const charts = document.getElementsByClassName("js-plotly-plot"), seen = new WeakSet(), last = new Map(), held = new Map();
+const charts = document.getElementsByClassName("js-plotly-plot");
+const seen = new WeakSet(), last = new Map(), held = new Map();
 const called = chart => /st-key-\S+/.exec(chart.closest("[class*=st-key-]")?.className)?.[0];
 
 // The points of a curve from left to right; of an area those of its two edges.
@@ -33,7 +34,8 @@ const between = (before, now) => {
 // What each curve is in the picture before and after: the browser draws those that are seen in the order of the data.
 const curves = chart => {
   const drawn = [...chart.querySelectorAll(".scatterlayer .trace")];
-  const shown = chart.data.filter(({ type, visible }) => (type ?? "scatter") === "scatter" && (visible ?? true) === true);
+  const shown = (chart.data ?? [])
+    .filter(({ type, visible }) => (type ?? "scatter") === "scatter" && (visible ?? true) === true);
   return drawn.length === shown.length ? drawn.map((element, at) => [element, shown[at], shown[at + 1]]) : [];
 };
 // What can glide, by a name that it keeps, and where it is now.
@@ -44,10 +46,10 @@ const parts = chart => {
     found.set(name + turns[name], [each, each.getAttribute(place), place]);
   };
   for (const [element, { legendgroup, line, marker, name, fillcolor }, next] of curves(chart)) {
-    const called = [legendgroup, line?.color, marker ? "" : name, fillcolor, next?.fillcolor].join();
-    element.querySelectorAll(".js-fill").forEach(each => add(`area ${called}`, each, "d"));
-    if (line?.width !== 0) element.querySelectorAll(".js-line").forEach(each => add(`line ${called}`, each, "d"));
-    element.querySelectorAll(".point").forEach(each => add(`point ${called}`, each, "transform"));
+    const same = [legendgroup, line?.color, marker ? "" : name, fillcolor, next?.fillcolor].join();
+    element.querySelectorAll(".js-fill").forEach(each => add(`area ${same}`, each, "d"));
+    if (line?.width !== 0) element.querySelectorAll(".js-line").forEach(each => add(`line ${same}`, each, "d"));
+    element.querySelectorAll(".point").forEach(each => add(`point ${same}`, each, "transform"));
   }
   chart.querySelectorAll(".annotation-text-g > g").forEach(each => add(each.textContent, each, "transform"));
   return found;
