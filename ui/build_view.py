@@ -28,7 +28,9 @@ def _draw(experiment: Experiment, key: str) -> None:
     if len(experiment.lines) > 1:
         help = "The plan depends on the policy, its budget and its parameters."
         labels = {place: experiment.label(place) for place in range(len(experiment.lines))}
-        line = page_fields.draw(Field("line", "Policy", line, help, "box", labels), line, f"{key}-line")
+        field = Field("line", "Policy", line, help, "box", labels, key=f"{key}-line")
+        field = page_fields.about(field, tuple(labels.values()))  # a label may hold its ε
+        line = page_fields.draw(field, line, field.key)
     made = production.plan(experiment, line)
     st.caption(words.sentence(words.plain(made.promise)) + ".")
     left, right = st.columns(2, gap="large")

@@ -117,7 +117,7 @@ def about(field: Field, what: Hashable, keep: bool = False) -> Field:
     """The field with a new control whenever it is about something else: a browser would go on to show the words and
     stops that the old one had. What the old one said goes, too, unless the new one is to ``keep`` what it can say.
     """
-    remembered = state.memory().setdefault("controls-about", {})
+    remembered = _controls()
     before, number, turn = remembered.get(field.name, (what, 0, state.turn()))
     if before != what:
         number += 1
@@ -129,9 +129,16 @@ def about(field: Field, what: Hashable, keep: bool = False) -> Field:
 
 def put(name: str, text: str) -> None:
     """Callback: what a control that is `about` something says from now on, by what else was pressed."""
-    what, number, turn = state.memory()["controls-about"][name]
-    state.memory()["controls-about"][name] = what, number + 1, turn
+    what, number, turn = _controls()[name]
+    _controls()[name] = what, number + 1, turn
     state.keep_page_fields({name: text})
+
+
+def _controls() -> dict[str, tuple[Hashable, int, int]]:
+    """What each control of this page is about, how many it has had, and the turn of that time."""
+    found: dict[str, tuple[Hashable, int, int]]
+    found = state.memory().setdefault("controls", {}).setdefault(state.memory()["page"], {})
+    return found
 
 
 def draw(field: Field, now: Any, key: str, place: Any = None, **more: Any) -> Any:
