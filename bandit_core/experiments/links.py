@@ -1,9 +1,10 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
 The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``eps``
-(the budget that lines share), ``clip`` (``0,0.2``), ``T`` (horizon), ``n`` (trials), ``seed``, ``visits``,
-``visits_delta``, ``batch`` and ``delay`` (of the feedback), and the view: ``x``, ``y``, ``show``, ``band``, ``price``,
-``bounds``, ``worst``, ``shapes``, ``runs``, ``hide``. What is absent comes from the preset, or from the preset
+(the budget that lines share), ``tail`` (their exponent v of heavy tails), ``names`` (their labels), ``clip``
+(``0,0.2``), ``T`` (horizon), ``n`` (trials), ``seed``, ``visits``, ``visits_delta``, ``batch`` and ``delay`` (of the
+feedback), and the view: ``x``, ``y``, ``show``, ``band``, ``price``, ``bounds``, ``worst``, ``shapes``, ``runs``,
+``hide``. What is absent comes from the preset, or from the preset
 ``default`` where none is named; only its title and note do not stay where what they speak of is another. Words on the
 screen never stand in a link, so rewording a label breaks none.
 
@@ -25,6 +26,7 @@ from bandit_core.experiments import trust_table
 from bandit_core.experiments.experiment import MAX_LINES, Experiment, Line
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.policies.heavy_family import HeavyParameters
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue, path_of, raise_any, refuse_if
 from bandit_core.spec.own_data import remembered
@@ -37,7 +39,7 @@ DISPLAY = frozenset({"embed", "embed_options", "controls", "reveal"})  # how a p
 # only where such a mark ends it (see `address`).
 _READABLE = ",:;="
 _RUN = re.compile(r'"(?:[^"\\]|\\.)*"|(?<![^,])(\d{1,3})-(\d{1,3})(?![^,])')  # or a text, which is left as it is
-_NOTATION = ("arms", "contexts", "lines", "eps")
+_NOTATION = ("arms", "contexts", "lines", "eps", "tail", "names")
 
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
@@ -58,6 +60,8 @@ _FIELDS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "contexts": ("contexts", notation.read_contexts),
     "lines": ("lines", notation.read_lines),
     "eps": ("eps", notation.read_epsilon),
+    "tail": ("tail", notation.read_number),
+    "names": ("names", lambda text: text.split(",")),
     "clip": ("clip", lambda text: _numbers(text) or None),
     "T": ("horizon", notation.read_number),
     "n": ("trials", notation.read_number),
@@ -152,6 +156,19 @@ def _of_lines(preset: Experiment, experiment: Experiment) -> Iterator[dict[str, 
     """Ways to write the lines beside a preset that is named; some may be read as other lines."""
     texts, theirs = _one_by_one(experiment.lines), {line.label or line.policy: line.epsilon for line in preset.lines}
     yield {"lines": _in_runs(texts, _one_by_one(preset.lines))}
+    labels: dict[tuple[str, str], list[str | None]] = {}
+    for line in preset.lines:
+        labels.setdefault((line.policy, str(line.params)), []).append(line.label)
+    found = [labels.get((line.policy, str(line.params))) for line in experiment.lines]
+    bare = tuple(
+        line.model_copy(update={"label": there.pop(0) if there else None})
+        for line, there in zip(experiment.lines, found, strict=True)
+    )
+    if bare != experiment.lines:
+        pairs = zip(experiment.lines, bare, strict=True)
+        names = ",".join(line.label or "" if line.label != there.label else "" for line, there in pairs).rstrip(",")
+        yield {"names": names}
+        yield from (each | {"names": names} for each in _of_lines(preset, experiment.with_lines(bare)))
     others = [line.epsilon for line in experiment.lines if line.epsilon != theirs.get(line.label or line.policy)]
     budgets = [notation.write_epsilon(each, spaces=False) for each in (shared_budget(experiment), *others) if each]
     for eps in dict.fromkeys(budgets[:2]):
@@ -176,6 +193,24 @@ def write(experiment: Experiment) -> dict[str, str]:
 
 @remembered(64)
 def _shortest(experiment: Experiment) -> dict[str, str]:
+    found, tail = _beside_preset(experiment), _tail(experiment)
+    for other in _preset_tails() - {tail} if tail is not None else ():
+        there = _at_tail(experiment, other, [])
+        if there != experiment:
+            said = {**_beside_preset(there), "tail": _text(tail)}
+            written = {key: said[key] for key in KEYS if said.get(key)}  # another tail takes title and note away
+            if len(_query(written)) < len(_query(found)) and read(written) == (experiment, []):
+                found = written
+    return found
+
+
+@cache
+def _preset_tails() -> frozenset[float]:
+    return frozenset(tail for name in preset_names() if (tail := _tail(load_preset(name))) is not None)
+
+
+def _beside_preset(experiment: Experiment) -> dict[str, str]:
+    """The fields beside the preset that makes them shortest."""
     complete = _complete(experiment)
     words = {(key, complete[key]) for key in ("title", "note")}
     presets = []
@@ -282,10 +317,11 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
             fields[name] = reader(text)
         except InputError as error:
             issues += [replace(each, path="eps") for each in error.issues[:1]] if key == "eps" else error.issues
-    budget = fields.pop("eps", None)
+    budget, tail, names = (fields.pop(name, None) for name in ("eps", "tail", "names"))
     experiment = _fit(base, dict(fields), issues)
     own_words: dict[str, str] = {name: getattr(experiment, name) for name in ("title", "note") if name in fields}
-    return _at(experiment, budget, issues).model_copy(update=own_words), issues
+    moved = _at_tail(_at(experiment, budget, issues), tail, issues)
+    return _named(moved, names or [], issues).model_copy(update=own_words), issues
 
 
 def _at(experiment: Experiment, budget: dict[str, Any] | None, issues: list[Issue]) -> Experiment:
@@ -297,6 +333,53 @@ def _at(experiment: Experiment, budget: dict[str, Any] | None, issues: list[Issu
         return experiment if budget is None else trust_table.moved(experiment, budget)
     except InputError as error:
         issues += [replace(issue, path="eps") for issue in error.issues[:1]]
+        return experiment
+
+
+def _tail(experiment: Experiment) -> float | None:
+    """The exponent v of most lines for heavy tails; None without such lines."""
+    tails = [tail for line in experiment.lines if (tail := _exponent(line)) is not None]
+    return max(tails, key=tails.count, default=None)
+
+
+def _exponent(line: Line) -> float | None:
+    parameters = line.entry.parameters
+    return parameters(**line.params).v if issubclass(parameters, HeavyParameters) else None
+
+
+def _at_tail(experiment: Experiment, tail: float | None, issues: list[Issue]) -> Experiment:
+    """The experiment with another exponent of the lines that share one; tails of Pareto and Student arms move along.
+
+    Where that is refused, as it was; appends to ``issues``.
+    """
+    shared, document = _tail(experiment), experiment.spec()
+    if tail is None or tail == shared:
+        return experiment
+    try:
+        if shared is None or isinstance(tail, str):
+            raise InputError([Issue("tail", tail, "a number, where policies of the picture have an exponent v")])
+        for arm in document.get("arms", ()):
+            arm |= {name: round(arm[name] + tail - shared, 6) for name in ("shape", "df") if name in arm}
+        for line, stated in zip(document["lines"], experiment.lines, strict=True):
+            if _exponent(stated) == shared:
+                line["params"] = {**line.get("params", {}), "v": tail}
+        return experiment.with_changes(**{name: document[name] for name in ("arms", "lines") if name in document})
+    except InputError as error:
+        issues += [replace(issue, path="tail") for issue in error.issues[:1]]
+        return experiment
+
+
+def _named(experiment: Experiment, names: Sequence[str], issues: list[Issue]) -> Experiment:
+    """The experiment whose lines have these labels, from the first on; an empty one changes nothing."""
+    lines = experiment.spec()["lines"]
+    try:
+        if len(names) > len(lines):
+            raise InputError([Issue("names", ",".join(names), f"at most {len(lines)} names, one for each line")])
+        for line, name in zip(lines, names, strict=False):
+            line.update({"label": name} if name else {})
+        return Experiment.model_validate({**experiment.spec(), "lines": lines}) if names else experiment
+    except InputError as error:
+        issues += [replace(issue, path="names") for issue in error.issues[:1]]
         return experiment
 
 

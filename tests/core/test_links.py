@@ -132,7 +132,28 @@ def fewer(preset: Experiment) -> Experiment | None:
     return preset.with_changes(lines=preset.spec()["lines"][1:]) if len(preset.lines) > 1 else None
 
 
+def wilder(preset: Experiment) -> Experiment | None:
+    """Rewards and methods with another exponent."""
+    document = preset.spec()
+    tailed = [line for line in document["lines"] if "robust" in line["policy"] and "v" in line.get("params", {})]
+    for line in tailed:
+        line["params"]["v"] = round(line["params"]["v"] - 0.1, 6)
+    for arm in document["arms"] if tailed else ():
+        arm |= {name: round(arm[name] - 0.1, 6) for name in ("shape", "df") if name in arm}
+    return preset.with_changes(arms=document["arms"], lines=document["lines"]) if tailed else None
+
+
+def renamed(preset: Experiment) -> Experiment:
+    """Two lines have names of one's own."""
+    lines = preset.spec()["lines"]
+    for line, name in zip(lines, ("baseline", "ours"), strict=False):
+        line["label"] = name
+    return preset.with_changes(lines=lines)
+
+
 CHANGES = (
+    wilder,
+    renamed,
     other_budget,
     one_more,
     other_arm,
@@ -156,12 +177,14 @@ def test_a_preset_with_two_changes_has_a_link_of_at_most_eighty_characters():
             if len(address) > 80:
                 long[name] = address
     assert tried > 600
-    assert set(long) <= {"shy-users", "unbounded-rewards"}  # two distributions in labelled lines; 81 characters
+    # Two distributions in labelled lines; 81 characters; and a long name.
+    assert set(long) <= {"shy-users", "unbounded-rewards", "people-who-come-back"}
 
 
 @pytest.mark.parametrize(
     ("params", "lines"),
     [
+        ({"lines": "dp-robust-se(1,v=0.9),ucb", "tail": "0.5"}, "dp-robust-se(1,v=0.5),ucb"),
         ({"lines": "2-3,heldp-ucb-b(1),1-1", "eps": "0.3"}, "heldp-ucb-b(0.3),heldp-ucb-l(0.3),heldp-ucb-b(1),ucb"),
         ({"lines": '1-2,ucb(label="a,1-2,b")'}, 'ucb,heldp-ucb-b(2),ucb(label="a,1-2,b")'),
         ({"lines": 'ucb,heldp-ucb-b(2,label="a")', "eps": "0.3"}, 'ucb,heldp-ucb-b(0.3,label="a")'),
@@ -173,6 +196,8 @@ def test_lines_may_be_numbers_of_the_preset_s_and_eps_moves_what_they_share(para
     experiment, problems = links.read(params)
     assert problems == [] and experiment.title == params.get("title", "")
     assert notation.write_lines(experiment.lines).replace(", ", ",") == lines
+    named = links.read({"names": ",my own"})[0]
+    assert [line.label for line in named.lines] == [None, "my own", None] and named.title == default().title
     ahead = {"arms": "1-2,0.4,4-5"}
     assert [arm.mean for arm in links.read(ahead)[0].arms] == [0.9, 0.8, 0.4, 0.6, 0.5]
 
