@@ -91,18 +91,20 @@ def regret(key: str, result: Result, with_axes: bool = True, message: str = "", 
 
 
 def losses(result: Result) -> str:
-    """The loss with the best and the worst private policy, and without privacy, in one sentence."""
-    rows = sorted((row for row in summaries(result) if row.against is not None), key=lambda row: row.regret)
+    """The loss with the best and the worst private policy, and without privacy where it is played, in a sentence."""
+    private = [row for row in summaries(result) if result.experiment.lines[row.line].entry.privacy != "none"]
+    rows, against = sorted(private, key=lambda row: row.regret), [row.against for row in private if row.against]
     if not rows:
         return words.verdict(result)
     message = " and ".join(
         f"**{words.number(row.regret, 2)}** with **{words.called(row.label)}**"
-        + " (statistically tied with no privacy)" * (row.trials > 1 and not row.differs)
+        + " (statistically tied with no privacy)" * (row.trials > 1 and row.against is not None and not row.differs)
         for row in rows[:1] + rows[1:][-1:]
     )
-    assert rows[0].against is not None
-    free = words.number(float(rows[0].against.played.mean[-1]), 2)
+    free = "no method without privacy is shown"
+    if against:
+        free = f"without privacy, **{words.number(float(against[0].played.mean[-1]), 2)}**"
     budget, users = words.budgets(result.experiment), words.count(result.experiment.horizon)
     alone = "in a single run, which proves little, " * (result.experiment.trials == 1)
     opening = f"{alone}{f'at {budget}, ' * bool(budget)}"
-    return words.sentence(f"{opening}the lost reward of {users} users is {message}; without privacy, **{free}**.")
+    return words.sentence(f"{opening}the lost reward of {users} users is {message}; {free}.")

@@ -35,6 +35,8 @@ def test_what_is_not_told_apart_is_called_tied_and_one_run_proves_little() -> No
     assert "single run" in stated({"ucb": None, "heldp-ucb-b": 8.0}, 20, 1)[0]
 
 
-def test_without_a_price_the_losses_are_still_stated() -> None:
+def test_without_a_price_the_losses_and_their_budget_are_still_stated() -> None:
     message, ends = stated({"heldp-ucb-b": 1.0}, 500, 5)  # nothing was run for comparison
-    assert re.findall(r"loses ([\d,.]+)", message) and ends
+    [loss] = re.findall(r"\*\*([\d.]+)\*\*", message)
+    assert float(loss) == pytest.approx(ends["heldp-ucb-b"], rel=0.051) and message.startswith("At ε = 1,")
+    assert "no method without privacy" in message and "tied" not in message

@@ -299,7 +299,12 @@ def against_v(chosen: Setting, experiment: Experiment) -> None:
     points = _computed_points(setting.changed(experiment, v=setting.EXPONENTS[0]))
     figure = _against_chart(points, experiment, chosen.v, not theme.is_phone(), theme.is_dark())
     figures.plot(figure, "against-v", "Regret at the horizon against the exponent v", tall=True)
-    st.caption(f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. Large dots: v = {chosen.v:g}, drawn below.")
+    many = words.count(setting.ENOUGH_USERS["local"])
+    why = f" Noise on every reward needs far more users, so “{setting.TRUST['local']}” opens with {many}."
+    st.caption(
+        f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. Large dots: v = {chosen.v:g}, drawn below."
+        + why * (chosen.trust == "local")
+    )
 
 
 def _against_chart(points: pd.DataFrame, experiment: Experiment, v: float, direct: bool, dark: bool) -> go.Figure:
@@ -311,12 +316,13 @@ def _against_chart(points: pd.DataFrame, experiment: Experiment, v: float, direc
         look = {"hover": "v = %{x}: %{y:,.4~g}", "legend": legends.NARROW if direct else None, "more": more}
         curves.append(charts.line_curve(experiment, line, part["v"], regret, colours[line], **look))
         ends[line] = regret
-    span = np.log10([max(1e-3, limit) for limit in (points["regret"].min() / 1.5, points["regret"].max() * 1.5)])
+    span = np.log10([max(1e-3, limit) for limit in (points["regret"].min() / 3, points["regret"].max() * 1.5)])
     across = {"title": "exponent v  (← wilder · tamer →)", "tickvals": setting.EXPONENTS, "range": (0.16, 1.03)}
     up = charts.log_axis(f"regret after {words.count(experiment.horizon)} users", *span, range=span)
     figure = charts.draw(curves, across, up, lab_parts.HEIGHT, dark, [charts.Mark(v)], closest=True)
     if direct:
         charts.add_direct_labels(figure, experiment, setting.EXPONENTS[-1], ends, colours, lab_parts.HEIGHT, dark)
+        figure.layout[legends.NARROW].update(y=0.02, yanchor="bottom")  # curves begin high
     return figure
 
 
@@ -324,7 +330,10 @@ def curves(experiment: Experiment, result: Result) -> int | None:
     """Regret over users at the chosen exponent, with the bounds of one method, whose number is returned."""
     line = lab_parts.axes(lambda _: panels.focus(experiment))
     lit, direct = panels.lit(experiment, line), not theme.is_phone()
-    draw = partial(charts.regret_chart, result, height=lab_parts.HEIGHT, direct_labels=direct, focus=line, asked=lit)
+    since = max(1, experiment.horizon // 10**6)  # before that, a billion users' regret is below the picture
+    draw = partial(
+        charts.regret_chart, result, since=since, height=lab_parts.HEIGHT, direct_labels=direct, focus=line, asked=lit
+    )
     figures.draw("heavy-regret", result, draw, partial(charts.describe, result), direct, line, lit, tall=True)
     st.caption(f"{words.distances(result, line)} {band_words(result)}".strip())
     return line
