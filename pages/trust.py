@@ -7,8 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from bandit_core.studies.trust_steps import by_level
-from ui import charts, lab_parts, page_frame, page_links, runner, shared, state, theme, words
+from ui import lab_parts, page_frame, page_links, runner, shared, state, theme, words
 from ui.menu import Page
 from ui.trust import view
 
@@ -36,9 +35,11 @@ if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
-played, levels = result, charts.without_bounds(by_level(result))
+played = result
 band = words.sentence(words.band(max(line.count for line in played.lines if line), experiment.view))
-lab_parts.regret("trust-curves", levels, message="**Lost rewards, user by user**", direct=not theme.is_phone())
+lab_parts.regret(
+    "trust-curves", view.shown(result), message="**Lost rewards, user by user**", direct=not theme.is_phone()
+)
 st.caption(f"{band}.")
 view.why(dark)
 title = "What each step of trust saves, and what each method guarantees"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import Any
@@ -14,9 +15,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
+from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.model import MEASURES, PROMISES, Measure, Privacy
 from bandit_core.simulation.results import Result
-from bandit_core.studies.trust_steps import CLEARLY, Step, best_lines, kept, ladder, level_of, steps
+from bandit_core.studies.trust_steps import CLEARLY, Step, best_lines, by_level, kept, ladder, level_of, steps
 from ui import charts, diagrams, figures, lab_parts, page_links, shared, theme, words
 
 
@@ -29,6 +31,19 @@ def who_sees_what(dark: bool, features: bool, result: Result | None) -> None:
             cost = (lost[level] / most, f"loses {words.number(lost[level], 2)}") if level in lost else None
             drawn, alt = diagrams.who_sees_what(level, dark, features, cost), diagrams.in_words(level, features)
             st.image(drawn, width=diagrams.WIDTH, alt=f"{alt}; {cost[1]}" if cost else alt)
+
+
+def shown(result: Result) -> Result:
+    """The lines that the levels stand on, without bounds; labels leave out the ε that all share: the slider says it."""
+    drawn = charts.without_bounds(by_level(result))
+    shared_by_all = shared_budget(result.experiment)
+    if shared_by_all is None or shared_by_all.fixed is None:
+        return drawn
+    lines = tuple(
+        line.model_copy(update={"label": (line.label or "").partition(", {epsilon}")[0] or None})
+        for line in drawn.experiment.lines
+    )
+    return replace(drawn, experiment=drawn.experiment.with_lines(lines))
 
 
 def losses(result: Result) -> dict[Privacy, float]:
@@ -48,8 +63,8 @@ def why(dark: bool) -> None:
     far, near = math.sqrt(2 * diagrams.USERS), math.sqrt(2)  # Laplace noise of scale 1
     right.markdown(
         f"**Why a curator costs less: one noise instead of {diagrams.USERS}.** Each dot is a sum of {diagrams.USERS} "
-        f"answers at ε = 1. It is off by about {words.number(far, 2)} if every user adds noise, and by about "
-        f"{words.number(near, 2)} if a curator adds one noise to the sum."
+        f"answers at ε = 1. The sum is off by about {words.number(far, 2)} if every user adds noise, and by about "
+        f"{words.number(near, 2)} if a curator adds one noise to it: {far / near:.0f} times less, at any other ε, too."
     )
 
 
@@ -89,7 +104,8 @@ def verdict(result: Result) -> str:
     common = failures.pop() if len(failures) == 1 else ""  # the one δ is said once
 
     def rung(line: int) -> str:
-        return PROMISES[level_of(experiment, line)].who if common else _rung(experiment, line)
+        failure = "" if common else kept(experiment, line).failure
+        return PROMISES[level_of(experiment, line)].who + f" ({failure})" * bool(failure)
 
     message, parts = [], []
     for line in reversed(private):
