@@ -7,6 +7,7 @@ from functools import partial
 
 import streamlit as st
 
+from bandit_core.spec import own_data
 from ui import exports, figures, lab_parts, page_frame, state, threshold_view
 from ui.menu import Page
 
@@ -27,7 +28,8 @@ search = threshold_view.search(distribution)
 threshold = threshold_view.slider(search, distribution)
 st.markdown(threshold_view.verdict(search))
 make = partial(threshold_view.cost_chart, search, distribution, threshold)
-figures.draw("cost", experiment, make, "Predicted cost", threshold, tall=True)
+move = own_data.bound(partial(threshold_view.clicked, distribution))
+figures.draw("cost", experiment, make, "Predicted cost", threshold, tall=True, on_select=move, selection_mode="points")
 st.caption(threshold_view.legend(search, distribution, threshold))
 threshold_view.simulated(experiment, distribution, threshold, search.best_b)
 drawn = exports.telling(

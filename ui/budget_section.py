@@ -14,7 +14,7 @@ from bandit_core.policies.visits import part_of_one
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.number_text import percent
-from ui import charts, epsilon_grid, figures, page_fields, policy_controls, state, words
+from ui import charts, epsilon_grid, figures, menu, page_fields, policy_controls, state, words
 from ui.page_fields import Field
 from ui.problems import Problems
 
@@ -86,7 +86,7 @@ def draw(base: Experiment, issues: Problems, above: bool) -> tuple[dict[str, Any
 def picture(distribution: dict[str, Any], experiment: Experiment) -> None:
     """How the shared budget is spread, with the threshold of the first policy that ignores some of it."""
     drawn = BUDGETS[distribution["kind"]].model_validate(distribution)
-    if drawn.fixed is not None:
+    if drawn.fixed is not None or menu.at(state.memory()["page"]).shows == "spread":  # which draws its users itself
         return
     found = [
         (number, setup.parameters.eps_min * setup.visits)  # of a person, as the distribution is

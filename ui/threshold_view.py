@@ -114,6 +114,15 @@ def slider(searched: Search, spread: BudgetDistribution) -> float:
     return float(page_fields.ask(page_fields.about(field, spread.model_dump_json())))
 
 
+def clicked(spread: BudgetDistribution) -> None:
+    """Callback: the threshold moves to the point of a curve that was clicked."""
+    points = [point for point in st.session_state["cost"].selection.points if "customdata" in point]
+    if points:
+        threshold = points[0]["customdata"]
+        st.session_state[state.own_key(f"threshold {spread.model_dump_json()}")] = float(threshold)
+        state.keep_page_fields({"min": threshold})
+
+
 def cost_chart(searched: Search, spread: BudgetDistribution, threshold: float, dark: bool) -> go.Figure:
     """The users' budgets, and below on the same axis V_L, V_B and V_w against the threshold, minima marked."""
     figure, kept = charts.density_chart(spread, threshold, dark, lab_parts.HEIGHT), charts.grouped(spread)
@@ -129,9 +138,13 @@ def cost_chart(searched: Search, spread: BudgetDistribution, threshold: float, d
         colour = theme.policy_colour(name, dark)
         lowest.append(cost(spread, best))
         marker = {"size": 13, "symbol": "star", "color": colour}
-        star = {"mode": "markers", "marker": marker, "yaxis": "y2", "cliponaxis": False}
+        star = {"mode": "markers", "marker": marker, "yaxis": "y2", "cliponaxis": False, "customdata": [f"{best:.3g}"]}
+        star["unselected"] = {"marker": {"opacity": 1}}
         hover, at = f"lowest at {best:.3g}: %{{y:,.4~g}}<extra></extra>", charts.group_names([best]) if kept else [best]
-        look: dict[str, Any] = {"mode": "lines+markers" if kept else "lines", "yaxis": "y2"}
+        dots = {"opacity": float(kept)}  # a point of a curve can be clicked, seen or not
+        look: dict[str, Any] = {"mode": "lines+markers", "yaxis": "y2", "marker": {"size": 9, **dots}}
+        look |= {"selected": {"marker": dots}, "unselected": {"marker": dots}}
+        look["customdata"] = [f"{value:.3g}" for value in searched.thresholds]
         dash = "dash" if cost is theory.v_w else None  # its colour is near that of V_L on dark ground
         curve = charts.Curve(across, values, title, colour, "%{y:,.4~g}", dash, more=look)
         minimum = charts.Curve(at, lowest[-1:], "", colour, hover, listed=False, more=star)
@@ -165,7 +178,8 @@ def legend(searched: Search, spread: BudgetDistribution, threshold: float) -> st
     return (
         f"Above, the users; grey are ignored: ε_min = {threshold:.3g} keeps {percent(spread.share_above(threshold))}. "
         f"Below, the predicted cost: V_B = {v_b} and V_L = {v_l} there. Stars: lowest; with Laplace noise at "
-        f"{words.number(searched.best_l)}. With weights (V_w) ignoring users never helps."
+        f"{words.number(searched.best_l)}. With weights (V_w) ignoring users never helps. "
+        "Click a curve to move ε_min there."
     )
 
 
