@@ -23,10 +23,7 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("Your numbers: what would privacy cost?")
-st.markdown(
-    "You try several options and want to find the best one. Privacy hides each answer in noise, so it takes more users "
-    "and more weeks."
-)
+st.markdown("Privacy adds noise to each answer, so finding the best option takes longer.")
 address.open_link()
 asked = inputs.options()
 if asked is None:

@@ -65,6 +65,6 @@ def listing(found: tuple[Term, ...]) -> None:
 def footer() -> None:
     """What the lab is not, at the end of every page."""
     st.caption(
-        "Private Bandit Lab is a simulator: it does not protect real data.",
+        "A simulator: it does not protect real data.",
         text_alignment="center",
     )

@@ -302,9 +302,7 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
     for row in private:
         if row.test_users / question.weekly <= limit:
             message = f"**If you {row.who}, a planned A/B test takes {weeks(row.test_users)}**; "
-            if row.median_users < row.test_users:
-                message += f"with {question.looks} looks half of all tests end within {weeks(row.median_users)}; "
-            message += f"without privacy the planned test takes {weeks(plain.test_users)}"
+            message += f"without privacy it takes {weeks(plain.test_users)}"
             if question.clip is not None and plain.test_users > row.test_users:
                 message += " (uncut; cut at the same limits it would be quicker, too)"
             message += "."

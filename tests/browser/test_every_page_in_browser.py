@@ -24,7 +24,7 @@ AS_NEW = (
 NO_LABELS = ("tradeoff", "mechanisms")  # at the ends of the curves
 WITH_CHARTS = ("explore", "tradeoff", "contextual", "mechanisms")
 IN_ALL_WAYS = ("explore", "learn", "your-numbers", "theory", "tradeoff")  # together they have every kind of control
-MAX_FIRST, MAX_IN_ALL = 110, 600  # words of a page of Lab and Reference on the first screen, and with its folds closed
+MAX_FIRST, MAX_IN_ALL = 110, 600  # words on a first screen, and of a page of Lab and Reference with its folds closed
 DARK_GROUND = "rgb(17, 22, 28)"
 # Of what has the focus: its words, whether it is seen, and whether a ring or another mark says so. Arrow keys scroll
 # the page itself, and cells of a table are drawn by the table with rings of its own.
@@ -161,13 +161,14 @@ def charts_are_clear(visitor: Visitor, width: int) -> int:
 
 
 def few_words_before_somebody_asks(visitor: Visitor, stated: menu.Page, width: int, height: int) -> None:
-    """On the first screen of a page of Lab and Reference, and on the whole page with its folds closed."""
-    if not stated.section or stated.name == "glossary":
+    """On the first screen of a page, and on the whole one of Lab and Reference with its folds closed."""
+    if stated.name == "glossary":
         return
     visitor.tab.set_viewport_size({"width": width, "height": height})
     visitor.settle()
     first, all_of_it = visitor.words(numbers=False)
-    assert 20 < first <= MAX_FIRST and all_of_it <= MAX_IN_ALL, (first, all_of_it)
+    assert 20 < first <= MAX_FIRST, first
+    assert not stated.section or all_of_it <= MAX_IN_ALL, all_of_it
 
 
 def bottom(visitor: Visitor, found: str) -> float:

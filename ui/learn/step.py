@@ -157,7 +157,7 @@ class Step(Frozen):
     answer: str
     page: str = "explore"
     link: dict[str, str] = {}
-    link_words: str = "The same experiment in Explore"
+    link_words: str = "Open in Explore"
     tips: bool = False
     watch: dict[str, Any] = {}
     more: tuple[str, ...] = ()

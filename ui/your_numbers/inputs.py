@@ -114,7 +114,7 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     asked = Asked(typed.arms, names, *worth, None, sure, unit, beliefs=typed.beliefs, draws=typed.draws)
     spans = zip(names, asked.spans(100 if unit else 1, unit), strict=True)
     compared = ", ".join(f"**{name}** {span}" for name, span in spans)
-    st.markdown(f"You compare {compared}. Best: {asked.best}. {sure}")
+    st.markdown(f"You compare {compared}. Best: {asked.best}.", help=sure)
     return asked
 
 
