@@ -55,12 +55,12 @@ function leaves(run, i, felt, sent) {
   if (run.privacy === "central") return [number(sent), "the reward, to the curator"];
   if (run.privacy === "none") return [number(sent), "the reward as it is"];
   if (!run.bits) return [number(sent), "the reward and noise"];
-  return [face(run, sent), (felt === 0 || felt === 1) && felt !== sent ? "the coin lied" : "a random bit"];
+  return [face(run, sent), (felt === 0 || felt === 1) && felt !== sent ? "the coin lied" : run.coin ? "the coin told the truth" : "a random bit"];
 }
 
 function learns(run, i) {
   if (run.truth) return [`${(i + 1).toLocaleString("en")} message${i ? "s" : ""}`, "have come in"];
-  if (i + 1 >= run.users) return ["stops here", "the last user that is shown"];
+  if (i + 1 >= run.users) return ["–", "no more users are shown"];
   const changed = [], central = run.privacy === "central";
   for (let row = 0; row < run.count; row++) {
     const [before, after] = [run.estimate[i * run.count + row], run.estimate[(i + 1) * run.count + row]];
