@@ -1,4 +1,7 @@
-"""Frames while the thumb of Start's slider moves, in a Chromium: ``python -m benchmarks.drag [ADDRESS]``.
+"""How pictures follow the hand, in a Chromium: ``python -m benchmarks.drag [ADDRESS]``.
+
+First frames while the thumb of Start's slider moves. Then the time from the release of an arm that was dragged on
+Explore until the new curves stand there, on the preset `default` and at places where no one has been.
 
 At 1280 and at 390 pixels, the latter also with a processor that is four times slower. The thumb goes to and fro for
 some seconds. Printed are frames a second, the script's milliseconds in a frame (on the clock, so a busy machine shows
@@ -32,6 +35,15 @@ window.requestAnimationFrame = act => ask(now => {
   const start = performance.now(); act(now); window.script.push(performance.now() - start) });
 (function frame(now) { window.frames_at.push(now); ask(frame) })(0);"""
 
+RELEASES, SOON = 6, 500.0  # how often an arm is released; milliseconds until its curves, at most
+RELEASED = """window.drawn_after = []; let released = 0, old = null;
+const newest = () => [...document.querySelectorAll(".st-key-regret-chart .js-plotly-plot")].at(-1);
+addEventListener("pointerup", () => { released = performance.now(); old = newest() }, true);
+(function frame() {
+  if (released && newest() && newest() !== old && newest().querySelector(".js-line")) {
+    drawn_after.push(performance.now() - released); released = 0 }
+  requestAnimationFrame(frame) })();"""
+
 
 def drag(browser: Any, address: str, width: int, slower: int) -> tuple[float, float, float]:
     """Frames a second, and milliseconds of script in a frame: the median and the 95th percentile."""
@@ -56,6 +68,27 @@ def drag(browser: Any, address: str, width: int, slower: int) -> tuple[float, fl
     page.close()
     typical, most = np.percentile(script, [50, 95])
     return 1000 * (len(frames) - 1) / (frames[-1] - frames[0]), float(typical), float(most)
+
+
+def released(browser: Any, address: str) -> list[float]:
+    """Milliseconds from the release of a dragged arm to the new curves, for some releases."""
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    page.add_init_script(RELEASED)
+    page.goto(f"{address}explore?preset=default")
+    page.locator(".st-key-regret-chart .js-line").first.wait_for(state="attached", timeout=120_000)
+    page.wait_for_timeout(3000)
+    for turn in range(RELEASES + 1):  # the first one warms
+        box = page.get_by_role("slider", name="Mean of arm").nth(1 + turn % 3).bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + 15
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y + 4 + 2 * turn, steps=3)
+        page.mouse.up()
+        page.wait_for_function(f"drawn_after.length > {turn}")
+        page.wait_for_timeout(1500)
+    found: list[float] = page.evaluate("drawn_after.slice(1)")
+    page.close()
+    return found
 
 
 @contextmanager
@@ -83,9 +116,13 @@ def main() -> int:
             good = frames >= wanted and (slower > 1 or most <= MOST)
             rows.append([f"{width} px, processor {slower}x slower", frames, typical, most, "yes" if good else "NO"])
             smooth = smooth and good
+        waits = released(browser, address)
         browser.close()
     print_table(["while the thumb moves", "frames a second", "script, ms a frame", "95%", "as asked"], rows)
-    return int(not smooth)
+    soon = float(np.median(waits)) <= SOON
+    rows = [["an arm on Explore", float(np.median(waits)), min(waits), max(waits), "yes" if soon else "NO"]]
+    print_table(["released, new curves after", "median ms", "least", "most", "as asked"], rows)
+    return int(not (smooth and soon))
 
 
 if __name__ == "__main__":
