@@ -4,6 +4,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -28,8 +29,8 @@ search = threshold_view.search(distribution)
 threshold = threshold_view.slider(search, distribution)
 st.markdown(threshold_view.verdict(search))
 make = partial(threshold_view.cost_chart, search, distribution, threshold)
-move = own_data.bound(partial(threshold_view.clicked, distribution))
-figures.draw("cost", experiment, make, "Predicted cost", threshold, tall=True, on_select=move, selection_mode="points")
+move: Any = {"on_select": own_data.bound(threshold_view.clicked), "selection_mode": "points"}
+figures.draw("cost", experiment, make, "Predicted cost", threshold, tall=True, **move)
 st.caption(threshold_view.legend(search, distribution, threshold))
 threshold_view.simulated(experiment, distribution, threshold, search.best_b)
 drawn = exports.telling(

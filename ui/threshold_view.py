@@ -114,13 +114,11 @@ def slider(searched: Search, spread: BudgetDistribution) -> float:
     return float(page_fields.ask(page_fields.about(field, spread.model_dump_json())))
 
 
-def clicked(spread: BudgetDistribution) -> None:
+def clicked() -> None:
     """Callback: the threshold moves to the point of a curve that was clicked."""
     points = [point for point in st.session_state["cost"].selection.points if "customdata" in point]
     if points:
-        threshold = points[0]["customdata"]
-        st.session_state[state.own_key(f"threshold {spread.model_dump_json()}")] = float(threshold)
-        state.keep_page_fields({"min": threshold})
+        page_fields.put("min", points[0]["customdata"])
 
 
 def cost_chart(searched: Search, spread: BudgetDistribution, threshold: float, dark: bool) -> go.Figure:

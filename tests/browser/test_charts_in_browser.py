@@ -140,6 +140,32 @@ def test_arms_are_bars_that_hand_and_keys_move(visits: Visits) -> None:
     expect(visitor.tab.get_by_role("slider", name="Mean of arm")).to_have_count(0)
 
 
+WHERE = """plot => {  // on the screen: the point of V_B that is nearest to a threshold of 1.5
+  const curve = plot.data.findIndex(each => (each.name || '').startsWith('V_B')), layout = plot._fullLayout;
+  const distance = point => Math.abs(point.x - 1.5);
+  const point = plot.calcdata[curve].reduce((one, other) => (distance(other) < distance(one) ? other : one));
+  const box = plot.getBoundingClientRect();
+  return [box.x + layout.xaxis._offset + layout.xaxis.c2p(point.x),
+    box.y + layout.yaxis2._offset + layout.yaxis2.c2p(point.y), point.x];
+}"""
+
+
+def test_a_click_on_a_curve_moves_the_threshold_and_keys_move_it_on(visits: Visits) -> None:
+    visitor = visits("/threshold")
+    plot = visitor.element("cost").locator(".js-plotly-plot")
+    plot.locator(".main-svg").first.wait_for()
+    x, y, threshold = plot.evaluate(WHERE)
+    visitor.tab.mouse.move(x, y)
+    plot.locator(".hoverlayer .hovertext").first.wait_for()
+    visitor.tab.mouse.click(x, y)
+    visitor.sees(f"ε_min = {threshold:.3g} keeps")
+    visitor.settle()
+    assert float(visitor.address["min"]) == float(f"{threshold:.3g}")
+    visitor.press_on_slider("Threshold", "ArrowRight")
+    expect(visitor.main()).not_to_contain_text(f"ε_min = {threshold:.3g} keeps")
+    assert float(visitor.address["min"]) > threshold
+
+
 def test_a_box_shows_the_new_names_of_what_it_offers(visits: Visits) -> None:
     visitor = visits('/explore?lines=ucb,heldp-ucb-b(1,label="local {epsilon}")&T=400&n=4&bounds=1')
     box = visitor.element("focus").get_by_role("combobox")
