@@ -719,9 +719,7 @@ def _blocks(data: bytes, stop: int, size: int, quote: bytes) -> Iterator[bytes]:
         start = end
 
 
-def _cut(
-    data: bytes, stop: int, layout: _Layout, watch: Callable[[float], None]
-) -> tuple[pd.DataFrame, bool]:
+def _cut(data: bytes, stop: int, layout: _Layout, watch: Callable[[float], None]) -> tuple[pd.DataFrame, bool]:
     """The rows below the heading, with their numbers in the file as index, and `Sheet.points`.
 
     Columns of plain numbers are read as such, which is quick. Where commas do not separate cells, all columns whose
