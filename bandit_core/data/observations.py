@@ -486,9 +486,14 @@ def _far(table: Sheet, name: str, sample: _Sample, limits: tuple[float, float], 
     ]
 
 
+def _begins(ordered: np.ndarray) -> np.ndarray:
+    """Whether each value of an ascending array is the first of its kind, shape (values,)."""
+    return np.append(np.ones(min(1, len(ordered)), bool), ordered[1:] != ordered[:-1])
+
+
 def _runs(ordered: np.ndarray) -> tuple[int, int]:
     """How many different values there are in an ascending array, and how many of them stand more than once."""
-    first = np.diff(ordered, prepend=~ordered[:1]) != 0
+    first = _begins(ordered)
     return int(first.sum()), int((first[:-1] & ~first[1:]).sum())
 
 
@@ -627,12 +632,16 @@ class _Reader:
             return
         self.said["person"] = name
         known = ~self.table.frame[name].isna().to_numpy(bool)
-        pairs = self.table.hashes(name)[known] << np.uint64(7) | (codes[known] + 1).astype(np.uint64)
+        pairs = self.table.hashes(name)
+        pairs <<= np.uint64(7)
+        pairs |= (codes + 1).astype(np.uint64)
+        pairs = pairs if known.all() else pairs[known]
         pairs.sort()
-        found, several = _runs(pairs >> np.uint64(7))
+        given = pairs[_begins(pairs)]
+        pairs >>= np.uint64(7)
+        found, several = _runs(pairs)
         if several:
             self.questions.say("rows", several=f"{several:,}", people=f"{found:,}", column=name)
-        given = pairs[np.diff(pairs, prepend=~pairs[:1]) != 0]
         if both := _runs(given[given & np.uint64(127) > 0] >> np.uint64(7))[1]:
             self.questions.say("both", people=f"{both:,}", column=name)
 

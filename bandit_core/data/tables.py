@@ -166,13 +166,15 @@ def _is_text(cells: pd.Series) -> bool:
     return not pd.api.types.is_numeric_dtype(cells.dtype)
 
 
+_WRITTEN = [("value", float), ("grouped", float), ("mark", "U1"), ("unit", np.int16), ("short", bool), ("bad", bool)]
+
+
 def _written(found: Any, units: dict[str, int]) -> np.ndarray:
     """What different cells write, and once more for a blank one, shape (different + 1,); ``units`` grows.
 
     Fields: as in `Written`, but ``unit`` as a code, and ``bad`` for no number.
     """
-    kinds = [("value", float), ("grouped", float), ("mark", "U1"), ("unit", np.int16), ("short", bool), ("bad", bool)]
-    read = np.array([(math.nan, math.nan, "", 0, False, False)] * (len(found) + 1), kinds)
+    read = np.array([(math.nan, math.nan, "", 0, False, False)] * (len(found) + 1), _WRITTEN)
     for place, cell in enumerate(_each(found)):
         if (one := read_number(cell)) is not None:
             read[place] = *one[:3], units.setdefault(one.unit, len(units)), one.short, False
@@ -181,9 +183,9 @@ def _written(found: Any, units: dict[str, int]) -> np.ndarray:
     return read
 
 
-def _parts(cells: pd.Series) -> Iterator[pd.Series]:
-    """A column, some rows at a time: what is made of text takes many times its memory."""
-    return (cells.iloc[at : at + 50_000] for at in range(0, len(cells), 50_000))
+def _parts(cells: pd.Series) -> Iterator[tuple[slice, pd.Series]]:
+    """A column, some rows at a time, and their places: what is made of text takes many times its memory."""
+    return ((slice(at, at + 50_000), cells.iloc[at : at + 50_000]) for at in range(0, len(cells), 50_000))
 
 
 def _each(found: Any) -> Iterator[Any]:
@@ -283,13 +285,17 @@ class Sheet:
         cells = self.frame[column]
         if not _is_text(cells):
             return np.zeros(len(cells), bool)
-        found = [np.zeros(0, bool)]
-        found += [each.str.strip().str.lower().isin(words).to_numpy(bool) for each in _parts(cells)]
-        return np.concatenate(found)
+        found = np.zeros(len(cells), bool)
+        for at, part in _parts(cells):
+            found[at] = part.str.strip().str.lower().isin(words)
+        return found
 
     def hashes(self, column: str) -> np.ndarray:
         """A number for each cell, shape (rows,): the same for the same cell, and practically never for another one."""
-        return np.concatenate([pd.util.hash_pandas_object(each, index=False) for each in _parts(self.frame[column])])
+        found = np.empty(len(self.frame), np.uint64)
+        for at, part in _parts(self.frame[column]):
+            found[at] = pd.util.hash_pandas_object(part, index=False)
+        return found
 
     def numbers(self, column: str, whole: bool = False) -> Numbers:
         """A column as numbers; what a lone mark in it means is asked where its other cells do not tell.
@@ -307,8 +313,10 @@ class Sheet:
             codes, found = self.different(column)
             read = _written(found, units)
         else:
-            pieces = [_written(each, units)[places] for places, each in map(pd.factorize, _parts(cells))]
-            codes, found, read = np.arange(len(cells), dtype=np.int32), cells.array, np.concatenate(pieces)
+            codes, found, read = np.arange(len(cells), dtype=np.int32), cells.array, np.empty(len(cells), _WRITTEN)
+            for at, part in _parts(cells):
+                places, different = pd.factorize(part)
+                read[at] = _written(different, units)[places]
         value, grouped, marks = read["value"], read["grouped"], read["mark"]
         loose = np.flatnonzero(~(value == grouped) & ~np.isnan(value))
         proven = {*np.unique(marks[value == grouped]).tolist()} - {""}
@@ -762,7 +770,7 @@ def _cut(data: bytes, stop: int, layout: _Layout, watch: Callable[[float], None]
         if more:
             return read(texts | more, whole)
         index = range(1 + before + headed, 1 + above)
-        return pd.DataFrame({name: _joined(columns[name]) for name in names}).set_axis(index)
+        return pd.DataFrame({name: _joined(columns.pop(name)) for name in names}, copy=False).set_axis(index)
 
     def read_all(texts: set[str]) -> pd.DataFrame:
         try:
@@ -785,8 +793,9 @@ def _cut(data: bytes, stop: int, layout: _Layout, watch: Callable[[float], None]
 def _compact(cells: pd.Series) -> Any:
     """A column of a block in little memory: whole numbers in few bytes, and each of few words once."""
     if not _is_text(cells):
-        # Of fractions pandas would take what is nearly whole for whole: 1e-9 for 0.
-        return pd.to_numeric(cells, downcast="integer") if cells.dtype.kind in "iu" else cells
+        # Of fractions pandas itself would take what is nearly whole for whole: 1e-9 for 0.
+        whole = bool((cells == np.floor(cells)).all() and np.abs(cells).max() < 2**53)
+        return pd.to_numeric(cells.astype(np.int64), downcast="integer") if whole else cells
     codes, found = pd.factorize(cells)
     return pd.Categorical.from_codes(codes, found) if len(found) <= _FEW_WORDS else cells
 
