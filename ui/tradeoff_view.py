@@ -243,8 +243,8 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
 
 
 def names(result: SweepResult) -> dict[int, str]:
-    """What each line is called in the picture: the lowest one of its level at every ε by that, unless someone has given
-    it a label; all others by their labels.
+    """What each line is called in the picture: the lowest one of its level at every ε by that, too, unless someone has
+    given it a label; all others by their labels.
     """
     experiment, called = result.experiment, {}
     levels, traces = [line.entry.privacy for line in experiment.lines], tradeoff.traces(result)
@@ -255,9 +255,8 @@ def names(result: SweepResult) -> dict[int, str]:
             if levels[each.line] == level and each.line not in experiment.view.hidden
         ]  # fmt: skip
         lowest = all((trace.mean <= each.mean).all() for each in peers)
-        called[trace.line] = (
-            f"{'best ' * (len(peers) > 1)}{level} method" if lowest and level != "none" else trace.label
-        )
+        named = f"best {level} method: {trace.label}" if len(peers) > 1 else f"{level} method"
+        called[trace.line] = named if lowest and level != "none" else trace.label
     return called
 
 

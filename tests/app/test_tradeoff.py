@@ -44,7 +44,7 @@ def test_the_curves_are_the_core_s_at_every_budget() -> None:
 def test_the_lowest_of_a_level_is_called_the_best_and_a_label_stays() -> None:
     lines = "ucb,heldp-ucb-b(1),heldp-ucb-l(1),dp-se(1)"
     found = on.chart(on.visit("tradeoff", **{**SHARED, "lines": lines, "T": "5000"}), "tradeoff-chart").names
-    assert found == ["– UCB", "● best local method", "● HeLDP-UCB-L", "■ central method"]
+    assert found == ["– UCB", "● best local method: HeLDP-UCB-B", "● HeLDP-UCB-L", "■ central method"]
     swept = Sweep(load_preset("trust").with_changes(horizon=100, trials=2), (0.5, 1.0)).run()
     assert tradeoff_view.names(swept) == {trace.line: trace.label for trace in traces(swept)}
 

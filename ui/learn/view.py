@@ -92,7 +92,7 @@ def _lesson(step: Step) -> None:
                 step = answers.other(step)
         with picture, or_small(step.name):
             if shown:
-                at = _reveal(step)
+                at = _reveal(step, words)
                 run |= {**step.content(step.slider.start).run, **step.watch} if step.watch else {}
             else:
                 answers.scene(step, height=HEIGHT)
@@ -127,11 +127,11 @@ def _again(step: Step) -> None:
     _guesses().pop(step.name, None)
 
 
-def _reveal(step: Step, field: str = "at") -> float:
-    """What was measured, and one's guess beside it; the slider's position."""
+def _reveal(step: Step, place: Any, field: str = "at") -> float:
+    """What was measured, and one's guess beside it, in a ``place``; below, the picture. The slider's position."""
     value, at = _guesses()[step.name]
     measured = step.measured(step.content(at), at)
-    with st.container(key=f"learn-guess-{field}"):
+    with place.container(key=f"learn-guess-{field}"):
         st.markdown(f"### {answers.verdict(step, value, measured)}")
         guess = f"Your guess for {step.slider.words(at)}: {step.guess.message(value)}."
         st.caption(unbroken(f"{guess} Measured: {step.answer_to(measured)}."))
@@ -148,7 +148,7 @@ def _second(part: Step) -> None:
         if not shown:
             _ask(part, at)
         else:
-            at = _reveal(part, answers.SECOND)
+            at = _reveal(part, st, answers.SECOND)
         _link(part, at)
         if shown:
             st.caption(f"**The maths.** {part.exact}")

@@ -1,7 +1,7 @@
 // Draws curves for all positions of a slider. While the thumb moves they glide from one position to the next, on a log
 // axis by ratios; at rest every picture is one that was computed. ui/player/document.py says what a document has.
 
-const WIDE = 620, MOST_NAMES = 6, ROW = 18; // pixels; curves; letters of a label in a row
+const WIDE = 620, MOST_NAMES = 6, ROW = 18, GAP = 5; // pixels; curves; letters of a label in a row; pixels between labels
 const PLAYED = 2; // pixels: what is proved is thinner, and leaves nothing behind
 const GUESS = 30; // pixels to each side of where a guess stands
 const PEOPLE = 50, TOSSES = 1500; // in a strip; milliseconds in which all of them toss once more
@@ -138,13 +138,13 @@ function apart(labels, top, bottom, line) {
   labels.sort((one, other) => other.end - one.end);
   let reached = bottom + line / 2;
   for (const each of labels) {
-    const rows = line * each.rows.length;
+    const rows = line * each.rows.length + GAP;
     reached = each.top = Math.min(each.end - rows / 2, reached - rows);
   }
   reached = top;
   for (const each of labels.reverse()) {
     each.top = Math.max(each.top, reached);
-    reached = each.top + line * each.rows.length;
+    reached = each.top + line * each.rows.length + GAP;
   }
 }
 

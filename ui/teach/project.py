@@ -103,7 +103,7 @@ def _question(step: Step, room: Room | None) -> None:
             return
         about = "Key R. Shows the answer."
         answers.button("Reveal", "project-reveal", about, _shown().add, step.name, type="primary")
-        answers.scene(step, **LOOK | {"height": "40vh"})
+        answers.scene(step, **LOOK | {"height": "max(40vh, 100vh - 27rem)"})
 
 
 def _answer(step: Step, room: Room | None) -> None:
