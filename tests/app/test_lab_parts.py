@@ -1,4 +1,4 @@
-"""What the pages of the Lab share: losses in a sentence, and a slider for ε above the picture."""
+"""What the pages of the Lab share: losses in a sentence."""
 
 import re
 
