@@ -65,6 +65,8 @@ def compile_one_after_the_other(own: Path) -> None:
     def load_or_wait(self: Any, *asked: Any) -> Any:
         if not Path(self.cache_path).is_relative_to(own):
             return load(self, *asked)
+        if self in held:  # what did not compile is asked for again
+            held.pop(self).close()
         held[self] = lock = (Path(self.cache_path) / f"{self._impl.filename_base}.lock").open("w")
         last = time.monotonic() + COMPILES
         while time.monotonic() < last:

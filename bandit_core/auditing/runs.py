@@ -29,7 +29,7 @@ from bandit_core.kernels.contextual import Visitor
 from bandit_core.kernels.play import Now, Stream, User
 from bandit_core.kernels.records import Rewards
 from bandit_core.mechanisms.base import Sampler
-from bandit_core.model import KernelCall, Policy, RunSetup
+from bandit_core.model import KernelCall, Policy, RunSetup, compiling
 from bandit_core.spec.errors import InputError
 
 FIRST, USERS = 5, (64, 600, 3000)  # of runs that are looked at choice by choice, and of those whose choices are counted
@@ -115,7 +115,8 @@ def runs_of(policy: Policy, epsilon: float, users: int, chain: bool) -> Runs:
 
     def runs(script: np.ndarray, count: int, rng: np.random.Generator) -> Seen:
         seen = Seen(np.zeros((count, users), np.int64), np.zeros((count, users)))
-        kernel(_streams(rng, count), *tables, script, numbers, seen)
+        with compiling(rule):
+            kernel(_streams(rng, count), *tables, script, numbers, seen)
         return seen
 
     return runs
@@ -146,7 +147,8 @@ def _of_users(policy: Policy, epsilon: float, other: tuple[float, ...]) -> Sampl
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
         seen = np.zeros(len(inputs))
         context = FAR * np.resize((1.0, 0.0, 0.0) if inputs[0] > 0.5 else other, environment.dimension)
-        kernel(_streams(rng, len(inputs)), environment, context, numbers, seen)
+        with compiling(call.rule):
+            kernel(_streams(rng, len(inputs)), environment, context, numbers, seen)
         return seen
 
     return sampler

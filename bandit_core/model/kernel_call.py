@@ -3,10 +3,15 @@
 What a policy's compiled kernel is called with, and the one way to play it.
 """
 
-from collections.abc import Callable
+import linecache
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 from bandit_core.spec.errors import InputError, Issue
@@ -105,6 +110,39 @@ class RuleError(InputError):
     """A rule did what no rule may; the run has no numbers."""
 
 
+class NotCompiled(RuleError):
+    """A rule cannot be compiled."""
+
+
+def _not_compiled(rule: str, error: Exception) -> Issue:
+    """Why numba cannot compile a rule: the first line of the policy's own file that the error names, if any."""
+    text, libraries = str(error), {Path(numba.__file__).parent, Path(__file__).parents[1] / "kernels"}
+    reason = next(each for each in text.splitlines() if not each.startswith("Failed in"))
+    words = f"cannot be compiled: {reason.rstrip(':.')}. A rule works on numbers and arrays; only `start` makes arrays"
+    for file, line, function in re.findall(r'File "([^"]+)", line (\d+):(?:\s+def (\w+))?', text):
+        source = linecache.getline(file, int(line))
+        if re.match(r"[ \t]+\S", source) and not libraries & {*Path(file).resolve().parents}:  # inside of a function
+            return Issue(f"{function} ({file}, line {line})", source.strip(), words)
+    return Issue(f"rule {rule}", None, words)
+
+
+@contextmanager
+def compiling(rule: Any) -> Iterator[None]:
+    """While a loop with a rule's functions is called, which compiles it.
+
+    Raises
+    ------
+    NotCompiled
+        When that cannot be done.
+    """
+    try:
+        yield
+    except numba.NumbaError as error:
+        if rule is None:
+            raise
+        raise NotCompiled([_not_compiled(rule.name, error)]) from error
+
+
 def _refuse(call: KernelCall, arm: float) -> None:
     issue = {
         NAN_INDEX: ("index", "NaN", "a number for every arm that has responses"),
@@ -121,7 +159,7 @@ def run_kernel(call: KernelCall, streams: np.ndarray, checkpoints: np.ndarray, s
     Stopped
         When the signal asked for a stop.
     RuleError
-        When a rule shows an arm that does not exist, has an index of NaN, or a batch of no users.
+        When a rule shows an arm that does not exist, has an index of NaN, or a batch of no users, or is not compiled.
     """
     trials, times = len(streams), len(checkpoints)
     regret, best_pulls = np.zeros((trials, times)), np.zeros((trials, times))
@@ -131,7 +169,8 @@ def run_kernel(call: KernelCall, streams: np.ndarray, checkpoints: np.ndarray, s
     for group in np.array_split(np.arange(trials), groups):
         part = slice(group[0], group[-1] + 1)
         record = Record(checkpoints, regret[part], best_pulls[part], pulls[part], error[part], signal.cells)
-        call.kernel(state[part], *call.arguments, record)
+        with compiling(call.rule):
+            call.kernel(state[part], *call.arguments, record)
         for place in np.flatnonzero(np.isnan(pulls[part, 0])):
             _refuse(call, regret[part][place, 0])
         if signal.stopped:

@@ -69,7 +69,10 @@ def load_policy(path: Path) -> tuple[str, ...]:
     except FileNotFoundError as error:
         raise InputError([unreadable("policy", path, error)]) from None
     except (Exception, SystemExit) as error:
-        raise InputError([Issue("policy", str(path), f"cannot be loaded: {type(error).__name__}: {error}")]) from None
+        words = f"cannot be loaded: {type(error).__name__}: {error}"
+        if isinstance(error, ModuleNotFoundError):
+            words += "; a policy is one file, which may import only what is installed"
+        raise InputError([Issue("policy", str(path), words)]) from None
     own = [name for name, (file, _) in _added.items() if file == path.resolve()]
     offered = getattr(module, "POLICIES", getattr(module, "POLICY", None))
     policies = described(_checked(offered, str(path), registry().keys() - own), module)

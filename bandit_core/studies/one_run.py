@@ -16,7 +16,7 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.batch_rule import rule_of
 from bandit_core.kernels.play import Decision, Rule, Watched
 from bandit_core.kernels.streams import streams
-from bandit_core.model import KernelCall, Privacy, RunSetup, Signal
+from bandit_core.model import KernelCall, Privacy, RunSetup, Signal, compiling
 from bandit_core.spec.errors import InputError, Issue
 
 USERS = 2000  # that are watched, unless it is said otherwise
@@ -92,7 +92,8 @@ def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: in
     record = Watched(
         times, curves[0], curves[1], pulls, np.zeros((1, 0)), signal.cells, arms, felt, sent, epsilons, beliefs
     )
-    rule.watched(words.copy(), *call.watched, record)
+    with compiling(rule):
+        rule.watched(words.copy(), *call.watched, record)
     completed = _complete(rule, call, setup, words, record)
     if rule.hides:
         sent[:] = np.nan

@@ -22,7 +22,7 @@ from bandit_core.auditing.auditor import EPSILONS, audit_policy
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Block, Policy, RuleError, Signal, run_kernel
+from bandit_core.model import Block, NotCompiled, Policy, RuleError, Signal, run_kernel
 from bandit_core.policies import CLAIMED, load_policy, registry
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.accounts import composed
@@ -255,6 +255,9 @@ def findings(policy: Policy, checks: Iterable[str] = CHECKS, seed: int = 0) -> I
     for check in checks:
         try:
             outcome = CHECKS[check](policy, *([seed] if check in CHANCE else []))
+        except NotCompiled as error:  # nor would it be for the other checks
+            yield Finding(policy.name, check, False, f"{error.issues[0]}.")
+            return
         except RuleError as error:
             outcome = False, f"{error.issues[0]}."
         except InputError as error:

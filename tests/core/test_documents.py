@@ -102,7 +102,16 @@ BUDGET = {"kind": "fixed", "value": 1}
 
 
 @pytest.mark.parametrize(
-    "text", ["1 / 0", "POLICY = 1", "", None, "from bandit_core.policies.ucb import POLICY", "raise SystemExit"]
+    "text",
+    [
+        "1 / 0",
+        "POLICY = 1",
+        "",
+        None,
+        "from bandit_core.policies.ucb import POLICY",
+        "raise SystemExit",
+        "import a_file_beside",
+    ],
 )
 def test_a_file_without_a_policy_of_its_own_is_refused_in_one_line(text, tmp_path, capsys):
     path = tmp_path / "own.py"

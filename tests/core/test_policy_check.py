@@ -182,6 +182,17 @@ WRONG_ARMS = {  # policy, what it changes, what the refusal says
         ("return greedy_arm(now.users, now.place, known.estimate)", "return 77"),
         "77: an arm",
     ),
+    "an array that is made anew": (
+        "noisy_greedy",
+        ("np.argmax(known.means)", "np.argmax(known.means + np.zeros(arms))"),
+        r"^choose \(.*noisy_greedy.py, line \d+\): '.*np.zeros\(arms\)\)': cannot be compiled: No implementation of .*"
+        r"zeros.* only `start` makes arrays",
+    ),
+    "a name that is none": (
+        "noisy_greedy",
+        ("np.argmax(known.means)", "largest(known.means)"),
+        "^rule noisy_greedy: cannot be compiled: NameError: name 'largest' is not defined",
+    ),
 }
 
 
@@ -193,7 +204,7 @@ def test_what_no_rule_may_show_ends_the_run_with_a_sentence(file, wrong):
     with pytest.raises(InputError, match=words):
         simulate({**instance, "horizon": 500, "trials": 2, "lines": [{**SPEC["lines"][0], "policy": name}]})
     [found] = findings(registry()[name], ["numbers"])
-    assert found.holds is False and "choose" in found.words
+    assert found.holds is False and re.search("choose|cannot be compiled", found.words)
 
 
 def test_a_rule_may_call_a_function_of_its_file(file):
