@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Literal, TypeVar
 
 import streamlit as st
@@ -14,6 +15,7 @@ from bandit_core.spec.errors import InputError, Issue
 from ui import problems, state, words
 
 Word = TypeVar("Word", bound=str)
+MOST_NAMED = 20  # words that a message lists; of more, the nearest three
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class Field:
             {"0": False, "1": True} if self.kind == "switch" else dict(zip(self.allowed, self.allowed, strict=True))
         )
         if text not in values:
-            raise InputError([Issue(self.name, text, f"one of {', '.join(values)}")])
+            named = values if len(values) <= MOST_NAMED else [*get_close_matches(text, values, cutoff=0), "…"]
+            raise InputError([Issue(self.name, text, f"one of {', '.join(named)}")])
         return values[text]
 
     def text(self, value: Any) -> str:
