@@ -71,7 +71,7 @@ def _sheet(source: Source, answers: Mapping[str, str] | None = None) -> Sheet:
         if isinstance(source, bytes):
             data = source
         elif Path(source).stat().st_size > MAX_BYTES:
-            raise refusal(str(source), None, f"at most {MAX_BYTES // 2**20} MB")
+            raise refusal(str(source), None, f"at most {MAX_BYTES // 10**6} MB")
         else:
             data = Path(source).read_bytes()
     except InputError:

@@ -30,7 +30,7 @@ from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.free_text import visible, why_not
 from bandit_core.spec.later import pd
 
-MAX_BYTES = 20 * 2**20
+MAX_BYTES = 20_000_000  # a megabyte has 10^6 bytes, as in the upload boxes of most browsers
 MAX_ROWS = 2_000_000
 MAX_COLUMNS = 1000
 MAX_CELLS = 10_000_000
@@ -382,7 +382,7 @@ def _unpacked(data: bytes, questions: Questions) -> bytes:
         When it is too large, or there is no such thing in it.
     """
     if len(data) > MAX_BYTES:
-        raise refusal("file", f"{len(data) / 2**20:.1f} MB", f"at most {MAX_BYTES // 2**20} MB")
+        raise refusal("file", f"{len(data):,} bytes", f"at most {MAX_BYTES // 10**6} MB ({MAX_BYTES:,} bytes)")
     for begins, what in WORDS["strange"]:
         if re.match(begins.encode(), data.removeprefix(b"\xef\xbb\xbf")[:200], re.IGNORECASE):
             raise refusal("file", None, what)
@@ -393,7 +393,7 @@ def _unpacked(data: bytes, questions: Questions) -> bytes:
             inside = [each for each in archive.infolist() if not each.is_dir() and "__MACOSX" not in each.filename]
             workbook = any(each.filename == "xl/workbook.xml" for each in inside)
             if sum(each.file_size for each in inside) > (5 if workbook else 1) * MAX_BYTES:
-                raise refusal("file", None, f"what is packed in it is more than {MAX_BYTES // 2**20} MB")
+                raise refusal("file", None, f"what is packed in it is more than {MAX_BYTES // 10**6} MB")
             if not workbook and len(inside) != 1:
                 raise refusal("file", None, f"there are {len(inside)} files packed in it; one table is needed")
             if not workbook:

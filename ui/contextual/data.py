@@ -131,7 +131,7 @@ def _uploaded(source: str, trust: bool) -> _Made | None:
         label, name = "An example of such a file (invented)", "invented-loans.csv"
         figures.download(st, label, lending.synthetic_csv, name, message, "content", key="data-example")
     upload = st.file_uploader(
-        "Table (CSV)", type=["csv", "tsv", "txt"], key=f"data-{source}", max_upload_size=MAX_BYTES // 2**20,
+        "Table (CSV)", type=["csv", "tsv", "txt"], key=f"data-{source}", max_upload_size=MAX_BYTES // 10**6,
         help=f"Names of the columns in the first row. Up to 20 MB and {MAX_ROWS:,} rows.",
     )  # fmt: skip
     st.caption(uploads.PRIVATE_WORDS)

@@ -158,7 +158,7 @@ def _uploaded() -> Asked | None:
         "Observed rewards (CSV)",
         type=ENDINGS,
         key="own-file",
-        max_upload_size=MAX_BYTES // 2**20,
+        max_upload_size=MAX_BYTES // 10**6,
         help=f"A row for each person, or totals. Up to 20 MB and {MAX_ROWS:,} rows; a workbook (xlsx) or zip, too.",
     )
     st.caption(uploads.PRIVATE_WORDS)
@@ -335,7 +335,7 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
                 "Users' own ε (CSV, optional)",
                 type=["csv", "tsv", "txt"],
                 key="own-budgets",
-                max_upload_size=MAX_BYTES // 2**20,
+                max_upload_size=MAX_BYTES // 10**6,
                 help="One column: the ε of one user in each row; 0 shares nothing. Replaces the slider above.",
             )
             read = _parsed(upload, "budgets", read_budgets, *([uploads.said(upload.file_id)] if upload else []))
