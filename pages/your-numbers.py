@@ -23,7 +23,7 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("Your numbers: what would privacy cost?")
-st.markdown("Privacy adds noise to each answer, so finding the best option takes longer.")
+st.markdown("Privacy adds noise, so finding the best option takes longer.")
 address.open_link()
 asked = inputs.options()
 if asked is None:
