@@ -17,20 +17,22 @@ export default function ({ data, parentElement, setTriggerValue }) {
   [...arms.children].forEach((bar, at) => {
     const count = data.counts[at];
     const show = mean => {
-      bar.mean = Math.min(1, Math.max(0, Math.round(100 * mean) / 100));
-      bar.querySelector("i").style.height = `${100 * bar.mean}%`;
+      bar.mean = mean;
+      const words = Number.isInteger(+(100 * mean).toFixed(6)) ? mean.toFixed(2) : `${+mean.toPrecision(3)}`;
       const times = counted ? `<small>${count > 1 ? `× ${count}` : "&nbsp;"}</small>` : "";
-      bar.querySelector("b").innerHTML = bar.mean.toFixed(2) + times;
-      bar.ariaValueNow = bar.mean;
-      bar.ariaValueText = bar.mean.toFixed(2);
+      bar.querySelector("i").style.height = `${100 * mean}%`;
+      bar.querySelector("b").innerHTML = words + times;
+      bar.ariaValueNow = mean;
+      bar.ariaValueText = words;
     };
+    const move = mean => show(Math.min(1, Math.max(0, Math.round(100 * mean) / 100)));
     const rest = () => {
       arms.moving = false;
       if (bar.mean !== data.means[at]) setTriggerValue("moved", [at, bar.mean]);
     };
     const follow = ({ clientY }) => {
       const { top, height } = bar.querySelector("span").getBoundingClientRect();
-      show(1 - (clientY - top) / height);
+      move(1 - (clientY - top) / height);
     };
     bar.ariaLabel = `Mean of arm ${at + 1}${count > 1 ? `, for ${count} equal arms` : ""}`;
     bar.onpointerdown = event => {
@@ -46,7 +48,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       if (!(event.key in STEPS)) return;
       event.preventDefault();
       arms.moving = true;
-      show(bar.mean + STEPS[event.key]);
+      move(bar.mean + STEPS[event.key]);
     };
     bar.onkeyup = bar.onblur = () => { if (arms.moving) rest(); };
     show(data.means[at]);
