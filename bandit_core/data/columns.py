@@ -198,7 +198,8 @@ class Roles:
     def people(self) -> tuple[str, str]:
         """The columns of option and outcome where a row is a person."""
         coins = [each.name for each in self.of("coin") if not named(each.name, "reward", inside=True)]
-        if len(coins) > 2 and "option" not in self.said and (self.table.frame[coins].sum(axis=1) == 1).all():
+        ones = self.table.frame[coins].apply(pd.to_numeric, errors="coerce").sum(axis=1)
+        if len(coins) > 2 and "option" not in self.said and (ones == 1).all():
             self.questions.put("indicators", columns=", ".join(coins))
         options = list({option.name: option for option, _ in self.pairs}.values())
         option = self.choose("option", "Which column says which option each person was given?", options)

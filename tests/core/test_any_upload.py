@@ -68,6 +68,7 @@ files = st.one_of(
 @example(b"a,b\n1,0\n1,1e-300\n-1,0")  # two values that are one after rescaling
 @example(b'a,b\n"1,2')
 @example(b"a,b\n1,2\n" + b"9" * 5000 + b",1")
+@example(b"1,1,1,1\n1,1,1,inf\n1,1,yes,yes")  # 0 and 1 beside a word
 def test_any_bytes_as_observations(data):
     try:
         found = read_observations(data)

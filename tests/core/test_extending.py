@@ -181,7 +181,7 @@ def test_every_section_is_followed_to_the_letter(followed) -> None:
 
     message, said = followed["A preset"]
     assert "two-shops" in message and "preset=two-shops" in message
-    assert said == "Shops\n"
+    assert said == "Lessons\n"
 
     message, said = followed["A page"]
     assert re.search(r"^\.{3,} ", message, re.MULTILINE)
