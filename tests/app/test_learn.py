@@ -83,6 +83,8 @@ def test_a_step_asks_first_and_then_draws_and_tells(step: Step) -> None:
     assert all(len(each["alt"]) > 30 and each["curves"] for each in player["positions"])
     assert said(screen, step, at) == words.as_html(step.says(step.content(at), at))
     assert "Right!" in on.words(screen) or "Not quite." in on.words(screen)
+    question = step.question.format(at=step.slider.words(at))
+    assert any(words.unbroken(f"{question} Your guess: ") in each.value for each in screen.caption)
     assert any(step.exact in text.value for fold in screen.expander for text in fold.markdown)
     for of_a_teacher in (step.notes, step.answer):
         assert not any(of_a_teacher in text.value for fold in screen.expander for text in fold.markdown)

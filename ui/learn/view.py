@@ -133,10 +133,9 @@ def _reveal(step: Step, place: Any, field: str = "at") -> float:
     measured = step.measured(step.content(at), at)
     with place.container(key=f"learn-guess-{field}"):
         st.markdown(f"### {answers.verdict(step, value, measured)}")
-        guess = f"Your guess for {step.slider.words(at)}: {step.guess.message(value)}."
+        guess = f"{step.question.format(at=step.slider.words(at))} Your guess: {step.guess.message(value)}."
         st.caption(unbroken(f"{guess} Measured: {step.answer_to(measured)}."))
-    at = answers.played(step, field, step.aim(value, at), height=HEIGHT)
-    return at
+    return answers.played(step, field, step.aim(value, at), height=HEIGHT)
 
 
 def _second(part: Step) -> None:
