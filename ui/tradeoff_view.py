@@ -270,7 +270,7 @@ def _curve(
     free, trust = line.epsilon is None, line.entry.privacy
     more: dict[str, Any] = {"customdata": [[trace.line, place] for place in range(len(trace.epsilons))]}
     marker = {"symbol": theme.MARKERS[trust], "size": np.where(trace.epsilons == here, 15, 8), "color": colour}
-    more |= {"mode": "lines"} if free else {"marker": marker}
+    more |= {"mode": "lines"} if free else {"marker": marker, "unselected": {"marker": {"opacity": 0.7}}}
     hover = f"{escape(trace.label)}, ε = %{{x:.3~g}}: %{{y:,.4~g}}<extra></extra>"
     look = {"dash": "dashdot" if free else None, "low": low, "high": high, "hover": hover}
     shown = f"{theme.TRUST_SIGNS[trust]} {escape(name)}"
@@ -328,7 +328,7 @@ def legend(result: SweepResult) -> str:
             f"Vertical dots: ε = {change:.2g}; from there on the best policies of a curator pay nothing for privacy in "
             "the long run on these arms."
         )
-    message.append("Click a point to open its curves.")
+    message.append("Click a point: a link below opens its curves.")
     return " ".join(filter(None, (*message, compared(result), words.measures(experiment))))
 
 

@@ -146,8 +146,10 @@ def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
 
 def test_a_click_on_a_point_of_the_trade_off_opens_its_curve(visits: Visits) -> None:
     visitor = visits("/tradeoff?arms=0.9,0.5&lines=ucb,heldp-ucb-b(1)&T=2000&n=8")
-    point = visitor.tab.locator(".js-plotly-plot .scatterlayer .trace .point").nth(4)
-    box = point.bounding_box()
+    points = visitor.tab.locator(".js-plotly-plot .scatterlayer .trace .point")
+    box = points.nth(4).bounding_box()
+    opacity = points.first.evaluate("point => getComputedStyle(point).opacity")
     assert box is not None
     visitor.tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     visitor.sees("Open the curves at ε = 1 in Explore")
+    expect(points.first).to_have_css("opacity", opacity)  # what was not clicked does not fade
