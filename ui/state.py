@@ -24,7 +24,7 @@ from bandit_core import Experiment
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, true_words
 from bandit_core.spec.contexts import Table
-from bandit_core.spec.errors import Issue, path_of
+from bandit_core.spec.errors import MAX_TOLD, Issue, did_you_mean, path_of
 from ui import first_paint, menu
 
 # Address fields that say how a page is shown.
@@ -268,8 +268,9 @@ def read_address(page: menu.Page, translate: Read, example: str = "default") -> 
         adopt(experiment())
     if asked != before:
         fields = [*own, *(links.KEYS if page.sidebar else ())]
-        unknown = f"no field of this page; allowed: {', '.join(fields) or 'none'}"
-        refused = dict.fromkeys(asked.keys() - {*fields, *old, *links.KEYS}, unknown)
+        allowed, unknown = f"allowed: {', '.join(fields) or 'none'}", asked.keys() - {*fields, *old, *links.KEYS}
+        near = fields if len(unknown) <= MAX_TOLD else ()  # to compare thousands would keep other visitors waiting
+        refused = {name: f"no field of this page; {did_you_mean(name, near) or allowed}" for name in unknown}
         if former:
             known = set(links.KEYS) - former.keys()
             refused |= dict.fromkeys(asked.keys() & known, f"not used beside {', '.join(former)}")

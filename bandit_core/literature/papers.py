@@ -6,7 +6,6 @@ scale, there are studies: the same presets with more trials, or under another re
 statement names the study that decides it (else the figure does) and the readings that it is judged under besides.
 """
 
-import difflib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +17,7 @@ from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature.erratum import Erratum
-from bandit_core.spec.errors import Issue, raise_any, refuse_if, validated
+from bandit_core.spec.errors import Issue, did_you_mean, raise_any, refuse_if, validated
 from bandit_core.spec.field_types import Finite, Frozen, Whole
 
 FOLDER = paths.ROOT / "papers"
@@ -374,10 +373,7 @@ def names_of(names: list[str]) -> list[str]:
     issues = []
     for name in names:
         if name not in files:
-            near = difflib.get_close_matches(name, files, n=1, cutoff=0.6)
-            hint = f"did you mean {near[0]}? " if near else ""
-            if name in preset_names():
-                hint = "is a preset, but no figure of a paper; "
-            issues.append(Issue("name", name, f"{hint}allowed: {', '.join(files)}"))
+            hint = "is a preset, but no figure of a paper;" if name in preset_names() else did_you_mean(name, files)
+            issues.append(Issue("name", name, f"{hint} allowed: {', '.join(files)}".lstrip()))
     raise_any(issues)
     return list(dict.fromkeys(file for name in names for file in files[name])) or every

@@ -126,10 +126,16 @@ def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Issue]:
     for name, value in document.items():
         if isinstance(name, str) and name not in names:
             # for those that a text shows: comparing 60,000 names would keep other visitors waiting
-            near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.7) if len(issues) < MAX_TOLD else []
-            words = "no such field" + (f"; did you mean {near[0]}?" if near else "")
+            near = did_you_mean(name, names) if len(issues) < MAX_TOLD else ""
+            words = f"no such field; {near}" if near else "no such field"
             issues.append(Issue(path_of((name,)), _Null() if value is None else value, words))
     return issues
+
+
+def did_you_mean(name: str, names: Collection[str]) -> str:
+    """A question that gives the one of the ``names`` that looks most like a name; empty where none does."""
+    near = difflib.get_close_matches(name[:80], names, n=1, cutoff=0.6)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def unreadable(path: str, file: Any, error: Exception) -> Issue:

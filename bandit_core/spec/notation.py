@@ -199,7 +199,8 @@ class _Reader:
     def end(self) -> None:
         token = self.peek()
         if token is not None:
-            raise _Unreadable(f"{token.text!r} stands behind its end")
+            words = "; a decimal is written with a point, such as 0.5" * (token.text == ",")
+            raise _Unreadable(f"{token.text!r} stands behind its end{words}")
 
 
 def _read_list(

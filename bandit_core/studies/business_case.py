@@ -60,7 +60,7 @@ def read_lifts(text: str, relative: bool = True) -> list[Lift]:
         except InputError as error:
             issues += error.issues
     if not issues and not 1 <= len(lifts) < MAX_OPTIONS:
-        issues.append(Issue("lifts", len(lifts), f"between 1 and {MAX_OPTIONS - 1} of them"))
+        issues.append(Issue("lifts", len(lifts), f"write 1 to {MAX_OPTIONS - 1} lifts, such as 20, 50"))
     raise_any(issues)
     return lifts
 

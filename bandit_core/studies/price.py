@@ -328,8 +328,8 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
         return Advice(
             "learn",
             best,
-            f"**Learn while you earn**: {late}. If you {best.who}, {escape(best.method)} loses "
-            f"{best.loss} {unit}{known_words(best.loss)}; keeping {first} loses {number(question.keep)}.",
+            f"**Learn while you earn**: {late}. If you {best.who}, you lose {best.loss} {unit}"
+            f"{known_words(best.loss)} with {escape(best.method)}; keeping {first} loses {number(question.keep)}.",
         )
     which = (
         "learner, even without privacy,"

@@ -91,9 +91,11 @@ def test_the_experiment_survives_a_change_of_pages() -> None:
 
 
 def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
-    screen = on.visit(arms="0.9,oops", lines="ucb,nobody(1),kl-ucb-cf(uniform(0,1))", T="many", n="3", colour="red")
+    screen = on.visit(
+        arms="0.9,oops", lines="ucb,nobody(1),kl-ucb-cf(uniform(0,1))", T="many", n="3", colour="red", esp="1"
+    )
     message = screen.main.warning[0].value
-    for part in ("arms\\[1\\]", "lines\\[1\\]", "lines\\[2\\]", "'many'", "colour"):
+    for part in ("arms\\[1\\]", "lines\\[1\\]", "lines\\[2\\]", "'many'", "did you mean eps?"):
         assert part in message, part
     kept: Experiment = screen.session_state["lab"]["experiment"]
     assert kept.trials == 3

@@ -30,6 +30,12 @@ def test_what_is_no_lift_is_told(text):
         read_lifts(text)
 
 
+@pytest.mark.parametrize("number", [0, 100])
+def test_too_few_or_too_many_lifts_say_what_to_write(number):
+    with pytest.raises(InputError, match=f"^lifts: {number}: write 1 to 99 lifts, such as 20, 50$"):
+        read_lifts(", ".join(["5"] * number))
+
+
 def test_percent_of_the_baseline_and_plain_amounts():
     assert [arm.mean for arm in typed_arms(10, [0.2, -0.5], True, (0, 100))] == pytest.approx([0.1, 0.12, 0.05])
     assert [arm.mean for arm in typed_arms(10, [20, -5], False, (0, 100))] == pytest.approx([0.1, 0.3, 0.05])

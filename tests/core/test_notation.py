@@ -181,6 +181,7 @@ WRONG_BUDGETS = [
     ("discrete(0:0.5,1)", "epsilon", "behind every value"),
     ("discrete(1:0.5)", "epsilon", "sum to 1"),
     ("2 3", "epsilon", "behind its end"),
+    ("0,2", "epsilon", "with a point, such as 0.5"),
     ("ε", "epsilon", "not a distribution"),
 ]
 
