@@ -47,7 +47,7 @@ answer = answers.reply(asked, chosen, contest, decision)
 st.markdown(shared.once("own-verdict", answer.content, None, lambda: answers.verdict(answer)))
 make = partial(drawing.chart, answer, answer.result)
 figures.draw("own-chart", answer.content, make, partial(answers.describe, answer))
-st.caption(f"Shaded: middle 90% of {answer.experiment.trials} runs, which shows how far a single roll-out may differ.")
+st.caption(f"Shaded: middle 90% of {answer.experiment.trials:,} runs: how far a single roll-out may differ.")
 if decision.more:
     st.info("This is a first answer. More runs follow: numbers, errors and the best method may still change.")
     page_frame.leave()

@@ -181,7 +181,7 @@ def _repeated(experiment: Experiment) -> str:
         else "The band shows how single runs differ, not the error of the mean"
     )
     return (
-        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view)}. {message}. "
+        f"This is repeated in {experiment.trials:,} runs; {words.band(experiment.trials, experiment.view)}. {message}. "
         "Numbers after ± are standard errors."
     )
 

@@ -319,7 +319,7 @@ def legend(result: SweepResult) -> str:
     trials, price = experiment.trials, quantity(experiment) == "price"
     message = ["A single run, so no band."]
     if trials > 1:
-        message = [f"Shaded: {'95% interval of the price over' if price else 'middle 90% of'} {trials} runs."]
+        message = [f"Shaded: {'95% interval of the price over' if price else 'middle 90% of'} {trials:,} runs."]
     here, change = marked(experiment), tradeoff.regime_change(experiment)
     if here in result.epsilons:
         message.append(f"Large dots: ε = {here:g}.")

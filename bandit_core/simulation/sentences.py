@@ -40,7 +40,7 @@ def sentence(text: str) -> str:
 def band(trials: int, view: View, least: int = 0) -> str:
     """What the shaded band is; ``least`` where some curves have fewer runs."""
     priced = PRICE_BAND if view.quantity == "price" else ""
-    runs = f"{least} to {trials}" if 0 < least < trials else f"{trials}"
+    runs = f"{least:,} to {trials:,}" if 0 < least < trials else f"{trials:,}"
     return f"shaded: {BAND_WORDS[view.band]} {runs} runs{priced}" if trials > 1 else "a single run, so no band"
 
 

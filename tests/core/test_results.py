@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from bandit_core import Experiment, simulate
-from bandit_core.experiments.experiment import checkpoints
+from bandit_core.experiments.experiment import View, checkpoints
+from bandit_core.simulation import sentences
 from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.results import CURVE_COLUMNS, FINAL_COLUMNS, LineResult, Result, band, linear_fit
 
@@ -173,6 +174,12 @@ def test_the_best_of_a_guarantee_is_bold_with_what_a_test_does_not_tell_from_it(
     prices = [row.split(" | ")[-1] for row in table[2:]]
     assert prices[0].startswith("–") and prices[3].startswith("1 ") and "UCB" not in prices[3]
     assert r"\textbf{" in result.to_latex()
+
+
+def test_the_words_of_a_band_part_thousands():
+    view = View(band="middle-90")
+    assert sentences.band(1100, view) == "shaded: middle 90% of 1,100 runs"
+    assert sentences.band(12000, view, least=1100) == "shaded: middle 90% of 1,100 to 12,000 runs"
 
 
 def test_bands_are_quantiles_intervals_or_shares_of_a_standard_deviation():

@@ -124,7 +124,7 @@ def draw(epsilon: float) -> None:
     st.markdown(conclusion)
     st.expander("The numbers behind it").markdown(
         f"{numbers} Hollow: normal noise, whose guarantee has a {failing}, so it is weaker. "
-        f"Arms with success rates {means}; {words.count(experiment.horizon)} users; {experiment.trials} runs. "
+        f"Arms with success rates {means}; {words.count(experiment.horizon)} users; {experiment.trials:,} runs. "
         "Error bars: ± 2 standard errors."
     )
     gallery.link_to_explore("Explore this experiment", experiment)

@@ -172,10 +172,10 @@ def scale_words(shipped: Shipped) -> str:
     """At which scale the figure was played."""
     experiment = shipped.experiment
     trials = min(line.count for line in shipped.lines)
-    size = f"{words.count(experiment.horizon)} users, {trials} runs"
+    size = f"{words.count(experiment.horizon)} users, {trials:,} runs"
     if shipped.is_complete:
         return f"full scale: {size}"
-    return f"at {trials} of {experiment.trials} runs: {size}"
+    return f"at {trials:,} of {experiment.trials:,} runs: {size}"
 
 
 def made_words(shipped: Shipped) -> str:
