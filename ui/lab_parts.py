@@ -92,12 +92,15 @@ def regret(key: str, result: Result, with_axes: bool = True, message: str = "", 
 
 def losses(result: Result) -> str:
     """The loss with the best and the worst private policy, and without privacy where it is played, in a sentence."""
-    private = [row for row in summaries(result) if result.experiment.lines[row.line].entry.privacy != "none"]
+    promises = [line.entry.promise for line in result.experiment.lines]
+    private = [row for row in summaries(result) if promises[row.line].key != "none"]
     rows, against = sorted(private, key=lambda row: row.regret), [row.against for row in private if row.against]
     if not rows:
         return words.verdict(result)
+    unlike = len({promises[row.line].who for row in rows[:1] + rows[-1:]}) > 1
     message = " and ".join(
         f"**{words.number(row.regret, 2)}** with **{words.called(row.label)}**"
+        + f" ({promises[row.line].who})" * unlike
         + " (statistically tied with no privacy)" * (row.trials > 1 and row.against is not None and not row.differs)
         for row in rows[:1] + rows[1:][-1:]
     )

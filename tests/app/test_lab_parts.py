@@ -27,7 +27,8 @@ def test_the_sentence_names_the_best_and_the_worst_private_line_and_the_loss_wit
     private = sorted(end for name, end in ends.items() if name != "ucb")
     numbers = [float(text.replace(",", "")) for text in re.findall(r"\*\*([\d.,]+)\*\*", message)]
     assert numbers == pytest.approx([private[0], private[-1], ends["ucb"]], rel=0.051)  # two digits
-    assert "ε = 1" in message and "tied" not in message
+    assert "ε = 1" in message and "tied" not in message and message.count("(trust ") == 2  # best and worst: two levels
+    assert "(trust " not in stated({"ucb": None, "heldp-ucb-b": 1.0, "heldp-ucb-l": 1.0}, 500, 5)[0]
 
 
 def test_what_is_not_told_apart_is_called_tied_and_one_run_proves_little() -> None:
