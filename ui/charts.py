@@ -246,7 +246,7 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
         inside = min(max(place, 0.0), 1.0) * room
         x = _end_of(np.asarray(curve.x, float), 1 - LETTER * len(text) / PLOT, figure.layout.xaxis.type == "log")
         with np.errstate(divide="ignore", invalid="ignore"):
-            met = np.concatenate([np.interp(x, trace.x, trace.y, left=np.nan) for trace in drawn])
+            met = np.array([np.interp(x, trace.x, trace.y, left=np.nan) for trace in drawn]).ravel()
             met = ((np.log10(met) if log else met) - low) / (high - low) * room - inside
 
         def hidden(way: int, met: np.ndarray = met, inside: float = inside) -> tuple[int, int]:
