@@ -112,7 +112,7 @@ def test_no_text_holds_what_a_browser_makes_a_link_or_a_sign_of(text: str) -> No
 def test_words_of_a_link_are_marked_as_such_and_those_of_presets_are_not(page: str) -> None:
     def mark(**address: str) -> str:
         texts = [caption.value for caption in on.visit(page, **on.SMALL, **address).main.caption]
-        return next((text for text in texts if "link" in text), "")
+        return next((text for text in texts if "of this link" in text), "")
 
     plain = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(discrete(0,1))"}
     assert mark(preset="shy-users") == mark(**plain) == ""
