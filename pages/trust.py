@@ -35,15 +35,14 @@ if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
-played = result
-band = words.sentence(words.band(max(line.count for line in played.lines if line), experiment.view))
+band = words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view))
 lab_parts.regret(
     "trust-curves", view.shown(result), message="**Lost rewards, user by user**", direct=not theme.is_phone()
 )
 st.caption(f"{band}.")
 view.why(dark)
 title = "What each step of trust saves, and what each method guarantees"
-lab_parts.fold(title, "trust-steps", lambda: view.saved(played), icon=":material/stairs:")
+lab_parts.fold(title, "trust-steps", partial(view.saved, result), icon=":material/stairs:")
 if features:
     st.page_link(page_links.to("contextual"), label="More on Users with features", icon=":material/groups:")
 else:

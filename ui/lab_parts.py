@@ -97,12 +97,13 @@ def losses(result: Result) -> str:
     rows, against = sorted(private, key=lambda row: row.regret), [row.against for row in private if row.against]
     if not rows:
         return words.verdict(result)
-    unlike = len({promises[row.line].who for row in rows[:1] + rows[-1:]}) > 1
+    ends = rows[:1] + rows[1:][-1:]
+    unlike = len({promises[row.line].who for row in ends}) > 1
     message = " and ".join(
         f"**{words.number(row.regret, 2)}** with **{words.called(row.label)}**"
         + f" ({promises[row.line].who})" * unlike
         + " (statistically tied with no privacy)" * (row.trials > 1 and row.against is not None and not row.differs)
-        for row in rows[:1] + rows[1:][-1:]
+        for row in ends
     )
     free = "no method without privacy is shown"
     if against:

@@ -198,9 +198,10 @@ class Roles:
     def people(self) -> tuple[str, str]:
         """The columns of option and outcome where a row is a person."""
         coins = [each.name for each in self.of("coin") if not named(each.name, "reward", inside=True)]
-        ones = self.table.frame[coins].apply(pd.to_numeric, errors="coerce").sum(axis=1)
-        if len(coins) > 2 and "option" not in self.said and (ones == 1).all():
-            self.questions.put("indicators", columns=", ".join(coins))
+        if len(coins) > 2 and "option" not in self.said:
+            ones = self.table.frame[coins].apply(pd.to_numeric, errors="coerce").sum(axis=1)
+            if (ones == 1).all():
+                self.questions.put("indicators", columns=", ".join(coins))
         options = list({option.name: option for option, _ in self.pairs}.values())
         option = self.choose("option", "Which column says which option each person was given?", options)
         outcomes = [outcome for each, outcome in self.pairs if each.name == option]

@@ -352,9 +352,9 @@ def _at_tail(experiment: Experiment, tail: float | None, issues: list[Issue]) ->
 
     Where that is refused, as it was; appends to ``issues``.
     """
-    shared, document = _tail(experiment), experiment.spec()
-    if tail is None or tail == shared:
+    if tail is None or tail == (shared := _tail(experiment)):
         return experiment
+    document = experiment.spec()
     try:
         if shared is None or isinstance(tail, str):
             raise InputError([Issue("tail", tail, "a number, where policies of the picture have an exponent v")])
@@ -371,13 +371,16 @@ def _at_tail(experiment: Experiment, tail: float | None, issues: list[Issue]) ->
 
 def _named(experiment: Experiment, names: Sequence[str], issues: list[Issue]) -> Experiment:
     """The experiment whose lines have these labels, from the first on; an empty one changes nothing."""
-    lines = experiment.spec()["lines"]
+    if not names:
+        return experiment
+    document = experiment.spec()
+    lines = document["lines"]
     try:
         if len(names) > len(lines):
             raise InputError([Issue("names", ",".join(names), f"at most {len(lines)} names, one for each line")])
         for line, name in zip(lines, names, strict=False):
             line.update({"label": name} if name else {})
-        return Experiment.model_validate({**experiment.spec(), "lines": lines}) if names else experiment
+        return Experiment.model_validate(document)
     except InputError as error:
         issues += [replace(issue, path="names") for issue in error.issues[:1]]
         return experiment
