@@ -4,7 +4,7 @@ import threading
 import weakref
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from pydantic import ConfigDict
@@ -58,6 +58,10 @@ class Parameters(Frozen):
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         for field in cls.model_fields.values():
             field.description = " ".join((field.description or "").split())  # it may stand on several lines
+
+    def settled(self, **numbers: Any) -> Self:
+        """The same with these numbers in place of "auto"; a field that has one keeps it."""
+        return self.model_copy(update={name: each for name, each in numbers.items() if getattr(self, name) == "auto"})
 
 
 @dataclass(frozen=True)

@@ -90,11 +90,6 @@ def users_of(setup: RunSetup, privacy: Privacy) -> int:
     return min(MAX_USERS, size.total(len(setup.arms)))
 
 
-def _settle(privacy: Privacy, setup: RunSetup) -> Parameters:
-    changed: Parameters = setup.parameters.model_copy(update={"users": users_of(setup, privacy)})
-    return changed
-
-
 class Numbers(NamedTuple):
     """The plan, and how much a response tells of the reward: tanh(epsilon / 2) of bits, else 1."""
 
@@ -194,7 +189,7 @@ def _policy(privacy: Privacy, **fields: Any) -> Policy:
             "privacy": privacy,
             "epsilon": "one",
             "parameters": LengthParameters,
-            "settle": partial(_settle, privacy),
+            "settle": lambda setup: setup.parameters.settled(users=users_of(setup, privacy)),
             "prepare": lambda setup: prepare(setup, privacy),
             "step_cost": partial(_cost, privacy),
             "bounds": lambda setup: [*lower_bounds(setup, privacy), _upper(setup, privacy)],

@@ -175,13 +175,10 @@ def unit_sd(setup: RunSetup) -> float:
 
 def settle_first(setup: RunSetup, times: int = 1) -> Parameters:
     """A number of users for "auto"."""
-    parameters: Any = setup.parameters
-    if parameters.first != "auto":
-        return parameters
     contexts = family.contexts_of(setup)
     d = contexts.dimension
     users = max(d, math.ceil(SENSITIVITY * unit_sd(setup) * d**1.5))
-    return parameters.model_copy(update={"first": min(10**9, times * contexts.models * users)})
+    return setup.parameters.settled(first=min(10**9, times * contexts.models * users))
 
 
 def settle(setup: RunSetup) -> Parameters:

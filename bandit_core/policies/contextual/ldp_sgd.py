@@ -76,10 +76,7 @@ class SGDParameters(family.WarmUpParameters):
 
 
 def _settled(setup: RunSetup) -> Parameters:
-    parameters: SGDParameters = setup.parameters
-    if parameters.step != "auto" or setup.contexts is None:
-        return parameters
-    return parameters.model_copy(update={"step": 5.0 * setup.contexts.models})
+    return setup.parameters if setup.contexts is None else setup.parameters.settled(step=5.0 * setup.contexts.models)
 
 
 def release_epsilon(setup: RunSetup) -> float:

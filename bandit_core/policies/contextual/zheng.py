@@ -245,13 +245,6 @@ def _prepare(setup: RunSetup) -> KernelCall:
     return family.call(RULE, setup, numbers)
 
 
-def _settled(setup: RunSetup) -> Parameters:
-    parameters: GLOCParameters = setup.parameters
-    if parameters.zeta != "auto":
-        return parameters
-    return parameters.model_copy(update={"zeta": 1 / math.sqrt(setup.horizon)})
-
-
 def _seconds(setup: RunSetup, contexts: Contexts) -> float:
     size = contexts.dimension * contexts.models
     share = family.solutions(setup.horizon, setup.parameters.refresh) / setup.horizon
@@ -284,7 +277,7 @@ POLICIES = (
     family.policy(
         name="ldp-gloc",
         parameters=GLOCParameters,
-        settle=_settled,
+        settle=lambda setup: setup.parameters.settled(zeta=1 / math.sqrt(setup.horizon)),
         **_COMMON,
     ),
 )
