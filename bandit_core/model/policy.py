@@ -101,6 +101,8 @@ class Policy(Described):
     could be a coin-flipped bit, which has less noise. The contest for the best method has it for amounts only.
     ``stops`` says whether it searches until it is sure and then shows what it recommends, so that its runs have a
     stopping time (see `bandit_core.studies.best_arm`).
+    ``epsilon`` says whose budgets it can keep: "one" for all, as a private policy has where nothing is said, or "any",
+    which users have of their own.
     ``privacy`` is the key of its `promise`. Where the budget is concentrated, the epsilon of the spec and the parameter
     ``delta`` say how much: rho is the largest that gives (epsilon, delta)-DP (see `theory.accounting.zcdp_rho`).
     """
@@ -125,6 +127,10 @@ class Policy(Described):
     stops: bool = False
     for_amounts: bool = False
     for_one_horizon: Callable[[RunSetup], bool] = lambda setup: False
+
+    def __post_init__(self) -> None:
+        if self.privacy != "none" and self.epsilon == "none":
+            object.__setattr__(self, "epsilon", "one")
 
     def knows_horizon(self, setup: RunSetup) -> bool:
         """Whether the line is made for its number of users: stopped earlier, it is not the line for fewer users."""

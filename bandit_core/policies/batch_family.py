@@ -162,7 +162,6 @@ def central_policy(upper: Callable[[RunSetup], list[Bound]] = lambda setup: [], 
         **{
             "privacy": "central",
             "guarantee_words": "epsilon-central DP (pure): every reward enters one release",
-            "epsilon": "one",
             "accepts": unit_rewards,
             "refuses": refuse_tiny_budget,
             "guarantee": pure,

@@ -145,7 +145,6 @@ def common(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False
 def private(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> dict[str, Any]:
     """The same for policies that share one budget among all users."""
     return common(learns, steps, shared) | {
-        "epsilon": "one",
         "accepts": bounded_rewards("heldp-ucb-bs"),
         "refuses": refuse_tiny_budget,
         "parent": "se",

@@ -187,7 +187,6 @@ def _policy(privacy: Privacy, **fields: Any) -> Policy:
     return Policy(
         **{
             "privacy": privacy,
-            "epsilon": "one",
             "parameters": LengthParameters,
             "settle": lambda setup: setup.parameters.settled(users=users_of(setup, privacy)),
             "prepare": lambda setup: prepare(setup, privacy),

@@ -95,7 +95,6 @@ def policy(lower: Callable[[RunSetup], list[Bound]], upper: Callable[[RunSetup],
     """An entry for a policy for rewards of any size; its bounds are ``lower``, of its trust model, and ``upper``."""
     return Policy(
         **{
-            "epsilon": "one",
             "settle": settle,
             "accepts": any_rewards,
             "refuses": refuse_infinite_moment,

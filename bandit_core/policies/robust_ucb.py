@@ -35,7 +35,6 @@ POLICY = heavy_family.policy(
     lambda setup: [*finite_time_bounds.without_privacy(setup), *heavy.plain_lower_bounds(setup)],
     heavy.robust_ucb,
     name="robust-ucb",
-    epsilon="none",
     parameters=heavy_family.IndexParameters,
     prepare=_prepare,
     parent="ucb",

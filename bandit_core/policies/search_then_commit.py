@@ -89,7 +89,6 @@ def _policy(name: str, **fields: Any) -> Policy:
             "summary": f"{entry.summary} Then everyone gets the arm that it recommends.",
             "privacy": entry.privacy,
             "guarantee_words": entry.guarantee_words + later,
-            "epsilon": "one",
             "stops": True,
             "cannot_wait": "is proved to err rarely where the rewards of everyone before are counted",
             "parameters": BitsParameters,
@@ -109,7 +108,6 @@ def _policy(name: str, **fields: Any) -> Policy:
 POLICIES = (
     _policy(
         "top-two",
-        epsilon="none",
         accepts=bounded_rewards("ucb", "its threshold"),
         refuses=lambda setup: None,
     ),

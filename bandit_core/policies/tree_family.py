@@ -195,7 +195,6 @@ def policy(upper: Callable[[RunSetup], list[Bound]], **fields: Any) -> Policy:
     return Policy(
         **{
             "privacy": "central",
-            "epsilon": "one",
             "for_one_horizon": in_place_of_printed,
             "accepts": unit_rewards,
             "late": True,

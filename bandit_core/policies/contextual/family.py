@@ -59,7 +59,7 @@ def policy(seconds: Callable[[RunSetup, Contexts], float], **fields: Any) -> Pol
     def step_cost(setup: RunSetup) -> float:
         return (meeting_seconds(setup) + seconds(setup, contexts_of(setup))) / UCB_STEP
 
-    given = {"epsilon": "one", "setting": "contexts", "accepts": no_arms, "late": True, "step_cost": step_cost}
+    given = {"setting": "contexts", "accepts": no_arms, "late": True, "step_cost": step_cost}
     return Policy(**{**given, **fields})
 
 
