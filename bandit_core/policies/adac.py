@@ -31,10 +31,10 @@ from pydantic import Field
 from bandit_core.kernels.play import Stream
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform, normal_quantile
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
-from bandit_core.model import Guarantee, Release, RunSetup
+from bandit_core.model import Guarantee, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.batch_family import State, index_rule
-from bandit_core.policies.central_family import Accounting, central_release, concentrated
+from bandit_core.policies.central_family import Accounting, concentrated, noisy_sums
 from bandit_core.spec.field_types import Small
 from bandit_core.theory import accounting, central
 
@@ -94,11 +94,6 @@ def learn(numbers: Numbers, known: State, arm: int, total: float, count: float, 
 RULE = index_rule("adac_ucb", index, learn)
 
 
-def _releases(setup: RunSetup) -> list[Release]:
-    what = "the sum of a batch of an arm's rewards (its mean, times a public number)"
-    return [central_release(what, 1.0, _sd(setup), "once, when the batch is full", normal=True)]
-
-
 POLICY = batch_family.central_policy(
     name="adac-ucb",
     guarantee_words="rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release",
@@ -106,5 +101,5 @@ POLICY = batch_family.central_policy(
     prepare=lambda setup: RULE.call(setup, Numbers(_sd(setup), setup.parameters.alpha, 2.0, 1)),
     upper=lambda setup: central.adac_ucb(setup, budget(setup)),
     guarantee=_guarantee,
-    releases=_releases,
+    releases=noisy_sums(batch_family.SUM, _sd, normal=True),
 )

@@ -17,6 +17,7 @@ from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import central
 
+SUM = "the sum of a batch of an arm's rewards (its mean, times a public number)"  # that is released
 SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon, and their batches overflow
 
 
@@ -166,7 +167,7 @@ def central_policy(upper: Callable[[RunSetup], list[Bound]] = lambda setup: [], 
             "refuses": refuse_tiny_budget,
             "guarantee": pure,
             "bounds": lambda setup: [*central.lower_bounds(setup, kept(setup)), *upper(setup)],
-            "releases": noisy_sums("the sum of a batch of an arm's rewards (its mean, times a public number)"),
+            "releases": noisy_sums(SUM),
             "step_cost": cost,
             "late": True,
             "parent": "ucb",

@@ -85,14 +85,14 @@ def concentrated(
     return Guarantee("central", words, epsilon, delta, rho)
 
 
-def noisy_sums(released: str) -> Callable[[RunSetup], list[Release]]:
-    """Every reward enters one sum, which is released with Laplace(1/epsilon) noise."""
-
-    def releases(setup: RunSetup) -> list[Release]:
-        scale = 1 / setup.fixed_epsilon
-        return [central_release(released, 1.0, scale, "once, when the batch is full")]
-
-    return releases
+def noisy_sums(
+    released: str,
+    scale: Callable[[Any], float] = lambda setup: 1 / setup.fixed_epsilon,
+    at: str = "once, when the batch is full",
+    normal: bool = False,
+) -> Callable[[Any], list[Release]]:
+    """Every reward enters one sum, which is released with Laplace(1/epsilon) noise, or noise of another ``scale``."""
+    return lambda setup: [central_release(released, 1.0, scale(setup), at, normal=normal)]
 
 
 def central_release(

@@ -127,14 +127,11 @@ def _guarantee(setup: RunSetup) -> Guarantee:
 def _releases(setup: RunSetup) -> list[Release]:
     shape = _shape(setup)
     g = levels(shape[0])
-    return [
-        Release(
-            mechanism="skellam", released="sums of x x^T and r x of a batch, rounded to levels, modulo m",
-            unit="one user's context, choice and reward", at="once, when the batch is complete",
-            norm="L2", sensitivity=distances(shape[0], g, shape[1])[0] / g, scale=math.sqrt(variance_of(setup)) / g,
-            budget=setup.fixed_epsilon, delta=setup.parameters.delta,
-        )
-    ]  # fmt: skip
+    return family.one_message(
+        "sums of x x^T and r x of a batch, rounded to levels, modulo m", scale=math.sqrt(variance_of(setup)) / g,
+        sensitivity=distances(shape[0], g, shape[1])[0] / g, budget=setup.fixed_epsilon, mechanism="skellam", norm="L2",
+        at="once, when the batch is complete", delta=setup.parameters.delta,
+    )  # fmt: skip
 
 
 class Numbers(NamedTuple):

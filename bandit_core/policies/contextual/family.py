@@ -100,13 +100,10 @@ def one_message(
 
     With normal noise, or by the l2-ball mechanism at ``budget``.
     """
-    return [
-        Release(
-            mechanism="gaussian" if budget is None else "l2-ball", released=released,
-            unit="one user's context, choice and reward", norm="L2" if budget is None else None,
-            sensitivity=sensitivity, scale=scale, budget=budget, **{"at": "once, by the user", **more},
-        )
-    ]  # fmt: skip
+    mechanism, norm = ("gaussian", "L2") if budget is None else ("l2-ball", None)
+    usual: dict[str, Any] = {"mechanism": mechanism, "norm": norm, "at": "once, by the user", "budget": budget}
+    usual |= {"unit": "one user's context, choice and reward", "sensitivity": sensitivity, "scale": scale}
+    return [Release(released=released, **{**usual, **more})]
 
 
 def call(rule: Rule, setup: RunSetup, numbers: NamedTuple) -> KernelCall:
