@@ -43,8 +43,8 @@ def no_privacy(setup: Any) -> Guarantee:
 class Described:
     """What every policy says of itself in words; without privacy where it says nothing of that.
 
-    ``title``, ``paper``, ``summary`` and ``pseudo_code`` need not be given: the docstring of its file has them, see
-    `described`.
+    ``title``, ``paper``, ``summary``, ``pseudo_code`` and ``guarantee_words`` need not be given: the docstring of its
+    file has them, see `described`.
     ``parent`` names the policy without privacy that remains for a large epsilon.
     """
 
@@ -60,23 +60,28 @@ class Described:
     def described(self, docstring: str) -> Self:
         """The same with the words that it lacks: the paragraph ``title: paper.``, the next one, and indented lines.
 
-        Without a title: that which is the name but for capitals and hyphens, or else the one that comes first.
+        A paragraph ``Promise: ...`` after them has the guarantee, whatever was given. Without a title: that which is
+        the name but for capitals and hyphens, or has the name behind it (``title (`name`): paper.``), or else the one
+        that comes first.
         """
-        paragraphs = [*re.split(r"\n\s*\n", docstring), "", ""]
-        titles = [text.partition(":")[0] for text in paragraphs]
-        own = [each for each in titles if re.sub(r"\W+", "-", each.lower()) == self.name]
-        title = self.title or [*own, *titles][0]
-        at = next((place for place, text in enumerate(paragraphs) if text.startswith(f"{title}: ")), None)
+        paragraphs = [*re.split(r"\n\s*\n", docstring), "", "", ""]
+        heads = [text.partition(":")[0] for text in paragraphs]
+        own = [each for each in heads if re.sub(r"\W+", "-", each.lower()) == self.name or f"(`{self.name}`)" in each]
+        head = self.title or [*own, *heads][0]
+        at = next((place for place, text in enumerate(paragraphs) if text.startswith(f"{head}: ")), None)
         if at is None:
             return replace(self, title=self.title or self.name)
-        head, summary, code = paragraphs[at : at + 3]
+        paper, summary, code, promise = paragraphs[at : at + 4]
         words: dict[str, Any] = {
-            "title": title,
-            "paper": " ".join(head.removeprefix(f"{title}: ").removesuffix(".").split()),
+            "title": head.partition(" (`")[0],
+            "paper": " ".join(paper.removeprefix(f"{head}: ").removesuffix(".").split()),
             "summary": " ".join(summary.split()),
             "pseudo_code": textwrap.dedent(code).strip() if code.startswith("    ") else "",
         }
-        return replace(self, **{name: text for name, text in words.items() if not getattr(self, name)})
+        lacking = {name: text for name, text in words.items() if not getattr(self, name)}
+        if promise.startswith("Promise: "):
+            lacking["guarantee_words"] = " ".join(promise.split()[1:])
+        return replace(self, **lacking)
 
 
 @dataclass(frozen=True, kw_only=True)

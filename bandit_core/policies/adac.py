@@ -8,6 +8,8 @@ UCB in batches that double; each batch is summed once, with normal noise, and th
         until its pulls have doubled;  n_a = pulls of this episode
         m_a = mean of these pulls + N(0, 1 / (2 rho n_a^2))
 
+Promise: rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release
+
 arXiv 2309.00557. AdaP-UCB with normal noise, for a concentrated budget.
 
 Guarantee: rho-zCDP, central. A reward moves the sum of its episode, the one release that it is in, by at most 1, and
@@ -96,7 +98,6 @@ RULE = index_rule("adac_ucb", index, learn)
 
 POLICY = batch_family.central_policy(
     name="adac-ucb",
-    guarantee_words="rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release",
     parameters=ConcentratedParameters,
     prepare=lambda setup: RULE.call(setup, Numbers(_sd(setup), setup.parameters.alpha, 2.0, 1)),
     upper=lambda setup: central.adac_ucb(setup, budget(setup)),

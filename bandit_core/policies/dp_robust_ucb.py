@@ -12,6 +12,8 @@ means of truncated rewards.
         drop every arm with  max m - m_a > 12 kappa^(v/(1+v)) err
     play the arm that is left
 
+Promise: epsilon-central DP (pure): every reward enters one released mean
+
 Guarantee: epsilon-central DP, pure: every reward is in one released mean, which it can move by 2 B / R at most.
 kappa multiplies the leading part of R. That makes err larger by kappa^(-v/(1+v)), and the threshold is
 12 kappa^(v/(1+v)) err: still half of D, as in theory, so an arm is dropped in the same epoch if its estimate is good.
@@ -22,7 +24,7 @@ covered for epsilon up to 1 only. An epoch that the horizon cuts short releases 
 Where rewards are counted late an epoch ends when R of each arm are, of users whom it has met itself; its means are of
 all of these, n >= R of an arm, with Laplace(2 B / (n eps)) noise.
 
-DPRUCB: Tao, Wu, Zhao, Wang 2022 (Algorithms 1 and 2).
+DPRUCB (`dp-robust-ucb`): Tao, Wu, Zhao, Wang 2022 (Algorithms 1 and 2).
 
 UCB for rewards with very large outliers; a curator adds them up in a tree with noise.
 
@@ -34,6 +36,8 @@ UCB for rewards with very large outliers; a curator adds them up in a tree with 
         N_a += 1;  B = (e u N_a / ln^1.5 T)^(1/(1+v))
         insert x (0 if |x| > B) into the tree of a; the new node gets Laplace(2 B / eps') noise
         S_a = sum of the noisy nodes that make up the first N_a rewards
+
+Promise: epsilon-central DP (pure): a tree over every arm's truncated rewards, all releases together
 
 Guarantee: epsilon-central DP, pure, over all releases: a reward enters at most floor(log2 T) + 1 nodes, each with noise
 for the width 2 B of a bound at least as large as the reward's own. Released: every arm's sum at every step.
@@ -87,7 +91,6 @@ POLICIES = (
         heavy.dp_robust_se,
         name="dp-robust-se",
         privacy="central",
-        guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
         anytime=False,
         parameters=heavy_family.EliminationParameters,
         prepare=heavy_family.prepare_epochs,
@@ -99,9 +102,7 @@ POLICIES = (
         heavy_family.central_lower_bounds,
         heavy.dp_robust_ucb,
         name="dp-robust-ucb",
-        title="DPRUCB",
         privacy="central",
-        guarantee_words="epsilon-central DP (pure): a tree over every arm's truncated rewards, all releases together",
         anytime=False,
         parameters=heavy_family.IndexParameters,
         prepare=_prepare,

@@ -10,6 +10,9 @@ UCB on noisy running sums that all carry the same noise, as if it were not there
         pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a)
         insert its reward into its counter, and 0 into the counters of all other arms
 
+Promise: epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon; (epsilon, delta) with counter
+square-root
+
 All sums carry noise of the same scale, so the index needs no margin for it. N_a are the real pulls.
 
 Guarantee: epsilon-central DP with accounting "tight" (both parts of the counter at epsilon / 2); as printed both
@@ -36,6 +39,9 @@ UCB on noisy running sums, with a margin that covers their noise.
                square root: sd of the noise in S_a times sqrt(8 ln t)
         pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + nu_a / N_a
         insert its reward into its counter
+
+Promise: epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon; (epsilon, delta) with counter
+square-root
 
 nu bounds the noise of a sum (equation 2.2 of the paper at failure probability ~ t^-4):
 (4 sqrt(8) / epsilon) ln t (log2 n' + 1) with n' = n - 2^floor(log2 n) in the AAAI version, and
@@ -173,7 +179,6 @@ def _upper(setup: RunSetup) -> list[Bound]:
 POLICIES = (
     tree_family.policy(
         name="dp-ucb",
-        guarantee_words=tree_family.HYBRID_WORDS,
         parameters=DPUCBParameters,
         prepare=_prepare,
         upper=lambda setup: tree_family.without_proof(setup, central.dp_ucb(setup), "hybrid"),
@@ -181,7 +186,6 @@ POLICIES = (
     ),
     tree_family.policy(
         name="dp-ucb-bound",
-        guarantee_words=tree_family.HYBRID_WORDS,
         parameters=DPUCBBoundParameters,
         prepare=_prepare_bound,
         upper=_upper,

@@ -12,6 +12,8 @@ UCB on means that are published only now and then, with noise that fades instead
             n_a = N_a;  m_a = mean of all its rewards + Laplace(n_a^(v/2 - 1))
         pull the arm with the largest  m_a + sqrt(2 ln t / n_a)
 
+Promise: (epsilon, delta)-central DP; as printed more than epsilon
+
 A release with Laplace(n^(v/2 - 1)) noise is n^(-v/2)-private. The noise does not depend on epsilon: privacy comes from
 releasing seldom.
 
@@ -109,7 +111,6 @@ def _cost(setup: RunSetup) -> float:
 
 POLICY = batch_family.central_policy(
     name="dp-ucb-int",
-    guarantee_words="(epsilon, delta)-central DP; as printed more than epsilon",
     parameters=IntervalParameters,
     prepare=_prepare,
     upper=central.dp_ucb_int,

@@ -7,7 +7,9 @@ Shows all options equally often to N users, then the one with the largest mean t
     m_a = mean of the rewards of arm a
     for t = N+1, N+2, ...: pull the arm with the largest m_a
 
-A/B test on randomised bits: Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016.
+Promise: none: the learner sees every reward of the test
+
+A/B test on randomised bits (`explore-then-commit-local`): Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016.
 
 An A/B test whose users answer with one coin-flipped bit each; then the winner for everyone else.
 
@@ -16,7 +18,9 @@ An A/B test whose users answer with one coin-flipped bit each; then the winner f
     m_a = 1/2 + coth(epsilon/2) (share of ones among the bits of arm a - 1/2)
     for t = N+1, N+2, ...: pull the arm with the largest m_a
 
-A/B test with noisy totals: Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016.
+Promise: epsilon-local DP for every reward of the test; who comes later sends nothing
+
+A/B test with noisy totals (`explore-then-commit-central`): Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016.
 
 An A/B test whose totals get noise before anyone compares them; then the winner for everyone else.
 
@@ -24,6 +28,8 @@ An A/B test whose totals get noise before anyone compares them; then the winner 
     for t = 1, ..., N: pull the arms in turns
     m_a = (sum of the rewards of arm a + Laplace(1 / epsilon)) / pulls of arm a
     for t = N+1, N+2, ...: pull the arm with the largest m_a
+
+Promise: epsilon-central DP (pure): every reward enters one sum, which is released once
 
 In the local version people who come after the test send nothing.
 
@@ -203,16 +209,12 @@ POLICIES = (
     _policy(
         "none",
         name="explore-then-commit",
-        guarantee_words="none: the learner sees every reward of the test",
-        epsilon="none",
         guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward of the test"),
         parent=None,
     ),
     _policy(
         "local",
         name="explore-then-commit-local",
-        title="A/B test on randomised bits",
-        guarantee_words="epsilon-local DP for every reward of the test; who comes later sends nothing",
         accepts=bounded_rewards("heldp-ucb-bs"),
         guarantee=local_guarantee,
         releases=random_bits("a bit for the reward of a user of the test"),
@@ -220,8 +222,6 @@ POLICIES = (
     _policy(
         "central",
         name="explore-then-commit-central",
-        title="A/B test with noisy totals",
-        guarantee_words="epsilon-central DP (pure): every reward enters one sum, which is released once",
         accepts=unit_rewards,
         guarantee=pure,
         releases=noisy_sums("the sum of an arm's rewards in the test"),

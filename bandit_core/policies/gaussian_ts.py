@@ -7,6 +7,8 @@ Thompson sampling with normal draws: the noise that explores also hides rewards,
         draw  theta_a ~ N(S_a / (N_a + 1), c / (N_a + 1))  for each arm
         pull the arm with the largest  theta_a;  add its reward to S_a
 
+Promise: (epsilon, delta)-central DP: every draw is a Gaussian mechanism on the mean of an arm
+
 arXiv 2407.14879; b = 0 and c = 1 is Agrawal and Goyal (2017). Rewards lie in [0, 1].
 
 Guarantee: mu-Gaussian DP, central, with mu^2 = D / (c (b + 1)) for D = T - K b steps with draws. Proof. Let a run tell
@@ -192,7 +194,6 @@ def _bounds(setup: RunSetup) -> list[Bound]:
 
 POLICY = batch_family.central_policy(
     name="gaussian-ts",
-    guarantee_words="(epsilon, delta)-central DP: every draw is a Gaussian mechanism on the mean of an arm",
     anytime=False,
     parameters=GaussianThompsonParameters,
     prepare=lambda setup: RULE.call(setup, Numbers(factor(setup), pre_pulls(setup))),

@@ -99,6 +99,6 @@ def _policy(release: int, **fields: Any) -> Policy:
 
 
 POLICIES = (
-    _policy(index.BITS, name="heldp-ucb-bw", title="HeLDP-UCB-BW", releases=random_bits("a bit for the reward")),
-    _policy(index.LAPLACE, name="heldp-ucb-lw", title="HeLDP-UCB-LW", releases=noisy_answers("the reward")),
+    _policy(index.BITS, name="heldp-ucb-bw", releases=random_bits("a bit for the reward")),
+    _policy(index.LAPLACE, name="heldp-ucb-lw", releases=noisy_answers("the reward")),
 )

@@ -13,6 +13,8 @@ elimination in ever longer epochs.
         drop every arm with  max m - m_a > 14 kappa^(v/(2(1+v))) err
     play the arm that is left
 
+Promise: epsilon-local DP for every reward, however large (pure)
+
 As DPRSE, but no one is trusted, so an epoch must be far longer: R grows like D^(-2(1+v)/v). ``shrink`` chooses D.
 
 Guarantee: epsilon-local DP, pure, for every reward, whatever its size; B depends on nothing that a user sent.
@@ -46,7 +48,6 @@ POLICY = heavy_family.policy(
     heavy.ldp_robust_se,
     name="ldp-robust-se",
     privacy="local",
-    guarantee_words="epsilon-local DP for every reward, however large (pure)",
     anytime=False,
     parameters=heavy_family.LocalEliminationParameters,
     prepare=heavy_family.prepare_epochs,

@@ -25,6 +25,8 @@ A curator publishes noisy sums of batches and of their squares; Thompson samplin
     m_a = S_a / N_a;  v = (sum over arms of Q_a - S_a^2 / N_a, + K / 4) / (all N_a + K), at least the noise in it
     pull the arm with the largest draw from  N(m_a, v / N_a + 2 R_a / (0.8 epsilon N_a)^2)
 
+Promise: epsilon-central DP (pure): every reward enters one batch, which is published as two sums
+
 One variance stands for all arms, so that an arm that has paid nothing yet is not believed to vary less than others;
 1/4, the largest variance of a reward in [0, 1], counts as one reward of each arm. No regret bound is proved here: with
 normal draws Honda and Takemura prove the best rate for normal rewards, whose arms have variances of their own.
@@ -171,21 +173,20 @@ _COMMON: dict[str, Any] = {
 }  # fmt: skip
 POLICIES = (
     Policy(
-        name="normal-ts", title="Normal TS", accepts=local_family.bounded_rewards("ucb", "its prior"),
+        name="normal-ts", accepts=local_family.bounded_rewards("ucb", "its prior"),
         prepare=lambda setup: RULE.call(setup, Numbers(0.0, 0.0, 0.0, 1.0, FIRST)),
         bounds=lambda setup: [*finite_time_bounds.lower_bounds(setup), classic.trivial_cap(setup)],
         **_COMMON,
     ),
     local_family.policy(
-        "one", name="normal-ts-l", title="Normal TS-L", parent="normal-ts", **_COMMON,
+        "one", name="normal-ts-l", parent="normal-ts", **_COMMON,
         accepts=local_family.bounded_rewards("heldp-ucb-ls"), releases=local_family.noisy_answers("the reward"),
         prepare=lambda setup: LOCAL.call(setup, Numbers(1 / setup.fixed_epsilon, 0.0, 0.0, 1.0, _first(setup))),
         bounds=lambda setup: [*local.lower_bounds(setup), classic.trivial_cap(setup)],
         refuses=batch_family.refuse_tiny_budget,
     ),
     batch_family.pure_policy(
-        name="normal-ts-c", title="Normal TS-C", parent="normal-ts", releases=_releases, **_COMMON,
-        guarantee_words="epsilon-central DP (pure): every reward enters one batch, which is published as two sums",
+        name="normal-ts-c", parent="normal-ts", releases=_releases, **_COMMON,
         prepare=lambda setup: RULE.call(setup, Numbers(0.0, *_scales(setup), 2.0, _first(setup))),
         upper=lambda setup: [classic.trivial_cap(setup)],
     ),

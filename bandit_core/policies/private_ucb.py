@@ -14,6 +14,8 @@ UCB on sums from a noisy tree for each arm, with a margin wide enough for the wh
         pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + Gamma / N_a
         insert its reward into its tree
 
+Promise: epsilon-central DP (pure); the variant of 2015 keeps epsilon / K; (epsilon, delta) with counter square-root
+
 Tossou and Dimitrakakis (2016) run it with gamma = t^-4. In 2015 the
 budget was split evenly over the K trees and Gamma_t had a factor K; a reward enters one tree only, so each tree may
 have all of epsilon: variant "modern". The parameter ``margin`` multiplies Gamma_t; at less than 1 no bound on regret is
@@ -104,8 +106,6 @@ def _upper(setup: RunSetup) -> list[Bound]:
 
 POLICY = tree_family.policy(
     name="private-ucb",
-    guarantee_words="epsilon-central DP (pure); the variant of 2015 keeps epsilon / K; (epsilon, delta) with counter "
-    "square-root",
     anytime=False,
     parameters=PrivateUCBParameters,
     prepare=_prepare,

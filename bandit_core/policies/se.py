@@ -10,7 +10,8 @@ Plays all arms equally often in growing batches and drops the ones that are clea
         drop every arm with  m_a < max m - 2 r
     play the arm that is left
 
-Elimination on randomised bits: Even-Dar, Mannor, Mansour 2006, on randomised responses (Gajane, Urvoy, Kaufmann 2018).
+Elimination on randomised bits (`ldp-se`): Even-Dar, Mannor, Mansour 2006, on randomised responses (Gajane, Urvoy,
+Kaufmann 2018).
 
 Elimination in growing batches, but every user answers with one coin-flipped bit.
 
@@ -23,6 +24,8 @@ Elimination in growing batches, but every user answers with one coin-flipped bit
         drop every arm with  m_a < max m - 2 r
     play the arm that is left
 
+Promise: epsilon-local DP for every reward (pure, the same epsilon for all)
+
 The first and the last step of a ladder of trust: `dp-se`, `dist-dp-se`, `dist-rdp-se` and `shuffle-se` are the same
 with other things that the server learns of a batch (see `bandit_core.theory.ladder` for radii and proof).
 
@@ -32,7 +35,8 @@ Deviations from print: there is no one print; radii are those of Hoeffding's ine
 batches. A batch that the horizon cuts short is played and decides nothing. The policies of the same names that stop by
 themselves (`bandit_core.policies.stopping`) eliminate in the epochs of DP-SE, with an end.
 
-Elimination on shuffled bits: Tenenbaum, Kaplan, Mansour, Stemmer 2021; Cheu, Smith, Ullman, Zeber, Zhilyaev 2019.
+Elimination on shuffled bits (`shuffle-se`): Tenenbaum, Kaplan, Mansour, Stemmer 2021; Cheu, Smith, Ullman, Zeber,
+Zhilyaev 2019.
 
 Elimination in growing batches, whose answers lose their names in a shuffler: a few coin flips hide all.
 
@@ -44,6 +48,8 @@ Elimination in growing batches, whose answers lose their names in a shuffler: a 
         r = sqrt(L(4) / (2 l)) / (1 - g)
         drop every arm with  m_a < max m - 2 r
     play the arm that is left
+
+Promise: (epsilon, delta)-shuffle DP: every reward enters one shuffled batch
 
 g falls with the size of the batch; batches too small to hide in fall back to local randomised response, so that no
 batch is released with a weaker promise. Mechanism and account: `bandit_core.mechanisms.shuffled_bits`. Rewards in
@@ -57,7 +63,7 @@ whose proof was not at hand: it is used where the account confirms it.
 Deviations from print: the paper was known here by its abstract and by the mechanism it uses; radii are derived here
 (`bandit_core.theory.ladder`).
 
-Elimination on secure sums: Chowdhury, Zhou 2023.
+Elimination on secure sums (`dist-dp-se`): Chowdhury, Zhou 2023.
 
 Elimination in growing batches, whose users each add a pinch of noise to a sum that no one can read in parts.
 
@@ -71,7 +77,9 @@ Elimination in growing batches, whose users each add a pinch of noise to a sum t
         drop every arm with  m_a < max m - 2 r
     play the arm that is left
 
-Elimination on secure sums (Rényi): Chowdhury, Zhou 2023; Agarwal, Kairouz, Liu 2021.
+Promise: epsilon-distributed DP (pure): every reward enters one secure sum
+
+Elimination on secure sums (Rényi) (`dist-rdp-se`): Chowdhury, Zhou 2023; Agarwal, Kairouz, Liu 2021.
 
 Elimination on secure sums with Skellam noise, whose tails are lighter, for a promise that may fail with chance delta.
 
@@ -85,6 +93,8 @@ Elimination on secure sums with Skellam noise, whose tails are lighter, for a pr
         r = sqrt(L(4) / (2 l)) + ((2 + sqrt(2) / s) sqrt(L(2)) + L(2) / s) / (e l)
         drop every arm with  m_a < max m - 2 r
     play the arm that is left
+
+Promise: (epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum
 
 Mechanisms: `bandit_core.mechanisms.modular_sums`; radii: `bandit_core.theory.ladder`.
 
@@ -199,9 +209,7 @@ POLICIES = (
     ),
     Policy(
         name="ldp-se",
-        title="Elimination on randomised bits",
         privacy="local",
-        guarantee_words="epsilon-local DP for every reward (pure, the same epsilon for all)",
         parameters=elimination_by_trust.BatchParameters,
         bounds=lambda setup: [*local.lower_bounds(setup), *ladder.upper(setup, ladder.local, "local", [])],
         guarantee=local_guarantee,
@@ -210,18 +218,14 @@ POLICIES = (
     ),
     Policy(
         name="shuffle-se",
-        title="Elimination on shuffled bits",
         privacy="shuffle",
-        guarantee_words="(epsilon, delta)-shuffle DP: every reward enters one shuffled batch",
         parameters=ShuffleParameters,
         releases=_shuffled_releases,
         **elimination_by_trust.unseen(kernels.BITS, ladder.shuffled, ladder.shuffled_orders, shuffled),
     ),
     Policy(
         name="dist-dp-se",
-        title="Elimination on secure sums",
         privacy="distributed",
-        guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
         parameters=elimination_by_trust.BatchParameters,
         releases=lambda setup: [
             Release(mechanism="discrete laplace", norm="L1", scale=1 / setup.fixed_epsilon, **_SUM)
@@ -230,9 +234,7 @@ POLICIES = (
     ),
     Policy(
         name="dist-rdp-se",
-        title="Elimination on secure sums (Rényi)",
         privacy="distributed",
-        guarantee_words="(epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum",
         parameters=RenyiParameters,
         releases=_skellam_releases,
         **elimination_by_trust.unseen(kernels.SKELLAM, ladder.skellam, ladder.skellam_orders, renyi_guarantee),

@@ -181,11 +181,6 @@ def step_cost(setup: RunSetup) -> float:
     return (2.7 if setup.parameters.counter == "square-root" else 1.6) + 0.065 * len(setup.arms)
 
 
-HYBRID_WORDS = (
-    "epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon; (epsilon, delta) with counter square-root"
-)
-
-
 def policy(upper: Callable[[RunSetup], list[Bound]], **fields: Any) -> Policy:
     """An entry for a policy whose arms each have a counter; by default that of `counter_of`.
 

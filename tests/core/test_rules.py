@@ -132,3 +132,12 @@ def test_a_docstring_says_what_the_fields_leave_out():
     assert (found.paper, found.summary, found.pseudo_code) == ("someone 2020", "A summary in two lines.", "given")
     assert replace(own, pseudo_code="").described(text).pseudo_code == "pull\n    again"
     assert replace(own, title="Other").described(text).paper == ""
+
+
+def test_a_docstring_says_the_guarantee_and_which_title_is_whose():
+    one = "One title (`{}`): someone 2020.\n\nA summary.\n\n    pull\n\nPromise: nothing\nat all\n\nMore."
+    text = one.format("other") + "\n\n" + one.format("own").replace("One", "Own (second)")
+    own = replace(registry()["ucb"], name="own", title="", paper="", guarantee_words="given")
+    found = own.described(text)
+    assert (found.title, found.paper, found.guarantee_words) == ("Own (second) title", "someone 2020", "nothing at all")
+    assert own.described(text.replace("Promise", "More")).guarantee_words == "given"

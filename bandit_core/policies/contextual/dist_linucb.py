@@ -8,6 +8,8 @@ LinUCB on sums of growing batches, whose users each add a pinch of noise to sums
         the user rounds x x^T and r x to levels, adds a share of noise, and sends all modulo m
         if the batch is complete:  add its secure sums to G and u;  V = G + (ridge + 2 U) I;  theta = V^-1 u
 
+Promise: (epsilon, delta)-distributed DP for features, choice and reward of every user
+
 The sums are those of `jdp_linucb`.
 
 Users come in batches that grow with their number. Each rounds the D = d(d+3)/2 numbers g x_i x_j (i < j), g x_i^2 /
@@ -262,7 +264,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 POLICY = family.policy(
     name="dist-linucb",
     privacy="distributed",
-    guarantee_words="(epsilon, delta)-distributed DP for features, choice and reward of every user",
     anytime=False,
     parameters=DistributedParameters,
     refuses=family.linear_only,

@@ -8,6 +8,8 @@ Without privacy: plays the arm that could still be best for this user, by ridge 
         play the arm with the largest  x_a . theta + width sqrt(x_a^T A^-1 x_a)
         A += x x^T;  b += r x
 
+Promise: none: the learner sees every context and reward
+
 Greedy OLS: Bastani, Bayati, Khosravi 2017.
 
 Without privacy: plays what looks best under ridge regression; the users' variety explores for it.
@@ -17,6 +19,8 @@ Without privacy: plays what looks best under ridge regression; the users' variet
         theta = A^-1 b
         play the arm with the largest  x_a . theta      (a parameter for each arm: in turns during the warm-up)
         A += x x^T;  b += r x
+
+Promise: none: the learner sees every context and reward
 
 Ridge regression with rank-one updates of its inverse (Sherman and Morrison), d^2 operations a step. With a parameter
 for each arm there is one regression for each; greedy then begins with a warm-up in turns, as LDP-OLS does.
@@ -113,8 +117,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 
 
 _COMMON: dict[str, Any] = dict(
-    guarantee_words="none: the learner sees every context and reward",
-    epsilon="none",
     refuses=family.linear_only,
     prepare=_prepare,
     bounds=contextual.nothing_stated,

@@ -9,6 +9,8 @@ of anyone else's.
         play the arm with the largest  x_a . theta + beta |x_a|_(V^-1)
         G += x x^T;  u += r x
 
+Promise: (epsilon, delta)-joint DP for features, choice and reward of every user
+
 The curator sees who comes, plays an arm, and adds x x^T and r x to its sums. At times t_1 < t_2 < ... that depend on no
 data it adds noise to the sums, G + W and u + h, and solves V = G + W + shift I. Every arm follows from the last release
 and from the features of the user who gets it. Before t_1 arms are played in turn.
@@ -66,6 +68,8 @@ Greedy least squares on sums to which a trusted curator adds noise; the users' v
         if a release is due:  V = G + W + (ridge + 2 shift s sqrt(d)) I;  theta = V^-1 (u + h)
         play the arm with the largest  x_a . theta
         G += x x^T;  u += r x
+
+Promise: (epsilon, delta)-joint DP for features, choice and reward of every user
 
 The sums are those of `jdp_linucb`.
 
@@ -414,7 +418,6 @@ def held(setup: RunSetup, rows: int) -> float:
 
 COMMON: dict[str, Any] = dict(
     privacy="joint",
-    guarantee_words="(epsilon, delta)-joint DP for features, choice and reward of every user",
     anytime=False,
     refuses=family.linear_only,
     settle=settle,

@@ -11,6 +11,8 @@ Users send noisy sums for least squares; everyone plays what looks best under th
     a parameter for each arm: warm-up in turns, then every user answers for all arms
         (noisy zeros for those not chosen), all with the same noise (paper: each at (epsilon/2, delta/2))
 
+Promise: (epsilon, delta)-local DP for context, choice and reward of every user
+
 Algorithms 1 and 2 with the OLS mechanism.
 
 t counts the releases, and
@@ -195,7 +197,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 POLICY = family.policy(
     name="ldp-ols",
     privacy="local",
-    guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
     anytime=False,
     parameters=OLSParameters,
     refuses=family.linear_only,

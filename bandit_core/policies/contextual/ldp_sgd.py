@@ -11,6 +11,8 @@ Each user sends one randomised gradient; the server takes one small step and eve
     a parameter for each arm: warm-up in turns, then every user answers for all arms
         (the mechanism's answer to 0 for those not chosen), each at the whole epsilon (paper: epsilon/2)
 
+Promise: epsilon-local DP for context, choice and reward of every user (pure)
+
 Algorithms 1 and 2 with the SGD mechanism.
 
 eta_t = step / (t + offset)^decay. The gradient is that of the loss at the reward. Links: identity, logistic, Poisson.
@@ -168,7 +170,6 @@ def _prepare(setup: RunSetup) -> KernelCall:
 POLICY = family.policy(
     name="ldp-sgd",
     privacy="local",
-    guarantee_words="epsilon-local DP for context, choice and reward of every user (pure)",
     parameters=SGDParameters,
     prepare=_prepare,
     bounds=contextual.greedy_private,

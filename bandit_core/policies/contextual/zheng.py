@@ -10,6 +10,8 @@ Optimistic least squares on noisy sums; made for contexts that an adversary choo
         play the arm with the largest  <theta, x> + beta_t |x|_(V + c_t I)^-1
         the user sends  x x^T + B  and  y x + xi;  V and u add them up
 
+Promise: (epsilon, delta)-local DP for context, choice and reward of every user
+
 LDP-GLOC: Zheng, Cai, Huang, Li, Wang 2020.
 
 For curved links: a noisy online gradient feeds optimistic least squares.
@@ -21,6 +23,8 @@ For curved links: a noisy online gradient feeds optimistic least squares.
         play the arm with the largest  <theta, x> + beta_t |x|_(V + c_t I)^-1
         theta_hat -= zeta (noisy (mu(<theta_hat, x>) - r) x)
         the user sends  x x^T + B  and  <theta_hat, x> x + xi;  V and u add them up
+
+Promise: (epsilon, delta)-local DP for context, choice and reward of every user
 
 With a parameter for each arm both work in dimension
 D = d x arms on contexts that stand in the block of their arm, as in the experiments of Han et al. 2021.
@@ -256,7 +260,6 @@ def _seconds(setup: RunSetup, contexts: Contexts) -> float:
 
 _COMMON: dict[str, Any] = dict(
     privacy="local",
-    guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
     anytime=False,
     bounds=lambda setup: [contextual.zheng(setup.fixed_epsilon)],
     guarantee=lambda setup: family.gaussian_guarantee(setup, SENSITIVITY[3 if _is_gloc(setup) else 2], _sd(setup)),

@@ -9,7 +9,7 @@ lines, a search and then its recommendation for everyone else, is `bandit_core.p
 from functools import cache
 
 from bandit_core.model import KEPT
-from bandit_core.policies.stopping.searches import RULE_WORDS, Rule, StoppingPolicy, StoppingSetup
+from bandit_core.policies.stopping.searches import Rule, StoppingPolicy, StoppingSetup
 from bandit_core.spec.found import found
 
 

@@ -10,10 +10,21 @@ Top-Two on averages that a curator publishes with noise, each arm's at phases th
         C = the arm with the smallest (M_B - M_a + 1 / (1 + sqrt t)) / sqrt(1/N_B + 1/N_a)
         ask B with probability 1/2, else C; once t is large, many users before the next decision
 
+Promise: epsilon-central DP (pure): every reward enters one released mean
+
+Far enough, for every other arm, n and m being the rewards in M_B and M_a:
+
+* proved: M_B - M_a >= sqrt((1/n + 1/m) ln(3/d)/2) + (1/n + 1/m) ln(3/(2d))/epsilon,
+  d = delta/((K-1) k_B (k_B+1) k_a (k_a+1)),
+* paper: (M_B - M_a)^2/(2(1/n + 1/m)) >= 2 C(ln((K-1) zeta(2) k^2/delta)/2) + 2 ln(4 + ln n) + 2 ln(4 + ln m)
+  + (1/n + 1/m) ln^2(2 K zeta(2) k^2/delta)/epsilon^2, C(x) = x + ln x,
+* heuristic: (M_B - M_a)^2/(2(1/n + 1/m)) >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) + (1/n + 1/m)
+  ln^2(1/delta)/epsilon^2; its variance is four times that of proved, so it often stops later.
+
 Guarantee: epsilon-central DP, pure. Released: one mean per arm and phase; every reward is in at most one of them, and
 actions, stopping time and recommendation are computed from these means and coins alone.
 
-DP-TT (Top-Two on noisy sums): derived here; compare Jourdan, Azize 2025.
+DP-TT (Top-Two on noisy sums) (`dp-tt`): derived here; compare Jourdan, Azize 2025.
 
 Top-Two on sums that a curator publishes with noise, batch by batch; no reward is forgotten.
 
@@ -27,12 +38,17 @@ Top-Two on sums that a curator publishes with noise, batch by batch; no reward i
         C = the arm with the smallest (distance in standard deviations)^2 / 2 + ln(users)
         ask B and C in turns until a batch of one of them is full
 
+Promise: epsilon-central DP (pure): every reward enters one released sum
+
+The threshold, proved: Z_a >= c + ln((k_B+5)(k_B+6)/6) + ln((k_a+5)(k_a+6)/6), (K-1) (1+c) e^-c = delta; heuristic:
+Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m).
+
 Guarantee: epsilon-central DP, pure. Released: one sum per arm and batch; every reward is in at most one of them, and
 actions, stopping time and recommendation are computed from these sums and coins alone. The stopping rule and its proof
 are derived in `bandit_core.kernels.noisy_stopping`. Jourdan and Azize 2025 (arXiv 2510.17348) have a rule of the same
 kind (arm-dependent geometric batches, transportation costs that know the noise); theirs is another one.
 
-Elimination: Sajed, Sheffet 2019 (DP-SE), with an end.
+Elimination (`se`): Sajed, Sheffet 2019 (DP-SE), with an end.
 
 Shows all options equally often and drops the ones that are clearly worse, until one is left.
 
@@ -42,7 +58,7 @@ Shows all options equally often and drops the ones that are clearly worse, until
         drop every arm with  m_a < max m - 2 sqrt(ln(4 |S| e^2 / delta) / (2 R))
     recommend the arm that is left
 
-Elimination on randomised bits: Sajed, Sheffet 2019 (DP-SE), with an end.
+Elimination on randomised bits (`ldp-se`): Sajed, Sheffet 2019 (DP-SE), with an end.
 
 Elimination, but every user answers with one coin-flipped bit.
 
@@ -53,7 +69,9 @@ Elimination, but every user answers with one coin-flipped bit.
         drop every arm with  m_a < max m - 2 w sqrt(ln(4 |S| e^2 / delta) / (2 R))
     recommend the arm that is left
 
-DP-SE with an end: Sajed, Sheffet 2019 (DP-SE), with an end.
+Promise: epsilon-local DP for every reward (pure)
+
+DP-SE with an end (`dp-se`): Sajed, Sheffet 2019 (DP-SE), with an end.
 
 Elimination on averages that a curator publishes with noise at the end of each epoch.
 
@@ -64,7 +82,10 @@ Elimination on averages that a curator publishes with noise at the end of each e
         drop every arm with  m_a < max m - 2 sqrt(ln(8 |S| e^2 / delta) / (2 R)) - 2 ln(4 |S| e^2 / delta) / (R epsilon)
     recommend the arm that is left
 
-Elimination in epochs until one arm is left: DP-SE (Sajed and Sheffet 2019) with an end, in three trusts.
+Promise: epsilon-central DP (pure): every reward enters one released mean
+
+Elimination in epochs until one arm is left: DP-SE (Sajed and Sheffet 2019) with an end, in three trusts. Its rule is
+proved: each mean keeps within its radius but with probability delta in all.
 
 Top-Two: Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022 (EB-TCI).
 
@@ -78,7 +99,8 @@ Shows the leader and its closest rival in turns until the leader is surely the b
         C = the arm with the smallest Z_a + ln n_a
         ask B with probability 1/2, else C; once t is large, many users before the next decision
 
-CTB-TT (Top-Two on randomised bits): Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022 (EB-TCI), on randomised bits.
+CTB-TT (Top-Two on randomised bits) (`ctb-tt`): Jourdan, Degenne, Baudry, de Heide, Kaufmann 2022 (EB-TCI), on
+randomised bits.
 
 Top-Two, but every user answers with one coin-flipped bit.
 
@@ -90,7 +112,12 @@ Top-Two, but every user answers with one coin-flipped bit.
         C = the arm with the smallest Z_a + ln n_a
         ask B with probability 1/2, else C; once t is large, many users before the next decision
 
-Top-Two: half of the users get the leader, half the arm that is hardest to tell from it. On rewards or on bits.
+Promise: epsilon-local DP for every reward (pure)
+
+The threshold of both, proved: Z_a >= ln((K-1)/delta) + ln(n m)/2 + 2 ln 2; heuristic: Z_a >= ln(1/delta)
++ ln(1 + ln n) + ln(1 + ln m).
+
+Half of the users get the leader, half the arm that is hardest to tell from it. On rewards or on bits.
 
 EB-TCI of Jourdan, Degenne, Baudry, de Heide and Kaufmann 2022; on randomised bits it is CTB-TT. Rewards in [0, 1] count
 as bits that are 1 with this chance.
@@ -99,7 +126,7 @@ What every policy that stops tells about itself, and what it is played on.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -109,15 +136,11 @@ from bandit_core.kernels import stopping
 from bandit_core.kernels.noisy_stopping import dp_tt
 from bandit_core.kernels.stopping import Epochs, Outcome, Search, elimination, top_two
 from bandit_core.model import Described, Guarantee, Release, Signal, no_privacy
+from bandit_core.policies.central_family import noisy_sums
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.theory import divergences
 
 Rule = Literal["proved", "paper", "heuristic"]
-RULE_WORDS: dict[Rule, str] = {
-    "proved": "the recommendation is wrong with probability delta at most: proved, the proof is in this project",
-    "paper": "as its paper proves it; checked here, and stricter than needed",
-    "heuristic": "as public code stops, without a proof: how often it errs can only be measured",
-}
 _CODES: dict[Rule, int] = {"proved": stopping.PROVED, "heuristic": stopping.HEURISTIC, "paper": stopping.PAPER}
 
 
@@ -140,8 +163,7 @@ class StoppingSetup:
     @property
     def gaps(self) -> np.ndarray:
         """Best mean minus mean, shape (arms,), reward units."""
-        gaps: np.ndarray = self.means.max() - self.means
-        return gaps
+        return np.asarray(self.means.max() - self.means)
 
     @property
     def decisions(self) -> float:
@@ -176,13 +198,14 @@ class StoppingSetup:
 class StoppingPolicy(Described):
     """A policy that ends by itself.
 
-    ``rules`` are the stopping thresholds that it knows, each with its formula; those called proved or paper have a
-    proof in `bandit_core.kernels.stopping`. ``prepare(setup)`` gives the kernel and its arguments between the streams
-    and the outcome. ``decisions`` says whether ``growth`` matters to it, ``most_decisions(setup)`` how often a run
-    decides at most, about.
+    ``rules`` are the stopping thresholds that it knows. With those called proved or paper, of which
+    `bandit_core.kernels.stopping` has proofs, the recommendation is wrong with probability delta at most; paper is
+    stricter than needed. Nothing is proved of the heuristic one, by which public code stops. ``prepare(setup)`` gives
+    the kernel and its arguments between the streams and the outcome. ``decisions`` says whether ``growth`` matters to
+    it, ``most_decisions(setup)`` how often a run decides at most, about.
     """
 
-    rules: Mapping[Rule, str]
+    rules: tuple[Rule, ...]
     prepare: Callable[[StoppingSetup], tuple[Callable[..., None], tuple[Any, ...]]]
     guarantee: Callable[[StoppingSetup], Guarantee] = no_privacy
     releases: Callable[[StoppingSetup], list[Release]] = lambda setup: []
@@ -228,18 +251,8 @@ def random_bit(setup: StoppingSetup) -> list[Release]:
 
 def noisy_mean(when: str) -> Callable[[StoppingSetup], list[Release]]:
     """Every reward is in one mean, which is released with Laplace noise."""
-
-    def releases(setup: StoppingSetup) -> list[Release]:
-        assert setup.epsilon is not None
-        return [
-            Release(
-                mechanism="laplace", released=f"the sum of an arm's rewards in {when} (its mean, times a public "
-                "number)", unit="one reward", at=f"once, at the end of {when}", norm="L1", sensitivity=1.0,
-                scale=1 / setup.epsilon,
-            )
-        ]  # fmt: skip
-
-    return releases
+    what = f"the sum of an arm's rewards in {when} (its mean, times a public number)"
+    return noisy_sums(what, lambda setup: 1 / setup.epsilon, f"once, at the end of {when}")
 
 
 def _budget(setup: StoppingSetup) -> float:
@@ -257,7 +270,7 @@ def epochs_of(setup: StoppingSetup) -> Epochs:
 def _policy(**fields: Any) -> StoppingPolicy:
     return StoppingPolicy(
         **{
-            "rules": {"proved": "one arm is left; each mean keeps within its radius but with probability delta in all"},
+            "rules": ("proved",),
             "decisions": False,
             "most_decisions": lambda setup: 60.0,  # epochs grow fourfold
             "parent": "se",
@@ -266,81 +279,54 @@ def _policy(**fields: Any) -> StoppingPolicy:
     )
 
 
-_LOCAL: dict[str, Any] = {
-    "privacy": "local", "guarantee_words": "epsilon-local DP for every reward (pure)",
-    "guarantee": local_privacy, "releases": random_bit,
-}  # fmt: skip
+_LOCAL: dict[str, Any] = {"privacy": "local", "guarantee": local_privacy, "releases": random_bit}
 
 
-def _central(released: str, when: str) -> dict[str, Any]:
-    words = f"epsilon-central DP (pure): every reward enters one released {released}"
-    kept: dict[str, Any] = {"privacy": "central", "guarantee_words": words, "guarantee": central_privacy}
-    return {**kept, "releases": noisy_mean(when)}
+def _central(when: str) -> dict[str, Any]:
+    return {"privacy": "central", "guarantee": central_privacy, "releases": noisy_mean(when)}
 
 
-_RULES: dict[Rule, str] = {
-    "proved": "Z_a >= ln((K-1)/delta) + ln(n m)/2 + 2 ln 2 for every other arm",
-    "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
-}
+_ON_SUMS: tuple[Rule, ...] = ("proved", "heuristic")
 POLICIES = (
     StoppingPolicy(
         name="adap-tt",
-        title="AdaP-TT",
-        rules={
-            "proved": "M_B - M_a >= sqrt((1/n + 1/m) ln(3/d)/2) + (1/n + 1/m) ln(3/(2d))/epsilon for every other arm, "
-            "d = delta/((K-1) k_B (k_B+1) k_a (k_a+1))",
-            "paper": "(M_B - M_a)^2/(2(1/n + 1/m)) >= 2 C(ln((K-1) zeta(2) k^2/delta)/2) + 2 ln(4 + ln n) "
-            "+ 2 ln(4 + ln m) + (1/n + 1/m) ln^2(2 K zeta(2) k^2/delta)/epsilon^2 for every other arm, C(x) = x + ln x",
-            "heuristic": "(M_B - M_a)^2/(2(1/n + 1/m)) >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) "
-            "+ (1/n + 1/m) ln^2(1/delta)/epsilon^2 for every other arm; its variance is four times that of proved, so "
-            "it often stops later",
-        },
+        rules=("proved", "paper", "heuristic"),
         prepare=lambda setup: (top_two, (setup.search(epsilon=setup.epsilon or 0.0),)),
-        **_central("mean", "a phase"),
+        **_central("a phase"),
         parent="top-two",
     ),
     StoppingPolicy(
         name="dp-tt",
-        title="DP-TT (Top-Two on noisy sums)",
-        rules={
-            "proved": "Z_a >= c + ln((k_B+5)(k_B+6)/6) + ln((k_a+5)(k_a+6)/6) for every other arm, "
-            "(K-1) (1+c) e^-c = delta",
-            "heuristic": "Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) for every other arm",
-        },
+        rules=_ON_SUMS,
         prepare=lambda setup: (dp_tt, (setup.search(epsilon=_budget(setup)),)),
-        **_central("sum", "a batch"),
+        **_central("a batch"),
         decisions=False,
         most_decisions=lambda setup: 4.0 * len(setup.means) * max(1.0, math.log(setup.cap / len(setup.means) / 32)),
         parent="top-two",
     ),
     _policy(
         name="se",
-        title="Elimination",
         prepare=lambda setup: (elimination, (setup.search(), Epochs(1.0, False, 0.0))),
         parent=None,
     ),
     _policy(
         name="ldp-se",
-        title="Elimination on randomised bits",
         prepare=lambda setup: (elimination, (setup.search(setup.randomised), epochs_of(setup))),
         **_LOCAL,
     ),
     _policy(
         name="dp-se",
-        title="DP-SE with an end",
         prepare=lambda setup: (elimination, (setup.search(), Epochs(1.0, True, setup.epsilon or 0.0))),
-        **_central("mean", "an epoch"),
+        **_central("an epoch"),
     ),
     StoppingPolicy(
         name="top-two",
-        title="Top-Two",
-        rules=_RULES,
+        rules=_ON_SUMS,
         prepare=lambda setup: (top_two, (setup.search(),)),
     ),
     StoppingPolicy(
         name="ctb-tt",
-        title="CTB-TT (Top-Two on randomised bits)",
-        rules=_RULES,
+        rules=_ON_SUMS,
         prepare=lambda setup: (top_two, (setup.search(setup.randomised, setup.contrast),)),
         **_LOCAL,
         parent="top-two",
