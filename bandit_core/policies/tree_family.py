@@ -8,17 +8,7 @@ import numpy as np
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from bandit_core.jit.decorators import inlined
-from bandit_core.kernels.counters import (
-    Counters,
-    Root,
-    Tree,
-    empty_nodes,
-    empty_roots,
-    no_spread,
-    node_noise,
-    root_noise,
-    root_spread,
-)
+from bandit_core.kernels import counters
 from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
 from bandit_core.kernels.counters import tree_spread as spread
@@ -295,22 +285,22 @@ def growth(shape: int, count: float) -> float:
 
 _COUNTERS: dict[str, dict[str, Any]] = {
     "k_ary": {"empty": empty, "noise": noise, "spread": spread},
-    "square_root": {"empty": empty_roots, "noise": root_noise, "spread": root_spread},
-    "printed": {"empty": empty_nodes, "noise": node_noise, "spread": no_spread},
+    "square_root": {"empty": counters.empty_roots, "noise": counters.root_noise, "spread": counters.root_spread},
+    "printed": {"empty": counters.empty_nodes, "noise": counters.node_noise, "spread": counters.no_spread},
 }
 RULES = {name: Rule(f"on_{name}", start, learn=learn, parts=parts, index=index) for name, parts in _COUNTERS.items()}
 
 
-def numbers_of(setup: RunSetup, counter: Counter) -> Tree | Root | Counters:
+def numbers_of(setup: RunSetup, counter: Counter) -> counters.Tree | counters.Root | counters.Counters:
     """A counter in the numbers of its kernel."""
     if isinstance(counter, SignedDigits):
-        return Tree(counter.depth, counter.half, counter.node_scale)
+        return counters.Tree(counter.depth, counter.half, counter.node_scale)
     if isinstance(counter, SquareRoot):
-        return Root(counter.sd, *exponentials(setup.horizon))
+        return counters.Root(counter.sd, *exponentials(setup.horizon))
     if isinstance(counter, Hybrid):
-        return Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
+        return counters.Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
     assert isinstance(counter, Binary)
-    return Counters(False, 0.0, counter.node_scale)
+    return counters.Counters(False, 0.0, counter.node_scale)
 
 
 def prepare_covered(

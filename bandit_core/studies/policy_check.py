@@ -22,7 +22,8 @@ from bandit_core.auditing.auditor import EPSILONS, audit_policy
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Block, NotCompiled, Policy, RuleError, Signal, run_kernel
+from bandit_core.model import Block, Policy, RuleError, Signal, run_kernel
+from bandit_core.model.kernel_call import NotCompiled
 from bandit_core.policies import CLAIMED, load_policy, registry
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.accounts import composed

@@ -33,18 +33,9 @@ from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import number
 from bandit_core.spec.rewards import Arm
+from bandit_core.studies import business_case
 from bandit_core.studies.accounts import LEAST_EPSILON
 from bandit_core.studies.best_method import Decision, Question, contests, known_words
-from bandit_core.studies.business_case import (
-    Belief,
-    costs,
-    observed,
-    observed_arms,
-    sales,
-    shares,
-    typed_options,
-    unknown_share,
-)
 from bandit_core.studies.roll_out import TRIALS, RollOutQuestion
 
 COLUMNS = (
@@ -128,7 +119,7 @@ class PriceQuestion:
     low: float = 0.0
     scale: float = 1.0
     unit: str = "conversions"
-    beliefs: tuple[Belief, ...] = ()
+    beliefs: tuple[business_case.Belief, ...] = ()
     draws: tuple[tuple[Arm, ...], ...] = ()
     trusts: tuple[Privacy, ...] = PRIVATE
     looks: int = LOOKS
@@ -221,13 +212,13 @@ def rows_of(question: PriceQuestion, decisions: Mapping[float, Decision] = {}) -
         looks = asked.test_for(privacy, epsilon, "best", question.looks)
         at = question.epsilons[0] if epsilon is None else epsilon
         decision, known = decisions.get(at), dict[str, Any]()
-        for cost in () if decision is None else costs(decision.result, question.scale, decision.levels):
+        for cost in () if decision is None else business_case.costs(decision.result, question.scale, decision.levels):
             if cost.privacy == privacy:
                 title = decision.chosen(privacy).title  # type: ignore[union-attr]
                 known = {"loss": cost.lost, "worst": cost.worst, "extra": cost.extra, "method": title}
                 if question.draws:
                     line: Any = decision.result.lines[cost.line]  # type: ignore[union-attr]
-                    known["unknown"] = unknown_share(line.regret[:, -1], line.trials, len(question.draws))
+                    known["unknown"] = business_case.unknown_share(line.regret[:, -1], line.trials, len(question.draws))
         found = asked.effect(privacy) > 0
         total = looks.total(options) if found else math.inf
         rows.append(
@@ -470,10 +461,11 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
     clip, low, scale = None, 0.0, 1.0
     if file is None:
         assert baseline is not None
-        options = typed_options(round(100 * baseline, 10), shares(lifts), True, (0.0, 100.0))
+        percent, relative = round(100 * baseline, 10), business_case.shares(lifts)
+        options = business_case.typed_options(percent, relative, True, (0.0, 100.0))
         names = ("the baseline", *(f"option {place}" for place in range(1, len(options.arms))))
         if purchase is not None and limits is not None:
-            sold = sales(names, options, *purchase, limits[1])
+            sold = business_case.sales(names, options, *purchase, limits[1])
             options, scale, clip = sold.options, sold.high, sold.clip
     else:
         about = {
@@ -489,9 +481,9 @@ def price_question(  # noqa: PLR0913 - one argument for each thing that is asked
             low, high = seen.limits
             raise InputError([Issue("limits", None, f"amounts need limits; here they run from {low:g} to {high:g}")])
         seen = seen if first is None else seen.starting_with(first)
-        arms, low, high, clip = observed_arms(seen.options, limits or (0.0, 1.0))
+        arms, low, high, clip = business_case.observed_arms(seen.options, limits or (0.0, 1.0))
         names, scale = tuple(option.name for option in seen.options), high - low
-        options = observed(seen.options, arms, scale)
+        options = business_case.observed(seen.options, arms, scale)
     users = round(weekly * weeks)
     if not 10 <= users <= MAX_PEOPLE:
         raise InputError([Issue("weeks", weeks, f"so many that 10 to {number(MAX_PEOPLE)} people come in all")])
