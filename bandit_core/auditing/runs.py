@@ -15,7 +15,7 @@ Samples that decide where to look are never counted: the auditor draws fresh one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -78,7 +78,9 @@ def _watch_users(state: np.ndarray, environment: Any, context: np.ndarray, numbe
         seen[trial] = known.estimate[0, 0]
 
 
-def setup_of(policy: Policy, epsilon: float, users: int, arms: list[dict[str, Any]] = USUAL) -> RunSetup:
+def setup_of(
+    policy: Policy, epsilon: float, users: int, arms: list[dict[str, Any]] = USUAL, params: Mapping[str, Any] = {}
+) -> RunSetup:
     """A line of a policy on arms, or with users that have features.
 
     Raises
@@ -86,14 +88,15 @@ def setup_of(policy: Policy, epsilon: float, users: int, arms: list[dict[str, An
     InputError
         When the policy refuses it.
     """
-    lines = [{"policy": policy.name, "epsilon": {"kind": "fixed", "value": epsilon}}]
+    lines = [{"policy": policy.name, "epsilon": epsilon, "params": params}]
     features = {"contexts": {"law": {"kind": "cube"}, "dimension": 3, "arms": 2}}
     instance = {"arms": arms} if policy.setting == "arms" else features
     [setup] = Experiment.model_validate({**instance, "lines": lines, "horizon": users, "trials": 1}).setups
     return setup
 
 
-def _streams(rng: np.random.Generator, runs: int) -> np.ndarray:
+def streams_of(rng: np.random.Generator, runs: int) -> np.ndarray:
+    """As many random states of runs, (runs, 8)."""
     return rng.integers(0, 2**64, (runs, 8), dtype=np.uint64)
 
 
@@ -116,7 +119,7 @@ def runs_of(policy: Policy, epsilon: float, users: int, chain: bool) -> Runs:
     def runs(script: np.ndarray, count: int, rng: np.random.Generator) -> Seen:
         seen = Seen(np.zeros((count, users), np.int64), np.zeros((count, users)))
         with compiling(rule):
-            kernel(_streams(rng, count), *tables, script, numbers, seen)
+            kernel(streams_of(rng, count), *tables, script, numbers, seen)
         return seen
 
     return runs
@@ -148,7 +151,7 @@ def _of_users(policy: Policy, epsilon: float, other: tuple[float, ...]) -> Sampl
         seen = np.zeros(len(inputs))
         context = FAR * np.resize((1.0, 0.0, 0.0) if inputs[0] > 0.5 else other, environment.dimension)
         with compiling(call.rule):
-            kernel(_streams(rng, len(inputs)), environment, context, numbers, seen)
+            kernel(streams_of(rng, len(inputs)), environment, context, numbers, seen)
         return seen
 
     return sampler

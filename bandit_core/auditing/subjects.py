@@ -10,24 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 import numpy as np
 
-from bandit_core.auditing.runs import runs_of, sampler_of, second, setup_of
+from bandit_core import mechanisms
+from bandit_core.auditing.runs import runs_of, sampler_of, second, setup_of, streams_of
 from bandit_core.kernels.noisy_stopping import noisy_sum
-from bandit_core.mechanisms import (
-    CTL,
-    Binary,
-    Counter,
-    Description,
-    Hybrid,
-    Mechanism,
-    SignedDigits,
-    SquareRoot,
-    registry,
-)
+from bandit_core.mechanisms import Counter, Mechanism
 from bandit_core.mechanisms.base import Sampler
 from bandit_core.mechanisms.batch import Batch, batch_epsilon
 from bandit_core.mechanisms.counter import LaplaceCounter
@@ -81,70 +72,67 @@ class Subject:
 # Mechanisms
 
 
-def _answers(mechanism: Mechanism) -> Sampler:
+def _answers(mechanism: Mechanism, inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
     low, high = (end if math.isfinite(end) else math.copysign(_FAR, end) for end in mechanism.domain)
-
-    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        return mechanism.release(low + (high - low) * inputs, epsilon, rng)
-
-    return sampler
+    return mechanism.release(low + (high - low) * inputs, epsilon, rng)
 
 
-def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
+def _sums(
+    make: Callable[[float], Counter],
+    what: Audited,
+    inputs: np.ndarray,
+    epsilon: float,
+    rng: np.random.Generator,
+) -> np.ndarray:
     """The sums that a counter releases of zeros, of which one item may be 1.
 
     Each node tells by how far it lies from 0 towards 1, but no further. Normal noise has no
     nodes: the total of all sums with the best weights is normal, and tells everything.
     """
 
-    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        counter = make(epsilon)
-        stream = np.zeros((len(inputs), what.items))
-        stream[:, what.item - 1] = inputs
-        released = np.concatenate([np.zeros((len(inputs), 1)), counter.release(stream, rng)], axis=1)
-        if isinstance(counter, SquareRoot):
-            return released[:, 1:] @ counter.evidence(what.item)
-        assert isinstance(counter, LaplaceCounter)
-        described = np.zeros(len(inputs))
-        for late, early in what.nodes:
-            described += np.clip(released[:, late] - released[:, early], 0.0, 1.0) / counter.fresh_scale(late)
-        return described
-
-    return sampler
+    counter = make(epsilon)
+    stream = np.zeros((len(inputs), what.items))
+    stream[:, what.item - 1] = inputs
+    released = np.concatenate([np.zeros((len(inputs), 1)), counter.release(stream, rng)], axis=1)
+    if isinstance(counter, mechanisms.SquareRoot):
+        return released[:, 1:] @ counter.evidence(what.item)
+    assert isinstance(counter, LaplaceCounter)
+    described = np.zeros(len(inputs))
+    for late, early in what.nodes:
+        described += np.clip(released[:, late] - released[:, early], 0.0, 1.0) / counter.fresh_scale(late)
+    return described
 
 
-def _batches(make: Callable[[float], Batch]) -> Sampler:
+def _batches(
+    make: Callable[[float], Batch], inputs: np.ndarray, epsilon: float, rng: np.random.Generator
+) -> np.ndarray:
     """What the server reads from a batch whose first user has the input, and all others 0."""
-
-    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        made = make(epsilon)
-        rewards = np.zeros((len(inputs), made.users))
-        rewards[:, 0] = inputs
-        return made.estimate(made.release(rewards, rng))
-
-    return sampler
+    made = make(epsilon)
+    rewards = np.zeros((len(inputs), made.users))
+    rewards[:, 0] = inputs
+    return made.estimate(made.release(rewards, rng))
 
 
-def _made(one: Description, epsilon: float) -> Batch:
+def _made(one: mechanisms.Description, epsilon: float) -> Batch:
     """A batch of `USERS` that keeps epsilon, at `DELTA` where it needs one."""
     settings = {"users": USERS, "delta": DELTA}
     made: Batch = one.make(epsilon, **{name: settings[name] for name in one.settings})
     return made
 
 
-def _mechanism(one: Description) -> Subject:
+def _mechanism(one: mechanisms.Description) -> Subject:
     delta, what, words = 0.0 if one.pure else DELTA, one.audited, ""
     if one.kind == "batch":
-        sampler = _batches(lambda epsilon: _made(one, epsilon))
+        sampler = partial(_batches, lambda epsilon: _made(one, epsilon))
         inputs = f"the reward of one of {USERS} users is 0 or 1; everyone else's is 0"
         seen = "the mean of the batch as the server reads it"
     elif what is not None:
-        sampler = _sums(lambda epsilon: one.started(epsilon, what.items, DELTA), what)
+        sampler = partial(_sums, lambda epsilon: one.started(epsilon, what.items, DELTA), what)
         inputs, seen, words = what.inputs, what.seen, what.words
     else:
         mechanism = one.make(1.0)
         ends = [end if math.isfinite(end) else math.copysign(_FAR, end) for end in mechanism.domain]
-        sampler, seen = _answers(mechanism), "the answer itself"
+        sampler, seen = partial(_answers, mechanism), "the answer itself"
         inputs = f"the {one.symbol} is {ends[0]:g} or {ends[1]:g}"
         delta = 0.0 if one.pure else mechanism.delta
         words = "" if one.pure else "The classical noise for epsilon up to 1 is more than delta needs."
@@ -155,101 +143,70 @@ def _mechanism(one: Description) -> Subject:
 
 
 def _mechanisms() -> list[Subject]:
-    return [_mechanism(one) for one in registry().values()]
+    return [_mechanism(one) for one in mechanisms.registry().values()]
 
 
 # ---------------------------------------------------------------------------------------------------------------
 # Runs of policies
 
-_LESS = "Choices tell less than the {} behind them: the lower bound may be far below epsilon."
 
-
-def _first_choices(policy: str, users: int) -> Sampler:
+def _first_choices(policy: str, users: int, inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
     """How often arm 1 was chosen, where the first user's reward, from arm 0, is 0 or 1 and all others' are 0."""
-
-    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        runs = runs_of(policies()[policy], epsilon, users, chain=False)
-        return sampler_of(runs, np.zeros(users, bool), 0, second)(inputs, epsilon, rng)
-
-    return sampler
+    runs = runs_of(policies()[policy], epsilon, users, chain=False)
+    return sampler_of(runs, np.zeros(users, bool), 0, second)(inputs, epsilon, rng)
 
 
-def _rest(width: float | Literal["auto"]) -> Sampler:
+def _rest(width: float | Literal["auto"], inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
     """How long Gaussian Thompson sampling leaves arm 0 alone whose one reward is 0 or 1, by the kernel itself.
 
     Arm 1 always pays 1/2. The time of the second pull of arm 0 depends on its first reward alone.
     """
 
-    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        from bandit_core.experiments.experiment import Experiment
-
-        params = {"pre_pulls": 1, "delta": DELTA, "factor": width}
-        line = {"policy": RESTING, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-        rested = np.empty(len(inputs))
-        for value in np.unique(inputs):
-            chosen = inputs == value
-            arms = [
-                {"kind": "bernoulli", "mean": float(value)},
-                {"kind": "two-point", "low": 0.0, "high": 0.5, "p_high": 1},
-            ]
-            document = {"arms": arms, "lines": [line], "horizon": USERS_WATCHED, "trials": 1}
-            [setup] = Experiment.model_validate(document).setups
-            streams = rng.integers(0, 2**64, (int(chosen.sum()), 8), dtype=np.uint64)
-            times = np.arange(1, USERS_WATCHED + 1)
-            best = policies()[RESTING].play(setup, streams, times, Signal()).best_pulls
-            again = (best if value > 0.5 else times - best) > 1.0  # arm 0 is the best arm if it pays 1
-            rested[chosen] = np.where(again.any(axis=1), again.argmax(axis=1), USERS_WATCHED)
-        return rested
-
-    return sampler
+    params = {"pre_pulls": 1, "delta": DELTA, "factor": width}
+    rested, times = np.empty(len(inputs)), np.arange(1, USERS_WATCHED + 1)
+    for value in np.unique(inputs):
+        chosen = inputs == value
+        arms = [
+            {"kind": "bernoulli", "mean": float(value)},
+            {"kind": "two-point", "low": 0.0, "high": 0.5, "p_high": 1},
+        ]
+        setup = setup_of(policies()[RESTING], epsilon, USERS_WATCHED, arms, params)
+        best = policies()[RESTING].play(setup, streams_of(rng, int(chosen.sum())), times, Signal()).best_pulls
+        again = (best if value > 0.5 else times - best) > 1.0  # arm 0 is the best arm if it pays 1
+        rested[chosen] = np.where(again.any(axis=1), again.argmax(axis=1), USERS_WATCHED)
+    return rested
 
 
-def _run(policy: Any, part: str, inputs: str, seen: str, sampler: Sampler, **fields: Any) -> Subject:
-    """A ``part`` of the runs of a policy."""
+def _run(policy: Any, part: str, sampler: Sampler, users: int = USERS_WATCHED, delta: float = 0.0) -> Subject:
+    """A ``part`` of the runs of a policy, in the words of the file."""
+    said = fields_of(__file__, part, policy=policy.title, users=users)
     return Subject(
-        name=policy.name, title=f"{policy.title}: {part}", kind="run", guarantee=policy.guarantee_words, inputs=inputs,
-        seen=seen, sampler=sampler, **fields,
+        name=policy.name, kind="run", guarantee=policy.guarantee_words, sampler=sampler, delta=delta, **said
     )  # fmt: skip
 
 
-def _resting() -> Subject:
-    inputs = "the one reward of arm 0 is 0 or 1; arm 1 always pays 1/2"
-    seen = f"which of {USERS_WATCHED} users got arm 0 for the second time"
-    told = {"delta": DELTA, "words": _LESS.format("draws"), "opens_at": 5.0}
-    return _run(policies()[RESTING], "a whole run", inputs, seen, _rest("auto"), **told)
-
-
-def _sums_of_batches(times: int) -> Sampler:
+def _sums_of_batches(times: int, inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
     """What `dp-tt` releases of one user's reward, by the piece of its kernel, if the reward enters so many sums.
 
     Everyone else of the batch pays 0. Each sum tells by how far it lies from 0 towards 1, but no further.
     """
 
-    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        streams = rng.integers(0, 2**64, (len(inputs), 8), dtype=np.uint64)
-        released = np.zeros(len(inputs))
-        for _ in range(times):
-            sums = [noisy_sum(1.0, chance, epsilon, streams, row) for row, chance in enumerate(inputs.tolist())]
-            released += sums if times == 1 else np.clip(sums, 0.0, 1.0)
-        return released
-
-    return sampler
+    streams, released = streams_of(rng, len(inputs)), np.zeros(len(inputs))
+    for _ in range(times):
+        sums = [noisy_sum(1.0, chance, epsilon, streams, row) for row, chance in enumerate(inputs.tolist())]
+        released += sums if times == 1 else np.clip(sums, 0.0, 1.0)
+    return released
 
 
-def _noisy_sums() -> Subject:
-    inputs = "one user's reward is 0 or 1; everyone else's of the same batch is 0"
-    seen = "the noisy sum of that batch; no other release holds this reward"
-    words = "Choices, end and recommendation are computed from such sums, so they tell no more."
-    return _run(stopping_policies()["dp-tt"], "the sum of a batch", inputs, seen, _sums_of_batches(1), words=words)
-
-
-def _first_of_runs() -> list[Subject]:
-    inputs, found = "the first user's reward, from arm 0, is 0 or 1; everyone else's is 0", []
+@cache
+def _runs() -> list[Subject]:
+    found = []
     for name, users in RUNS.items():
-        policy, seen = policies()[name], f"how many of the first {users} users got arm 1"
-        told = {"delta": policy.guarantee(setup_of(policy, 1.0, users)).delta, "words": _LESS.format("answers or sums")}
-        found.append(_run(policy, "first choices", inputs, seen, _first_choices(name, users), **told))
-    return found
+        policy, choices = policies()[name], partial(_first_choices, name, users)
+        delta = policy.guarantee(setup_of(policy, 1.0, users)).delta
+        found.append(_run(policy, "first-choices", choices, users, delta))
+    rest = _run(policies()[RESTING], "whole-run", partial(_rest, "auto"), delta=DELTA)
+    return [*found, rest, _run(stopping_policies()["dp-tt"], "sum-of-a-batch", partial(_sums_of_batches, 1))]
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -257,7 +214,7 @@ def _first_of_runs() -> list[Subject]:
 
 
 @dataclass(frozen=True)
-class _NaturalLogTree(Binary):
+class _NaturalLogTree(mechanisms.Binary):
     """A tree whose nodes have Laplace(ln T / epsilon) noise: "log T" read as the natural logarithm."""
 
     @property
@@ -266,7 +223,7 @@ class _NaturalLogTree(Binary):
 
 
 @dataclass(frozen=True)
-class _UsualDepth(SignedDigits):
+class _UsualDepth(mechanisms.SignedDigits):
     """A k-ary tree whose nodes have the noise for as many levels as a tree without subtraction would have."""
 
     @property
@@ -275,7 +232,7 @@ class _UsualDepth(SignedDigits):
 
 
 @dataclass(frozen=True)
-class _OneEntry(SquareRoot):
+class _OneEntry(mechanisms.SquareRoot):
     """A square root whose noise is made for the largest entry of a column, not for the column's length."""
 
     @property
@@ -286,7 +243,7 @@ class _OneEntry(SquareRoot):
 def _one_entry_epsilon(epsilon: float, items: int) -> float:
     """What noise for one entry of the column really keeps at the same delta."""
     narrow = _OneEntry(epsilon, items, DELTA)
-    return smallest_epsilon(SquareRoot(epsilon, items, DELTA).sensitivity, narrow.sd, DELTA)
+    return smallest_epsilon(mechanisms.SquareRoot(epsilon, items, DELTA).sensitivity, narrow.sd, DELTA)
 
 
 def _as_printed(rewards: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
@@ -336,8 +293,8 @@ def _unreduced_epsilon(epsilon: float) -> float:
 
 def _negative_controls() -> list[Subject]:
     """What is said of each, and what ``of`` it breaks, stands in ``subjects.toml``."""
-    sound = {subject.name: subject for subject in (*_mechanisms(), _resting(), _noisy_sums())}
-    tree, hybrid, root = (registry()[name].audited for name in ("binary", "hybrid", "square-root"))
+    sound = {subject.name: subject for subject in (*_mechanisms(), *_runs())}
+    tree, hybrid, root = (mechanisms.registry()[name].audited for name in ("binary", "hybrid", "square-root"))
     assert tree is not None and hybrid is not None and root is not None
     branches = Audited(items=9, item=3, nodes=((3, 2), (3, 0), (9, 0)))  # of three branches, on three levels
 
@@ -360,7 +317,7 @@ def _negative_controls() -> list[Subject]:
         ),
         broken(
             "ctl-half-noise",
-            lambda inputs, epsilon, rng: CTL.release(inputs, 2 * epsilon, rng),
+            lambda inputs, epsilon, rng: mechanisms.CTL.release(inputs, 2 * epsilon, rng),
             lambda epsilon: 2 * epsilon,
         ),
         broken(
@@ -370,32 +327,28 @@ def _negative_controls() -> list[Subject]:
         ),
         broken(
             "binary-natural-log",
-            _sums(lambda epsilon: _NaturalLogTree(epsilon, tree.items), tree),
+            partial(_sums, lambda epsilon: _NaturalLogTree(epsilon, tree.items), tree),
             lambda epsilon: epsilon * (math.floor(math.log2(tree.items)) + 1) / math.log(tree.items),
         ),
         broken(
             "hybrid-as-printed",
-            _sums(Hybrid.as_printed, hybrid),
-            lambda epsilon: float(Hybrid.as_printed(epsilon).spent(hybrid.items)),
+            partial(_sums, mechanisms.Hybrid.as_printed, hybrid),
+            lambda epsilon: float(mechanisms.Hybrid.as_printed(epsilon).spent(hybrid.items)),
         ),
         broken(
             "k-ary-usual-depth",
-            _sums(lambda epsilon: _UsualDepth(epsilon, branches.items, 3), branches),
+            partial(_sums, lambda epsilon: _UsualDepth(epsilon, branches.items, 3), branches),
             lambda epsilon: 1.5 * epsilon,
         ),
-        broken(
-            "gaussian-ts-usual-width",
-            _rest(1.0),
-            lambda _: resting_epsilon,
-        ),
-        broken("dp-tt-all-data-again", _sums_of_batches(2), lambda epsilon: 2 * epsilon),
+        broken("gaussian-ts-usual-width", partial(_rest, 1.0), lambda _: resting_epsilon),
+        broken("dp-tt-all-data-again", partial(_sums_of_batches, 2), lambda epsilon: 2 * epsilon),
         broken(
             "square-root-one-entry",
-            _sums(lambda epsilon: _OneEntry(epsilon, root.items, DELTA), root),
+            partial(_sums, lambda epsilon: _OneEntry(epsilon, root.items, DELTA), root),
             lambda epsilon: _one_entry_epsilon(epsilon, root.items),
         ),
-        broken("shuffled-half-noisy", _batches(_half_noisy), _half_noisy_epsilon),
-        broken("secure-sum-without-noise", _batches(_noiseless), lambda epsilon: math.inf),
+        broken("shuffled-half-noisy", partial(_batches, _half_noisy), _half_noisy_epsilon),
+        broken("secure-sum-without-noise", partial(_batches, _noiseless), lambda epsilon: math.inf),
         broken("mask-without-modulus", _unreduced, _unreduced_epsilon),
     ]
 
@@ -403,8 +356,7 @@ def _negative_controls() -> list[Subject]:
 @cache
 def subjects() -> dict[str, Subject]:
     """Everything that can be audited, by name: mechanisms, negative controls, runs."""
-    runs = (*_first_of_runs(), _resting(), _noisy_sums())
-    return {each.name: each for each in (*_mechanisms(), *_negative_controls(), *runs)}
+    return {each.name: each for each in (*_mechanisms(), *_negative_controls(), *_runs())}
 
 
 def subject(name: str) -> Subject:
