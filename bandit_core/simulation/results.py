@@ -65,16 +65,10 @@ def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
         R^2 is the share of the variance of ``y`` that the line explains. All three are NaN with fewer than two
         different values of ``x``; R^2 is NaN where ``y`` does not vary.
     """
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    across = x - x.mean() if len(x) else x
-    spread = float(across @ across)
-    if not spread > 0:
-        return float("nan"), float("nan"), float("nan")
-    rise = y - y.mean()
-    slope = float(across @ rise) / spread
-    rest = rise - slope * across
-    total = float(rise @ rise)
-    return slope, float(y.mean() - slope * x.mean()), 1 - float(rest @ rest) / total if total > 0 else float("nan")
+    if len(x) < 2 or not np.ptp(x) > 0:
+        return math.nan, math.nan, math.nan
+    slope, intercept = map(float, np.polyfit(x, y, 1))
+    return slope, intercept, float(np.corrcoef(x, y)[0, 1]) ** 2 if np.ptp(y) > 0 else math.nan
 
 
 class Curve(Protocol):

@@ -5,7 +5,7 @@ small that everything is noise, epsilon so large that e^epsilon overflows.
 """
 
 import math
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -125,51 +125,21 @@ def relative_entropy(distribution: distributions.RewardDistribution, other: dist
     return max(0.0, float(np.sum(terms)))
 
 
-def _distribution(
-    distribution: distributions.RewardDistribution,
-) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
-    """Log density (up to where it is positive) and distribution function of a continuous distribution."""
-    from scipy import special
+def _distribution(distribution: Any) -> Any:
+    """A continuous distribution as SciPy has it, with its density and its distribution function."""
+    from scipy import stats  # heavy import, needed only for continuous rewards
 
     match distribution:
         case distributions.Gaussian():
-            return (
-                lambda x: (
-                    -(((x - distribution.mean) / distribution.sd) ** 2) / 2
-                    - math.log(distribution.sd * math.sqrt(2 * math.pi))
-                ),
-                lambda x: special.ndtr((x - distribution.mean) / distribution.sd),
-            )
+            return stats.norm(distribution.mean, distribution.sd)
         case distributions.Uniform():
-            width = distribution.high - distribution.low
-            return (
-                lambda x: np.where((x >= distribution.low) & (x <= distribution.high), -math.log(width), -np.inf),
-                lambda x: np.clip((x - distribution.low) / width, 0.0, 1.0),
-            )
+            return stats.uniform(distribution.low, distribution.high - distribution.low)
         case distributions.Pareto():
-            shape, scale = distribution.shape, distribution.scale
-            return (
-                lambda x: np.where(
-                    x >= scale, math.log(shape / scale) - (shape + 1) * np.log(np.maximum(x, scale) / scale), -np.inf
-                ),
-                lambda x: -np.expm1(-shape * np.log(np.maximum(x, scale) / scale)),
-            )
+            return stats.pareto(distribution.shape, scale=distribution.scale)
         case distributions.Student():
-            mean, spread, df = distribution.mean, distribution.scale, distribution.df
-            norm = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - math.log(df * math.pi) / 2
-            return (
-                lambda x: norm - math.log(spread) - (df + 1) / 2 * np.log1p(((x - mean) / spread) ** 2 / df),
-                lambda x: special.stdtr(df, (x - mean) / spread),
-            )
+            return stats.t(distribution.df, distribution.mean, distribution.scale)
         case distributions.Beta():
-            a, b = distribution.a, distribution.b
-
-            def log_density(x: np.ndarray) -> np.ndarray:
-                inner = np.clip(x, 0.0, 1.0)
-                value = special.xlogy(a - 1, inner) + special.xlog1py(b - 1, -inner) - special.betaln(a, b)
-                return np.where((x >= 0) & (x <= 1), value, -np.inf)
-
-            return log_density, lambda x: special.betainc(a, b, np.clip(x, 0.0, 1.0))
+            return stats.beta(distribution.a, distribution.b)
     raise TypeError(f"no density for {type(distribution).__name__}")
 
 
@@ -179,7 +149,7 @@ def _density_variation(
     """Total variation of two distributions with densities: exact between the points where the densities cross."""
     from scipy.optimize import brentq
 
-    (log_f, cdf_f), (log_g, cdf_g) = _distribution(distribution), _distribution(other)
+    f, g = _distribution(distribution), _distribution(other)
     ends = np.unique([*distribution.support, *other.support])
     tail = np.geomspace(1e-13, 0.5, 150)
     probabilities = np.concatenate([tail, 1 - tail])
@@ -187,7 +157,7 @@ def _density_variation(
     grid = np.setdiff1d(grid[np.isfinite(grid)], ends)
 
     def difference(x: np.ndarray) -> np.ndarray:
-        return log_f(x) - log_g(x)
+        return np.asarray(f.logpdf(x) - g.logpdf(x))
 
     with np.errstate(invalid="ignore", divide="ignore"):
         height = difference(grid)
@@ -195,7 +165,7 @@ def _density_variation(
         changes = np.flatnonzero(usable[1:] & usable[:-1] & (np.sign(height[1:]) * np.sign(height[:-1]) < 0))
         crossings = [brentq(difference, grid[place], grid[place + 1]) for place in changes]
         knots = np.unique(np.concatenate([ends, grid[height == 0], crossings]))
-        return float(min(1.0, np.sum(np.abs(np.diff(cdf_f(knots)) - np.diff(cdf_g(knots)))) / 2))
+        return float(min(1.0, np.sum(np.abs(np.diff(f.cdf(knots)) - np.diff(g.cdf(knots)))) / 2))
 
 
 @remembered(4096)
