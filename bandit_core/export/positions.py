@@ -12,7 +12,8 @@ from bandit_core.simulation.costs import refuse
 from bandit_core.simulation.questions import Study, once, taken_by
 from bandit_core.simulation.results import Result, split, with_companions
 from bandit_core.simulation.store import Store
-from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if
+from bandit_core.spec.errors import InputError, Issue, refuse_if, validated
+from bandit_core.spec.field_types import Whole
 from bandit_core.spec.number_text import count, write_number
 from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines, swept_label
 
@@ -44,13 +45,7 @@ def _users(horizon: int) -> list[int]:
 
 def _distinct_horizons(values: Iterable[Any]) -> list[int]:
     """Distinct horizons, ascending; whether they can be played is the experiment's to say."""
-    values = list(values)
-    raise_any(
-        Issue(f"horizon[{place}]", value, "a whole number of users")
-        for place, value in enumerate(values)
-        if not isinstance(value, int)
-    )
-    return sorted(set(values))
+    return sorted({*validated(tuple[Whole, ...], tuple(values), ("horizon",))})
 
 
 def over_budgets(experiment: Experiment, values: Iterable[Any] | None) -> list[Position]:

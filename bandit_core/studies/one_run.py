@@ -17,7 +17,7 @@ from bandit_core.kernels.batch_rule import rule_of
 from bandit_core.kernels.play import Decision, Rule, Watched
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KernelCall, Privacy, RunSetup, Signal, compiling
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 
 USERS = 2000  # that are watched, unless it is said otherwise
 
@@ -78,8 +78,7 @@ def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: in
     >>> run.arms.shape, run.estimates.shape
     ((100,), (100, 2))
     """
-    if experiment.contexts is not None:
-        raise InputError([Issue("contexts", "users with features", "arms: a run is shown arm by arm")])
+    refuse_if(experiment.contexts, "contexts", "users with features", "arms: a run is shown arm by arm")
     setup, entry = experiment.setups[line], experiment.lines[line].entry
     call, words = entry.prepare(setup), streams(experiment.seed, trial, trial + 1)
     rule, users = rule_of(call), min(users, setup.horizon)

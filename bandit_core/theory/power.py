@@ -92,6 +92,12 @@ def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _not_chances(*pairs: tuple[str, float]) -> list[Issue]:
+    """What is wrong with those of these numbers that are no chances between 0 and 1."""
+    allowed = f"a number from {write_number(SMALLEST)}, below 1"
+    return [Issue(name, each, allowed) for name, each in pairs if not _number(each) or not SMALLEST <= each < 1]
+
+
 def _variance(mean: Any, reading: float | None) -> Any:
     """Variance of what one user adds to an option's mean: of the reward, or of a bit that is multiplied to be read."""
     return mean * (1 - mean) if reading is None else 0.25 * reading**2 - (mean - 0.5) ** 2
@@ -140,30 +146,22 @@ class TestPlan:
     delta: float = 1e-6
 
     def __post_init__(self) -> None:
-        issues = [
-            Issue(name, value, f"a number from {write_number(SMALLEST)}, below 1")
-            for name, value in (("alpha", self.alpha), ("power", self.power))
-            if not _number(value) or not SMALLEST <= value < 1
-        ]
-        if self.privacy not in EVERY_TRUST:
-            issues.append(Issue("privacy", self.privacy, f"one of {', '.join(EVERY_TRUST)}"))
-        budget = _number(self.epsilon) and SMALLEST <= self.epsilon <= LARGEST  # type: ignore[operator]
-        if not budget and not (self.privacy == "none" and self.epsilon is None):
-            allowed = f"a number from {write_number(SMALLEST)} to {write_number(LARGEST)}"
-            issues.append(Issue("epsilon", self.epsilon, allowed))
+        issues = _not_chances(("alpha", self.alpha), ("power", self.power))
         for name, whole, low, high in (
             ("options", True, 2, MAX_OPTIONS),
             ("looks", True, 1, MAX_LOOKS),
             ("sides", True, 1, 2),
             ("split", False, 1 / MAX_SPLIT, MAX_SPLIT),
             ("delta", False, 1e-15, 1e-3),
+            *([] if self.privacy == "none" and self.epsilon is None else [("epsilon", False, SMALLEST, LARGEST)]),
         ):
             value = getattr(self, name)
             if not _number(value) or not low <= value <= high or (whole and value != int(value)):
-                issues.append(Issue(name, value, f"a {'whole ' * whole}number from {low:g} to {high:g}"))
-        for name, kind in (("goal", Goal), ("spending", Spending)):
-            if getattr(self, name) not in get_args(kind):
-                issues.append(Issue(name, getattr(self, name), f"one of {', '.join(get_args(kind))}"))
+                allowed = f"a {'whole ' * whole}number from {write_number(low)} to {write_number(high)}"
+                issues.append(Issue(name, value, allowed))
+        words = {"privacy": EVERY_TRUST, "goal": get_args(Goal), "spending": get_args(Spending)}
+        wrong = [(name, getattr(self, name)) for name, known in words.items() if getattr(self, name) not in known]
+        issues += [Issue(name, word, f"one of {', '.join(words[name])}") for name, word in wrong]
         if not issues and self.power <= self.alpha / self.sides:
             issues.append(Issue("power", self.power, "above alpha / sides, what a test finds by chance"))
         if not issues and self.split != 1 and self.best:
@@ -250,12 +248,7 @@ def _first(chance: Callable[[float], float], power: float, most: float, least: f
 
 def _plan_for(baselines: Sequence[float], effects: Sequence[float], fields: dict[str, Any]) -> TestPlan:
     """The plan, once it and all cases are in their ranges."""
-    issues = [
-        Issue(name, value, f"a number from {write_number(SMALLEST)}, below 1")
-        for name, values in (("baseline", baselines), ("effect", effects))
-        for value in values
-        if not _number(value) or not SMALLEST <= value < 1
-    ]
+    issues = _not_chances(*(("baseline", each) for each in baselines), *(("effect", each) for each in effects))
     if not issues:
         pairs = zip(baselines, effects, strict=True)
         issues += [Issue("effect", gap, "baseline + effect at most 1") for low, gap in pairs if low + gap > 1]

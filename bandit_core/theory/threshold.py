@@ -17,16 +17,16 @@ which is at most V_B and only rises with the threshold: nobody need be ignored (
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pydantic
 
 from bandit_core.spec.budgets import BudgetDistribution, Epsilon
-from bandit_core.spec.errors import InputError, Issue, issues_of, raise_any
+from bandit_core.spec.errors import refuse_if, validated
+from bandit_core.spec.field_types import Finite
 from bandit_core.spec.later import pd
 from bandit_core.spec.notation import read_epsilon
 from bandit_core.spec.own_data import remembered
@@ -102,26 +102,17 @@ def search(budget: BudgetDistribution, grid: np.ndarray | None = None) -> tuple[
 
 
 def _distribution(epsilon: Any) -> BudgetDistribution:
-    if isinstance(epsilon, str):
-        epsilon = read_epsilon(epsilon)
-    try:
-        return pydantic.TypeAdapter(Epsilon).validate_python(epsilon)
-    except pydantic.ValidationError as error:
-        raise InputError(issues_of(error, epsilon, ("epsilon",))) from None
+    found: BudgetDistribution = validated(
+        Epsilon, read_epsilon(epsilon) if isinstance(epsilon, str) else epsilon, ("epsilon",)
+    )
+    return found
 
 
-def _numbers(eps_mins: Iterable[Any]) -> np.ndarray:
-    if isinstance(eps_mins, str | bytes) or not isinstance(eps_mins, Iterable):
-        raise InputError([Issue("eps_min", eps_mins, "a list of numbers above 0")])
-    issues, numbers = [], []
-    for place, value in enumerate(eps_mins):
-        usable = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-        if not usable or not 0 < value < math.inf:
-            issues.append(Issue(f"eps_min[{place}]", value, "a number above 0"))
-        else:
-            numbers.append(min(float(value), 1e300))
-    raise_any(issues)
-    return np.array(numbers)
+def _numbers(eps_mins: Any) -> np.ndarray:
+    wrong = isinstance(eps_mins, str | bytes) or not isinstance(eps_mins, Iterable)
+    refuse_if(wrong, "eps_min", eps_mins, "a list of numbers above 0")
+    above_0 = tuple[Annotated[Finite, pydantic.Field(gt=0)], ...]
+    return np.minimum(validated(above_0, tuple(eps_mins), ("eps_min",)), 1e300)
 
 
 def thresholds(epsilon: BudgetDistribution | Any, eps_mins: Iterable[float] | None = None) -> pd.DataFrame:
