@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
-from bandit_core.mechanisms.counter import BinaryCounter, checked_horizon, depth, within
+from bandit_core.mechanisms.counter import BinaryCounter, TreeCounter, depth
 from bandit_core.mechanisms.description import described
 from bandit_core.mechanisms.laplace import laplace_noise
 
@@ -37,7 +37,7 @@ def _advance(held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, no
 
 
 @dataclass(frozen=True)
-class Binary(BinaryCounter):
+class Binary(TreeCounter, BinaryCounter):
     """The binary mechanism for at most ``horizon`` items.
 
     >>> counter = Binary(epsilon=1.0, horizon=7)
@@ -47,22 +47,11 @@ class Binary(BinaryCounter):
     (3,)
     """
 
-    epsilon: float
-    horizon: int
     name: ClassVar[str] = "binary"
     advance: ClassVar[Any] = staticmethod(_advance)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checked_horizon(self.horizon)
-
-    @property
-    def budgets(self) -> tuple[float, ...]:
-        return (self.epsilon,)
-
     @property
     def node_scale(self) -> float:
-        """Scale of the noise of each node, reward units."""
         return float(depth(self.horizon)) / self.epsilon
 
     def noise_scales(self, count: int) -> np.ndarray:
@@ -71,10 +60,6 @@ class Binary(BinaryCounter):
     def spent(self, count: ArrayLike) -> np.ndarray:
         # The first item enters one more node whenever the count doubles.
         return self.epsilon * np.minimum(depth(count) / depth(self.horizon), 1.0)
-
-    def fresh_scale(self, count: int) -> float:
-        within(count, self.horizon)
-        return self.node_scale
 
 
 DESCRIPTION = described("binary", lambda epsilon, *, horizon: Binary(epsilon, horizon))

@@ -165,6 +165,31 @@ class LaplaceCounter(Counter):
         return noise_density(self.noise_scales(count), places)
 
 
+@dataclass(frozen=True)
+class TreeCounter(LaplaceCounter):
+    """One for at most ``horizon`` items, on a tree whose nodes all have the same noise."""
+
+    epsilon: float
+    horizon: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_horizon(self.horizon)
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        return (self.epsilon,)
+
+    @property
+    @abstractmethod
+    def node_scale(self) -> float:
+        """Scale of the noise of each node, reward units."""
+
+    def fresh_scale(self, count: int) -> float:
+        within(count, self.horizon)
+        return self.node_scale
+
+
 class BinaryCounter(LaplaceCounter):
     """One whose sums are put together by the binary form of the count: at most one Laplace variable for an item."""
 

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import device_function, kernel
-from bandit_core.mechanisms.counter import LaplaceCounter, Noise, checked_horizon, within
+from bandit_core.mechanisms.counter import Noise, TreeCounter
 from bandit_core.mechanisms.description import described
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.spec.errors import refuse_if
@@ -119,7 +119,7 @@ def _advance(
 
 
 @dataclass(frozen=True)
-class SignedDigits(LaplaceCounter):
+class SignedDigits(TreeCounter):
     """The tree for at most ``horizon`` items; ``base`` is k, odd, and 0 stands for `best_base`.
 
     >>> counter = SignedDigits(epsilon=1.0, horizon=13, base=3)
@@ -129,21 +129,14 @@ class SignedDigits(LaplaceCounter):
     array([3., 3., 3.])
     """
 
-    epsilon: float
-    horizon: int
     base: int = 0
     name: ClassVar[str] = "k-ary"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checked_horizon(self.horizon)
         if self.base == 0:
             object.__setattr__(self, "base", best_base(self.horizon))
         refuse_if(self.base < 3 or self.base % 2 == 0, "base", self.base, "an odd number, at least 3 (0: the best one)")
-
-    @property
-    def budgets(self) -> tuple[float, ...]:
-        return (self.epsilon,)
 
     @property
     def depth(self) -> int:
@@ -157,7 +150,6 @@ class SignedDigits(LaplaceCounter):
 
     @property
     def node_scale(self) -> float:
-        """Scale of the noise of each node, reward units."""
         return self.depth / self.epsilon
 
     def digits(self, count: int) -> np.ndarray:
@@ -175,10 +167,6 @@ class SignedDigits(LaplaceCounter):
         # The first item is in the first node of every level that a release has made use of.
         largest = [(self.base**digits - 1) // 2 for digits in range(self.depth)]
         return self.epsilon * np.searchsorted(largest, np.asarray(count)) / self.depth
-
-    def fresh_scale(self, count: int) -> float:
-        within(count, self.horizon)
-        return self.node_scale
 
     def noise(self, rng: np.random.Generator, streams: int) -> Noise:
         added, removed = np.zeros((streams, self.depth)), np.zeros((streams, self.depth, self.half + 1))

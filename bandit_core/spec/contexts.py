@@ -64,33 +64,31 @@ class Sphere(_ContextDistribution):
 
 
 class GaussianContexts(_ContextDistribution):
-    """Independent normal features."""
+    """Independent normal features, each of the standard deviation ``sd``."""
 
     words: ClassVar[str] = "independent normal features"
     code: ClassVar[int] = GAUSSIAN
     kind: Literal["gaussian"] = "gaussian"
     sd: Annotated[Positive, Field(le=100)] = 1.0
-    """Standard deviation of each feature."""
 
     def largest_norm(self, dimension: int) -> float:
         return math.inf
 
 
 class Cube(_ContextDistribution):
-    """Uniform in a cube around 0."""
+    """Uniform in a cube around 0: features lie between -``half_width`` and ``half_width``."""
 
     words: ClassVar[str] = "uniform in a cube around 0"
     code: ClassVar[int] = CUBE
     kind: Literal["cube"] = "cube"
     half_width: Annotated[Positive, Field(le=100)] = 1.0
-    """Features lie between -half_width and half_width."""
 
     def largest_norm(self, dimension: int) -> float:
         return self.half_width * math.sqrt(dimension)
 
 
 class Discrete(_ContextDistribution):
-    """A few types of users, drawn at the start of a trial, on the unit sphere, whose best arm is ahead by a margin.
+    """``points`` types of users, drawn at the start of a trial, on the unit sphere, whose best arm is ahead by ``gap``.
 
     The gap is that of the linear predictors in units of |theta|. With one parameter for each arm the margin depends on
     theta: types are drawn until their gap is large enough, and the best of 2,000 draws is taken where none is.
@@ -100,9 +98,7 @@ class Discrete(_ContextDistribution):
     code: ClassVar[int] = DISCRETE
     kind: Literal["discrete"] = "discrete"
     points: Annotated[Whole, Field(ge=1, le=1000)] = 20
-    """Number of types of users."""
     gap: Annotated[Number, Field(gt=0, le=1)] = 0.2
-    """The best arm is ahead of every other by at least this."""
 
 
 class Margin(_ContextDistribution):
@@ -112,14 +108,14 @@ class Margin(_ContextDistribution):
     m = 10^-6 (beta = 0: ln G is uniform, so that small gaps are as common as they can be). One parameter for all arms:
     contexts lie on the unit sphere and the gap of their linear predictors, in units of |theta|, is exactly G. One
     parameter for each arm: a context is drawn on the unit sphere and moved towards the border between its two best
-    arms until their gap is G, unless it is smaller already; it stays in the unit ball.
+    arms until their gap is G, unless it is smaller already; it stays in the unit ball. Regret then grows like ln T at
+    ``beta`` 1, T^((1-beta)/2) below, sqrt(T) at 0.
     """
 
     words: ClassVar[str] = "small gaps as common as beta says: none at 1, as many as possible at 0"
     code: ClassVar[int] = MARGIN
     kind: Literal["margin"] = "margin"
     beta: Annotated[Number, Field(ge=0, le=1)] = 0.5
-    """P(gap <= h) grows like h^beta. Regret then grows like ln T at 1, T^((1-beta)/2) below, sqrt(T) at 0."""
 
     def form(self) -> tuple[float, ...]:
         return (self.beta, SMALLEST_GAP)
@@ -130,16 +126,14 @@ class Table(_ContextDistribution):
 
     A row is a user. With one parameter for each arm it is the context. With one for all, and ``actions``, the context
     of arm a is the row followed by actions[a] times the row; without actions the row holds the contexts of all arms,
-    one after the other.
+    one after the other. Each of ``rows`` has a user's features; ``actions`` are what arms stand for, such as prices.
     """
 
     words: ClassVar[str] = "users of a data set, drawn with replacement"
     code: ClassVar[int] = TABLE
     kind: Literal["table"] = "table"
     rows: Annotated[tuple[Annotated[tuple[Observed, ...], Field(min_length=1)], ...], Field(min_length=1)]
-    """Features of one user each."""
     actions: tuple[Observed, ...] = ()
-    """What arm a stands for, for example a price."""
 
     @model_validator(mode="after")
     def _rectangular(self) -> Self:
@@ -190,25 +184,37 @@ Theta = Annotated[RandomTheta | GivenTheta, Field(discriminator="kind")]
 
 
 class Contexts(Frozen):
-    """Users with features, arms that are chosen by them, and the rewards."""
+    """Users with features, arms that are chosen by them, and the rewards.
+
+    Parameters
+    ----------
+    dimension
+        Features in a context.
+    arms
+        Arms to choose from.
+    structure
+        single: one parameter, a context for each arm. multi: one context, a parameter for each arm.
+    law
+        How contexts are drawn.
+    link
+        The mean reward is the link of context times theta.
+    noise
+        Standard deviation of the normal noise on a reward.
+    rewards
+        drawn: a coin (logistic) or a count (poisson) with that mean; mean: the mean itself, plus noise. The identity
+        link pays the mean plus noise either way.
+    theta
+        The parameters: random (unit sphere, from the seed), or given.
+    """
 
     dimension: Annotated[Whole, Field(ge=1, le=200)]
-    """Features in a context."""
     arms: Annotated[Whole, Field(ge=2, le=1000)]
-    """Arms to choose from."""
     structure: Structure = "single"
-    """single: one parameter, a context for each arm. multi: one context, a parameter for each arm."""
     law: ContextDistribution = Sphere()
-    """How contexts are drawn."""
     link: Link = "identity"
-    """The mean reward is the link of context times theta."""
     noise: Annotated[Number, Field(ge=0, le=100)] = 0.0
-    """Standard deviation of the normal noise on a reward."""
     rewards: Literal["drawn", "mean"] = "drawn"
-    """drawn: a coin (logistic) or a count (poisson) with that mean; mean: the mean itself, plus noise. The identity
-    link pays the mean plus noise either way."""
     theta: Theta = RandomTheta()
-    """The parameters: random (unit sphere, from the seed), or given."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -32,6 +32,13 @@ class Fixed(base.BudgetDistribution):
         return self.code, np.array([self.value, 0.0, 0.0, 0.0]), np.array([[1.0, self.value]])
 
 
+def some_above_0(groups: Any) -> Any:
+    """A check of distributions with the field ``values``."""
+    if max(groups.values) <= 0:
+        raise ValueError("at least one of values must be above 0: from epsilon = 0 nothing can be learned")
+    return groups
+
+
 class Discrete(base.DiscreteBudgets):
     """A few groups of users; ``probs`` are their shares (equal when left out)."""
 
@@ -49,9 +56,7 @@ class Discrete(base.DiscreteBudgets):
                 raise ValueError("probs must have one entry for each of values")
             if abs(math.fsum(self.probs) - 1) > 1e-6:
                 raise ValueError("probs must sum to 1")
-        if max(self.values) <= 0:
-            raise ValueError("at least one of values must be above 0: from epsilon = 0 nothing can be learned")
-        return self
+        return some_above_0(self)
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
@@ -202,11 +207,7 @@ class EmpiricalEpsilon(base.DiscreteBudgets):
     kind: Literal["empirical"] = "empirical"
     values: Annotated[tuple[base.Budget, ...], Field(min_length=1, max_length=1_000_000)]
 
-    @model_validator(mode="after")
-    def _some_share(self) -> Self:
-        if max(self.values) <= 0:
-            raise ValueError("at least one of values must be above 0: from epsilon = 0 nothing can be learned")
-        return self
+    _shared = model_validator(mode="after")(some_above_0)
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:

@@ -74,24 +74,27 @@ class Beta(base.RewardDistribution):
         return draw_beta
 
 
-class Uniform(base.RewardDistribution):
-    """Pays any amount between ``low`` and ``high``, all equally likely."""
-
-    words: ClassVar[str] = "pays any amount in a range, all equally likely"
-    code: ClassVar[int] = base.UNIFORM
-    kind: Literal["uniform"] = "uniform"
+class _Between(base.RewardDistribution):
     low: Number
     high: Number
 
     _ordered = model_validator(mode="after")(low_below_high)
 
     @property
-    def expected(self) -> float:
-        return (self.low + self.high) / 2
-
-    @property
     def support(self) -> tuple[float, float]:
         return (self.low, self.high)
+
+
+class Uniform(_Between):
+    """Pays any amount between ``low`` and ``high``, all equally likely."""
+
+    words: ClassVar[str] = "pays any amount in a range, all equally likely"
+    code: ClassVar[int] = base.UNIFORM
+    kind: Literal["uniform"] = "uniform"
+
+    @property
+    def expected(self) -> float:
+        return (self.low + self.high) / 2
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         return self.low + (self.high - self.low) * probability
@@ -104,25 +107,17 @@ class Uniform(base.RewardDistribution):
         return draw_uniform
 
 
-class TwoPoint(base.DiscreteDistribution):
+class TwoPoint(_Between, base.DiscreteDistribution):
     """Pays ``high`` with probability ``p_high``, else ``low``."""
 
     words: ClassVar[str] = "pays one of two amounts"
     code: ClassVar[int] = base.TWO_POINT
     kind: Literal["two-point"] = "two-point"
-    low: Number
-    high: Number
     p_high: Probability
-
-    _ordered = model_validator(mode="after")(low_below_high)
 
     @property
     def expected(self) -> float:
         return self.low + (self.high - self.low) * self.p_high
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return (self.low, self.high)
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
