@@ -83,7 +83,10 @@ class Run(Generic[Found]):
     ends it at the next checkpoint, and ``result`` gives what is done so far.
 
     ``seconds`` are those of a trial of each line, ``steps`` what a signal counts in one, ``claims`` those of the store.
+    A subclass says in ``_done`` which trials of each line are done, (trials,) each.
     """
+
+    _done: list[np.ndarray]
 
     def __init__(self, seconds: list[float], steps: int, claims: Claims) -> None:
         self.stopped = False
@@ -99,11 +102,6 @@ class Run(Generic[Found]):
         self._caller = 0
         self._seconds, self._steps = seconds, steps
         self._weights = [max(1, round(each * 1e9)) for each in seconds]  # of a trial, for `fraction`
-
-    @property
-    def _done(self) -> list[np.ndarray]:
-        """Which trials of each line are done, (trials,) each."""
-        raise NotImplementedError
 
     def _block(self, task: Task) -> Any:
         """Play a task; what is learned of it, or None."""
@@ -270,11 +268,8 @@ class Simulation(Run[Result]):
         self._keys = [line.key(self.times, experiment.seed) for line in self._lines]
         size = (experiment.trials, len(self.times), experiment.arm_count, experiment.contexts is not None)
         self._trials = [shared_trials(self.store, key, *size) for key in self._keys]
+        self._done = [trials.done for trials in self._trials]
         self._take_shipped()
-
-    @property
-    def _done(self) -> list[np.ndarray]:
-        return [trials.done for trials in self._trials]
 
     def _take_shipped(self) -> None:
         """Fill in what ships with the project, where the store lacks it and its owner wants it."""

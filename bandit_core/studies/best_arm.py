@@ -161,8 +161,7 @@ class StoppingResult(Shown):
     @property
     def wrong(self) -> np.ndarray:
         """Runs that stopped with an arm that is worse than the best by more than the zone, shape (trials,)."""
-        wrong: np.ndarray = self.stopped & (self.gaps[self.recommended] > self.spec.zone * (1 + 1e-9))
-        return wrong
+        return np.asarray(self.stopped & (self.gaps[self.recommended] > self.spec.zone * (1 + 1e-9)))
 
     @property
     def not_stopped(self) -> float:
@@ -192,8 +191,7 @@ class StoppingResult(Shown):
     @property
     def regret(self) -> np.ndarray:
         """What each run has lost by its end, shape (trials,), reward units."""
-        lost: np.ndarray = self.pulls @ self.gaps
-        return lost
+        return np.asarray(self.pulls @ self.gaps)
 
     def regret_at(self, horizon: int) -> np.ndarray:
         """What each run has lost after ``horizon`` users who get the recommended arm once it is there, shape (trials,).
@@ -205,8 +203,7 @@ class StoppingResult(Shown):
         """
         if self.users.max() > horizon:
             raise InputError([Issue("horizon", horizon, f"at least {self.users.max()}, the users of the longest run")])
-        later: np.ndarray = self.regret + (horizon - self.users) * self.gaps[self.recommended]
-        return later
+        return np.asarray(self.regret + (horizon - self.users) * self.gaps[self.recommended])
 
     @property
     def at_least(self) -> float:
@@ -275,21 +272,17 @@ class StoppingStudy(Run[tuple[StoppingResult | None, ...]]):
             )
             for spec, each in zip(self.specs, arms, strict=True)
         ]  # fmt: skip
-        self._rows = [np.zeros(spec.trials, bool) for spec in self.specs]
-
-    @property
-    def _done(self) -> list[np.ndarray]:
-        return self._rows
+        self._done = [np.zeros(spec.trials, bool) for spec in self.specs]
 
     @property
     def finished(self) -> bool:
         """Whether every run is done."""
-        return all(done.all() for done in self._rows)
+        return all(done.all() for done in self._done)
 
     def result(self) -> tuple[StoppingResult | None, ...]:
         """What is done of each spec; None where nothing is."""
         with self._lock:
-            rows = [np.flatnonzero(done) for done in self._rows]
+            rows = [np.flatnonzero(done) for done in self._done]
         return tuple(
             StoppingResult(spec, mine, out.users[mine], out.stopped[mine], out.recommended[mine], out.pulls[mine])
             if len(mine)
@@ -305,7 +298,7 @@ class StoppingStudy(Run[tuple[StoppingResult | None, ...]]):
         part = slice(task.first, task.last)
         for mine, given in zip(self._outcomes[task.line][:4], block[:4], strict=True):
             mine[part] = given
-        self._rows[task.line][part] = True
+        self._done[task.line][part] = True
 
 
 def stopping(specs: Sequence[StoppingSpec], jobs: int | None = None) -> tuple[StoppingResult, ...]:
