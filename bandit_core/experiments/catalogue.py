@@ -241,22 +241,14 @@ def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:
     document = experiment.spec()
     if "contexts" in document:
         return {"contexts": {**document["contexts"], "arms": count}}
-    distributions = {
-        distribution: distribution.model_dump(mode="json", exclude={"count"})
-        for distribution in distinct(experiment.single_arms)
-    }
     best = experiment.single_arms[int(np.argmax(experiment.means))]
     gaps = classic.true_gaps(experiment.setups[0])
     worse = list(
         dict.fromkeys(distribution for distribution, gap in zip(experiment.single_arms, gaps, strict=True) if gap > 0)
     ) or [best]
     shares = [len(range(place, count - 1, len(worse))) for place in range(len(worse))]
-    others = [
-        {**distributions[distribution], "count": share}
-        for distribution, share in zip(worse, shares, strict=True)
-        if share
-    ]
-    return {"arms": [distributions[best], *others]}
+    counted = [(best, 1), *((each, share) for each, share in zip(worse, shares, strict=True) if share)]
+    return {"arms": [each.model_dump(mode="json", exclude={"count"}) | {"count": count} for each, count in counted]}
 
 
 @dataclass(frozen=True)

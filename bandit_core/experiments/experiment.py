@@ -474,15 +474,10 @@ def _delta_is_lost(line: Line, experiment: Experiment) -> bool:
 
 
 def _refusal(policy: Policy, experiment: Experiment) -> str | None:
-    seen = experiment.single_arms if policy.privacy == "none" else experiment.seen_arms
-    return _setting_refusal(policy, experiment) or policy.accepts(seen)
-
-
-def _setting_refusal(policy: Policy, experiment: Experiment) -> str | None:
     """Words of refusal where the policy needs features and there are none, or the other way round."""
     setting = "arms" if experiment.contexts is None else "contexts"
     if policy.setting == setting:
-        return None
+        return policy.accepts(experiment.single_arms if policy.privacy == "none" else experiment.seen_arms)
     names = ", ".join(name for name, other in registry().items() if other.setting == setting)
     lack = (
         "chooses by the features of users, and this experiment has plain arms"

@@ -7,11 +7,9 @@ file only chooses and draws. Curves are kept to four digits.
 import html
 import json
 import math
-import platform
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -211,7 +209,7 @@ def provenance(positions: Positions, results: Sequence[Result], day: date) -> di
     return {
         "made by": f"Private Bandit Lab {paths.project_version()}",
         "date": day.isoformat(),
-        "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+        "versions": {name: each for name, each in made["versions"].items() if name != "private-bandit-lab"},
         "seed": positions.experiment.seed,
         "trials": positions.experiment.trials,
         "slider": {"kind": positions.slider, "values": [position.value for position in positions.positions]},

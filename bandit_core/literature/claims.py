@@ -258,8 +258,9 @@ def _less(claim: papers.Less, files: _Files) -> Verdict:
 def _ratio(claim: papers.Ratio, files: _Files) -> Verdict:
     """The paper's curves have ``runs`` runs of realised regret each: spread over runs and noise of the rewards."""
     place = files.find(claim.line)
-    base = _Place(place.shipped, _base(place))
-    assert place.line.price is not None and place.line.price_stderr is not None
+    free = baseline(place.shipped.experiment, place.number)
+    assert free is not None and place.line.price is not None and place.line.price_stderr is not None
+    base = _Place(place.shipped, free)
     ratio, ours = float(place.line.price[-1]), float(place.line.price_stderr[-1])
     level = float(base.line.final.mean())
     spreads = [each.line.final.var(ddof=1) + (each.line.noise or 0.0) for each in (place, base)]
@@ -291,12 +292,6 @@ def _printed_number(claim: papers.Ratio, ratio: float, error: float, trials: int
     held: Held = "compatible" if p > ALPHA else "not confirmed"
     name = f"z test with the error of the paper's own runs (equivalence within {MARGIN:.0%}: p = {agrees:.2g})"
     return held, Test(name, p, trials, detectable)
-
-
-def _base(place: _Place) -> int:
-    base = baseline(place.shipped.experiment, place.number)
-    assert base is not None
-    return base
 
 
 def _v_of_lines(shipped: Shipped) -> np.ndarray:

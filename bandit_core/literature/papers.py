@@ -111,35 +111,34 @@ class Threshold(_Claim):
     kind: Literal["threshold"]
 
 
-class Crossing(_Claim):
+class _Pair(_Claim):
+    line: Reference
+    other: Reference
+
+
+class Crossing(_Pair):
     """``line`` has less regret than ``other`` early, on average from a thousandth to a tenth of the horizon, and more
     at the end."""
 
     kind: Literal["crossing"]
-    line: Reference
-    other: Reference
 
     def windows(self, horizon: int) -> set[Window]:
         return {(max(1, horizon // 1000), max(1, horizon // 10))}
 
 
-class Gap(_Claim):
+class Gap(_Pair):
     """In the typical run the regret of ``line`` above ``other`` does not grow from ``after`` on. The share of runs of
     ``line`` that are stuck is taken from the study ``many``."""
 
     kind: Literal["gap"]
-    line: Reference
-    other: Reference
     after: int
     many: str = ""
 
 
-class Fading(_Claim):
+class Fading(_Pair):
     """What ``line`` loses beyond ``other``, per user, is less at the horizon than at ``after``."""
 
     kind: Literal["fading"]
-    line: Reference
-    other: Reference
     after: int
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature.papers import Played, Window, played, reproducible
-from bandit_core.paths import ROOT, project_version
+from bandit_core.paths import ROOT
 from bandit_core.simulation.comparisons import half_width
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.engine import Simulation
@@ -159,7 +159,7 @@ def document(result: Result, played: Played, cost: Cost) -> dict[str, Any]:
         "machine": machine(),
         "cores": os.cpu_count(),
         "kernels": metadata["kernels"],
-        "versions": {**metadata["versions"], "private-bandit-lab": project_version()},
+        "versions": metadata["versions"],
     }
     return {
         "format": FORMAT,

@@ -32,11 +32,9 @@ def transformed_means(arms: tuple[distributions.RewardDistribution, ...], squash
 
 def cost(step: float = 1.0) -> Callable[[RunSetup], float]:
     """``step_cost`` of a policy one pull of which costs ``step`` pulls of ``ucb``."""
-
-    def relative(setup: RunSetup) -> float:
-        return step * (max(1.0, math.log2(len(setup.arms) / 10)) if setup.feedback.immediate else late_cost(setup))
-
-    return relative
+    return lambda setup: (
+        step * (max(1.0, math.log2(len(setup.arms) / 10)) if setup.feedback.immediate else late_cost(setup))
+    )
 
 
 def late_cost(setup: RunSetup) -> float:

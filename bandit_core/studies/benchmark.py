@@ -423,8 +423,7 @@ class _Board:
     @property
     def errors(self) -> np.ndarray:
         """Standard errors of the means, shape (policies, cells)."""
-        errors: np.ndarray = self.tables["sd"] / np.sqrt(self.tables["runs"])
-        return errors
+        return np.asarray(self.tables["sd"] / np.sqrt(self.tables["runs"]))
 
 
 def _board(rows: pd.DataFrame, contest: Contest) -> _Board:

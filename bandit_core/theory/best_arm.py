@@ -52,8 +52,7 @@ def _slope(rise: np.ndarray, at: np.ndarray, epsilon: float) -> np.ndarray:
     """Derivative of d_eps(mean, u) at u = ``at``, ``rise`` above the mean; with an infinite epsilon that of kl."""
     hidden = -math.expm1(-epsilon)
     with np.errstate(divide="ignore", invalid="ignore"):  # at the ends of a search between means 0 and 1
-        slope: np.ndarray = np.minimum(rise / (at * (1 - at)), hidden / (1 - hidden * at))
-    return slope
+        return np.asarray(np.minimum(rise / (at * (1 - at)), hidden / (1 - hidden * at)))
 
 
 def _information(mean: np.ndarray, other: np.ndarray, epsilon: float) -> np.ndarray:
@@ -83,8 +82,7 @@ class _Rivals:
             x, mine, theirs = self.at(middle)
             above = mine + x * theirs > y  # falls on the way to the best mean
             low, high = np.where(above, middle, low), np.where(above, high, middle)
-        found: np.ndarray = (low + high) / 2
-        return found
+        return np.asarray((low + high) / 2)
 
 
 def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = math.inf) -> float:

@@ -121,12 +121,7 @@ def until_dropped(setup: RunSetup, pulls: Callable[[float], float], failure: flo
     """The curve of elimination: a worse arm has ``pulls(gap)`` pulls, but with chance ``failure`` all goes wrong."""
     gaps = worse_gaps(setup).tolist()
     most, largest = {gap: pulls(gap) for gap in gaps}, max(gaps, default=0.0)
-
-    def curve(t: np.ndarray) -> np.ndarray:
-        planned = sum((gap * np.minimum(most[gap], t) for gap in gaps), np.zeros_like(t))
-        return planned + failure * largest * t
-
-    return curve
+    return lambda t: sum((gap * np.minimum(most[gap], t) for gap in gaps), 0 * t) + failure * largest * t
 
 
 def gap_sum(setup: RunSetup, power: float) -> float:

@@ -245,25 +245,17 @@ def table_1(setup: RunSetup) -> pd.DataFrame:
     curator = r"\frac{K\ln t}{\epsilon}+\sum\frac{\ln t}{\Delta_a}", arms * log_t / epsilon + plain
     channel = r"\frac1{\epsilon^2}\sum\frac{\ln t}{\Delta_a}", plain / epsilon**2
     root = math.sqrt(arms * t)
-    bounded = [
-        ("central", by_gap, curator, curator),
-        ("local", by_gap, channel, channel),
-        (
-            "central", worst,
-            (r"\sqrt{K t\ln t}+\frac{K\ln t}{\epsilon}", root * math.sqrt(log_t) + arms * log_t / epsilon),
-            (r"\sqrt{K t}+\frac{K\ln t}{\epsilon}", root + arms * log_t / epsilon),
-        ),
-        (
-            "local", worst,
-            (r"\frac{\sqrt{K t\ln t}}{\epsilon}", root * math.sqrt(log_t) / epsilon),
-            (r"\frac{\sqrt{K t}}{\epsilon}", root / epsilon),
-        ),
-    ]  # fmt: skip
-    rows: list[tuple[object, ...]] = []
-    for model, kind, version, upper, lower in heavy:
-        (upper_formula, upper_value), (lower_formula, lower_value) = entry(upper), entry(lower)
-        rows.append(("heavy-tailed", model, kind, version, upper_formula, lower_formula, upper_value, lower_value))
-    for model, kind, over, under in bounded:
-        rows.append(("bounded", model, kind, "printed", over[0], under[0], over[1], under[1]))
+    least = r"\sqrt{K t}+\frac{K\ln t}{\epsilon}", root + arms * log_t / epsilon
+    most = r"\sqrt{K t\ln t}+\frac{K\ln t}{\epsilon}", root * math.sqrt(log_t) + arms * log_t / epsilon
+    alone = r"\frac{\sqrt{K t}}{\epsilon}", root / epsilon
+    alone_most = r"\frac{\sqrt{K t\ln t}}{\epsilon}", root * math.sqrt(log_t) / epsilon
+    every = [
+        *(("heavy-tailed", *about, entry(upper), entry(lower)) for *about, upper, lower in heavy),
+        ("bounded", "central", by_gap, "printed", curator, curator),
+        ("bounded", "local", by_gap, "printed", channel, channel),
+        ("bounded", "central", worst, "printed", most, least),
+        ("bounded", "local", worst, "printed", alone_most, alone),
+    ]
+    rows = [(*about, upper[0], lower[0], upper[1], lower[1]) for *about, upper, lower in every]
     names = ["rewards", "model", "kind", "version", "upper", "lower", "upper_value", "lower_value"]
     return pd.DataFrame(rows, columns=names)
