@@ -1,11 +1,11 @@
-"""Does every benchmark still run? Runs each program of this folder whole, one after the other, and says how it ended.
+"""Does every benchmark still run, and do the nightly tests pass? Runs one after the other, and says how each ended.
 
 ``python -m benchmarks.nightly FOLDER`` (some hours; Linux with nginx and chromium) writes what each prints to a file of
 FOLDER, and prints a table: the exit code and the minutes of each. The exit code is 1 where one of them is not 0.
-``python -m benchmarks.nightly FOLDER load attack`` runs only these.
+``python -m benchmarks.nightly FOLDER load attack`` runs only these; ``tests`` are those of tests/nightly_tests.txt.
 
-Programs are found by their last lines, so a new one is run without a word here. `WAYS` has the arguments of those that
-are run in other ways than without any; `MAKERS` only write what ships, and are left out.
+Programs of this folder are found by their last lines, so a new one is run without a word here. `WAYS` has the arguments
+of those that are run in other ways than without any; `MAKERS` only write what ships, and are left out.
 """
 
 from __future__ import annotations
@@ -30,19 +30,21 @@ WAYS = {
     "positions": ["--check"],
 }
 MAKERS = {"first_pictures", "play_all"}
+TESTS = "tests"  # comes first: the suite's tests that CI leaves to the night
 HOURS = 2.0  # after which one that has not ended counts as failed
 
 
 def programs() -> list[str]:
-    """The programs of this folder, but for this one and the makers, by name."""
+    """What is run, by name: the nightly tests, and the programs of this folder but for this one and the makers."""
     found = {path.stem for path in HERE.glob("*.py") if '\nif __name__ == "__main__":' in path.read_text()}
-    return sorted(found - MAKERS - {Path(__file__).stem})
+    return [TESTS, *sorted(found - MAKERS - {Path(__file__).stem})]
 
 
 def run(name: str, words: str, into: Path) -> list[object]:
     """Run one program in one way, what it prints to a file of ``into``: a row of the table."""
     file, begin = into / f"{'-'.join([name, *words.replace('-', '').split()])}.txt", time.monotonic()
-    command = [sys.executable, "-m", f"benchmarks.{name}", *shlex.split(words)]
+    module = ["pytest", "-m", "nightly"] if name == TESTS else [f"benchmarks.{name}"]
+    command = [sys.executable, "-m", *module, *shlex.split(words)]
     with file.open("w") as output:
         try:
             code = subprocess.run(

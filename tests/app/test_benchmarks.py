@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,7 +22,7 @@ def test_every_benchmark_is_here(project):
 
 
 def test_every_program_is_run_every_night_but_those_that_only_write_what_ships():
-    assert {*nightly.programs()} == PROGRAMS - nightly.MAKERS - {"nightly"}
+    assert {*nightly.programs()} == PROGRAMS - nightly.MAKERS - {"nightly"} | {nightly.TESTS}
     assert set(nightly.WAYS) <= {*nightly.programs()}
 
 
@@ -32,6 +33,19 @@ def test_a_program_that_fails_at_night_is_seen(monkeypatch, tmp_path, capsys):
     table = capsys.readouterr().out
     assert "| frozen --help | 0 |" in table and "| frozen --no-such-option | 2 |" in table
     assert "usage:" in (tmp_path / "frozen-help.txt").read_text()
+
+
+def test_the_nightly_tests_are_run_by_their_mark_and_fail_the_night(monkeypatch, tmp_path):
+    commands = []
+
+    def run(command, **_):
+        commands.append(command)
+        return SimpleNamespace(returncode=1)
+
+    monkeypatch.setattr(nightly.subprocess, "run", run)
+    monkeypatch.setattr(sys, "argv", ["nightly", str(tmp_path), "tests"])
+    assert nightly.main() == 1
+    assert commands == [[sys.executable, "-m", "pytest", "-m", "nightly"]]
 
 
 @pytest.mark.parametrize("name", sorted(PROGRAMS))

@@ -198,11 +198,8 @@ def own_settings(screen: Any, name: str, number: float) -> None:
     on.run(screen)
 
 
-@pytest.mark.parametrize(
-    "page, give", [("your-numbers", other_users), ("contextual", own_table), ("explore", own_settings)]
-)
-def test_no_cache_of_the_process_holds_what_a_visitor_brought(quick_answers: None, page: str, give: Any) -> None:
-    name, number = f"zq{time.monotonic_ns()}", 0.1 + time.monotonic_ns() % 10**9 / 2e9
+def brings(page: str, give: Any, name: str, number: float) -> None:
+    """Someone gives a page these, looks at all that it makes of them, and leaves."""
     screen = on.visit(page, **({} if page == "your-numbers" else on.SMALL))
     give(screen, name, number)
     for fold in (
@@ -220,12 +217,21 @@ def test_no_cache_of_the_process_holds_what_a_visitor_brought(quick_answers: Non
         for view in ("Bounds", "Table", "Build it"):
             on.look(screen, view)
         on.go(screen, "theory")
-    del screen
+
+
+def test_no_cache_of_the_process_holds_what_visitors_brought(quick_answers: None) -> None:
+    """All of memory is looked through once, after all of them."""
+    pages = {"your-numbers": other_users, "contextual": own_table, "explore": own_settings}
+    markers: list[str | float] = []
+    for page, give in pages.items():
+        name, number = f"zq{time.monotonic_ns()}", 0.1 + time.monotonic_ns() % 10**9 / 2e9
+        brings(page, give, name, number)
+        markers += [name, number]
     gc.collect()
-    found = holders(name, number)
+    found = holders(*markers)
     assert found == [], "\n".join(found)
-    shared.memory.get_or_make("control", lambda: [name, number], len)  # what there is would be found
-    assert len(holders(name, number, among=[shared.memory])) == 2
+    shared.memory.get_or_make("control", lambda: [*markers], len)  # what there is would be found
+    assert len(holders(*markers, among=[shared.memory])) == len(markers)
     shared.memory.clear()
 
 
