@@ -202,7 +202,7 @@ def test_lines_may_be_numbers_of_the_preset_s_and_eps_moves_what_they_share(para
     assert [arm.mean for arm in links.read(ahead)[0].arms] == [0.9, 0.8, 0.4, 0.6, 0.5]
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)  # the shortest link of lines that no preset has is looked for beside every preset
 @given(specs.specs())
 def test_links_round_trip(document):
     experiment = Experiment.model_validate(document)
