@@ -140,13 +140,6 @@ def test_the_command_prints_what_the_function_gives(tmp_path, capsys):
     assert [row["scale"] for row in rows] == expected["scale"].tolist()
 
 
-@pytest.mark.parametrize("arguments", [["nothing-like-it"], ["trust", "--out", "list.txt"], []])
-def test_the_command_refuses_in_one_line(arguments, capsys):
-    assert main(["releases", *arguments]) == 2
-    message = capsys.readouterr()
-    assert message.out == "" and len(message.err.strip().splitlines()) == 1
-
-
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [

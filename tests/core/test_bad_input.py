@@ -5,7 +5,7 @@ import sys
 
 import pytest
 import spec_strategies as specs
-from helpers import fixed, line_of, refused
+from helpers import REFUSED, fixed, line_of, refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spec_strategies import FIELDS, mutated, odd_values, taken_or_refused, told_well
@@ -74,29 +74,9 @@ def test_any_value_as_a_parameter_of_any_policy(name, value):
         taken_or_refused({"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": [line]})
 
 
-OUT_OF_RANGE = {
-    "adac-ucb": {"alpha": [0], "delta": [0.0, 1.0], "accounting": ["advanced"]},
-    "adap-ucb": {"alpha": [0]},
-    "dp-imed": {"first_batch": [0, 2.5]},
-    "dp-klucb": {"growth": [1.0]},
-    "dp-robust-se": {"v": [0, 1.1], "kappa": [0, 2], "u": [-1, "big"]},
-    "dp-se": {"beta": [1.0], "accounting": ["tight"], "delta": [0.01]},  # every reward is released once
-    "dp-ucb": {"index": ["other"], "accounting": ["advanced"], "delta": [0.01]},
-    "dp-ucb-bound": {"gamma": [1.5]},
-    "dp-ucb-int": {"v": [1.0, 1.6], "delta": [0.0], "accounting": ["guessed", ["tight"]]},
-    "explore-then-commit": {"users": [0, 2.5, "many"], "alpha": [0], "power": [1], "effect": [0.0], "baseline": [1]},
-    "gaussian-ts": {"delta": [0.0], "pre_pulls": [0, "some"], "factor": [0.0]},
-    "ldp-linucb": {"accounting": ["exact"]},
-    "ldp-ols": {"accounting": ["calibrated"]},
-    "ldp-sgd": {"accounting": ["advanced"], "delta": [0.01]},  # pure
-    "private-ucb": {"gamma": [1.5]},
-    "shuffle-se": {"delta": [0.5], "growth": [1], "beta": [1.0]},
-}
-
-
-@pytest.mark.parametrize("name", OUT_OF_RANGE)
+@pytest.mark.parametrize("name", REFUSED["parameter"])
 def test_a_parameter_out_of_range_is_refused_by_its_path(name):
-    for field, wrong in OUT_OF_RANGE[name].items():
+    for field, wrong in REFUSED["parameter"][name].items():
         for value in wrong:
             with refused(f"lines[0].params.{field}", value=value):
                 line_of(name, fixed(1.0) if registry()[name].epsilon != "none" else None, **{field: value})

@@ -342,26 +342,6 @@ def test_numbers_of_a_result_by_hand():
         assert share_limits(count, trials, 0.05) == pytest.approx((exact.low, exact.high))
 
 
-@pytest.mark.parametrize(
-    ("fields", "paths"),
-    [
-        ({"policy": "ucb"}, ["policy"]), ({"policy": "ctb-tt"}, ["epsilon"]), ({"epsilon": 1.0}, ["epsilon"]),
-        ({"rule": "paper"}, ["rule"]), ({"policy": "se", "rule": "heuristic"}, ["rule"]),
-        ({"rule": "bold"}, ["rule"]), ({"delta": 0}, ["delta"]), ({"delta": 1.0, "growth": 0.9}, ["delta", "growth"]),
-        ({"arms": coins(0.5)}, ["arms"]), ({"arms": []}, ["arms"]), ({"cap": 1}, ["cap"]),
-        ({"arms": [{"kind": "bernoulli", "mean": 0.5, "count": 9}], "cap": 8}, ["cap"]),
-        ({"arms": [*coins(0.5), {"kind": "gaussian", "mean": 0, "sd": 1}]}, ["arms[1]"]), ({"trials": 0}, ["trials"]),
-        ({"seed": -1}, ["seed"]), ({"growth": 3}, ["growth"]), ({"policy": "adap-tt", "epsilon": 0}, ["epsilon"]),
-        ({"colour": "red"}, ["colour"]), ({"delta": "small"}, ["delta"]),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_told_with_its_field(fields, paths):
-    with pytest.raises(InputError) as refusal:
-        best_arm.StoppingSpec.of(**{"arms": FAR, "policy": "top-two", **fields})
-    assert [issue.path for issue in refusal.value.issues] == paths
-    assert all(issue.allowed for issue in refusal.value.issues)
-
-
 def test_a_study_beyond_the_limits_is_refused(monkeypatch):
     spec = spec_of("top-two", trials=1000, cap=10**6)
     best_arm.StoppingStudy([spec])

@@ -36,34 +36,6 @@ def test_specs_notation_and_links_are_exact_inverses(document, spaces):
     assert opened == experiment
 
 
-@pytest.mark.parametrize(
-    ("fields", "path", "words"),
-    [
-        ({"arms": [{"kind": "bernoulli", "mean": 0.5}]}, "contexts", "either arms or contexts"),
-        ({"lines": [{"policy": "ucb"}]}, "lines[0].policy", "plays plain arms"),
-        ({"contexts": {**USERS, "dimension": 0}}, "contexts.dimension", "at least"),
-        ({"contexts": {**USERS, "arms": True}}, "contexts.arms", None),
-        ({"contexts": {**USERS, "law": {"kind": "ball"}}}, "contexts.law.kind", "sphere"),
-        ({"contexts": {**USERS, "law": {"kind": "margin", "beta": 1.1}}}, "contexts.law.beta", "at most"),
-        ({"contexts": {**USERS, "link": "probit"}}, "contexts.link", "logistic"),
-        ({"contexts": {**USERS, "theta": {"kind": "given", "values": [1]}}}, "contexts", "2"),
-        ({"contexts": {**USERS, "link": "logistic", "noise": 1}}, "contexts", "noise"),
-        ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1], [1, 2]]}}}, "contexts.law.rows", None),
-        ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1, 2]]}}}, "contexts", "dimension"),
-        ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1]], "actions": [1]}}}, "contexts", "actions"),
-        ({"lines": [{**OLS, "params": {"delta": 0}}]}, "lines[0].params.delta", "greater"),
-        ({"contexts": None}, "arms", "required"),
-    ],
-)  # fmt: skip
-def test_wrong_specs_are_refused_with_path_and_words(fields, path, words):
-    with pytest.raises(InputError) as refusal:
-        Experiment.model_validate(spec_with_features(**fields))
-    found = {problem.path: problem.allowed for problem in refusal.value.issues}
-    matching = [allowed for place, allowed in found.items() if place == path or path.startswith(f"{place}.")]
-    assert matching, found
-    assert words is None or any(words in allowed for allowed in matching), found
-
-
 def test_arms_refuse_contextual_policies():
     with refused("lines[0].policy", value="ldp-ols"):
         Experiment.model_validate({"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": [OLS]})

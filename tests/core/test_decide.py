@@ -91,40 +91,6 @@ def test_the_table_of_the_library_is_the_printed_one(printed):
     assert [float(row["stop_mean"]) for row in rows] == list(frame["stop_mean"])
 
 
-@pytest.mark.parametrize(
-    ("lines", "fields", "paths"),
-    [
-        (({"policy": "thompson"}, line("se")), {}, ["lines[0].policy"]),
-        (({"policy": "no-such"}, {"policy": "ctb-tt"}), {}, ["lines[0].policy", "lines[1].epsilon"]),
-        (({"policy": "top-two", "epsilon": TWO},), {}, ["lines[0].epsilon"]),
-        (({"policy": "ldp-se", "epsilon": {"kind": "uniform", "low": 0.5, "high": 1.0}},), {}, ["lines[0].epsilon"]),
-        (({"policy": "dp-se", "epsilon": TWO, "params": {"beta": 0.1}},), {}, ["lines[0].params"]),
-        ((line("se"), line("dp-se")), {"arms": ARMS[:1]}, ["arms"]),  # told once
-        ((line("se"),), {"arms": [*ARMS, {"kind": "gaussian", "mean": 0.0, "sd": 1.0}]}, ["arms[3]"]),
-        ((line("se"),), {"horizon": 2}, ["horizon"]),
-        ((line("se"),), {"colour": "red"}, ["colour"]),
-        ((), {}, ["lines"]),
-    ],
-)
-def test_what_cannot_be_asked_is_refused_at_its_place(lines, fields, paths):
-    with pytest.raises(InputError) as refusal:
-        stopping_lines(document(*lines, **fields))
-    assert [issue.path for issue in refusal.value.issues] == paths
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["default"], "has no stopping rule"), (["users-with-features"], "contexts"), (["nothing"], "spec"),
-        (["default", "--rule", "paper"], "--rule"), (["default", "--out", "a.txt"], "out"),
-    ],
-)  # fmt: skip
-def test_a_refusal_is_one_line_and_names_what_is_wrong(words, message, capsys):
-    assert cli.main(["decide", *words]) == cli.BAD_INPUT
-    err = capsys.readouterr().err
-    assert message in err and "Traceback" not in err
-
-
 def test_an_ordinary_policy_is_refused_by_name_and_the_others_are_named():
     with pytest.raises(InputError) as refusal:
         stopping_lines(load_preset("trust"))

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 import spec_strategies as specs
+from helpers import REFUSED
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -268,24 +269,7 @@ def test_what_no_link_can_hold_is_told_where_links_are_written(key, made, counts
     assert message == {False, True}
 
 
-@pytest.mark.parametrize(
-    ("params", "path", "words"),
-    [
-        ({"T": "abc"}, "T", "must be a whole number"),
-        ({"x": "quad"}, "x", "'log' or 'linear'"),
-        ({"hide": "0,x"}, "hide[1]", "must be a whole number"),
-        ({"preset": "ren-1x"}, "preset", "did you mean ren-1"),
-        ({"arms": "0.9,1.2"}, "arms[1].mean", "at most 1"),
-        ({"lines": "nobody"}, "lines[0].policy", "no such policy; allowed: "),
-        ({"lines": "1-9"}, "lines", "the preset's lines, 1 to 3"),
-        ({"lines": "0-1"}, "lines", "the preset's lines, 1 to 3"),
-        ({"arms": "0.5,2-9"}, "arms", "the preset's arms, 1 to 5"),
-        ({"eps": "much"}, "eps", "write a number above 0"),
-        ({"eps": "-1"}, "eps", "must be greater than 0"),
-        ({"preset": "own-budgets", "eps": "2"}, "eps", "share no single ε"),
-        ({"colour": "2"}, "colour", "allowed: preset, title"),
-    ],
-)
+@pytest.mark.parametrize(("params", "path", "words"), REFUSED["link"])
 def test_a_bad_parameter_falls_back_and_is_told(params, path, words):
     experiment, problems = links.read(params)
     assert experiment == load_preset(params.get("preset", "default") if path != "preset" else "default")

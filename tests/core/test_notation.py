@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bandit_core.policies import registry
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.errors import InputError
 
 modest = settings(max_examples=60)
 
@@ -132,74 +131,6 @@ def test_arms_and_budgets_round_trip(arms, budget, spaces):
 def test_lines_round_trip(documents, spaces):
     lines = [line(document) for document in documents]
     assert [line(document) for document in notation.read_lines(notation.write_lines(lines, spaces))] == lines
-
-
-WRONG_ARMS = [
-    ("", "arms", "nothing is there"),
-    (" \n,;", "arms", "nothing is there"),
-    ("0.9, 1.2", "arms[1].mean", "at most 1"),
-    ("0.9, foo(2)", "arms[1]", "allowed: a number, bernoulli"),
-    ("beta(4)", "arms[0]", "write beta(a, b)"),
-    ("beta(a=1,a=2)", "arms[0]", "twice"),
-    ("beta(1=2,1)", "arms[0]", "only a word may stand before ="),
-    ("beta(4,1", "arms[0]", "never closed"),
-    ("beta(4 1)", "arms[0]", "a comma or a closing parenthesis"),
-    ("beta(beta(1,1),2)", "arms[0]", "numbers only"),
-    ("uniform(2,1)", "arms[0]", "low must be below high"),
-    ("empirical()", "arms[0].values", "at least 1 item"),
-    ("0.9 x0", "arms[0].count", "at least 1"),
-    ("0.9 x", "arms[0]", "ends too early"),
-    ("0.9 y5", "arms[0]", "repetition"),
-    ("0.9 x5 x5", "arms[0]", "behind its end"),
-    ("0.5, €", "arms[1]", "a number or a word"),
-    ('beta("a",1)', "arms[0].a", "must be a number"),
-    ("beta(true,1)", "arms[0].a", "must be a number"),
-    ("1e999", "arms[0].mean", "finite"),
-    ("9" * 5000, "arms[0]", "too many digits"),
-    ("f(" * 50, "arms[0]", "nested too deeply"),
-    ("empirical(values=1)", "arms[0]", "without names"),
-    ("beta(a(1),2)", "arms[0]", "numbers only"),
-    ("empirical(1:2,3)", "arms[0]", "behind every value"),
-    ("beta(4:0.5,2:0.5)", "arms[0]", "write beta(a, b)"),  # shares would be left out in silence
-]
-WRONG_LINES = [
-    ("heldp-ucb-b(0)", "lines[0].epsilon.value", "greater than 0"),
-    ("ucb, heldp-ucb-b(1, 2)", "lines[1]", "only the privacy budget"),
-    ("heldp-ucb-b(1, epsilon=2)", "lines[0]", "only the privacy budget"),
-    ("heldp-ucb-b(normal(1))", "lines[0]", "not a distribution"),
-    ("ucb(alpha=beta(1,1))", "lines[0]", "alpha must be a number or a word"),
-    ("ucb(label=3)", "lines[0]", "label"),
-    ("0.9", "lines[0]", "no policy"),
-    ("ucb x5", "lines[0]", "behind its end"),
-    ('ucb(label="\\q")', "lines[0]", "escapes"),
-]
-WRONG_BUDGETS = [
-    ("", "epsilon", "ends too early"),
-    ("0", "epsilon.value", "greater than 0"),
-    ("-1", "epsilon.value", "greater than 0"),
-    ("discrete(0)", "epsilon", "above 0"),
-    ("discrete(0:0.5,1)", "epsilon", "behind every value"),
-    ("discrete(1:0.5)", "epsilon", "sum to 1"),
-    ("2 3", "epsilon", "behind its end"),
-    ("0,2", "epsilon", "with a point, such as 0.5"),
-    ("ε", "epsilon", "not a distribution"),
-]
-
-
-@pytest.mark.parametrize(
-    ("read", "text", "path", "words"),
-    [
-        *((notation.read_arms, *row) for row in WRONG_ARMS),
-        *((notation.read_lines, *row) for row in WRONG_LINES),
-        *((notation.read_epsilon, *row) for row in WRONG_BUDGETS),
-    ],
-)
-def test_what_cannot_be_read_is_told_with_its_place(read, text, path, words):
-    with pytest.raises(InputError) as refusal:
-        read(text)
-    problem = refusal.value.issues[0]
-    assert problem.path == path
-    assert words in problem.allowed
 
 
 def test_every_bad_item_is_told_at_once():

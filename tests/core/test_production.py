@@ -145,4 +145,3 @@ def test_the_command_prints_a_section_per_line_and_its_program(capsys, tmp_path)
     assert printed.startswith(production.NOTICE) and printed.count("\n## On the device") == 2
     (code,) = [part.split("```")[0] for part in printed.split("```python\n")[1:]]
     assert executed(code)["epsilon"] == pytest.approx(2.0)
-    assert main(["build", "nothing-like-it"]) == 2

@@ -2,27 +2,34 @@
 
 import io
 import json
+import shlex
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import refused
+from helpers import REFUSED, fixed, refused
+from spec_strategies import spec_with_features
 
-from bandit_core import Experiment, InputError, simulate
+from bandit_core import Experiment, InputError, sample_size, simulate, thresholds
 from bandit_core.cli import main
 from bandit_core.data.lending import read_lending
 from bandit_core.experiments.experiment import MAX_NAME_PARTS, MAX_SPEC_BYTES, _once, parse, read, read_json
 from bandit_core.literature import reproductions
 from bandit_core.literature.papers import Played
-from bandit_core.spec.errors import MAX_TOLD
+from bandit_core.spec import notation
+from bandit_core.spec.errors import MAX_TOLD, validated
+from bandit_core.studies.best_arm import StoppingSpec, stopping_lines
+from bandit_core.studies.study import StudyFile, points
 from bandit_core.studies.sweep import Sweep
 
 COINS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
+BASE = {"arms": COINS, "lines": [{"policy": "ucb"}, {"policy": "heldp-ucb-b", "epsilon": fixed(2.0)}], "horizon": 100}
+USERS = spec_with_features()
 
 
 def with_arm(law: dict[str, Any]) -> dict[str, Any]:
@@ -33,40 +40,63 @@ def with_budget(law: dict[str, Any]) -> dict[str, Any]:
     return {"arms": COINS, "lines": [{"policy": "heldp-ucb-b", "epsilon": law}]}
 
 
-def with_table(law: dict[str, Any], **users: Any) -> dict[str, Any]:
-    contexts = {"dimension": 2, "arms": 2, "law": {"kind": "table", **law}, **users}
+def with_table(law: dict[str, Any]) -> dict[str, Any]:
+    contexts = {"dimension": 2, "arms": 2, "law": {"kind": "table", **law}}
     return {"contexts": contexts, "lines": [{"policy": "linucb"}]}
 
 
-CASES = {
-    "two-point": (with_arm({"kind": "two-point", "low": 1, "high": 0, "p_high": 0.5}), "arms[0]", "low"),
-    "counts": (with_arm({"kind": "empirical", "values": [0, 1], "counts": [1, 2, 3]}), "arms[0]", "counts"),
-    "many": (
-        with_arm({"kind": "empirical", "values": list(range(11)), "counts": [10**6] * 11}),
-        "arms[0]",
-        "counts",
+DOORS: dict[str, Callable[[Any], object]] = {
+    "whole": Experiment.model_validate,
+    "arms": notation.read_arms,
+    "lines": notation.read_lines,
+    "epsilon": notation.read_epsilon,
+    "contexts": lambda text: Experiment.model_validate({**USERS, "contexts": notation.read_contexts(text)}),
+    "spec": lambda fields: Experiment.model_validate({**BASE, **fields}),
+    "users": lambda fields: Experiment.model_validate(
+        {**USERS, **fields, "contexts": {**USERS["contexts"], **fields.get("contexts", {})}}
     ),
-    "clamped": (
-        with_budget({"kind": "clamped-gaussian", "mean": 1, "sd": 1, "low": 2, "high": 1}),
-        "lines[0].epsilon",
-        "low",
-    ),
-    "uniform": (with_budget({"kind": "uniform", "low": 2, "high": 1}), "lines[0].epsilon", "low"),
-    "nothing": (with_budget({"kind": "empirical", "values": [0, 0]}), "lines[0].epsilon", "above 0"),
-    "ragged": (with_table({"rows": [[1, 2], [1]]}), "contexts.law", ", 2"),
-    "large": (with_table({"rows": [[1.0] * 100] * 600}), "contexts.law", "numbers"),
-    "multi": (with_table({"rows": [[1, 2]], "actions": [1, 2]}, structure="multi"), "contexts", "single"),
-    "actions": (with_table({"rows": [[1, 2]], "actions": [1, 2, 3]}), "contexts", "actions"),
-    "odd": (with_table({"rows": [[1, 2]], "actions": [1, 2]}, dimension=3), "contexts", "even"),
+    "stopping": lambda fields: StoppingSpec.of(**{"arms": COINS, "policy": "top-two", **fields}),
+    "decide": lambda fields: stopping_lines({"arms": COINS, "horizon": 10**6, "trials": 40, **fields}),
+    "sample_size": lambda fields: sample_size(**{"baseline": 0.1, "effect": 0.02, **fields}),
+    "thresholds": lambda fields: thresholds(fields.get("epsilon"), fields.get("eps_mins")),
+    "study": lambda fields: points(validated(StudyFile, {"spec": BASE, **fields}), Experiment.model_validate(BASE)),
 }
+LONG = [  # what no line of a file holds
+    ("arms", "9" * 5000, "arms[0]", "too many digits"),
+    ("spec", {"horizon": 10**400}, "horizon", "at most 1000000000"),
+    ("spec", {"arms": [{"kind": "gaussian", "mean": 10**400, "sd": 1}]}, "arms[0].mean", "a double can hold"),
+    ("spec", {"lines": [{"policy": "ucb"}] * 25}, "lines", "at most 24"),
+    ("users", {"contexts": {"law": {"kind": "table", "rows": [[1.0] * 100] * 600}}}, "contexts.law", "numbers"),
+    ("whole", [], "", "a spec is an object"),
+    ("whole", {}, ["arms", "lines"], "required"),
+    ("whole", {"contexts": None, "lines": [{"policy": "ucb"}]}, "arms", "required"),
+    ("study", {"axes": {"seed": [*range(200)], "horizon": [*range(1, 101)]}}, "axes", ""),
+]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_what_cannot_be_is_refused_at_its_place(name: str) -> None:
-    document, path, words = CASES[name]
-    with refused(path) as issues:
-        Experiment.model_validate(document)
-    assert words in issues[0].allowed
+@pytest.mark.parametrize(
+    ("door", "given", "paths", "words"),
+    [*LONG, *((door, row[0], row[1], "".join(row[2:])) for door in DOORS for row in REFUSED.get(door, []))],
+)
+def test_what_cannot_be_is_refused_at_its_place(door: str, given: Any, paths: str | list[str], words: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        DOORS[door](given)
+    problems = refusal.value.issues
+    assert [problem.path for problem in problems] == ([paths] if isinstance(paths, str) else paths)
+    assert all(problem.allowed and "\n" not in str(problem) for problem in problems)
+    assert words in problems[0].allowed
+
+
+@pytest.mark.parametrize("row", REFUSED["command"], ids=lambda row: row[0])
+def test_a_command_that_cannot_be_answered_has_a_line_for_each_mistake(
+    row: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command, paths, *words = row
+    assert main(shlex.split(command)) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.endswith("\n") and "".join(words) in err
+    assert [line.partition(": ")[0] for line in err.splitlines()] == ([paths] if isinstance(paths, str) else paths)
 
 
 def test_a_spec_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

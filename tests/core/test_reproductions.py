@@ -202,22 +202,6 @@ def test_verdicts_that_changed_since_an_older_table_are_told(tmp_path, capsys, p
     assert "since" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["ren-1z"], "did you mean ren-1"),
-        (["shy-users"], "is a preset, but no figure of a paper"),
-        (["basu-bounds"], "allowed: ren-1a"),
-        (["ren-1a", "--trials", "1"], "a whole number from 2 to 1000000000"),
-        (["ren-1a", "--jobs", "none"], "a whole number from 1 to 1024"),
-    ],
-)
-def test_bad_input_is_one_line_and_says_what_is_allowed(words, message, capsys, tmp_path):
-    assert cli.main(["reproduce", *words, "--out", str(tmp_path)]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and len(err.splitlines()) == 1 and message in err
-
-
 def test_a_folder_that_cannot_be_had_is_refused_before_anything_is_computed(tmp_path, capsys):
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert cli.main(["reproduce", CHEAP, "--out", str(tmp_path / "file" / "below")]) == 2

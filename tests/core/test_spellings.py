@@ -99,32 +99,6 @@ def test_rates_and_chances_of_every_command(rate, monkeypatch, capsys):
     assert printed[:2] == printed[2:]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("power --baseline 100% --lift 8%", "baseline: '100%': nothing to find"),
-        ("power --baseline 0 --lift 8%", "baseline: '0': nothing to find"),
-        ("power --baseline 1 --lift 8%", "baseline: '1': may be 100% or 1%"),
-        ("power --baseline 60% --lift 80%", "lift: '80%'"),
-        ("power --baseline 5% --lift 0%", "lift: '0%'"),
-        ("power --baseline 5% --lift -8%", "lift: '-8%'"),
-        ("power --baseline 5% --effect 0.5", "effect: '0.5': may be 50% or 0.5%"),
-        ("power --baseline 5% --effect 96", "effect: '96'"),
-        ("power --alpha 500%", "alpha: '500%'"),
-        ("price --baseline 100% --lifts 8%", "baseline: '100%': nothing to find"),
-        ("price --baseline 0% --lifts 8%", "baseline: '0%': nothing to find"),
-        ("price --baseline 60% --lifts 5,80", "lifts[1]: '80%'"),
-        ("price --baseline 60% --lifts 5 --delta 40%", "delta: '40%'"),
-        ("price --baseline 60% --lifts 5 --power 20", "power: '20'"),
-        ("stopping --means 900%,5%", "means[0].mean"),
-    ],
-)
-def test_an_error_names_what_was_typed(words, said, capsys):
-    assert cli.main(words.split()) == cli.BAD_INPUT
-    err = capsys.readouterr().err
-    assert said in err and "effect: 0" not in err
-
-
 def test_a_negative_number_after_an_option_is_read(monkeypatch, tmp_path, capsys):
     file = tmp_path / "sales.csv"
     file.write_text("control,new\n" + "\n".join(f"{-7 * place % 40 - 20},{place % 7}.5" for place in range(40)))

@@ -125,29 +125,6 @@ def test_a_study_that_was_stopped_goes_on_without_playing_a_block_twice(monkeypa
     assert again.summary[0].startswith("4 ")
 
 
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"axes": {"epsilon": [1, -2]}}, "axes.epsilon[1]"),
-        ({"axes": {"epsilon": []}}, "axes.epsilon"),
-        ({"axes": {"arms": [1]}}, "axes.arms[0]"),
-        ({"axes": {"gap": [0.1, 0.9]}}, "axes.gap[1]"),
-        ({"axes": {"seed": [0.5]}}, "axes.seed[0]"),
-        ({"axes": {"params": {"nonsense": [1]}}}, "axes.params.nonsense"),
-        ({"axes": {"params": {"alpha": [-1]}}}, "at params.alpha = -1: lines[0].params.alpha"),
-        ({"axes": {"sead": [1]}}, "axes.sead"),
-        ({"policies": ["ucb", "nobody"]}, "policies[1]"),
-        ({"policies": ["ucb"], "axes": {"epsilon": [1.0]}}, "axes.epsilon"),
-        ({"axes": {"seed": list(range(200)), "horizon": list(range(1, 101))}}, "axes"),
-        ({"record": "all"}, "record"),
-    ],
-)
-def test_what_is_no_study_is_refused_at_its_field(fields, path):
-    with pytest.raises(ValueError) as refusal:
-        points(study(**fields), BASE)
-    assert path in [issue.path for issue in refusal.value.issues]
-
-
 def test_policies_stand_in_for_the_lines_of_a_spec_without_any():
     spec = {name: value for name, value in BASE.spec().items() if name != "lines"}
     asked, base = read_study({"spec": spec, "policies": ["ucb", "dp-se"], "axes": {"epsilon": [0.5]}})

@@ -435,27 +435,3 @@ def test_the_command_varies_a_second_parameter_and_writes_files(spec: str, tmp_p
     assert set(itertools.product([1.0, 2.0], [0.5, 1.0])) == set(
         frame.loc[frame["line"] == 1, ["epsilon", "eps_min"]].itertuples(index=False, name=None)
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ([], "--epsilon"),
-        (["--epsilon", "1,x,0"], "epsilon[1]"),
-        (["--epsilon", ""], "epsilon"),
-        (["--epsilon", "1", "--vary", "eps_min"], "vary"),
-        (["--epsilon", "1", "--vary", "=1"], "vary"),
-        (["--epsilon", "1", "--vary", "nothing=1"], "vary"),
-        (["--epsilon", "1", "--vary", "eps_min=-1"], "eps_min"),
-        (["--epsilon", "1", "--out", "x.txt"], "out"),
-        (["--epsilon", "1", "--jobs", "0"], "jobs"),
-        (["--epsilon", "1", "--horizon", "0"], "horizon"),
-    ],
-    ids=str,
-)
-def test_the_command_refuses_in_one_line_each(
-    spec: str, options: list[str], said: str, capsys: pytest.CaptureFixture
-) -> None:
-    assert main(["sweep", spec, *options]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and said in err and "Traceback" not in err

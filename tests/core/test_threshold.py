@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import refused
 from scipy import integrate, optimize
 
 from bandit_core import load_preset, simulate, thresholds
@@ -167,27 +166,6 @@ def test_nobody_above_the_threshold_costs_infinitely_much():
 
 def test_without_thresholds_the_searched_grid_is_shown():
     assert thresholds(REN_DISCRETE)["eps_min"].tolist() == [0.2, 1, 2, 100]
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "eps_mins", "path"),
-    [
-        ("two", None, "epsilon"),
-        (None, None, "epsilon"),
-        ({"kind": "fixed"}, None, "epsilon.value"),
-        ({"kind": "bell"}, None, "epsilon.kind"),
-        ({"kind": "discrete", "values": [0]}, None, "epsilon"),
-        (REN_DISCRETE, "1", "eps_mins"),
-        (REN_DISCRETE, 1.0, "eps_mins"),
-        (REN_DISCRETE, [1.0, 0.0], "eps_min[1]"),
-        (REN_DISCRETE, [math.nan], "eps_mins[0]"),
-        (REN_DISCRETE, [True], "eps_mins[0]"),
-        (REN_DISCRETE, ["1"], "eps_mins[0]"),
-    ],
-)
-def test_bad_input_is_told_with_its_place(epsilon, eps_mins, path):
-    with refused(path):
-        thresholds(epsilon, eps_mins)
 
 
 def test_the_check_opens_where_the_prediction_is_right_and_fails_before():

@@ -267,17 +267,3 @@ def test_a_file_of_a_shop_is_answered_in_its_unit_in_two_dialects(tmp_path):
         price(tmp_path / "none.csv")
     at_random = 300 * float(frame["new"].mean() - frame["old"].mean()) / 2
     assert first["loss"].between(0.1 * at_random, at_random).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ([], "baseline"), (["--baseline", "x"], "baseline"), (["--baseline", "10%", "--lifts", "a"], "lifts"),
-        (["no-file.csv"], "file"), (["--baseline", "10%", "--lifts", "5", "--epsilon", "0"], "epsilon"),
-        (["--baseline", "10%", "--lifts", "5", "--limits", "1"], "limits"),
-        (["--baseline", "10%", "--lifts", "5", "--out", "x.exe"], "out"),
-    ],
-)  # fmt: skip
-def test_a_command_that_cannot_be_used_is_refused_in_words(options, field, capsys):
-    assert cli.main(["price", *options]) == cli.BAD_INPUT
-    assert field in capsys.readouterr().err

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from helpers import refused
 
-from bandit_core import Experiment, InputError, simulate
+from bandit_core import Experiment, simulate
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
 from bandit_core.data.observations import Option
 from bandit_core.simulation.results import Result, baseline, best_share_at_end, scale, summaries
 from bandit_core.simulation.store import Store
-from bandit_core.spec import notation
 from bandit_core.spec.budgets import Lognormal
 from bandit_core.spec.rewards import MAX_OBSERVED, Empirical
 from bandit_core.studies.threshold_check import experiment_of, points, spread_thresholds
@@ -116,21 +115,6 @@ def test_more_observations_than_a_law_holds_keep_their_frequencies():
     law = Option("a", np.array([0.0, 0.5, 1.0]), counts).arm()
     assert isinstance(law, Empirical) and sum(law.counts) == MAX_OBSERVED
     assert law.expected == pytest.approx(float(np.array([0.0, 0.5, 1.0]) @ counts / counts.sum()), abs=2e-6)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "single(2,3,sphere,4)", "single(2,3,dimension=2)", "single(2,3,nothing)", "single(2,3,noise=a(1))",
-        'single(2,3,"no json")', 'single(2,3,"[1]")', "single(2,3,gaussian(1,2,3))", "single(2,3,gaussian(1,sd=2))",
-        "single(2,3,theta=given(1,2,3))", "multi(2,2,noise=0.1,link=logistic,theta=given(1,0,0,1))",
-        "single(2,3,link=poisson,theta=given(9,9))",
-    ],
-)  # fmt: skip
-def test_contexts_that_cannot_be_read_are_refused(text):
-    with pytest.raises(InputError) as refusal:
-        Experiment.model_validate({"contexts": notation.read_contexts(text), "lines": [{"policy": "linucb"}]})
-    assert all(problem.path.startswith("contexts") for problem in refusal.value.issues)
 
 
 def test_a_table_with_too_little_to_fit_is_refused():
