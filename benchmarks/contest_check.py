@@ -1,15 +1,15 @@
-"""Check the contest for the best method on 72 settings with fresh seeds: is the choice right, and is its loss?
+"""Check the contest for the best method on 84 settings with fresh seeds: is the choice right, and is its loss?
 
 ``python -m benchmarks.contest_check`` holds a contest for each table of settings (rates of 1 to 50%, four sets of
-lifts, 10,000 to 160,000 users, two ε of 0.5 to 4) and plays the candidates again on a seed that chose nothing: 200
-times, and 2,000 times those near the best. Where these do not tell whether the named method is within 3% of the best
-one, both play on, 32,000 times at most: a few very costly runs in 2,000 move a loss by a tenth. A cell is one level of
-trust of one setting; that without privacy is one in a table. The command prints how many cells name a method within 3%
-and within 6% of the best one, how often the printed loss lies within two standard errors of its difference from that of
-the fresh runs, and how often a loss is larger than one at a smaller ε or with less trust. Cells that fail are marked.
-All of it takes hours. Tables are taken in steps of 11 through the grid, so that the first ones are spread evenly: after
-``--seconds N`` of processor time no other one begins. ``--first N`` begins with the N-th, ``--users N`` takes those of
-so many users at most.
+lifts, and two sets of low rates, 10,000 to 160,000 users, two ε of 0.5 to 4) and plays the candidates again on a seed
+that chose nothing: 200 times, and 2,000 times those near the best. Where these do not tell whether the named method is
+within 3% of the best one, both play on, 32,000 times at most: a few very costly runs in 2,000 move a loss by a tenth. A
+cell is one level of trust of one setting; that without privacy is one in a table. The command prints how many cells
+name a method within 3% and within 6% of the best one, how often the printed loss lies within two standard errors of its
+difference from that of the fresh runs, and how often a loss is larger than one at a smaller ε or with less trust. Cells
+that fail are marked. All of it takes hours. Tables are taken in steps of 11 through the grid, so that the first ones
+are spread evenly: after ``--seconds N`` of processor time no other one begins. ``--first N`` begins with the N-th,
+``--users N`` takes those of so many users at most.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from bandit_core.studies.best_method import COMPARED, PRECISE, Question, Tried, 
 
 RATES = (0.01, 0.031, 0.5)
 LIFTS = ((0.2, 0.5), (0.08, 0.15), (0.15,), (0.05, 0.1, 0.2))
+LOW = ((0.02, 0.03), (0.05, 0.044, 0.04))
 USERS = (10_000, 40_000, 160_000)
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SEED = 271_828
@@ -82,9 +83,10 @@ class Cell:
 
 
 def settings() -> Iterator[tuple[Question, ...]]:
-    """The 72 settings: a table of every second ε at each combination of the rest, in turns."""
-    for place, (rate, lifts, users) in enumerate(product(RATES, LIFTS, USERS)):
-        arms = tuple(Bernoulli(mean=rate * (1 + lift)) for lift in (0.0, *lifts))
+    """The 84 settings: a table of every second ε at each combination of the rest, in turns."""
+    grid = [tuple(rate * (1 + lift) for lift in (0.0, *lifts)) for rate, lifts in product(RATES, LIFTS)]
+    for place, (means, users) in enumerate(product((*grid, *LOW), USERS)):
+        arms = tuple(Bernoulli(mean=mean) for mean in means)
         yield tuple(Question(arms, users, epsilon, seed=2 * place) for epsilon in EPSILONS[place % 2 :: 2])
 
 

@@ -9,13 +9,13 @@ promise: what privacy costs is measured against them.
 One contest answers for a whole table of budgets and trust models. Everyone plays at least `FEWEST` trials, and more
 where trials are cheap: methods whose rare runs are very costly (DP-IMED, A/B tests) are cheap, and few of their runs
 say little. Then the leader of each cell, and whoever is not clearly behind it and may be better by more than `CLOSE`,
-play twice as many, round by round, as far as `SECONDS` and `PULLS` reach. An interval for skewed losses says so, over
-pairs of trials where these tell more. Nobody is dropped for good: the leader's later runs may bring others back. A
-budget need not be spent: what keeps a smaller one keeps this one, too. So whoever is not clearly behind also plays at
-the next smaller usual budget, and so on while that loses least, because some methods lose more at a larger one (DP-IMED
-on ten arms, from 1.5 to 2). Of those that are not told from the leader and surely within `CLOSE` of its loss, the one
-whose losses differ least from run to run is chosen. A cell chooses by the trials that it has asked for itself, so that
-it chooses alike in every table.
+play twice as many, round by round, as far as `SECONDS` and `PULLS` reach: where these do not reach for all, those with
+the fewest trials play on. An interval for skewed losses says so, over pairs of trials where these tell more. Nobody is
+dropped for good: the leader's later runs may bring others back. A budget need not be spent: what keeps a smaller one
+keeps this one, too. So whoever is not clearly behind also plays at the next smaller usual budget, and so on while that
+loses least, because some methods lose more at a larger one (DP-IMED on ten arms, from 1.5 to 2). Of those that are not
+told from the leader and surely within `CLOSE` of its loss, the one whose losses differ least from run to run is chosen.
+A cell chooses by the trials that it has asked for itself, so that it chooses alike in every table.
 
 What is reported comes from trials with another seed, which had no part in the choice, so that the choice does not
 flatter it. They go on until the standard error of every chosen method is at most `PRECISE` of its loss, or the limits
@@ -405,6 +405,7 @@ class _Table:
         yield from self.screen(first, later)
         left, wanted = dict.fromkeys(self.fields, self.limits), first
         while wanted := {cell: counts for cell in wanted if (counts := self.joining(cell) | self.open(cell))}:
+            wanted = {cell: self.within(left[cell], counts, cell) for cell, counts in wanted.items()}
             left = {cell: left[cell] - self.cost(counts, self.counts[cell]) for cell, counts in wanted.items()}
             wanted = {cell: counts for cell, counts in wanted.items() if left[cell].min() >= 0}
             yield from self.screen(wanted, sum(left[cell][0] for cell in wanted) + later / 2)
@@ -452,6 +453,11 @@ class _Table:
             if count > played[name].count and (names[1:] or count * self.each(name) <= CHEAP_SECONDS):
                 wanted[name] = count
         return wanted
+
+    def within(self, left: np.ndarray, wanted: dict[Name, int], cell: Cell) -> dict[Name, int]:
+        """All ``wanted`` trials; where they exceed the limits, those of who has the fewest, whose errors decide."""
+        exceeds = (left - self.cost(wanted, self.counts[cell])).min() < 0
+        return {name: count for name, count in wanted.items() if not exceeds or count == min(wanted.values())}
 
     def leading(self) -> dict[Cell, Name]:
         """The best candidate of each cell by the screening."""

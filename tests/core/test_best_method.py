@@ -27,6 +27,7 @@ from bandit_core.studies.best_method import (
     Question,
     Tried,
     _better,
+    _Table,
     _tied,
     _undecided,
     best_methods,
@@ -271,6 +272,16 @@ def test_who_is_not_clearly_behind_and_may_be_better_plays_on() -> None:
 
 def line_of(ends: np.ndarray) -> LineResult:
     return line(*ends)
+
+
+def test_where_all_at_once_exceed_the_limits_those_with_the_fewest_trials_play_on() -> None:
+    table, cell = _Table([SMALL], ["none"]), (0, "none")
+    first, second, third = table.fields[cell][:3]
+    table.counts[cell] = {first: 64, second: 64, third: 512}
+    wanted = {first: 128, second: 128, third: 1024}
+    cost = table.cost(wanted, table.counts[cell])
+    assert table.within(cost, wanted, cell) == wanted
+    assert table.within(0.9 * cost, wanted, cell) == {first: 128, second: 128}
 
 
 def test_of_those_that_are_tied_within_3_percent_the_one_with_the_smaller_spread_is_chosen() -> None:

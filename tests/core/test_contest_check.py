@@ -14,10 +14,10 @@ from benchmarks.contest_check import STEP, USERS, Cell, cells, inversions, setti
 ARMS = (Bernoulli(mean=0.05), Bernoulli(mean=0.08))
 
 
-def test_there_are_72_settings_and_every_epsilon_is_met() -> None:
+def test_there_are_84_settings_and_every_epsilon_is_met() -> None:
     tables = list(settings())
     asked = {each for questions in tables for each in questions}
-    assert len(asked) == 72 and {each.epsilon for each in asked} == {0.5, 1.0, 2.0, 4.0}
+    assert len(asked) == 84 and {each.epsilon for each in asked} == {0.5, 1.0, 2.0, 4.0}
     assert {each.horizon for each in asked} == {10_000, 40_000, 160_000}
     assert all(math.gcd(STEP, sum(each[0].horizon <= most for each in tables)) == 1 for most in USERS)
 
