@@ -21,7 +21,8 @@ What is reported comes from trials with another seed, which had no part in the c
 flatter it. They go on until the standard error of every chosen method is at most `PRECISE` of its loss, or the limits
 are reached; they are as many in all cells, so that losses may be subtracted. Where they show another finalist to be
 clearly better, that one is chosen, and further fresh trials are reported. Last, no cell loses more than a stricter one,
-with a smaller budget or less trust: else it takes over what was chosen there.
+with a smaller budget or less trust: else it takes over what was chosen there. Where that lost clearly more in the
+screening, they go on first, within the limits.
 """
 
 from __future__ import annotations
@@ -477,6 +478,8 @@ class _Table:
                 better = {cell: _better(chosen[cell], field, played) for cell, field in finalists.items()}
                 self.so_far = self.answer(better, played, seed, True)
                 needed = max(ENOUGH, *(_needed(played[name], self.screened[name]) for name in chosen.values()))
+                if needed <= trials and self.contradicted(better, played):
+                    needed = 2 * trials
                 more = min(2 * trials, MOST, TRIALS * math.ceil(1.1 * needed / TRIALS))
                 left = limits - self.cost(dict.fromkeys(counts, more))
                 if better != chosen or needed <= trials or self.asked.trials or more <= trials or left.min() < 0:
@@ -494,6 +497,11 @@ class _Table:
             stricter = [name for (at, level), name in best.items() if at <= place and keeps(level, privacy)]
             best[place, privacy] = min((own, *stricter), key=lambda name: played[name].mean[-1])
         return best
+
+    def contradicted(self, chosen: Mapping[Cell, Name], played: Mapping[Name, LineResult]) -> bool:
+        """Whether a cell would take over what lost clearly more than its own method in the screening."""
+        over = [(name, chosen[cell]) for cell, name in self.ordered(chosen, played).items() if name != chosen[cell]]
+        return any(_behind(self.screened[name], self.screened[own], CLEARLY).low > 0 for name, own in over)
 
     def answer(
         self, chosen: Mapping[Cell, Name], played: Mapping[Name, LineResult], seed: int, more: bool

@@ -351,3 +351,16 @@ def test_no_cell_of_a_table_loses_more_than_a_stricter_one(store: Store) -> None
     for question, decision in zip(questions, table, strict=True):  # alone it names the same methods
         alone = best_methods(question, store=store)
         assert [alone.chosen(level) for level in COMPARED] == [decision.chosen(level) for level in COMPARED]
+
+
+def test_what_lost_clearly_more_in_the_screening_is_taken_over_after_more_trials_only() -> None:
+    table, calm = _Table([SMALL, replace(SMALL, epsilon=2.0)], ["local"]), np.tile([9.0, 11.0], 50)
+    chosen = {cell: field[0] for cell, field in table.fields.items()}
+    strict, own = chosen.values()
+    played = {strict: line_of(calm), own: line_of(calm + 0.01)}
+    assert table.ordered(chosen, played) == dict.fromkeys(chosen, strict)
+    table.screened = {strict: line_of(calm + 3), own: line_of(calm)}
+    assert table.contradicted(chosen, played)
+    table.screened = {strict: line_of(calm + 0.1), own: line_of(calm[::-1])}
+    assert not table.contradicted(chosen, played)  # not told apart
+    assert not table.contradicted(chosen, {strict: played[own], own: played[strict]})  # nothing is taken over
