@@ -36,10 +36,6 @@ def named(name: str, *kinds: str, inside: bool = False) -> bool:
     )
 
 
-def _kinds_of(words: Sequence[str]) -> set[str]:
-    return {kind for kind in ("people", "successes") if any(named(word, kind) for word in words)}
-
-
 def truth_of(words: Sequence[str]) -> tuple[set[str], bool] | None:
     """Which words say yes, and whether everyone reads them so; None where they are not known to say yes and no."""
     folded = {word.casefold(): word for word in words}
@@ -122,8 +118,8 @@ def _column(table: Sheet, name: str) -> Column:
         return Column(name, "person")
     if numeric:
         counted = whole and rows >= MOST and different > 0.95 * rows and alone.frame[name].dtype.kind in "if"
-        looks = "a number of the row" if counted else ""
-        looks = next((f"a {kind}" for kind in ("price", "cost") if named(name, kind)), looks)
+        kinds = (f"a {kind}" for kind in ("price", "cost") if named(name, kind))
+        looks = next(kinds, "a number of the row" if counted else "")
         kind: Literal["age", "number"] = "age" if named(name, "age") else "number"
         ends = np.min(numbers, initial=0.0), np.max(numbers, initial=0.0)
         return Column(name, kind, whole, words if different <= MOST else (), looks, unit, *map(float, ends))
@@ -147,12 +143,12 @@ class Roles:
         """The columns of these kinds."""
         return [each for each in self.columns.values() if each.kind in kinds]
 
-    def choose(self, role: str, question: str, found: Sequence[Column]) -> str:
+    def choose(self, question: str, role: str, found: Sequence[Column], looks: str = "") -> str:
         """The column of a role: the said one, the only one there is, or the proposal of several."""
-        if role not in self.said and len(found) == 1 and found[0].kind != "date":
+        if role not in self.said and len(found) == 1 and found[0].kind != "date" and not looks:
             return found[0].name
         choices = {each.name: ", ".join(map(visible, each.words[:4])) for each in found or self.columns.values()}
-        return self.questions.ask(role, question, choices, self.columns)
+        return self.questions.put(question, choices, self.columns, looks=looks)
 
     # ---------------------------------------------------------------------------------------------------------------
     # A row is a person
@@ -162,11 +158,10 @@ class Roles:
         """Every pair of a column of options and one of outcomes, the likeliest one first."""
         options = self.of("words", "truth", "coin")
         numbers = [each for each in self.of("number") if each.few]
-        coins = bool(options) and all(
-            each.kind == "coin" and named(each.name, "reward", inside=True) for each in options
-        )
-        coins = coins or not any(named(each.name, "arm", inside=True) for each in options)
-        options += [each for each in numbers if coins or named(each.name, "arm", inside=True)]
+        arms = [each for each in options + numbers if named(each.name, "arm", inside=True)]
+        rewards = [each for each in options if each.kind == "coin" and named(each.name, "reward", inside=True)]
+        only = not any(each in arms for each in options) or len(rewards) == len(options)
+        options += [each for each in numbers if only or each in arms]
         known = self.of("coin", "truth", "number")
         outcomes = [each for each in known if len(each.words) != 1] or known
         pairs = self._joined(options, outcomes)
@@ -186,9 +181,8 @@ class Roles:
 
     def _score(self, pair: tuple[Column, Column]) -> int:
         option, outcome = pair
-        score = (
-            4 * named(option.name, "arm", inside=True) + 2 * (option.kind == "words") - 2 * (option.kind == "number")
-        )
+        score = 4 * named(option.name, "arm", inside=True) + 2 * (option.kind == "words")
+        score -= 2 * (option.kind == "number")
         score += 3 * any(named(word, "baseline") or negated(word) for word in option.words) * (option.kind == "words")
         score -= 3 * named(option.name, "trait", inside=True) + 2 * named(option.name, "reward")
         score += 4 * named(outcome.name, "reward", inside=True) + 2 * (outcome.kind in ("coin", "truth"))
@@ -203,19 +197,18 @@ class Roles:
             if (ones == 1).all():
                 self.questions.put("indicators", columns=", ".join(coins))
         options = list({option.name: option for option, _ in self.pairs}.values())
-        option = self.choose("option", "Which column says which option each person was given?", options)
+        option = self.choose("option", "option", options)
         outcomes = [outcome for each, outcome in self.pairs if each.name == option]
         if not outcomes:
             outcomes = [each for each in self.columns.values() if each.name != option]
             if len(outcomes) == 1 and outcomes[0].kind in ("date", "text"):
                 name, kind = outcomes[0].name, outcomes[0].kind
                 self.questions.put("times" if kind == "date" else "unread", column=name, cell=self.table.cell(name, 0))
-        question = "Which column is the outcome, what each person brought?"
+        looks = ""
         if len(outcomes) == 1 and outcomes[0].strange:
-            others = [each for each in self.columns.values() if each.name not in (option, outcomes[0].name)]
-            question = f"{outcomes[0].name} looks like {outcomes[0].strange}. {question}"
-            return option, self.questions.ask("outcome", question, {each.name: "" for each in [*outcomes, *others]})
-        return option, self.choose("outcome", question, outcomes)
+            looks = f"{outcomes[0].name} looks like {outcomes[0].strange}. "
+            outcomes += [each for each in self.columns.values() if each.name not in (option, outcomes[0].name)]
+        return option, self.choose("outcome", "outcome", outcomes, looks)
 
     # ---------------------------------------------------------------------------------------------------------------
     # A row is a total
@@ -256,7 +249,7 @@ class Roles:
         found = [each for each in self.of("words", "truth", "text", "constant", "coin") if len(each.words) != 1]
         words = [each for each in found if each.kind != "coin"] or found
         ordered = sorted(words, key=lambda each: not named(each.name, "arm", inside=True))
-        option = self.choose("option", "Which column says which option each person was given?", ordered)
+        option = self.choose("option", "option", ordered)
         pairs = [pair for pair in self.counts if option not in pair and self._as_said(*pair)]
         if not pairs:
             numbers = [each.name for each in self.of("number", "coin") if each.name != option]
@@ -265,7 +258,7 @@ class Roles:
             weight = self.said.get("weight", outcome)
             return option, outcome, weight if weight in self.columns else outcome
         wins = dict.fromkeys(wins for _, wins in pairs if not named(wins, "people")) or dict.fromkeys(pairs[0][1:])
-        outcome = self.choose("outcome", "Which column counts the successes?", [self.columns[name] for name in wins])
+        outcome = self.choose("successes", "outcome", [self.columns[name] for name in wins])
         people = dict.fromkeys(people for people, wins in pairs if wins == outcome) or dict.fromkeys(pairs[0][:1])
         people = {name: None for name in people if named(name, "people")} or people
         self.other = first = next(iter(people))
@@ -277,7 +270,7 @@ class Roles:
         if len(people) == 1 and not named(first, "people"):
             both = {"both": f"{outcome} and {first} together are all people"}
             choices = both | choices if named(first, "failures") else choices | both
-        asked = self.questions.ask("weight", "Which column counts all people of a row?", choices, self.columns)
+        asked = self.questions.put("weight", choices, self.columns)
         return option, outcome, asked
 
     def _as_said(self, people: str, wins: str) -> bool:
@@ -290,7 +283,7 @@ class Roles:
         if "weight" not in self.said and not (likely and self.distinct_rows(outcome)):
             return ""
         choices = {name: "each row is so many people" for name in likely} | {"none": "a row is a person"}
-        said = self.questions.ask("weight", "Does a column say how many people a row is?", choices, self.columns)
+        said = self.questions.put("people", choices, self.columns)
         return "" if said == "none" else said
 
     def distinct_rows(self, *others: str) -> bool:
@@ -305,10 +298,8 @@ class Roles:
     @property
     def alike(self) -> bool:
         """Whether every column has the same kind, and none looks like a person, an age or a date."""
-        kinds = {
-            "number" if each.kind == "coin" else each.kind for each in self.columns.values() if each.kind != "empty"
-        }
-        units = {each.unit for each in self.columns.values() if each.kind != "empty"}
+        used = [each for each in self.columns.values() if each.kind != "empty"]
+        kinds, units = {each.kind.replace("coin", "number") for each in used}, {each.unit for each in used}
         return len(self.columns) > 1 and len(units) == 1 and kinds in ({"number"}, {"truth"}, {"number", "truth"})
 
     def rows(self) -> str:
@@ -317,11 +308,13 @@ class Roles:
             return self.questions.ask("rows", "", ROWS)
         likely: list[str] = []
         pairs = [each for each in self.counts if self._as_said(*each) and self.said.get("option") not in each]
-        turned = [each for each in self.of("words") if {"people", "successes"} <= _kinds_of(each.words)]
+        measures = ("people", "successes")
+        turned = self.of("words")
+        turned = [each for each in turned if all(any(named(word, kind) for word in each.words) for kind in measures)]
         if turned and not self.said:
             self.questions.put("turned", column=turned[0].name)
         counts = self.of("number", "person", "age")
-        both = [[each.name for each in counts if named(each.name, kind)] for kind in ("people", "successes")]
+        both = [[each.name for each in counts if named(each.name, kind)] for kind in measures]
         common = set.intersection(*({*plain(" ".join(names)).split()} for names in both))
         if min(map(len, both)) > 1 and len(common) > 1:  # such as A visitors, A orders, B visitors, B orders
             self.questions.put("several", columns=", ".join(both[0] + both[1]))
@@ -336,7 +329,7 @@ class Roles:
             likely += [] if clear else ["wide", *(["person"] if self.pairs else [])]
         if likely in ([], ["total"]):
             return likely[0] if likely else "person"
-        return self.questions.ask("rows", "What is a row of this file?", {each: ROWS[each] for each in likely}, ROWS)
+        return self.questions.put("rows", {each: ROWS[each] for each in likely}, ROWS)
 
     def _totals_likely(self, counts: Sequence[tuple[str, str]]) -> int:
         """0: a row is no total, 1: it may be one, 2: its columns are called so, and no two rows say the same."""

@@ -18,21 +18,13 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.data.reading import Reading
-from bandit_core.data.tables import MAX_BYTES, NO_NUMBERS, Sheet, Trouble, read_sheet, refusal
+from bandit_core.data.tables import MISSING, WORDS, Sheet, Trouble, read_sheet, refusal
 from bandit_core.spec.contexts import MAX_CELLS, Contexts
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, unreadable
 from bandit_core.spec.later import pd
 
 # What the columns must hold; names are matched without regard to case, spaces and underscores.
-LENDING_COLUMNS: dict[str, tuple[float, float, str]] = {
-    "primary_fico": (300, 850, "credit score of the applicant"),
-    "onemonth": (-5, 25, "one-month prime rate, percent a month or year as in the set"),
-    "term": (1, 120, "months of the loan"),
-    "amount_approved": (1, 1e6, "dollars"),
-    "competition_rate": (0, 50, "rate of the competition, percent"),
-    "monthly_payment": (0, 1e5, "dollars a month; the price follows from it"),
-    "apply": (0, 1, "whether the customer took the loan: 0 or 1"),
-}
+LENDING_COLUMNS: dict[str, tuple[float, float, str]] = WORDS["lending"]
 CAR_TYPE = "car_type"  # any words; one column of zeros and ones for each of them
 CAR_TYPES = ("F", "N", "R", "U")
 WHOLE = ("term", "apply")  # columns of whole numbers
@@ -68,16 +60,9 @@ class Table:
 def _sheet(source: Source, answers: Mapping[str, str] | None = None) -> Sheet:
     """The cells of a file whose first row names every column, each once."""
     try:
-        if isinstance(source, bytes):
-            data = source
-        elif Path(source).stat().st_size > MAX_BYTES:
-            raise refusal(str(source), None, f"at most {MAX_BYTES // 10**6} MB")
-        else:
-            data = Path(source).read_bytes()
-    except InputError:
-        raise
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
     except (OSError, ValueError) as error:
-        raise refusal(str(source), None, f"cannot be read as CSV: {error}") from None
+        raise InputError([unreadable("file", source, error)]) from None
     sheet = read_sheet(data, answers)
     if not sheet.headed:
         raise refusal("row 1", None, "names of the columns are needed; there is a number among them")
@@ -120,8 +105,7 @@ class _Reader:
     def _check(self, name: str, troubles: Sequence[Trouble], allowed: str) -> None:
         for each in troubles:
             more = f" ({each.count - 1:,} more cells like it)" if each.count > 1 else ""
-            missing = "the cell is empty; " if not each.value else "this says that a value is missing; "
-            why = f"this {each.what}; " if each.what else missing if each.value.lower() in ("", *NO_NUMBERS) else ""
+            why = f"this {each.what}; " if each.what else ""
             path = f"row {each.row}, column {name}"
             self.issues.append(Issue(path, each.value or None, why + allowed + more))
 
@@ -131,7 +115,7 @@ class _Reader:
         if column is None:
             return np.zeros(0, int), []
         codes, words = self.sheet.words(column, MAX_WORDS)
-        self._check(name, self.sheet.trouble(column, codes < 0, ""), "a word")
+        self._check(name, self.sheet.trouble(column, codes < 0, MISSING), "a word")
         ordered = sorted(words)
         return np.array([*(ordered.index(word) for word in words), -1])[codes], ordered
 
@@ -149,9 +133,8 @@ class _Reader:
         allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")
         blank = self.sheet.blank(column)
         bad = ~np.isnan(values) & ~((low <= values) & (values <= high) & (not whole or (values == np.floor(values))))
-        self._check(
-            name, [*troubles, *self.sheet.trouble(column, bad, ""), *self.sheet.trouble(column, blank, "")], allowed
-        )
+        troubles += self.sheet.trouble(column, bad, "") + self.sheet.trouble(column, blank, MISSING)
+        self._check(name, troubles, allowed)
         return values
 
     def reading(self, make: Callable[[], Table]) -> Reading[Table]:
@@ -229,8 +212,8 @@ def synthetic_rows(rows: int = 2000, seed: int = 0) -> tuple[dict[str, np.ndarra
 def synthetic(rows: int = 2000, seed: int = 0) -> Table:
     """An invented table with the columns of the lending set; labelled as synthetic, never to be read as evidence."""
     values, cars = synthetic_rows(rows, seed)
-    kinds = sorted(set(cars))
-    return _lending_table(values, np.array([kinds.index(car) for car in cars]), kinds, synthetic=True)
+    kinds, codes = np.unique(cars, return_inverse=True)
+    return _lending_table(values, codes, kinds.tolist(), synthetic=True)
 
 
 def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
@@ -287,12 +270,10 @@ def read_table(
         if len(names) == 1:
             reader.issues.append(Issue(f"column {action}", list(names), "at least two different actions"))
 
-    def made() -> Table:
-        return Table(
-            (*features, "constant"), np.column_stack([*matrix, np.ones(len(rewards))]), actions, rewards, names
-        )
-
-    return reader.reading(made)
+    columns = (*features, "constant")
+    return reader.reading(
+        lambda: Table(columns, np.column_stack([*matrix, np.ones(len(rewards))]), actions, rewards, names)
+    )
 
 
 def scaled(features: np.ndarray) -> np.ndarray:
@@ -362,13 +343,8 @@ def contexts_of(
                 words = f"at least {width} rows, one for each feature, or its theta cannot be fitted"
                 raise InputError([Issue(f"action {name}", int(mine.sum()), words)])
             thetas.append(_fit(u[mine], table.rewards[mine], link) * scale)
-        return Contexts.model_validate(
-            {
-                "dimension": width, "arms": len(thetas), "structure": "multi", "link": link, "rewards": "mean",
-                "law": {"kind": "table", "rows": (u[keep] / scale).tolist()},
-                "theta": {"kind": "given", "values": np.concatenate(thetas).tolist()},
-            }
-        )  # fmt: skip
+        shape = {"dimension": width, "arms": len(thetas), "structure": "multi"}
+        return _contexts(shape, link, u[keep] / scale, np.concatenate(thetas))
     chosen = np.linspace(0, LOWEST_PRICE, PRICES) if prices is None else np.asarray(prices, float)
     if len(chosen) < 2:
         raise InputError([Issue("prices", list(chosen), "at least two candidates")])
@@ -380,13 +356,13 @@ def contexts_of(
     q_rows, q_chosen = (table.actions - every.min()) / span, (chosen - every.min()) / span
     scale = float(np.linalg.norm(u, axis=1).max()) * math.sqrt(2)
     theta = _fit(np.hstack([u, q_rows[:, None] * u]), table.rewards, link) * scale
-    return Contexts.model_validate(
-        {
-            "dimension": 2 * width, "arms": len(chosen), "link": link, "rewards": "mean",
-            "law": {"kind": "table", "rows": (u[keep] / scale).tolist(), "actions": q_chosen.tolist()},
-            "theta": {"kind": "given", "values": theta.tolist()},
-        }
-    )  # fmt: skip
+    return _contexts({"dimension": 2 * width, "arms": len(chosen)}, link, u[keep] / scale, theta, q_chosen)
+
+
+def _contexts(shape: dict[str, Any], link: str, rows: np.ndarray, theta: np.ndarray, *actions: np.ndarray) -> Contexts:
+    law = {"kind": "table", "rows": rows.tolist(), **({"actions": actions[0].tolist()} if actions else {})}
+    given = {"kind": "given", "values": theta.tolist()}
+    return Contexts.model_validate({**shape, "link": link, "rewards": "mean", "law": law, "theta": given})
 
 
 def lending_document(

@@ -17,6 +17,7 @@ from bandit_core.data.columns import MOST, Roles, named, negated, truth_of
 from bandit_core.data.reading import ROLES, Questions, Reading
 from bandit_core.data.tables import (
     FEW,
+    MISSING,
     NO_NUMBERS,
     WORDS,
     Numbers,
@@ -39,10 +40,6 @@ CONFIDENCE = 0.95
 
 _SIDES = ("person", "date", "age", "empty")  # kinds of columns that are no options
 _BASELINES = {name: place for place, name in enumerate(WORDS["baseline"])}
-NO_LOG_OF_A_LEARNER = (
-    "no column of propensities: such a file is a learner's log, whose means mislead, and evaluating logs is not what "
-    "this tool does. If these are no chances of being shown an option, give the column another name"
-)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -63,8 +60,7 @@ class Option:
         if times is None:
             return cls(name, *np.unique(np.asarray(rewards, float) + 0.0, return_counts=True))
         values, places = np.unique(np.asarray(rewards, float) + 0.0, return_inverse=True)
-        counts = np.zeros(len(values), np.int64)
-        np.add.at(counts, places, times)
+        counts = np.bincount(places, times, len(values)).astype(np.int64)  # exact up to 2^53
         return cls(name, values[counts > 0], counts[counts > 0])
 
     @property
@@ -136,7 +132,7 @@ class Option:
             When the limits are none.
         """
         _check_limits(low, high)
-        return self._moved(np.clip(self.values, low, high))
+        return Option.of(self.name, np.clip(self.values, low, high), self.counts)
 
     def rescaled(self, low: float, high: float) -> Option:
         """The `clipped` observations with ``low`` moved to 0 and ``high`` to 1.
@@ -146,15 +142,8 @@ class Option:
         InputError
             When the limits are none.
         """
-        _check_limits(low, high)
-        return self._moved(np.clip((np.clip(self.values, low, high) - low) / (high - low), 0.0, 1.0))
-
-    def _moved(self, to: np.ndarray) -> Option:
-        """The values at their new places; what meets there (cut, or nearer than rounding) becomes one value."""
-        values, places = np.unique(to, return_inverse=True)
-        counts = np.zeros(len(values), self.counts.dtype)
-        np.add.at(counts, places, self.counts)
-        return replace(self, values=values, counts=counts)
+        cut = self.clipped(low, high)
+        return Option.of(self.name, (cut.values - low) / (high - low), cut.counts)
 
     @property
     def summarised(self) -> bool:
@@ -177,10 +166,8 @@ class Option:
         if len(self.values) == 2 and not small:
             return TwoPoint(low=self.low, high=self.high, p_high=share)
         values, counts = self.values, self.counts
-        if self.summarised and (limits is None or not self.outside(*limits)):
-            return Empirical(values=tuple(quantile_means(values, counts, MAX_DISTINCT).tolist()))
-        if self.summarised and limits is not None:
-            values, counts = _group_means(values, counts, MAX_DISTINCT, limits)
+        if self.summarised:
+            values, counts = _group_means(values, counts, MAX_DISTINCT, limits or (self.low, self.high))
         counts = _small_counts(counts)
         kept = counts > 0
         return Empirical(values=tuple(values[kept].tolist()), counts=tuple(counts[kept].tolist()))
@@ -189,23 +176,6 @@ class Option:
 def _check_limits(low: float, high: float) -> None:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError([Issue("limits", [low, high], "the smallest reward must be below the largest one")])
-
-
-def quantile_means(values: np.ndarray, counts: np.ndarray, groups: int) -> np.ndarray:
-    """Means of ``groups`` equally large parts of a sorted sample; their mean is that of the sample.
-
-    Parameters
-    ----------
-    values, counts
-        Distinct values, ascending, and their frequencies, shape (distinct,).
-    groups
-        Number of parts; observations on a border are shared between its two parts.
-    """
-    weight = np.concatenate([[0.0], np.cumsum(counts / counts.sum())])
-    weight[-1] = 1.0
-    gathered = np.concatenate([[0.0], np.cumsum(values * counts / counts.sum())])
-    means = np.diff(np.interp(np.linspace(0, 1, groups + 1), weight, gathered)) * groups
-    return np.clip(means, values[0], values[-1])
 
 
 def _group_means(
@@ -229,11 +199,8 @@ def _small_counts(counts: np.ndarray) -> np.ndarray:
     counts = counts // reduce(math.gcd, counts.tolist())
     if counts.sum() <= MAX_OBSERVED:
         return counts
-    exact = counts * (MAX_OBSERVED / counts.sum())
-    whole = np.floor(exact).astype(int)
-    left = MAX_OBSERVED - int(whole.sum())
-    whole[np.argsort(whole - exact, kind="stable")[:left]] += 1
-    return whole
+    ends = np.round(np.cumsum(counts) * (MAX_OBSERVED / counts.sum()))
+    return np.diff(ends, prepend=0).astype(int)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -243,16 +210,14 @@ _ROUNDING = 1e-12  # share of the largest mean by which equal means may differ
 _TRIED = 200  # upper limits that `harmless_limits` tries
 
 
-def _best(means: np.ndarray) -> np.ndarray:
-    """Which options have the largest mean, but for rounding; ``means`` and result (options, ...)."""
-    best = means.max(axis=0)
-    return means >= best - _ROUNDING * np.abs(means).max(axis=0)
-
-
 def best_of(options: Sequence[Option], limits: tuple[float, float] | None = None) -> np.ndarray:
     """Places of the options with the largest mean, of the rewards as they are or cut to ``limits``."""
-    seen = options if limits is None else [option.clipped(*limits) for option in options]
-    return np.flatnonzero(_best(np.array([option.mean for option in seen])))
+    means = [
+        option.mean if limits is None else (np.clip(option.values, *limits) * option.counts).sum() / option.count
+        for option in options
+    ]
+    best = max(means) - _ROUNDING * np.abs(means).max()
+    return np.flatnonzero(np.array(means) >= best)
 
 
 def cut_misleads(options: Sequence[Option], limits: tuple[float, float]) -> bool:
@@ -265,32 +230,20 @@ def harmless_limits(options: Sequence[Option], limits: tuple[float, float]) -> t
 
     The upper limit moves first, to a number of two digits where one will do; no wider one that was tried misleads.
     """
-    lowest, highest = min(option.low for option in options), max(option.high for option in options)
-    best = np.isin(np.arange(len(options)), best_of(options))[:, None]
-    widest = max(limits[1], highest)
-    tried = map(_rounded_up, limits[0] + np.geomspace(limits[1] - limits[0], widest - limits[0], _TRIED))
-    highs = np.unique([limits[1], *(high for high in tried if limits[1] < high < highest), widest])
-    for low in dict.fromkeys((limits[0], min(limits[0], lowest))):
-        means = np.array([_cut_means(option, low, highs) for option in options])
-        misled = (_best(means) & ~best).any(axis=0)
-        first = int(np.flatnonzero(misled)[-1]) + 1 if misled.any() else 0
-        if first < len(highs) and not cut_misleads(options, (low, float(highs[first]))):
-            return low, float(highs[first])
-    return min(limits[0], lowest), float(highs[-1])
+    widest = min(limits[0], *(option.low for option in options)), max(limits[1], *(option.high for option in options))
+    tried = map(_rounded_up, limits[0] + np.geomspace(limits[1] - limits[0], widest[1] - limits[0], _TRIED))
+    highs = sorted({limits[1], *(high for high in tried if limits[1] < high < widest[1]), widest[1]}, reverse=True)
+    for low in dict.fromkeys((limits[0], widest[0])):
+        misled = (place for place, high in enumerate(highs) if cut_misleads(options, (low, high)))
+        if (first := next(misled, len(highs))) > 0:
+            return low, float(highs[first - 1])
+    return widest
 
 
 def _rounded_up(number: float) -> float:
     """The next number of two digits."""
     place = math.floor(math.log10(abs(number))) - 1 if number else 0
     return float(f"{math.ceil(number / 10.0**place)}e{place}")
-
-
-def _cut_means(option: Option, low: float, highs: np.ndarray) -> np.ndarray:
-    """Mean of an option's rewards cut to [low, high] for each of ``highs``, shape (highs,)."""
-    counts, sums = np.cumsum(option.counts), np.cumsum(np.maximum(option.values, low) * option.counts)
-    places = np.searchsorted(option.values, highs, side="right")
-    below, total = np.concatenate([[0], counts])[places], np.concatenate([[0.0], sums])[places]
-    return (total + (option.count - below) * highs) / option.count
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -314,8 +267,7 @@ class Observations:
     @property
     def inside_unit(self) -> bool:
         """Whether every reward lies in [0, 1], as the bounded mechanisms need it."""
-        low, high = self.limits
-        return low >= 0 and high <= 1
+        return self.limits[0] >= 0 and self.limits[1] <= 1
 
     @property
     def yes_or_no(self) -> bool:
@@ -329,7 +281,19 @@ class Observations:
         An end moves inwards where cutting one in a thousand of each option's rewards there (at least one, if the
         option has ten) at least halves the range: a typing error, a stray 2 among 0 and 1.
         """
-        return _near(self.options)
+        (low, high), options = self.limits, self.options
+        low = min(0.0, low)
+        few = [max(1, option.count // 1000) / option.count if option.count >= 10 else 0.0 for option in options]
+        pairs = list(zip(options, few, strict=True))
+        inner_high = max(option.quantile(1 - share) for option, share in pairs)
+        # a billionth more than the share, as the quantile is the smallest value that holds at least it
+        inner_low = min(0.0, *(option.quantile(share + 1e-9 if share else 0.0) for option, share in pairs))
+        for _ in range(2):
+            if low < inner_high and 2 * (inner_high - low) <= high - low:
+                high = inner_high
+            if inner_low < high and 2 * (high - inner_low) <= high - low:
+                low = inner_low
+        return low, high
 
     def starting_with(self, name: str) -> Observations:
         """The same with this option first, which tests compare the others with.
@@ -352,21 +316,6 @@ class Observations:
         tail = (1 - share) / (1 if self.limits[0] >= 0 else 2)
         low = min(0.0, *(option.quantile(tail) for option in self.options))
         return low, max(option.quantile(1 - tail) for option in self.options)
-
-
-def _near(options: Sequence[Option]) -> tuple[float, float]:
-    low, high = min(0.0, *(option.low for option in options)), max(option.high for option in options)
-    few = [max(1, option.count // 1000) / option.count if option.count >= 10 else 0.0 for option in options]
-    pairs = list(zip(options, few, strict=True))
-    inner_high = max(option.quantile(1 - share) for option, share in pairs)
-    # a billionth more than the share, as the quantile is the smallest value that holds at least it
-    inner_low = min(0.0, *(option.quantile(share + 1e-9 if share else 0.0) for option, share in pairs))
-    for _ in range(2):
-        if low < inner_high and 2 * (inner_high - low) <= high - low:
-            high = inner_high
-        if inner_low < high and 2 * (high - inner_low) <= high - low:
-            low = inner_low
-    return low, high
 
 
 _Sample = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # rewards, how often each (None: once), places of their rows
@@ -411,8 +360,8 @@ def read_observations(
     InputError
         When the file cannot be read as a table, has too many options, is too large, or has a column of propensities.
     """
-    given = {"option": option, "outcome": outcome, "person": person, "weight": weight, "rows": rows}
-    said: dict[str, str] = {role: name for role, name in given.items() if name is not None}
+    given = zip(ROLES, (option, outcome, person, weight, rows), strict=True)
+    said: dict[str, str] = {role: name for role, name in given if name is not None}
     return observations_of(read_sheet(data, answers), said, columns)
 
 
@@ -424,7 +373,7 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     InputError
         As `read_observations`.
     """
-    table = table.asking(answers)
+    table = replace(table, questions=Questions(answers, table.questions))
     said = {role: answers[role] for role in ROLES if role in answers}
     for role, name in [*said.items(), *(("columns", name) for name in columns)]:
         if role != "rows" and name not in (*table.columns, *["none", "both"] * (role == "weight")):
@@ -433,7 +382,7 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
         raise refusal("columns", table.columns[0], "at least two columns: the option and the outcome")
     roles = Roles(table, said)
     if chances := roles.of("chance"):
-        raise refusal("columns", chances[0].name, NO_LOG_OF_A_LEARNER)
+        raise refusal("columns", chances[0].name, WORDS["hints"]["chance"])
     reader, questions = _Reader(roles, "wide" if columns else roles.rows(), columns), table.questions
     possible = "amounts" not in questions.doubts and (reader.form != "person" or bool(roles.pairs))
     samples = reader.samples() if possible else []
@@ -464,7 +413,8 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     others = [name for name in table.columns if name not in used]
     if others:
         questions.note(f"Not used: {', '.join(others[:5])}{' …' * (len(others) > 5)}.")
-    return questions.reading(reader.sentence(options), made, shown)
+    sentence = reader.sentence(options) if options else f"Rows: {len(table.frame):,}."
+    return questions.reading(sentence, made, shown)
 
 
 def _check_split(questions: Questions, options: Sequence[Option]) -> None:
@@ -484,17 +434,6 @@ def _far(table: Sheet, name: str, sample: _Sample, limits: tuple[float, float], 
     return [
         Trouble(table.row(int(places[place])), column or name, f"{rewards[place]:.12g}", 1, what) for place in beyond
     ]
-
-
-def _begins(ordered: np.ndarray) -> np.ndarray:
-    """Whether each value of an ascending array is the first of its kind, shape (values,)."""
-    return np.append(np.ones(min(1, len(ordered)), bool), ordered[1:] != ordered[:-1])
-
-
-def _runs(ordered: np.ndarray) -> tuple[int, int]:
-    """How many different values there are in an ascending array, and how many of them stand more than once."""
-    first = _begins(ordered)
-    return int(first.sum()), int((first[:-1] & ~first[1:]).sum())
 
 
 def _ask_to_drop(questions: Questions, column: str, found: list[Trouble], rows: int, never: bool = False) -> None:
@@ -532,11 +471,8 @@ class _Reader:
             wins = self._shares(column, people) if self.roles.columns[column].is_share else self._counts(column)
             people = people + wins if weight == "both" else people
             codes = self._without_sums(codes, names, people, wins)
-            values, places, codes = (
-                np.repeat([1.0, 0.0], len(wins)),
-                np.tile(np.arange(len(wins)), 2),
-                np.tile(codes, 2),
-            )
+            values, places = np.repeat([1.0, 0.0], len(wins)), np.tile(np.arange(len(wins)), 2)
+            codes = np.tile(codes, 2)
             counts = np.concatenate([wins, np.maximum(people - wins, 0)])
             if more := self.table.trouble(column, wins > people, f"is more than {weight}"):
                 self.questions.put("bad", column=column, troubles=more[0])
@@ -631,19 +567,15 @@ class _Reader:
         if name is None:
             return
         self.said["person"] = name
+        people, given = self.table.hashes(name), codes >= 0
         known = ~self.table.frame[name].isna().to_numpy(bool)
-        pairs = self.table.hashes(name)
-        pairs <<= np.uint64(7)
-        pairs |= (codes + 1).astype(np.uint64)
-        pairs = pairs if known.all() else pairs[known]
-        pairs.sort()
-        given = pairs[_begins(pairs)]
-        pairs >>= np.uint64(7)
-        found, several = _runs(pairs)
-        if several:
-            self.questions.say("rows", several=f"{several:,}", people=f"{found:,}", column=name)
-        if both := _runs(given[given & np.uint64(127) > 0] >> np.uint64(7))[1]:
-            self.questions.say("both", people=f"{both:,}", column=name)
+        found, rows = np.unique(people if known.all() else people[known], return_counts=True)
+        if several := int((rows > 1).sum()):
+            self.questions.say("several rows", several=f"{several:,}", people=f"{len(found):,}", column=name)
+            pairs = np.unique((people[known & given] << np.uint64(7)) | codes[known & given].astype(np.uint64))
+            options = np.unique(pairs >> np.uint64(7), return_counts=True)[1]
+            if both := int((options > 1).sum()):
+                self.questions.say("both", people=f"{both:,}", column=name)
 
     def sentence(self, options: Sequence[Option]) -> str:
         """What was read."""
@@ -670,32 +602,22 @@ class _Reader:
         """The outcome in each row, NaN where there is none, of columns that are all read alike."""
         if self.form == "total":
             return [np.zeros(0)]
-        read = [self.table.numbers(column) for column in columns]
-        texts = [
-            2 * np.isfinite(each.values).sum() < (~self.table.blank(column)).sum()
-            for column, each in zip(columns, read, strict=True)
-        ]
-        units = {
-            each.unit: column
-            for column, each in zip(columns, read, strict=True)
-            if ((each.values < 0) | (each.values > 0)).any()
-        }
+        read = {column: self.table.numbers(column) for column in columns}
+        units = {each.unit: name for name, each in read.items() if np.nanmax(np.abs(each.values), initial=0.0) > 0}
         if len(units) > 1:
             message = ", ".join(f"{column}: {unit or 'no unit'}" for unit, column in units.items())
             raise refusal("columns", message, "all options in the same unit; these cannot be compared")
-        if any(texts) or any(
-            each.troubles and self._says_truth(column) for column, each in zip(columns, read, strict=True)
-        ):
-            return self._truth(columns)
-        return [self._numbers(*each) for each in zip(columns, read, strict=True)]
+        for column, (values, troubles, _) in read.items():
+            texts = 2 * np.isfinite(values).sum() < (~self.table.blank(column)).sum()
+            if texts or (troubles and self._says_truth(column)):
+                return self._truth(columns)
+        return [self._numbers(column, each) for column, each in read.items()]
 
     def _says_truth(self, column: str) -> bool:
         """Whether a column that has some numbers says yes and no in several ways."""
         found = self.table.different(column)[1]
-        return (
-            len(found) <= MOST
-            and truth_of([word for word in map(str, found) if word.lower() not in NO_NUMBERS]) is not None
-        )
+        words = [word for word in map(str, found[: MOST + 1]) if word.lower() not in NO_NUMBERS]
+        return len(found) <= MOST and truth_of(words) is not None
 
     def _truth(self, columns: Sequence[str]) -> list[np.ndarray]:
         """Columns of words as 1 and 0; asked where anyone may doubt which word is which."""
@@ -705,26 +627,22 @@ class _Reader:
         if len(words) == 1:  # a mark, or only yes, or only no
             word = next(iter(words))
             known = set() if any(word in no.split() for _, no in WORDS["pairs"]) else {words[word]}, True
+        yes = known[0] if known else set[str]()
         ordered = sorted(
-            words.values(), key=lambda word: 2 * negated(word, *words.values()) - named(word, "good") if not known
-            else word not in known[0],
-        )  # fmt: skip
-        yes = known[0] if known else set(ordered[:1])
+            words.values(), key=lambda word: (word not in yes, 2 * negated(word, *words.values()) - named(word, "good"))
+        )
         if not (known and known[1]):
-            rest = {word: ", ".join(each for each in ordered if each != word) for word in ordered}
-            choices = {word: f"{word} = 1" + (f", {rest[word]} = 0" if rest[word] else "") for word in ordered}
-            yes = {
-                self.questions.put(
-                    "yes" if len(words) < 3 else "scale", choices, column=columns[0], words=column_words(columns[0])
-                )
-            }
+            others = {word: ", ".join(each for each in ordered if each != word) for word in ordered}
+            choices = {word: f"{word} = 1" + f", {rest} = 0" * bool(rest) for word, rest in others.items()}
+            told = {"column": columns[0], "words": column_words(columns[0])}
+            yes = {self.questions.put("yes" if len(words) < 3 else "scale", choices, **told)}
         self.meaning = f" ({', '.join(sorted(yes))} = 1)" if yes else f" ({next(iter(words.values()), '')} = 0)"
         value = {word: float(shown in yes) for word, shown in words.items()}
-        values = [
-            np.array([*(value.get(word.casefold(), math.nan) for word in shown), math.nan])[codes]
-            for codes, shown in cells
-        ]
-        return [self._filled(column, each) for column, each in zip(columns, values, strict=True)]
+        read = []
+        for column, (codes, shown) in zip(columns, cells, strict=True):
+            values = np.array([*(value.get(word.casefold(), math.nan) for word in shown), math.nan])
+            read.append(self._filled(column, values[codes]))
+        return read
 
     def _numbers(self, column: str, read: Numbers) -> np.ndarray:
         """A column of numbers; what is none is left out where that is little, and someone agrees to it."""
@@ -739,9 +657,8 @@ class _Reader:
     def _without_codes(self, column: str, values: np.ndarray) -> np.ndarray:
         """A column without numbers that say that a value is missing; asked where a number may be such a code."""
         levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-        if (
-            len(levels) == 2 and levels[0] > 0 and (levels == np.floor(levels)).all() and len(values) >= 10
-        ):  # such as 1 for yes and 2 for no
+        numbers = len(levels) == 2 and levels[0] > 0 and (levels == np.floor(levels)).all()
+        if numbers and len(values) >= 10:  # such as 1 for yes and 2 for no
             low, high = (f"{level:g}" for level in levels)
             choices = {low: f"{low} = 1, {high} = 0", high: f"{high} = 1, {low} = 0"}
             said = self.questions.put("two", choices, column=column, words=column_words(column), low=low, high=high)
@@ -761,9 +678,8 @@ class _Reader:
         """A column whose empty cells are missing; asked where they may mean 0."""
         blank = self.table.blank(column)
         if self.form == "wide":
-            blank = blank & (
-                np.arange(len(blank)) < np.flatnonzero(~blank).max(initial=-1)
-            )  # below, it is just shorter
+            last = np.flatnonzero(~blank).max(initial=-1)
+            blank = blank & (np.arange(len(blank)) < last)  # below, it is just shorter
         count, seen = int(blank.sum()), values[~np.isnan(values)]
         if not count or not len(seen):
             return values
@@ -771,9 +687,8 @@ class _Reader:
         told = {"column": column, "count": f"{count:,}", "words": column_words(column)}
         if unclear and self.questions.put("empty", **told) == "zero":
             return np.where(blank, 0.0, values)
-        self.questions.note(
-            f"Left out: {self.table.trouble(column, blank, 'is empty or says that a value is missing')[0]}."
-        )
+        left_out = self.table.trouble(column, blank, MISSING)
+        self.questions.note(f"Left out: {left_out[0]}.")
         return values
 
 

@@ -96,10 +96,12 @@ class Questions:
             raise InputError([Issue(key, given, f"one of {', '.join(dict.fromkeys(every[:20]))}")])
         return given
 
-    def put(self, question: str, more: Mapping[str, str] | None = None, /, **values: object) -> str:
+    def put(
+        self, question: str, more: Mapping[str, str] | None = None, allowed: Iterable[str] = (), /, **values: object
+    ) -> str:
         """Ask the question of that name in reading.toml, with ``more`` answers; ``values`` fill its blanks."""
         said = fields_of(__file__, question, **values)
-        return self.ask(said.pop("key", question), said.pop("asks"), {**said, **(more or {})})
+        return self.ask(said.pop("key", question), said.pop("asks"), {**said, **(more or {})}, allowed)
 
     def say(self, check: str, /, **values: object) -> None:
         """Say the check of that name in reading.toml."""

@@ -45,6 +45,7 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 _SAID = re.compile(r"\s*\"?sep=([;\t|,])\"?\s*?[\r\n]", re.IGNORECASE)
 NO_NUMBERS = frozenset((*WORDS["missing"], *WORDS["missing_number"]))
+MISSING = "is empty or says that a value is missing"
 PERCENT_READ = "Percentages were read as parts of one: 10% is 0.1."
 
 _LONG = sorted([*WORDS["currency"], *(unit for unit in WORDS["measure"] if len(unit) > 1)], key=len, reverse=True)
@@ -77,11 +78,6 @@ class Written(NamedTuple):
     mark: str
     unit: str
     short: bool
-
-    @property
-    def open(self) -> bool:
-        """Whether only other cells can tell what the mark means."""
-        return self.value != self.grouped
 
 
 def read_number(cell: str) -> Written | None:
@@ -216,10 +212,6 @@ class Sheet:
         """Names of the columns, each once."""
         return [str(name) for name in self.frame]
 
-    def asking(self, answers: Mapping[str, str]) -> Sheet:
-        """The same sheet, with the questions of its text and these answers to more."""
-        return replace(self, questions=Questions(answers, self.questions))
-
     def only(self, kept: np.ndarray) -> Sheet:
         """The rows that are kept, shape (rows,)."""
         return self if kept.all() else replace(self, frame=self.frame[kept])
@@ -270,9 +262,8 @@ class Sheet:
             if word and word.lower() not in WORDS["missing"]:
                 merged.setdefault(word, len(merged))
                 if len(merged) > most:
-                    raise refusal(
-                        column_words(column), None, f"at most {most} different words; is this the right column?"
-                    )
+                    wanted = f"at most {most} different words; is this the right column?"
+                    raise refusal(column_words(column), None, wanted)
                 _check_text(column_words(column), word)
         return np.array([*(merged.get(word, -1) for word in shown), -1], np.int16)[codes], list(merged)
 
@@ -333,7 +324,8 @@ class Sheet:
         unit = list(units)[most]
         strange = (read["unit"] != most) & counts
         money = [each for each in units if each not in ("", "%", *WORDS["measure"])]
-        if strange.any() and [*units] == ["", *money[:1]] and self._same_money(column, money[0]):
+        one = {"column": column, "words": column_words(column), "unit": "".join(money[:1])}
+        if strange.any() and [*units] == ["", *money[:1]] and self.questions.put("money", **one) == "same":
             unit, strange = money[0], np.zeros_like(strange)
         values[large | strange] = math.nan
         if unit:
@@ -346,9 +338,6 @@ class Sheet:
         reasons = ((read["bad"], "is no number"), (large, "is too large"), (strange, other))
         troubles = [each for bad, what in reasons for each in self.trouble(column, bad[codes], what)]
         return Numbers(values[codes], troubles, unit)
-
-    def _same_money(self, column: str, unit: str) -> bool:
-        return self.questions.put("money", column=column, words=column_words(column), unit=unit) == "same"
 
     def trouble(self, column: str, bad: np.ndarray, what: str) -> list[Trouble]:
         """The cells that are bad, shape (rows,), as one `Trouble`, or as none."""
@@ -413,15 +402,11 @@ def _of_workbook(data: bytes, questions: Questions) -> bytes:
         sheets = {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
     except (CalamineError, ValueError) as error:
         raise refusal("file", None, f"this workbook cannot be read ({str(error)[:60]}); save it as CSV") from None
-    cells = {name: sum(cell != "" for row in rows for cell in row) for name, rows in sheets.items()}
-    filled = {
-        name: f"{visible(name)}, {cells[name]:,} cells"
-        for name in sorted(cells, key=lambda name: -cells[name])
-        if cells[name]
-    }
+    cells = Counter({name: sum(cell != "" for row in rows for cell in row) for name, rows in sheets.items()})
+    filled = {name: f"{visible(name)}, {count:,} cells" for name, count in cells.most_common() if count}
     if not filled:
         raise refusal("file", None, "the file is empty")
-    name = questions.ask("sheet", "Which sheet shall be read?", filled) if len(filled) > 1 else next(iter(filled))
+    name = questions.put("sheet", filled) if len(filled) > 1 else next(iter(filled))
     text = io.StringIO()
     for row in sheets[name]:
         texts = [f"{cell:.15g}" if isinstance(cell, float) else str(cell) for cell in row]
@@ -542,7 +527,6 @@ def _start(rows: list[list[str]], questions: Questions) -> int:
                     f"Left out above the table: {' / '.join(' '.join(row).strip()[:60] for row in above[:3])!r}."
                 )
                 return place
-            break
         if named or sum(map(bool, rows[place])) >= width > 1:
             break
     return filled[0]
@@ -559,32 +543,6 @@ def _names(cells: list[str], headed: bool) -> list[str]:
             name = f"{first} ({names[first]})"
         names[name] = 1
     return list(names)
-
-
-class _Layout(NamedTuple):
-    """How a text is cut: names of all columns, cells of their heading, rows before it, and how many rows it has."""
-
-    separator: str
-    quote: str
-    names: list[str]
-    width: int
-    before: int
-    headed: int
-
-
-def _same_width(frame: pd.DataFrame, width: int, before: int) -> None:
-    """Columns beyond the heading may only be the work of separators at the ends of rows.
-
-    Raises
-    ------
-    InputError
-        With the first row that says something there.
-    """
-    for place in range(width, frame.shape[1]):
-        filled = np.flatnonzero(frame.iloc[:, place].notna())
-        if len(filled):
-            row = frame.index[filled[0]]
-            raise refusal(f"row {row}", None, f"has more than the {width} cells of row {before + 1}")
 
 
 def read_sheet(
@@ -626,7 +584,10 @@ def read_sheet(
     cells = max(lines * len(names), lines + data.count(separator.encode(), 0, stop))
     if cells > MAX_CELLS:
         raise refusal("cells", cells, f"at most {MAX_CELLS:,} cells (rows x columns); take a sample of the rows")
-    frame, points = _cut(data, stop, _Layout(separator, quote, names, width, before, headed), watch)
+    frame, points = _cut(data, stop, {"sep": separator, "quotechar": quote}, names, width, before, headed, watch)
+    for name in names[width:]:  # which may only be the work of separators at the ends of rows
+        if (row := frame[name].first_valid_index()) is not None:
+            raise refusal(f"row {row}", None, f"has more than the {width} cells of row {before + 1}")
     frame = _without_notes(frame, questions)
     again = np.full(len(frame), headed > 0)
     for name, cell in zip(frame, sample[0], strict=False):  # exports repeat the names between their pages
@@ -712,7 +673,7 @@ def _has_decimal_commas(frame: pd.DataFrame) -> bool:
     """Whether some cell of the first rows can only be a number with a decimal comma."""
     texts = (frame[name].iloc[:20_000].dropna().unique() for name in frame if _is_text(frame[name]))
     written = (read_number(str(cell)) for cell in itertools.chain(*texts) if "," in str(cell))
-    return any(each and each.mark == "," and not each.open for each in written)
+    return any(each and each.mark == "," and each.value == each.grouped for each in written)
 
 
 def _blocks(data: bytes, stop: int, size: int, quote: bytes) -> Iterator[bytes]:
@@ -727,14 +688,16 @@ def _blocks(data: bytes, stop: int, size: int, quote: bytes) -> Iterator[bytes]:
         start = end
 
 
-def _cut(data: bytes, stop: int, layout: _Layout, watch: Callable[[float], None]) -> tuple[pd.DataFrame, bool]:
+def _cut(
+    data: bytes, stop: int, dialect: dict[str, Any], names: list[str], width: int, before: int, headed: int,
+    watch: Callable[[float], None],
+) -> tuple[pd.DataFrame, bool]:  # fmt: skip
     """The rows below the heading, with their numbers in the file as index, and `Sheet.points`.
 
     Columns of plain numbers are read as such, which is quick. Where commas do not separate cells, all columns whose
     points may all be marks of thousands stay text. The rows are cut in blocks, as that takes many times their memory.
     """
-
-    separator, quote, names, width, before, headed = layout
+    separator, quote = dialect["sep"], dialect["quotechar"].encode()
 
     def rows_of(block: bytes, above: int, texts: set[str]) -> pd.DataFrame:
         # A blank row of the right length goes first: pandas holds all others against the one before, and the first
@@ -743,24 +706,22 @@ def _cut(data: bytes, stop: int, layout: _Layout, watch: Callable[[float], None]
         skipped = 0 if above else before + headed
         try:
             frame = pd.read_csv(
-                io.BytesIO(block), sep=separator, header=None, names=names, index_col=False,
+                io.BytesIO(block), **dialect, header=None, names=names, index_col=False,
                 skiprows=range(1, 1 + skipped), skipinitialspace=True, keep_default_na=False, na_values=[""],
                 skip_blank_lines=False, low_memory=False, on_bad_lines="error", dtype=dict.fromkeys(texts, str),
-                quotechar=quote,
             ).iloc[1:]  # fmt: skip
-        except pd.errors.ParserError as error:
+        except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
             if not (found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))):
-                raise
+                raise refusal("file", None, WORDS["hints"]["quotes"]) from None
             hint = WORDS["hints"][("cells", "title")[width == 1]] if separator == "," else ""
             allowed = f"has {found[3]} cells where row {before + 1} has {width}{hint}"
             raise refusal(f"row {above + int(found[2]) - 1}", None, allowed) from None
         frame.index += above + skipped
-        _same_width(frame, width, before)
         return frame
 
     def read(texts: set[str], whole: bool = False) -> pd.DataFrame:
         columns, more, above, done = {name: list[Any]() for name in names}, set[str](), 0, 0
-        for block in [data[:stop]] if whole else _blocks(data, stop, max(_BLOCK, 2**12 * len(names)), quote.encode()):
+        for block in [data[:stop]] if whole else _blocks(data, stop, max(_BLOCK, 2**12 * len(names)), quote):
             watch((done := done + len(block)) / stop)
             frame = rows_of(block, above, texts)
             above = (above or before + headed) + len(frame)
@@ -775,18 +736,15 @@ def _cut(data: bytes, stop: int, layout: _Layout, watch: Callable[[float], None]
     def read_all(texts: set[str]) -> pd.DataFrame:
         try:
             return read(texts)
-        except pd.errors.ParserError:  # a cell of several lines, beside marks that quote nothing
+        except InputError as error:  # a cell of several lines, beside marks that quote nothing
+            if error.issues[0].path != "file":
+                raise
             return read(texts, whole=True)
 
-    try:
-        frame = read_all(set())
-        points = separator == "," and not _has_decimal_commas(frame)
-        if unclear := set() if points else {name for name in names if _points_unclear(frame[name])}:
-            frame = read_all(unclear | {name for name in names if _is_text(frame[name])})
-    except InputError:
-        raise
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError):
-        raise refusal("file", None, "cannot be cut into rows and cells; is a quotation mark left open?") from None
+    frame = read_all(set())
+    points = separator == "," and not _has_decimal_commas(frame)
+    if unclear := set() if points else {name for name in names if _points_unclear(frame[name])}:
+        frame = read_all(unclear | {name for name in names if _is_text(frame[name])})
     return frame, points
 
 

@@ -256,6 +256,10 @@ def test_blank_rows_at_the_end_are_no_rows():
     assert seen.rows == 2
 
 
+def test_a_file_whose_options_no_one_knows_is_not_said_to_be_of_no_people():
+    assert read_observations(b"A,B\nx,z\n").sentence == "Rows: 1."
+
+
 def test_a_row_that_is_far_too_long_is_named_wherever_it_stands():
     for before in (0, 1, 1000, 50_000):
         data = b"A,B\n" + b"1,0\n" * before + b"," * 10**6 + b"\n1,0\n"
