@@ -45,7 +45,7 @@ if decision is None:
     page_frame.leave()
 answer = answers.reply(asked, chosen, contest, decision)
 st.markdown(shared.once("own-verdict", answer.content, None, lambda: answers.verdict(answer)))
-make = partial(drawing.chart, answer, answer.result)
+make = partial(answers.chart, answer)
 figures.draw("own-chart", answer.content, make, partial(answers.describe, answer))
 st.caption(f"Shaded: middle 90% of {answer.experiment.trials:,} runs: how far a single roll-out may differ.")
 if decision.more:

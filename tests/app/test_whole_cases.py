@@ -87,5 +87,8 @@ def test_a_file_of_revenue(shop: tuple[Path, Path], dialect: int) -> None:
     expected = answered(shop[0], weekly=5000, first="present", limits=(0, 2000))
     same(screen, expected, unit)
     assert words.number(expected.question.low + expected.question.scale * expected.question.arms[0].expected) in (
-        cell for table in screen.main.dataframe if "observations" in table.value for cell in table.value["mean"]
+        cell
+        for table in screen.main.dataframe
+        if "observations" in table.value
+        for cell in table.value["mean per user"]
     )

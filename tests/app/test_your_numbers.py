@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -33,8 +34,9 @@ from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found
 from bandit_core.studies.price import weeks_words
 from bandit_core.studies.roll_out import RollOut, RollOutQuestion, roll_outs
 from bandit_core.theory import best_arm
-from ui import page_lock, theme
-from ui.your_numbers import address, answers, inputs, one_page, planned, question, summary, until
+from ui import page_lock
+from ui.your_numbers import address, answers, drawing, inputs, one_page, planned, question, summary, until
+from ui.your_numbers import limits as limits_of
 from ui.your_numbers.inputs import Asked, Setting
 
 QUICK = {"users": "400"}
@@ -347,18 +349,19 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
     assert asked.limits == (0, high) and not asked.misled and not screen.error and screen.get("plotly_chart")
 
 
-def test_the_button_that_cuts_what_lies_far_off_says_at_once_that_it_changes_the_best_option() -> None:
+def test_limits_without_what_lies_far_off_say_at_once_that_they_change_the_best_option() -> None:
     rows = b"often,dear\n" + b"1,0\n2,0\n0,0\n2,0\n" * 60 + b"2,9000\n"
     screen = upload(on.visit("your-numbers", **QUICK), rows)
-    assert [button.key for button in screen.button if button.key.endswith(("-near", "-harmless-near"))]
-    [message] = [box.value for box in screen.error if "which option is best" in box.value]
-    assert "**dear**" in message and "**often** looks best" in message and not screen.get("plotly_chart")
+    assert "9000" in on.words(screen) and not screen.get("plotly_chart")
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
-    on.press(screen, next(button for button in screen.button if button.key.endswith("limits-near")))
+    [near] = [place for place, name in enumerate(choice.options) if name.endswith(limits_of.NEAR)]
+    assert "another option looks best then" in choice.captions[near]
+    limits(screen, near)
     assert screen.session_state["own-limited"][1].misled
-    assert len([box for box in screen.error if "which option is best" in box.value]) == 1  # once, beside the button
-    on.press(screen, next(button for button in screen.button if button.key.endswith("-harmless-near")))
-    assert not screen.session_state["own-limited"][1].misled and choice.key in screen.session_state
+    [message] = [box.value for box in screen.error if "which option is best" in box.value]
+    assert "**dear**" in message and "**often** looks best" in message
+    on.press(screen, next(button for button in screen.button if button.key.endswith("-harmless")))
+    assert not screen.session_state["own-limited"][1].misled
 
 
 def test_units_follow_the_kind_of_reward() -> None:
@@ -459,7 +462,8 @@ def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visi
     found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", Estimate(5.0, 1.0, 3.0, 7.0), 30.0)]}
     made = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
     page = summary.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x.org/?a=1&b=2", made)
-    assert "old &lt;b&gt;" in page and "<i>" not in page and "src=" not in page
+    assert "old &lt;b&gt;" in page and "<i>" not in page
+    assert re.findall(r' src="(.{20})', page) == ["data:image/svg+xml;b"]  # the picture, and nothing of another host
     assert 'href="http://x.org/?a=1&amp;b=2"' in page and "2031-05-06" in page
     here = summary.summary_page(answer, "", {}, "", "http://localhost:8501/?a=1", made)
     spec = html.unescape(re.search(r"<pre[^>]*>(.*?)</pre>", here, re.DOTALL)[1])  # type: ignore[index]
@@ -476,8 +480,8 @@ def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visi
         *meta["versions"].values(),
     ):
         assert str(number) in page
-    for dark in (False, True):
-        assert all(shade in page for shade in theme.line_colours(answer.experiment, dark))
+    drawn = summary.printing.image(answers.chart(answer, False), summary.SIZE, answers.describe(answer))
+    assert drawn in page and "trust no one" in drawn and "Choosing at random" in drawn
 
 
 def test_the_sheet_names_the_lifts_of_the_options_and_no_numbers_that_a_test_was_not_asked_for(answer) -> None:
@@ -642,6 +646,14 @@ def test_the_page_and_the_library_say_the_same_of_the_same_question() -> None:
     [advice] = [box.value for box in screen.success]
     at_two = [row for row in expected.rows if row.epsilon in (None, 2.0)]
     assert advice == price.advise(replace(expected.question, epsilons=(2.0,)), at_two).words
+
+
+def test_while_learners_are_tried_the_advice_says_what_is_known_of_the_tests() -> None:
+    question = price.price_question(baseline=0.1, lifts=[1], weekly=40, weeks=10, epsilon=[1])
+    place = Mock()
+    drawing.advise(place, price.Price(question, price.rows_of(question)), None)
+    [said] = place.info.call_args.args
+    assert said.startswith("**Too few people come") and said.endswith("section 3.") and not place.success.called
 
 
 def test_a_range_is_answered_on_average_and_as_by_the_library() -> None:

@@ -73,10 +73,11 @@ def open_link() -> None:
         page_fields.keep(FIELDS["search"], "nothing")
 
 
-def searches(axis: str, label: str, help: str, offered: bool = True) -> bool:
+def searches(axis: str, offered: bool, **values: object) -> bool:
     """A switch for one of the searches, ``epsilon`` or ``users``, which the address carries; off where not offered."""
     before = {name for name in ("epsilon", "users") if said("search") in (name, "both")}
-    on = offered and st.toggle(label, axis in before, key=state.own_key(f"own-search-{axis}"), help=help)
+    words = fields_of(question.__file__, f"search {axis}", **values)
+    on = offered and st.toggle(**words, value=axis in before, key=state.own_key(f"own-search-{axis}"))
     after = before | {axis} if on else before - {axis}
     page_fields.keep(FIELDS["search"], "both" if len(after) == 2 else next(iter(after), "nothing"))
     write_address()

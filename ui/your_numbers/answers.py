@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
 
 from bandit_core import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import number
 from bandit_core.studies.best_method import Decision, Question, known_words
-from bandit_core.studies.business_case import Cost, costs
+from bandit_core.studies.business_case import GOALS, Cost, costs
 from bandit_core.studies.goal_search import Found, Kind
-from ui import words
+from ui import charts, theme, words
 from ui.your_numbers.inputs import Asked, Setting
 from ui.your_numbers.question import text
 
@@ -140,18 +143,53 @@ def describe(answer: Reply) -> str:
     return " ".join(parts)
 
 
+def chart(answer: Reply, dark: bool) -> go.Figure:
+    """Loss so far against users, with what choosing blindly and keeping the first option would lose."""
+    result, scale, curves = answer.result, answer.asked.scale, []
+    colours = theme.line_colours(answer.experiment, dark)
+    for row in answer.rows:
+        line = result.lines[row.line]
+        assert line is not None
+        name = (
+            f"{theme.TRUST_SIGNS[row.privacy]} {row.label}: {charts.escape(answer.decision.chosen(row.privacy).title)}"
+        )
+        low, high = (scale * line.quantile(share) for share in (0.05, 0.95))
+        look: dict[str, Any] = {"level": row.privacy, "low": low, "high": high, "group": row.label}
+        curves.append(charts.Curve(result.times, scale * line.mean, name, colours[row.line], **look))
+    top, ends = max(0.0, *(float(curve.high[-1]) for curve in curves)), [0, answer.question.horizon]
+    curves.append(charts.Curve(ends, [0, answer.blind], "choose at random", dash="dot", width=1.3))
+    if answer.first > 0:
+        name = f"keep {charts.escape(answer.asked.names[0])} for everyone"
+        curves.append(charts.Curve(ends, [0, answer.first], name, dash="dash", width=1.3))
+    people = "users so far" if answer.chosen.visits == 1 else "visits so far"
+    lost = {"title": charts.escape(f"{answer.chosen.unit} lost so far"), "range": [0, 1.1 * max(top, 1e-12)]}
+    users = {"title": people, "range": ends, **charts.USERS}
+    return charts.draw(curves, users, {**lost, **charts.AMOUNTS}, 440, dark)
+
+
+def best_rows(answer: Reply) -> list[dict[str, str]]:
+    """The best method of each trust model and what it loses, a row of text for each."""
+    return [
+        {
+            "who is trusted": row.label,
+            "best method": answer.method(row),
+            f"{answer.chosen.unit} lost": amount(*row.lost[:2]) + known_words(row.lost),
+            "1 run in 20 loses more than": words.number(row.worst),
+            "more than without privacy": amount(*row.extra[:2]) if math.isfinite(row.extra.value) else "–",
+            "times": amount(*row.price[:2]) if math.isfinite(row.price.value) else "–",
+            "as good within the errors": rivals(answer, row.privacy) or "–",
+        }
+        for row in answer.rows
+    ]
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # The inverse question
 
 
 def goals(unit: str) -> dict[Kind, str]:
     """What a limit may be set on, after the number."""
-    return {
-        "price": "times the loss without privacy",
-        "extra": f"{unit} lost beyond no privacy",
-        "regret": f"{unit} lost in all",
-        "percent": f"% of the {unit} that the best option would bring",
-    }
+    return {kind: text(f"goal {kind}", unit=unit) for kind in GOALS}
 
 
 def found_words(found: Found, answer: Reply, users: bool = False) -> str:

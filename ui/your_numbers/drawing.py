@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
-import pyarrow as pa
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core.model import PROMISES
-from bandit_core.simulation.results import Result
 from bandit_core.spec import own_data
-from bandit_core.studies.best_method import FEWEST, FINALISTS, Contest, Decision, Question, Tried, known_words
+from bandit_core.studies.best_method import FEWEST, FINALISTS, Contest, Decision, Question, Tried
 from bandit_core.studies.business_case import goal
 from bandit_core.studies.goal_search import BestSearch, Found
 from bandit_core.studies.price import Price, PriceQuestion, PriceStudy, rows_of, unknown_words
 from bandit_core.studies.price import advise as advise_on
 from ui import charts, figures, gallery, lab_parts, runner, shared, templates, theme, uploads, words
 from ui.your_numbers import address
-from ui.your_numbers.answers import Reply, amount, found_words, goals, rivals, verdict
+from ui.your_numbers.answers import Reply, amount, best_rows, found_words, goals, verdict
 from ui.your_numbers.inputs import Asked, Setting, question_of
 from ui.your_numbers.one_page import TITLE, one_page
 from ui.your_numbers.planned import table
-from ui.your_numbers.question import text
+from ui.your_numbers.question import control, text
 from ui.your_numbers.summary import summary_page
 from ui.your_numbers.until import studied
 
@@ -53,31 +48,12 @@ def methods(answer: Reply) -> None:
 
 
 def _methods(answer: Reply) -> None:
-    chosen = [
-        {
-            "who is trusted": row.label,
-            "best method": answer.method(row),
-            f"{answer.chosen.unit} lost": amount(*row.lost[:2]) + known_words(row.lost),
-            "1 run in 20 loses more than": words.number(row.worst),
-            "more than without privacy": amount(*row.extra[:2]) if math.isfinite(row.extra.value) else "–",
-            "times": amount(*row.price[:2]) if math.isfinite(row.price.value) else "–",
-            "as good within the errors": rivals(answer, row.privacy) or "–",
-        }
-        for row in answer.rows
-    ]
-    lab_parts.table(words.table(pd.DataFrame(chosen)), "own-best")
-    st.dataframe(
-        shared.once("own-methods", answer.content, None, lambda: _rows_of_methods(answer)),
-        hide_index=True,
-        width="stretch",
-        alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
-    )
+    lab_parts.table(words.table(pd.DataFrame(best_rows(answer))), "own-best")
+    tried = [_method(each, answer) for row in answer.rows for each in answer.decision.of(row.privacy)]
+    table = shared.once("own-methods", answer.content, None, lambda: shared.as_sent(pd.DataFrame(tried)))
+    alt = "Methods tried: trust model, loss with its error, runs, and whether each can be told from the best"
+    st.dataframe(table, hide_index=True, width="stretch", alt=alt)
     st.caption(text("methods", fewest=FEWEST, finalists=FINALISTS))
-
-
-def _rows_of_methods(answer: Reply) -> pa.Table:
-    rows = [_method(each, answer) for row in answer.rows for each in answer.decision.of(row.privacy)]
-    return shared.as_sent(pd.DataFrame(rows))
 
 
 def _method(each: Tried, answer: Reply) -> dict[str, str]:
@@ -90,29 +66,6 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
         "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: within the error",
         "runs": f"{each.trials}, reported" if each.finalist else f"{each.trials}, to choose",
     }
-
-
-def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
-    """Loss so far against users, with what choosing blindly and keeping the first option would lose."""
-    colours, scale, curves = theme.line_colours(result.experiment, dark), answer.asked.scale, []
-    for row in answer.rows:
-        line = result.lines[row.line]
-        assert line is not None
-        name = (
-            f"{theme.TRUST_SIGNS[row.privacy]} {row.label}: {charts.escape(answer.decision.chosen(row.privacy).title)}"
-        )
-        low, high = (scale * line.quantile(share) for share in (0.05, 0.95))
-        look: dict[str, Any] = {"level": row.privacy, "low": low, "high": high, "group": row.label}
-        curves.append(charts.Curve(result.times, scale * line.mean, name, colours[row.line], **look))
-    top, ends = max(0.0, *(float(curve.high[-1]) for curve in curves)), [0, answer.question.horizon]
-    curves.append(charts.Curve(ends, [0, answer.blind], "choose at random", dash="dot", width=1.3))
-    if answer.first > 0:
-        name = f"keep {charts.escape(answer.asked.names[0])} for everyone"
-        curves.append(charts.Curve(ends, [0, answer.first], name, dash="dash", width=1.3))
-    people = "users so far" if answer.chosen.visits == 1 else "visits so far"
-    lost = {"title": charts.escape(f"{answer.chosen.unit} lost so far"), "range": [0, 1.1 * max(top, 1e-12)]}
-    users = {"title": people, "range": ends, **charts.USERS}
-    return charts.draw(curves, users, {**lost, **charts.AMOUNTS}, 440, dark)
 
 
 def search(answer: Reply) -> dict[str, list[Found]]:
@@ -134,38 +87,25 @@ def _searches(answer: Reply) -> dict[str, list[Found]]:
     limit = address.ask("limit", left)
     wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
     chosen = [row.privacy for row in answer.rows[1:]]
-    found = {}
-    if address.searches(
-        "epsilon",
-        "Search the smallest ε",
-        offered=bool(chosen),
-        help=text("search ε"),
-    ):
-        found["ε"] = _searched(answer, "ε", partial(BestSearch, asked, wanted, tuple(chosen)))
-    if address.searches(
-        "users",
-        "Search the fewest users",
-        offered=kind == "percent" and answer.chosen.visits == 1,
-        help=f"The smallest number of users, up to {words.count(answer.chosen.users)}, at {answer.chosen.budget}.",
-    ):
-        build = partial(BestSearch, asked, wanted, ("none", *chosen), users=True)
-        found["users"] = _searched(answer, "users", build)
+    found, visits = {}, answer.chosen.visits
+    asks = {"epsilon": (bool(chosen), chosen), "users": (kind == "percent" and visits == 1, ["none", *chosen])}
+    told = {"most": words.count(answer.chosen.users), "budget": answer.chosen.budget}
+    for axis, (offered, trusts) in asks.items():
+        if address.searches(axis, offered, **told):
+            build = partial(BestSearch, asked, wanted, tuple(trusts), users=axis == "users")
+            found[axis] = _searched(answer, axis, build)
     return {axis: rows for axis, rows in found.items() if rows}
 
 
 def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Found]:
     """What one search found, told and drawn; nothing as long as it is not finished."""
-    what = axis, build.args, answer.asked.scale
+    what, users = (axis, build.args, answer.asked.scale), axis == "users"
     rows: list[Found] = studied(f"own-search-{axis}", what, build) or []
     if not rows:
         return []
-    users = axis == "users"
-    st.markdown(
-        "  \n".join(
-            f"{theme.TRUST_SIGNS[each.privacy]} {PROMISES[each.privacy].who}: {found_words(each, answer, users)}"
-            for each in rows
-        )
-    )
+    who = [f"{theme.TRUST_SIGNS[each.privacy]} {PROMISES[each.privacy].who}" for each in rows]
+    told = [f"{name}: {found_words(each, answer, users)}" for name, each in zip(who, rows, strict=True)]
+    st.markdown("  \n".join(told))
     middle = " This search takes the middle of what is not known." * bool(answer.question.draws)
     st.caption(text("found users" if users else "found ε") + middle)
     if any(len(each.answer.points) > 1 for each in rows):
@@ -202,11 +142,13 @@ def known(asked: Asked, chosen: Setting, decision: Decision | None) -> Price:
 
 
 def advise(place: DeltaGenerator, price: Price, decision: Decision | None) -> None:
-    """What to do, once all that it follows from is known."""
-    advice = advise_on(price.question, price.rows, words.plain)
-    known = decision is not None and not decision.more
-    if known or advice.kind in ("test", "nothing", "limits"):
+    """What to do; where it follows from learners that are still being tried, only what is known of the tests."""
+    sure = decision is not None and not decision.more
+    advice = advise_on(price.question, price.rows if sure else rows_of(price.question), words.plain)
+    if sure or advice.kind != "open":
         place.success(advice.words, icon=":material/tips_and_updates:")
+    else:
+        place.info(text("learner to come", late=advice.words.partition("** ")[0]))
 
 
 def _compared(asked: Asked, chosen: Setting) -> PriceQuestion:
@@ -220,11 +162,7 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
     question = _compared(asked, chosen)
     known = {(row.privacy, row.epsilon): row for row in now.rows}
     price = Price(question, tuple(known.get((row.privacy, row.epsilon), row) for row in rows_of(question)))
-    if len(question.epsilons) > 1 and st.toggle(
-        "Simulate every ε",
-        key="own-every",
-        help="Also find the best learner at each ε of the table.",
-    ):
+    if len(question.epsilons) > 1 and st.toggle(**control("box every"), key="own-every"):
         before = st.session_state.get("own-price-found", (None,))[0]
         found = studied("own-price", question, lambda: PriceStudy(question))
         if found is not None and before != question:
@@ -242,19 +180,17 @@ def take_away(answer: Reply, price: Price, found: dict[str, list[Found]]) -> Non
     limit = f"at most {address.said('limit'):.12g} {goals(answer.chosen.unit)[address.said('goal')]}"
     link = None if own_data.store() else address.link()
     left, first, second = st.columns([2, 1, 1], vertical_alignment="bottom")
-    title = left.text_input("Title of the page", TITLE, 80, key="own-title", help="It stands above the printed page.")
+    title = left.text_input(**control("box title"), value=TITLE, max_chars=80, key="own-title")
     # Files are made when they are asked for, by a thread without a session: all that they need is handed over now.
     page = partial(one_page, price, " ".join(title.split()), link)
-    message = "Question, advice, one picture and one table (HTML). It holds means, never single rewards."
-    figures.download(first, "One page to print", page, "price-of-privacy.html", message)
+    figures.download(first, **control("box page"), data=page, file_name="price-of-privacy.html")
     page = partial(summary_page, answer, verdict(answer), found, limit, link, price=price)
-    message = "Methods, promises, seeds and versions (HTML). It holds means, never single rewards."
-    figures.download(second, "Sheet for engineers", page, "price-of-privacy-details.html", message)
+    figures.download(second, **control("box sheet"), data=page, file_name="price-of-privacy-details.html")
     if own_data.store():
         st.caption("No link here: what was uploaded never goes into one. Forward the page instead.")
         return
     _, *columns = st.columns([2, 1, 1], vertical_alignment="bottom")
-    with columns[0].popover("Copy link", width="stretch", help="The address of this page with your typed numbers."):
+    with columns[0].popover(**control("box link"), width="stretch"):
         st.code(address.link(), language=None, wrap_lines=True)
     with columns[1]:
         gallery.link_to_explore("Open in Explore", answer.experiment)

@@ -6,6 +6,7 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,7 +20,7 @@ from streamlit.delta_generator import DeltaGenerator
 from bandit_core import InputError
 from bandit_core.data.columns import ROWS
 from bandit_core.data.observations import Observations, Option, observations_of, read_budgets
-from bandit_core.data.spreadsheets import defused
+from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.data.tables import ENDINGS, MAX_BYTES, MAX_ROWS, read_sheet
 from bandit_core.spec import own_data
 from bandit_core.spec.budgets import Epsilon
@@ -45,26 +46,14 @@ from ui import lab_parts, page_fields, real_world_budgets, state, uploads, words
 from ui.your_numbers import limits as reward_limits
 from ui.your_numbers import question
 from ui.your_numbers.address import FIELDS, ask, said, write_address
-from ui.your_numbers.question import Asked, Setting, text
+from ui.your_numbers.question import Asked, Setting, control, text
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
 LARGE_FILE = 2**20  # bytes; reading a smaller one takes no time to speak of
-DETAILS = ("times", "night", "delta", "power", "zone", "split", "sides", "trust", "list")  # fields of the fold
-_STUDIES = ("own", "own-search-ε", "own-search-users", "own-until", "own-price")
-_OF_UPLOADS = (
-    "own-store",
-    "own-table-read",
-    "own-file-read",
-    "own-choices",
-    "own-limited",
-    "own-misled",
-    "own-misled-near",
-    "own-budgets-read",
-    *(f"run-{name}" for name in _STUDIES),
-    *(f"{name}-found" for name in _STUDIES),
-    uploads.ANSWERS,
-)
+DETAILS = ("times", "night", "delta", "power", "zone", "split", "list", "sides", "trust")  # fields of the fold
+# what a session keeps of files, and of what was computed from them
+_OF_UPLOADS = re.compile(rf"own-(store|choices|limited|misled)|own-.+-(read|found)|run-own.*|{uploads.ANSWERS}")
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -74,15 +63,11 @@ _OF_UPLOADS = (
 def options() -> Asked | None:
     """The visitor's options, typed or uploaded; None until they can be used (why is told)."""
     left, right = st.columns(2)
+    words_of = {"typed": "I type rates", "upload": "I upload observations"}
     source = left.segmented_control(
-        "Your options",
-        ["typed", "upload"],
-        default="typed",
-        required=True,
-        format_func={"typed": "I type rates", "upload": "I upload observations"}.__getitem__,
-        key="own-source",
-        help="Type what you expect, or upload what you have observed (CSV).",
-    )
+        **control("source"), options=list(words_of), default="typed", required=True,
+        format_func=words_of.__getitem__, key="own-source",
+    )  # fmt: skip
     return _typed(right) if source == "typed" else _uploaded()
 
 
@@ -100,9 +85,7 @@ def _typed(right: DeltaGenerator) -> Asked | None:
         st.caption(text("typed amounts"))
     if amount == "sales":
         first, second, third = st.columns(3, vertical_alignment="bottom")
-        message = "With privacy a larger amount counts as this one."
-        most = {"label": "Largest amount counted", "help": message}
-        sale = ask("sale", first), ask("sd", second), ask("most", third, **most)
+        sale = ask("sale", first), ask("sd", second), ask("most", third, **control("most of a sale"))
     lifts = read_lifts(wanted, relative)
     typed = typed_options(base, shares(lifts) if relative else lifts, relative, (low, high))
     names = ("baseline", *(f"option {number}" for number in range(1, len(typed.arms))))
@@ -112,7 +95,7 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
     sure += " ? stands for a lift from -20% to 20% of the baseline." * (UNKNOWN in lifts)
     asked = Asked(typed.arms, names, *worth, None, sure, unit, beliefs=typed.beliefs, draws=typed.draws)
-    spans = zip(names, asked.spans(100 if unit else 1, unit), strict=True)
+    spans = zip(names, asked.spans, strict=True)
     compared = ", ".join(f"**{name}** {span}" for name, span in spans)
     st.markdown(f"You compare {compared}. Best: {asked.best}.", help=sure)
     return asked
@@ -129,7 +112,7 @@ def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit:
         misled=reward_limits.misled_words(sold.amounts, (0.0, limit)), beliefs=sold.options.beliefs,
         draws=sold.options.draws,
     )  # fmt: skip
-    compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans(), strict=True))
+    compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans, strict=True))
     st.markdown(f"You compare, per user, {compared}. Best: {asked.best}.")
     reward_limits.fold(sold.amounts, (0.0, limit), False)
     return asked
@@ -153,17 +136,16 @@ def _parsed(upload: Any, name: str, read: Any, *how: Any) -> Any:
         return None
 
 
+def _uploader(key: str, endings: Sequence[str]) -> Any:
+    words_of = fields_of(question.__file__, f"box {key}", rows=f"{MAX_ROWS:,}", size=f"{MAX_BYTES // 10**6} MB")
+    return st.file_uploader(**words_of, type=endings, key=key, max_upload_size=MAX_BYTES // 10**6)
+
+
 def _uploaded() -> Asked | None:
-    upload = st.file_uploader(
-        "Observed rewards (CSV)",
-        type=ENDINGS,
-        key="own-file",
-        max_upload_size=MAX_BYTES // 10**6,
-        help=f"A row for each person, or totals. Up to 20 MB and {MAX_ROWS:,} rows; a workbook (xlsx) or zip, too.",
-    )
+    upload = _uploader("own-file", ENDINGS)
     st.caption(uploads.PRIVATE_WORDS)
     if upload is None:
-        uploads.forget(*_OF_UPLOADS)
+        uploads.forget(*filter(_OF_UPLOADS.fullmatch, map(str, st.session_state)))
         st.caption(text("such files"))
         return None
     said = uploads.said(upload.file_id)
@@ -179,8 +161,7 @@ def _uploaded() -> Asked | None:
     bar.empty()
     if table is None:
         return None
-    names = [defused(name) for name in table.columns]
-    shown = pd.DataFrame([[defused(cell) for cell in row] for row in table.head()], columns=names)
+    shown = defused_frame(pd.DataFrame(table.head(), columns=table.columns))
     st.dataframe(shown, hide_index=True, width="stretch", alt="The first rows of your file as they were read")
     with st.spinner("Reading the columns ..."):
         reading = _parsed(upload, "file", lambda _, *how: observations_of(table, *how), said, columns)
@@ -204,7 +185,7 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
         key = f"{slot}-{role}"
         st.session_state[key] = roles.get(role)  # the box shows what was read
         place.selectbox(
-            **fields_of(question.__file__, f"box {said or role}"), options=choices,
+            **control(f"box {said or role}"), options=choices,
             index=0 if role in roles else None, key=key,
             format_func=lambda each: ROWS.get(each, each) if role == "rows" else each,
             on_change=lambda: uploads.say(slot, {"columns": None, role: st.session_state[key]}),
@@ -214,7 +195,7 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
     if wide:
         key = f"{slot}-columns"
         left.multiselect(
-            "Options", names, list(columns), key=key, help="None: all columns but people, ages and dates.",
+            **control("box columns"), options=names, default=list(columns), key=key,
             on_change=lambda: uploads.say(slot, {"columns": tuple(st.session_state[key])}),
         )  # fmt: skip
     else:
@@ -231,19 +212,16 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
 @uploads.refused
 def _chosen(seen: Observations, slot: str) -> Asked | None:
     """The options of a file, once baseline and limits are chosen."""
-    first = st.selectbox(
-        "Baseline",
-        [option.name for option in seen.options],
-        key=f"{slot}-first",
-        help="The present option. The others are compared with it.",
-    )
+    names = [option.name for option in seen.options]
+    first = st.selectbox(**control("box first"), options=names, key=f"{slot}-first")
     seen = seen.starting_with(first)
     limits = (0.0, 1.0) if seen.yes_or_no else reward_limits.chosen(seen, slot)
     if limits is None:
         return None
     key = (slot, str(uploads.said(slot)), first, limits)
     chosen = uploads.kept("own-limited", key, lambda: _limited(seen, limits))
-    _observed_table(seen.options, chosen)
+    alt = "Observed options: count, mean and interval of each"
+    st.dataframe(pd.DataFrame(chosen.rows), hide_index=True, width="stretch", alt=alt)
     if not seen.yes_or_no:
         reward_limits.fold(seen.options, limits, True)
     st.markdown(chosen.sure)
@@ -273,32 +251,15 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
     )
 
 
-def _observed_table(options: Sequence[Option], asked: Asked) -> None:
-    rows = []
-    for option in options:
-        interval = option.interval
-        ends = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "unknown"
-        row = {"option": defused(option.name), "observations": f"{option.count:,}"}
-        row |= {"mean": words.number(option.mean), "95% interval": ends}
-        if asked.limits:
-            outside, mean = option.outside(*asked.limits), option.clipped(*asked.limits).mean
-            row |= {"cut": f"{outside:,} ({percent(outside / option.count)})", "mean after the cut": words.number(mean)}
-        row |= {"smallest": words.number(option.low), "largest": words.number(option.high)}
-        rows.append(row)
-    st.dataframe(
-        pd.DataFrame(rows), hide_index=True, width="stretch", alt="Observed options: count, mean and interval of each"
-    )
-
-
 def certainty(options: Sequence[Option]) -> str:
     """How sure one can be which option is best, in one sentence."""
     chances = chances_of_being_best(options)
     if np.isnan(chances).any():
         return text("too few")
     order = np.argsort(-chances, kind="stable")
-    told = {"best": words.plain(options[order[0]].name), "next": words.plain(options[order[1]].name)}
-    told |= {"chance": percent(round(chances[order[0]], 2)), "other": percent(round(chances[order[1]], 2))}
-    chance = chances[order[0]]
+    first, second = order[:2]
+    told = {"best": words.plain(options[first].name), "chance": percent(round(chance := chances[first], 2))}
+    told |= {"next": words.plain(options[second].name), "other": percent(round(chances[second], 2))}
     return text("sure" if chance > 0.99 else "rather sure" if chance >= 0.8 else "open", **told)
 
 
@@ -314,13 +275,8 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
     amounts = said("as") != "share" if asked.observed is None else asked.amounts
     own, other = (AMOUNT_UNITS, RATE_UNITS) if amounts else (RATE_UNITS, AMOUNT_UNITS)
     first = own[0] if said("unit") in other else said("unit")
-    unit = right.selectbox(
-        FIELDS["unit"].label,
-        list(dict.fromkeys([first, *own])),
-        key=state.own_key("own-unit-of-amounts" if amounts else "own-unit"),
-        accept_new_options=True,
-        help=FIELDS["unit"].help,
-    )
+    key, units = state.own_key("own-unit-of-amounts" if amounts else "own-unit"), list(dict.fromkeys([first, *own]))
+    unit = right.selectbox(**control("unit"), options=units, key=key, accept_new_options=True)
     page_fields.keep(FIELDS["unit"], " ".join(str(unit or own[0]).split())[:30] or own[0])
     epsilon: float = ask("eps")
     st.caption(words.odds(epsilon))
@@ -331,13 +287,7 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
     if fold.open or st.session_state.get("own-budgets") is not None:  # a file stays while the fold is closed
         with fold:
             real_world_budgets.table("one answer of one user")
-            upload = st.file_uploader(
-                "Users' own ε (CSV, optional)",
-                type=["csv", "tsv", "txt"],
-                key="own-budgets",
-                max_upload_size=MAX_BYTES // 10**6,
-                help="One column: the ε of one user in each row; 0 shares nothing. Replaces the slider above.",
-            )
+            upload = _uploader("own-budgets", ["csv", "tsv", "txt"])
             read = _parsed(upload, "budgets", read_budgets, *([uploads.said(upload.file_id)] if upload else []))
             if upload is not None and (read is None or not uploads.doubts_answered(read, upload.file_id)):
                 return None
@@ -355,9 +305,7 @@ def _details() -> None:
     visits = ask("times", first)
     night = words.count(min(max(1, round(said("week") * visits / 7)), MAX_WAITING))
     ask("night", second, help=f"For the learner only. 1: after each visit. {night}: every night.")
-    for name, place in (("delta", first), ("power", second), ("zone", third)):
-        ask(name, place)
-    for name, place in (("split", first), ("list", second), ("sides", third), ("trust", third)):
+    for name, place in zip(DETAILS[2:], (first, second, third) * 2 + (third,), strict=True):
         ask(name, place)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +13,7 @@ import streamlit as st
 from bandit_core.data.observations import Observations, Option, best_of, cut_misleads, harmless_limits
 from bandit_core.spec.number_text import percent
 from ui import charts, figures, theme, uploads, words
-from ui.your_numbers.question import text
+from ui.your_numbers.question import control, text
 
 BINS = 60  # of the picture
 SHOWN = 8  # options in the picture
@@ -60,11 +61,9 @@ def picture(options: Sequence[Option], limits: tuple[float, float], dark: bool) 
         share = 100 * np.histogram(option.values, edges, weights=option.counts)[0] / option.count
         x, y, name = (edges[1:] + edges[:-1]) / 2, np.where(share > 0, share, np.nan), charts.escape(option.name)
         curves.append(charts.Curve(x, y, name, hover="near %{x:,.3~g}: %{y:.2~g}%", more=look))
-    amounts, marks = (
-        {"title": "amount of one user", **charts.AMOUNTS},
-        [charts.Mark(each, colour=quiet) for each in limits],
-    )
-    figure = charts.draw(curves, amounts, charts.log_axis("% of users"), 340, dark, marks, closest=True)
+    amounts, marks = {"title": "amount of one user"}, [charts.Mark(each, colour=quiet) for each in limits]
+    people = charts.log_axis("% of users")
+    figure = charts.draw(curves, amounts | charts.AMOUNTS, people, 340, dark, marks, closest=True)
     for limit, end in zip(limits, ends, strict=True):
         if limit != end:
             figure.add_vrect(x0=min(limit, end), x1=max(limit, end), fillcolor=quiet, opacity=0.18)
@@ -81,30 +80,22 @@ def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
             found.setdefault((low, high), name)
     narrowest = min((high - low for low, high in found), default=1.0)
     return {
-        f"{words.number(low, 6)} to {words.number(high, 6)}: {name}": (
-            (low, high),
-            _consequence(seen, (low, high), narrowest),
-        )
+        f"{words.number(low, 6)} to {words.number(high, 6)}: {name}": ((low, high), _cost(seen, (low, high), narrowest))
         for (low, high), name in found.items()
     }
 
 
-def _consequence(seen: Observations, limits: tuple[float, float], narrowest: float) -> str:
+def _cost(seen: Observations, limits: tuple[float, float], narrowest: float) -> str:
     """What limits cut, how far that moves a mean, and how much more noise they need than the narrowest ones."""
     outside, count = _outside(seen.options, limits)
-    shift = max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options)
-    message = "cuts nothing"
-    if outside:
-        message = (
-            f"cuts {outside:,} of {count:,} rewards ({percent(outside / count)}); means move by up to "
-            f"{words.number(shift)}"
-        )
-    more = (limits[1] - limits[0]) / narrowest
+    shift = words.number(max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options))
+    cuts = f"cuts {outside:,} of {count:,} rewards ({percent(outside / count)}); means move by up to {shift}"
+    said, more = [cuts if outside else "cuts nothing"], (limits[1] - limits[0]) / narrowest
     if cut_misleads(seen.options, limits):
-        message += "; another option looks best then"
-    return words.plain(
-        message + (f"; needs {words.number(more)} times the noise of the narrowest limits" if more > 1.005 else "")
-    )
+        said.append("another option looks best then")
+    if more > 1.005:
+        said.append(f"needs {words.number(more)} times the noise of the narrowest limits")
+    return words.plain("; ".join(said))
 
 
 def chosen(seen: Observations, slot: str) -> tuple[float, float] | None:
@@ -114,31 +105,27 @@ def chosen(seen: Observations, slot: str) -> tuple[float, float] | None:
     st.markdown(words.plain(text("why limits", low=words.number(low, 6), high=words.number(high, 6))))
     key = f"{slot}-limits"
     if seen.far:
-        _tell_far(seen, choices, slot)
-    named = st.radio(
-        "Limits of one user's reward",
-        [*choices, OWN_LIMITS],
-        index=0 if seen.inside_unit else None,
-        captions=[*(message for _, message in choices.values()), "what you know of a reward before any data"],
-        key=key,
-        help=text("limits"),
-    )
+        _tell_far(seen)
+    captions = [*(message for _, message in choices.values()), "what you know of a reward before any data"]
+    names, first = [*choices, OWN_LIMITS], 0 if seen.inside_unit else None
+    named = st.radio(**control("box limits"), options=names, index=first, captions=captions, key=key)
     st.caption(text("limits before data"))
     if named != OWN_LIMITS:
         limits = choices[named][0] if named else None
     else:
         left, right = st.columns(2)
-        least = left.number_input("Smallest", value=None, format="%g", key=f"{slot}-low", help="Becomes 0.")
-        most = right.number_input("Largest", value=None, format="%g", key=f"{slot}-high", help="Becomes 1.")
+        empty: dict[str, Any] = {"value": None, "format": "%g"}
+        least = left.number_input(**control("box low"), **empty, key=f"{slot}-low")
+        most = right.number_input(**control("box high"), **empty, key=f"{slot}-high")
         limits = None if least is None or most is None else (float(least), float(most))
-    if limits is not None and limits[0] < limits[1] and not (seen.far and limits == seen.near):
+    if limits is not None and limits[0] < limits[1]:
         _tell_misled(seen, limits, slot)
     return limits
 
 
-def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str, where: str = "") -> None:
+def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str) -> None:
     """That limits change which option is best, and a button for limits that do not; nothing where they do not."""
-    message = uploads.kept(f"own-misled{where}", (slot, seen.used, limits), lambda: _misled(seen.options, limits))
+    message = uploads.kept("own-misled", (slot, seen.used, limits), lambda: _misled(seen.options, limits))
     if message is None:
         return
     said, (low, high) = message
@@ -147,12 +134,8 @@ def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str, whe
     def use() -> None:
         st.session_state.update({f"{slot}-limits": OWN_LIMITS, f"{slot}-low": low, f"{slot}-high": high})
 
-    st.button(
-        f"Use limits that keep the order: {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}",
-        key=f"{slot}-harmless{where}",
-        on_click=use,
-        help=text("harmless"),
-    )
+    label = f"Use limits that keep the order: {_ends((low, high))}"
+    st.button(label, key=f"{slot}-harmless", on_click=use, help=text("harmless"))
 
 
 def misled_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
@@ -194,21 +177,10 @@ def _named(options: Sequence[Option], limits: tuple[float, float] | None = None)
     return " and ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} others"
 
 
-def _tell_far(seen: Observations, choices: Collection[str], slot: str) -> None:
-    """Where rewards stand that lie far from all others, what they do to the noise, and limits that cut them."""
+def _tell_far(seen: Observations) -> None:
+    """Where rewards stand that lie far from all others, and what they do to the noise."""
     (low, high), (all_low, all_high) = seen.near, seen.holding(1.0)
-    near = next(name for name in choices if name.endswith(NEAR))
-    one, times = len(seen.far) == 1, words.number((all_high - all_low) / (high - low))
+    them, times = "it" if len(seen.far) == 1 else "them", words.number((all_high - all_low) / (high - low))
     shown = [f"- {words.plain(str(reward))}" for reward in seen.far[:8]]
     shown += [f"- and {len(seen.far) - 8:,} more"] * (len(seen.far) > 8)
-    far = text("far", them="it" if one else "them", times=times)
-    st.warning("\n".join(shown) + f"\n\n{far}", icon=":material/data_alert:")
-    use = f"Cut rewards to {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}"
-    st.button(
-        use,
-        key=f"{slot}-limits-near",
-        on_click=st.session_state.__setitem__,
-        args=(f"{slot}-limits", near),
-        help="The same as the choice below: with privacy, rewards beyond the limits are seen as the limit.",
-    )
-    _tell_misled(seen, seen.near, slot, "-near")
+    st.warning("\n".join(shown) + f"\n\n{text('far', them=them, times=times)}", icon=":material/data_alert:")

@@ -11,20 +11,20 @@ from html import escape
 
 from bandit_core import paths
 from bandit_core.studies.business_case import ranges_of
-from bandit_core.studies.price import LOOKS, PRIVATE, Price, advise
+from bandit_core.studies.price import PRIVATE, Price, PriceQuestion, advise
 from ui import charts, printing, templates, words
 from ui.your_numbers.planned import correction, looks_words, picture, table
-from ui.your_numbers.question import text
-from ui.your_numbers.summary import plain_html, shareable, table_html
+from ui.your_numbers.question import spans, text
+from ui.your_numbers.summary import SIZE, plain_html, shareable, table_html
 
 TITLE = "What would privacy cost?"
-SIZE = printing.Size(17.0, 8.0, 9)  # of the picture
 
 
 def one_page(price: Price, title: str = "", link: str | None = None, made: datetime | None = None) -> str:
     """One self-contained HTML page; ``made`` is the date that it bears (default: now)."""
-    question = price.question
-    options = "; ".join(f"{escape(name)} {span}" for name, span in zip(_names(price), _spans(price), strict=True))
+    question, rate = price.question, price.question.scale == 1
+    named = question.names or [f"option {place}" for place, _ in enumerate(question.arms, 1)]
+    options = "; ".join(f"{escape(name)} {span}" for name, span in zip(named, spans(question, rate), strict=True))
     address, drawn = escape(link or ""), picture(question, question.epsilons, False)
     return templates.filled(
         "meeting.html",
@@ -40,25 +40,6 @@ def one_page(price: Price, title: str = "", link: str | None = None, made: datet
         seed=question.seed,
         date=f"{made or datetime.now(UTC):%Y-%m-%d}",
     )
-
-
-def _means(price: Price) -> tuple[float, ...]:
-    """Mean reward of each option, in the unit."""
-    question = price.question
-    return tuple(question.low + question.scale * mean for mean in question.roll_out().means)
-
-
-def _spans(price: Price) -> list[str]:
-    """Mean reward of each option in words, or its range."""
-    question, rate = price.question, price.question.scale == 1
-    ends = ranges_of(question.beliefs) or [(mean, mean) for mean in question.roll_out().means]
-    worth, unit = (100, "%") if rate else (1, "")
-    shown = [[words.number(worth * (question.low + question.scale * end)) + unit for end in pair] for pair in ends]
-    return [" to ".join(dict.fromkeys(pair)) for pair in shown]
-
-
-def _names(price: Price) -> tuple[str, ...]:
-    return price.question.names or tuple(f"option {place}" for place, _ in enumerate(_means(price), 1))
 
 
 def _assumptions(price: Price) -> str:
@@ -81,7 +62,7 @@ def _settings(price: Price) -> str:
     """The command that makes these numbers again; empty where they came from a file or are amounts."""
     question = price.question
     ranges = ranges_of(question.beliefs)
-    (first, _), *others = ranges or [(mean, mean) for mean in _means(price)]
+    (first, _), *others = ranges or [(mean, mean) for mean in question.tests.means]
     if question.scale != 1 or not first or question.clip is not None or (question.draws and not ranges):
         return ""
     ends = [dict.fromkeys(f"{100 * (mean / first - 1):.6g}%" for mean in pair) for pair in others]
@@ -89,10 +70,10 @@ def _settings(price: Price) -> str:
     learned = dict.fromkeys(row.epsilon for row in price.rows[1:] if not math.isnan(row.loss.value))
     budgets = ",".join(f"{epsilon:g}" for epsilon in learned or question.epsilons)
     command = f"bandit-lab price --baseline {100 * first:.10g}% --lifts={lifts} --epsilon {budgets}"
-    usual = {"visits": 1, "batch": 1, "delta": 0.05, "power": 0.8, "looks": LOOKS, "sides": 2, "split": 1}
-    said = {name: getattr(question, name) for name in usual}
+    names = ("visits", "batch", "delta", "power", "looks", "sides", "split")
     numbers = {"weekly": question.weekly, "weeks": question.weeks}
-    numbers |= {name: value for name, value in said.items() if value != usual[name]}
+    said = {name: getattr(question, name) for name in names}
+    numbers |= {name: value for name, value in said.items() if value != getattr(PriceQuestion, name)}
     command += f" --trust {','.join(question.trusts)}" if question.trusts != PRIVATE else ""
     command += "".join(f" --{name} {value:.10g}" for name, value in numbers.items())
     command += f" --zone {100 * question.zone / first:.10g}%" if question.zone else ""

@@ -38,9 +38,8 @@ def section(asked: Asked, chosen: Setting) -> None:
     st.caption(correction(question))
     make, what = partial(picture, question, chosen.budgets), "Weeks of a planned A/B test against ε"
     figures.draw("planned-chart", question, make, what, chosen.budgets)
-    lab_parts.fold(
-        "Which lift can n weeks find?", "own-smallest-lifts", lambda: _lifts(asked, question, chosen.budgets)
-    )
+    lifts = partial(_lifts, asked, question, chosen.budgets)
+    lab_parts.fold("Which lift can n weeks find?", "own-smallest-lifts", lifts)
     several = partial(_several, question)
     lab_parts.fold("One person in several tests", "own-several", several, "tests", "slack")
     st.header("2. A test with looks")
@@ -60,7 +59,10 @@ def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...]) ->
     make = partial(lift_picture, asked, question, budgets)
     what = "Smallest lift over the first option that a planned test finds"
     figures.draw("lift-chart", question, make, what, budgets)
-    st.caption(assumed(question))
+    shares = "Every option gets the same number of users"
+    if question.split != 1:
+        shares = f"The first option gets {question.split:g} users for one of each other option"
+    st.caption(text("assumed", shares=shares, missed=words.number(100 * (1 - question.power))))
 
 
 @uploads.refused
@@ -87,19 +89,10 @@ def sentence(question: PriceQuestion, rows: Sequence[Row]) -> str:
     """How long the test takes at every level of trust."""
     if not any(math.isfinite(row.test_users) for row in rows):
         return "Several options are equally good, so no test can name the best one."
-    times = [f"**{weeks_words(row.test_users / question.weekly)}** {_if(row)}" for row in rows]
-    message = f"To find the best option takes {'; '.join(times)}."
-    if rows[0].cases:
-        middle = [weeks_words((row.cases or (0, 0, 0))[1] / question.weekly) for row in rows]
-        message += f" Power is an average over what is not known; half of the cases take at most {'; '.join(middle)}."
-    if len(question.arms) > 2 and any(row.lift_users < row.test_users for row in rows):
-        shorter = [weeks_words(row.lift_users / question.weekly) for row in rows]
-        message += f" That it beats the first one shows sooner: {'; '.join(shorter)}."
-    return message
-
-
-def _if(row: Row) -> str:
-    return "without privacy" if row.epsilon is None else f"if you {row.who}"
+    times = [f"**{weeks_words(row.test_users / question.weekly)}** if you {row.who}" for row in rows[1:]]
+    plain = f"**{weeks_words(rows[0].test_users / question.weekly)}** without privacy"
+    message = f"To find the best option takes {'; '.join([plain, *times])}."
+    return message + " Power is an average over what is not known." * (rows[0].cases is not None)
 
 
 def correction(question: PriceQuestion) -> str:
@@ -133,14 +126,6 @@ def looks_table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
     return pd.DataFrame([[row.who, *each] for row, each in zip(rows, cells, strict=True)], columns=columns)
 
 
-def assumed(question: PriceQuestion) -> str:
-    """What a planned test assumes."""
-    shares = "Every option gets the same number of users"
-    if question.split != 1:
-        shares = f"The first option gets {question.split:g} users for one of each other option"
-    return text("assumed", shares=shares, missed=words.number(100 * (1 - question.power)))
-
-
 def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go.Figure:
     """Weeks against ε, a curve for each level of trust; signs at the budgets that are compared."""
     grid, tests = tuple(sorted({*FINE, *budgets, *question.epsilons})), question.tests
@@ -163,9 +148,8 @@ def picture(question: PriceQuestion, budgets: Sequence[float], dark: bool) -> go
     low, high = min([*shown, question.weeks]), max([*shown, MAX_WEEKS])
     levels = [(question.weeks, "your weeks"), (MAX_WEEKS, "two years")]
     up = charts.log_axis("weeks", range=[math.log10(low) - 0.15, math.log10(high) + 0.15])
-    return _with_levels(
-        charts.draw(curves, charts.log_axis("ε", dtick="D2"), up, 380, dark, closest=True), levels, dark
-    )
+    figure = charts.draw(curves, charts.log_axis("ε", dtick="D2"), up, 380, dark, closest=True)
+    return _with_levels(figure, levels, dark)
 
 
 def _with_levels(figure: go.Figure, levels: Sequence[tuple[float, str]], dark: bool) -> go.Figure:
@@ -223,7 +207,7 @@ def lift_picture(asked: Asked, question: PriceQuestion, budgets: Sequence[float]
 
 def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
     """A row for each level of trust and budget, as text."""
-    several, found = len(question.arms) > 2, []
+    found = []
 
     def weeks(users: float) -> str:
         return "–" if math.isnan(users) else weeks_words(users / question.weekly)
@@ -236,15 +220,13 @@ def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
             "planned test": weeks(row.test_users)
             + " (quicker: amounts are cut)" * (question.clip is not None and row.test_users < rows[0].test_users)
             + _cases(row, question.weekly),
-            "beats the first": weeks(row.lift_users),
+            **({"beats the first": weeks(row.lift_users)} if len(question.arms) > 2 else {}),
             f"{question.looks} looks: half end within": weeks(row.median_users),
             "at most": weeks(row.most_users),
             f"{question.unit} lost": _loss(*row.loss[:2]) + known_words(row.loss),
             "1 run in 20 loses more than": "–" if math.isnan(row.worst) else words.number(row.worst),
             "more than without privacy": _loss(*row.extra[:2]),
         }
-        if not several:
-            del cells["beats the first"]
         found.append(cells)
     return pd.DataFrame(found)
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from bandit_core.data.observations import Option
+from bandit_core.data.spreadsheets import defused
 from bandit_core.policies.stopping import Rule
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.found import fields_of
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.business_case import Belief, ranges_of
-from bandit_core.studies.price import EPSILONS, LOOKS
+from bandit_core.studies.price import EPSILONS, LOOKS, PriceQuestion
 from ui import words
 
 
@@ -21,6 +23,11 @@ def text(key: str, **values: object) -> str:
     """What the page says under that name in question.toml, with its blanks filled in."""
     said: str = fields_of(__file__, key, **values)["text"]
     return said
+
+
+def control(key: str) -> dict[str, Any]:
+    """Label and help of a control, under that name in question.toml."""
+    return fields_of(__file__, key)
 
 
 @dataclass(frozen=True)
@@ -62,11 +69,29 @@ class Asked:
         """Mean reward of each option before any cut, in the visitor's unit."""
         return np.array([self.low + self.scale * arm.expected for arm in self.arms])
 
-    def spans(self, worth: float = 1.0, unit: str = "") -> list[str]:
-        """Mean of each option in words, or its range; multiplied by ``worth``."""
-        ends = ranges_of(self.beliefs) or [(arm.expected, arm.expected) for arm in self.arms]
-        shown = [[words.number(worth * (self.low + self.scale * end)) + unit for end in pair] for pair in ends]
-        return [" to ".join(dict.fromkeys(pair)) for pair in shown]
+    @property
+    def spans(self) -> list[str]:
+        """Mean of each option in words, or its range."""
+        return spans(self, self.unit == "%")
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """The options as text, a row for each: mean and lift; of those observed also what is known of them."""
+        rows, means = list[dict[str, str]](), self.means
+        for name, mean, shown, seen in zip(self.names, means, self.spans, self.observed or self.arms, strict=True):
+            lift = f"{words.number(100 * (mean - means[0]) / abs(means[0]), 3)}%" if rows and means[0] else "–"
+            row = {"option": defused(name), "mean per user": shown, "lift": lift}
+            if isinstance(seen, Option):
+                interval = seen.interval
+                row["observations"] = f"{seen.count:,}"
+                row["95% interval"] = " to ".join(map(words.number, interval)) if interval else "unknown"
+                if self.limits:
+                    outside = seen.outside(*self.limits)
+                    row["cut"] = f"{outside:,} ({percent(outside / seen.count)})"
+                    row["mean after the cut"] = words.number(seen.clipped(*self.limits).mean)
+                row |= {"smallest": words.number(seen.low), "largest": words.number(seen.high)}
+            rows.append(row)
+        return rows
 
     @property
     def best(self) -> str:
@@ -77,6 +102,14 @@ class Asked:
             return f"**{' and '.join(np.array(self.names)[shares == 1])}**"
         first = int(np.argmax(shares))
         return f"**{self.names[first]}**, in {percent(float(shares[first]))} of the cases"
+
+
+def spans(asked: Asked | PriceQuestion, rate: bool) -> list[str]:
+    """Mean of each option in words, or its range; in percent where it is a ``rate``."""
+    ends = ranges_of(asked.beliefs) or [(arm.expected, arm.expected) for arm in asked.arms]
+    worth, unit = (100, "%") if rate else (1, "")
+    shown = [[words.number(worth * (asked.low + asked.scale * end)) + unit for end in pair] for pair in ends]
+    return [" to ".join(dict.fromkeys(pair)) for pair in shown]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,25 +21,6 @@ from ui.your_numbers.inputs import Asked, Setting, question_of
 from ui.your_numbers.question import text
 
 SAME = 1e-12  # a difference of two means of cut rewards that rounding may make
-
-
-@dataclass(frozen=True, eq=False)
-class Until:
-    """When the test that stops by itself ends, at every level of trust."""
-
-    asked: Asked
-    chosen: Setting
-    question: RollOutQuestion
-    rows: tuple[RollOut, ...]
-
-    @property
-    def error(self) -> str:
-        """The chance of error that is allowed, in words."""
-        return f"{words.number(100 * self.question.delta)}%"
-
-    def weeks(self, users: float) -> str:
-        """A number of users as a time, in words."""
-        return weeks_words(users / self.chosen.weekly)
 
 
 def fold(asked: Asked, chosen: Setting) -> None:
@@ -59,13 +40,13 @@ def _until_when(asked: Asked, chosen: Setting) -> None:
     rows = studied("own-until", question, lambda: RollOutStudy(question))
     if rows is None:
         return
-    until = Until(asked, chosen, question, rows)
-    key = question, chosen.weekly
-    st.markdown(shared.once("until-words", key, None, lambda: sentence(until)))
-    st.caption(f"{until.question.trials:,} simulated runs. A test counts each person once.")
+    weekly, memory = chosen.weekly, (question, chosen.weekly)
+    st.markdown(shared.once("until-words", memory, None, lambda: sentence(rows, weekly)))
+    st.caption(f"{question.trials:,} simulated runs. A test counts each person once.")
     alt = "When the test that stops by itself ends, for each level of trust"
-    st.dataframe(pd.DataFrame(times_rows(until)), hide_index=True, width="stretch", alt=alt)
-    told = *map(method_words, until.rows[1:]), promises(until), least_known(until), bits_words(until)
+    st.dataframe(pd.DataFrame(times_rows(question, rows, weekly)), hide_index=True, width="stretch", alt=alt)
+    told = [*map(method_words, rows[1:]), promises(question)]
+    told += [text("at least")] * any(row.bound is not None for row in rows) + [text("as bits")] * asked.amounts
     st.caption(" ".join(filter(None, told)))
 
 
@@ -106,25 +87,27 @@ def who(row: RollOut) -> str:
     return PROMISES[row.privacy].who + ("" if row.epsilon is None else f" (ε = {row.epsilon:g})")
 
 
-def sentence(until: Until) -> str:
+def sentence(rows: Sequence[RollOut], weekly: int) -> str:
     """The answer: the median time of every level of trust, and whether a curator is worth it."""
-    plain, *private = until.rows
-    times = [f"**{until.weeks(plain.times.quantile(0.5))}** without privacy"]
-    times += [f"**{until.weeks(row.times.quantile(0.5))}** if you {who(row)}" for row in private]
+    plain, *private = [weeks_words(row.times.quantile(0.5) / weekly) for row in rows]
+    times = [f"**{each}** if you {who(row)}" for each, row in zip(private, rows[1:], strict=True)]
+    times.insert(0, f"**{plain}** without privacy")
     message = f"Half of all tests end within: {'; '.join(times)}."
-    central = next(row for row in private if row.privacy == "central")
+    central = next(row for row in rows if row.privacy == "central")
     if central.times.spec.entry.privacy == "local":
         message += " A curator would use the method that needs no trust: none that is known here is quicker."
     return message
 
 
+def noiseless_median(row: RollOut) -> float:
+    """Users that half of the runs of the same method take at ε = ∞; NaN where they are not known."""
+    return math.nan if row.noiseless is None else float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
+
+
 def method_words(row: RollOut) -> str:
     """What of a private row's users is the method's and what is privacy's, in one sentence; empty where unknown."""
-    middle = row.times.quantile(0.5)
-    if row.noiseless is None or not math.isfinite(middle):
-        return ""
-    method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
-    if method >= CAP:
+    middle, method = row.times.quantile(0.5), noiseless_median(row)
+    if not (math.isfinite(middle) and method < CAP):
         return ""
     message = f"Under {PROMISES[row.privacy].name}, the same method at ε = ∞ needs {users_words(method)} users"
     ratio = words.number(middle / method, 2)
@@ -133,55 +116,38 @@ def method_words(row: RollOut) -> str:
     return f"{message}: privacy adds nothing that these runs can show."
 
 
-def least_known(until: Until) -> str:
-    """What the lower bound says; empty where none applies."""
-    return text("at least") if any(row.bound is not None for row in until.rows) else ""
-
-
-def least_words(row: RollOut) -> str:
-    """The lower bound on the mean time and its status."""
-    return "–" if row.bound is None else f"{words.number(row.bound.users)} ({row.bound.status})"
-
-
 def decided_share(row: RollOut, users: int) -> float:
     """Share of the runs that have stopped by so many users."""
     return float((row.times.stopped & (row.times.users <= users)).mean())
 
 
-def times_rows(until: Until) -> list[dict[str, str]]:
+def times_rows(question: RollOutQuestion, found: Sequence[RollOut], weekly: int) -> list[dict[str, str]]:
     """Users until a decision, a row for each trust model."""
-    rows, bounded = [], least_known(until)
-    for row in until.rows:
-        low, high = (users_words(row.times.quantile(share)) for share in (0.05, 0.95))
-        wrong = " to ".join(f"{words.number(100 * limit, 2)}%" for limit in row.times.wrong_limits())
-        decided = f"decided by {words.count(until.question.users)} users"
-        rows.append(
-            {
-                "who is trusted": who(row),
-                "weeks, median": until.weeks(row.times.quantile(0.5)),
-                "users, median": users_words(row.times.quantile(0.5)),
-                "users, mean": "at least " * (not row.times.stopped.all()) + users_words(row.times.mean_users),
-                "middle 90%": f"{low} to {high}",
-                **({"at least, on average": least_words(row)} if bounded else {}),
-                decided: f"{100 * decided_share(row, until.question.users):.3g}%",
-                "wrong (95% limits)": wrong,
-                "which method": row.times.spec.entry.title,
-                "same method at ε = ∞, median": "–"
-                if row.noiseless is None
-                else users_words(float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))),
-            }
-        )
+    rows, users = [], question.users
+    for row in found:
+        times, stopped = row.times, row.times.stopped.all()
+        cells = {
+            "who is trusted": who(row),
+            "weeks, median": weeks_words(times.quantile(0.5) / weekly),
+            "users, median": users_words(times.quantile(0.5)),
+            "users, mean": "at least " * (not stopped) + users_words(times.mean_users),
+            "middle 90%": " to ".join(users_words(times.quantile(share)) for share in (0.05, 0.95)),
+        }
+        if any(each.bound is not None for each in found):
+            least = row.bound and f"{words.number(row.bound.users)} ({row.bound.status})"
+            cells["at least, on average"] = least or "–"
+        cells[f"decided by {words.count(users)} users"] = f"{100 * decided_share(row, users):.3g}%"
+        cells["wrong (95% limits)"] = " to ".join(f"{words.number(100 * limit, 2)}%" for limit in times.wrong_limits())
+        cells["which method"] = times.spec.entry.title
+        without = noiseless_median(row)
+        cells["same method at ε = ∞, median"] = "–" if math.isnan(without) else users_words(without)
+        rows.append(cells)
     return rows
 
 
-def promises(until: Until) -> str:
+def promises(question: RollOutQuestion) -> str:
     """How the promise of the test differs from that of the method that stops, in one sentence."""
-    promise = text("proved" if until.question.rule == "proved" else "heuristic", error=until.error)
-    promise += f" ({text('ignored')})" if until.question.zone else ""
-    missed = words.number(100 * (1 - until.question.power))
-    return text("promises", error=until.error, missed=missed, promise=promise)
-
-
-def bits_words(until: Until) -> str:
-    """What is assumed of amounts; empty where every reward is a yes or no."""
-    return text("as bits") if until.asked.amounts else ""
+    told = {"error": f"{words.number(100 * question.delta)}%"}
+    promise = text("proved" if question.rule == "proved" else "heuristic", **told)
+    promise += f" ({text('ignored')})" if question.zone else ""
+    return text("promises", missed=words.number(100 * (1 - question.power)), promise=promise, **told)
