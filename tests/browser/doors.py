@@ -278,10 +278,25 @@ def trips(visits: Callable[..., Visitor], paths: Iterable[str]) -> list[str]:
     return wrong + reopened(visits, left)
 
 
-def opened(visits: Callable[..., Visitor], paths: list[str]) -> list[Seen]:
-    """What stands behind these doors; nothing is wrong with any."""
-    found = [seen for _, seen in walk(visits, paths)]
-    none([f"{seen.path}: {trouble}" for seen in found for trouble in seen.troubles + seen.page["warnings"]])
+def too_wide(visitor: Visitor, width: int = 390) -> list[str]:
+    """Whether the page is wider than a window that becomes as narrow as a phone."""
+    before = visitor.tab.viewport_size
+    assert before is not None
+    visitor.tab.set_viewport_size({"width": width, "height": 844})
+    visitor.settle()
+    wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
+    visitor.tab.set_viewport_size(before)
+    return [f"{wide} pixels wide in a window of {width}"] * (wide > room)
+
+
+def opened(visits: Callable[..., Visitor], paths: list[str], narrow: bool = False) -> list[Seen]:
+    """What stands behind these doors; nothing is wrong with any. ``narrow``: nor at 390 pixels."""
+    found, wrong = [], []
+    for visitor, seen in walk(visits, paths):
+        found.append(seen)
+        troubles = seen.troubles + seen.page["warnings"] + (too_wide(visitor) if narrow else [])
+        wrong += [f"{seen.path}: {trouble}" for trouble in troubles]
+    none(wrong)
     return found
 
 

@@ -26,7 +26,7 @@ def test_the_five_doors_of_the_menu_open(visits: Visits) -> None:
 def test_every_other_page_every_address_in_documents_and_every_example_opens(visits: Visits) -> None:
     asked, plain = doors.of_documents_and_examples(), {f"/{page.address}" for page in menu.pages()}
     assert {path.partition("?")[0] for path in asked} == plain
-    assert len(doors.opened(visits, sorted({*asked, *plain} - {*FIVE}))) > 20
+    assert len(doors.opened(visits, sorted({*asked, *plain} - {*FIVE}), narrow=True)) > 20
 
 
 def test_some_lessons_open_alone_in_the_full_window_and_lead_to_their_pages(visits: Visits) -> None:
