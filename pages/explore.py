@@ -66,7 +66,7 @@ def chart(
     """
     if lesson_mode:
         return lesson.chart(result, before, frame, dark)
-    if best is not None and experiment.view.y == "log":
+    if gallery.is_of_start(experiment):
         vertical = gallery.home_range(experiment)
         return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct, vertical, gallery.SINCE)
     return charts.regret_chart(result, dark, lab_parts.HEIGHT, direct, focus=line, asked=lit)

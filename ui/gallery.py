@@ -143,6 +143,12 @@ def _alike(one: Experiment, other: Experiment) -> bool:
     return same and names[0] == names[1]
 
 
+def is_of_start(experiment: Experiment) -> bool:
+    """Whether the picture has Start's axes, also with other arms or one more method."""
+    named = words.lines_of_start(experiment)
+    return bool(named and experiment.arms) and experiment.horizon > SINCE and experiment.view.y == "log"
+
+
 def home_chart(found: Drawable, dark: bool) -> go.Figure:
     """Start's picture at a position."""
     return charts.regret_chart(found, dark, vertical=home_range(found.experiment), since=SINCE, direct_labels=False)

@@ -11,7 +11,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment
-from bandit_core.experiments import trust_table
+from bandit_core.experiments import links, trust_table
+from bandit_core.experiments.presets import load_preset
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.results import Result, summaries
 from ui import charts, epsilon_grid, figures, page_fields, shared, state, words
@@ -38,6 +39,10 @@ def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: s
 def heading(place: DeltaGenerator, experiment: Experiment, lesson_mode: bool) -> None:
     """Title and note. The first change takes them away, so as much room is kept as either state needs."""
     title, note = words.heading(experiment)
+    if not experiment.title:
+        preset = load_preset(links.write(experiment).get("preset", "default"))
+        alike = (preset.arms, preset.contexts) == (experiment.arms, experiment.contexts)
+        title = f"{preset.title} (changed)" if alike else title
     with place.container():
         st.title(words.plain(title))
         if note and not lesson_mode:

@@ -109,14 +109,13 @@ def lit(experiment: Experiment, line: int | None) -> tuple[str, ...]:
 
 def bounds_table(result: Result, line: int | None) -> None:
     """Every bound of a line: its value at the horizon, its status, and why a hidden one is hidden."""
-    experiment = result.experiment
+    experiment, how = result.experiment, "Choose a row to draw its curve"
     if line is None:
-        st.caption("Switch on *Bounds* in the sidebar.")
-        return
+        line, how = in_focus(experiment) or 0, "To draw them, switch on *Bounds* in the sidebar"
     bounds = line_bounds(experiment, line)
     hidden = [bound for bound in bounds if bound.not_applicable]
     rows = shared.table("bounds", result, line, lambda: _bound_rows(result, line))
-    st.caption(f"Bounds of {words.called(experiment.label(line))}. Choose a row to draw its curve.")
+    st.caption(f"Bounds of {words.called(experiment.label(line))}. {how}.")
     asked = asked_by_link(experiment, line)
     opening = [row for row, bound in enumerate(each for each in bounds if each not in hidden) if bound.label in asked]
     st.dataframe(

@@ -348,6 +348,15 @@ def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
         )
 
 
+def _say_twins(experiment: Experiment, issues: problems.Problems) -> None:
+    """Below the box of each method that another one above it plays already."""
+    played = experiment.played
+    for number, plays in enumerate(played):
+        place = issues.place(Issue(f"lines[{number}]", None, ""))
+        if plays in played[:number] and place is not None:
+            place.caption("↑ The same as a method above: both curves are one. Change a parameter or remove it.")
+
+
 def _open_controls() -> None:
     """Callback: remembers the choice, and keeps the values of controls that go. They stay while one cannot be read."""
     if state.unfinished():
@@ -400,6 +409,7 @@ def draw(page: menu.Page) -> list[DeltaGenerator]:
         if not issues:
             experiment, labels = _experiment(page, {setting: users, "lines": lines, **size}, labels, issues)
         if experiment is not None:
+            _say_twins(experiment, issues)
             with picture:
                 budget_section.picture(shared, experiment)
         view, places = _view_section(base, labels, asked, bounds), sharing.places()

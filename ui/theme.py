@@ -19,7 +19,7 @@ from bandit_core.model import KEPT, PROMISES, Bound, Model, Privacy
 from bandit_core.policies import registry
 from bandit_core.spec.found import entries
 from bandit_core.studies.trust_steps import level_of
-from ui import stylesheet
+from ui import stylesheet, words
 
 _SHADES = entries(__file__)["shades"]  # of policies, on light and on dark ground
 GREY = "#8a949e"  # of what several lines share, on both grounds
@@ -107,12 +107,14 @@ def quiet(dark: bool = False) -> str:
 def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
     """A colour per line: its level's where no other line has that level, else the policy's shade.
 
-    The shade is spread from dark to light where several lines share a policy.
+    The shade is spread from dark to light where several lines share a policy. Lines of Start keep their colours when a
+    method is added, whose shade moves away from theirs.
     """
     levels = [level_of(experiment, number) for number in range(len(experiment.lines))]
     if len(levels) > 1 and len(set(levels)) == len(levels):
         return [TRUST_COLOURS[level] for level in levels]
-    to_black, to_white = (0.3, 0.75) if dark else (0.65, 0.5)  # never into the ground
+    named = words.lines_of_start(experiment)
+    to_black, to_white, far = (0.3, 0.75, "#ffffff") if dark else (0.65, 0.5, "#000000")  # never into the ground
     colours = []
     for number, line in enumerate(experiment.lines):
         family = [place for place, other in enumerate(experiment.lines) if other.policy == line.policy]
@@ -121,6 +123,8 @@ def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
             spread = min(1.0, 0.2 * len(family) + 0.2)  # a few lines stay close to their policy's shade
             step = spread * (family.index(number) / (len(family) - 1) * (to_black + to_white) - to_black)
             colour = _mix(colour, "#ffffff" if step > 0 else "#000000", abs(step))
+        if named:
+            colour = TRUST_COLOURS[named[number]] if number in named else _mix(colour, far, 0.5)
         colours.append(colour)
     return colours
 

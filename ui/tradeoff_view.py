@@ -416,10 +416,10 @@ def answers(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None
             for number, name, answer in rows
         )
     )
-    st.caption(
-        "In brackets: every ε that the simulations do not rule out (95% intervals). More trials narrow the range. "
-        "Local and central ε are different guarantees: the same number is not the same protection."
-    )
+    message = "In brackets: every ε that the simulations do not rule out (95% intervals). More trials narrow the range."
+    if len({experiment.lines[number].entry.privacy for number, *_ in rows}) > 1:
+        message += " ε of different trust models are different guarantees: the same number is not the same protection."
+    st.caption(message)
 
 
 def _rows(result: SweepResult) -> pd.DataFrame:

@@ -9,10 +9,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from bandit_core import Experiment
+from bandit_core.experiments import trust_table
 from bandit_core.experiments.corridor import corridor
 from bandit_core.experiments.experiment import Against
 from bandit_core.experiments.presets import presets
-from bandit_core.model import MEASURES
+from bandit_core.model import MEASURES, Privacy
 from bandit_core.simulation import sentences
 from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
@@ -44,6 +45,13 @@ PRICE = (
 
 PUBLIC = production.PUBLIC
 NEAR_ZERO = 0.1  # of the highest curve: on linear axes a bound below that may be too low to be drawn
+
+
+def lines_of_start(experiment: Experiment) -> dict[int, Privacy]:
+    """The lines that have the labels of Start's picture, and their levels; empty where it has not two of them."""
+    levels = dict(zip(HOME_LABELS, trust_table.LEVELS, strict=True))
+    named = {number: levels[line.label] for number, line in enumerate(experiment.lines) if line.label in levels}
+    return named if len(named) > 1 else {}
 
 
 def unbroken(text: str) -> str:

@@ -296,7 +296,8 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
         try:
             base = load_preset(params["preset"])
         except InputError as error:
-            issues += error.issues
+            [issue] = error.issues
+            issues.append(replace(issue, allowed=f"the preset default opens instead; {issue.allowed}"))
     fields: dict[str, Any] = {}
     for key in sorted(params, key="lines".__eq__):
         text = params[key]

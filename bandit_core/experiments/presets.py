@@ -1,6 +1,5 @@
 """Preset files: one per picture, found by scanning the folder; the same documents as any other spec."""
 
-import difflib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -8,7 +7,7 @@ from pathlib import Path
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import GROUP_FIELD, Experiment, read
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, did_you_mean
 
 FOLDER = paths.ROOT / "presets"
 
@@ -41,12 +40,12 @@ def load_preset(name: str) -> Experiment:
     Raises
     ------
     InputError
-        When there is no such preset; the message lists names that look like it.
+        When there is no such preset; the message has the name that looks most like it, or all.
     """
     path = _files().get(name)
     if path is None:
-        near = sorted(difflib.get_close_matches(name, preset_names(), n=5, cutoff=0.5)) or preset_names()
-        raise InputError([Issue("preset", name, f"no such preset; did you mean {', '.join(near)}?")])
+        near = did_you_mean(name, preset_names()) or f"there are {', '.join(preset_names())}"
+        raise InputError([Issue("preset", name, f"no such preset; {near}")])
     return read(path)
 
 

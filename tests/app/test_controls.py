@@ -275,6 +275,38 @@ def test_the_line_whose_bounds_are_drawn_is_chosen_and_may_go() -> None:
     assert again.key != "focus"  # the browser would go on to show the name of the method that went
 
 
+def test_the_table_of_bounds_needs_no_switch() -> None:
+    screen = on.look(on.visit(**TWO, bounds="0"), "Bounds")
+    assert len(screen.main.dataframe[0].value) > 1
+    assert "switch on *Bounds*" in " ".join(each.value for each in screen.main.caption)
+
+
+def test_a_method_that_is_there_twice_is_called_so_below_its_box() -> None:
+    screen = on.visit(**TWO)
+    on.change(screen, "selectbox", "add", "heldp-ucb-b")
+
+    def told() -> list[str]:
+        return [each.value for each in screen.sidebar.caption if "both curves are one" in each.value]
+
+    assert len(told()) == 1
+    on.change(screen, "text_input", "own-2", "1")
+    assert not told()
+
+
+def test_a_changed_picture_says_what_it_was_and_keeps_the_axes_of_start() -> None:
+    screen = on.visit(preset="trust", **on.SMALL)
+    before = on.chart(screen).layout
+    on.change(screen, "selectbox", "add", "heldp-ucb-b")
+    after = on.chart(screen).layout
+    assert screen.title[0].value == "Whom do you trust? \\(changed\\)"
+    assert [after[axis]["range"] for axis in ("xaxis", "yaxis")] == [
+        before[axis]["range"] for axis in ("xaxis", "yaxis")
+    ]
+    on.change(screen, "text_area", "arms", "0.9,0.5")
+    assert on.chart(screen).layout["xaxis"]["range"] == before["xaxis"]["range"]
+    assert screen.title[0].value == "What does privacy cost here?"
+
+
 def test_a_chosen_row_of_the_bounds_is_drawn() -> None:
     screen = on.visit(arms="0.9,0.5", lines="heldp-ucb-b(1)", x="log", y="log", shapes="1", **on.SMALL)
     names = [trace.get("name", "") for trace in on.chart(screen).traces]

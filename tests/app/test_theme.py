@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment
-from bandit_core.experiments.presets import presets
+from bandit_core.experiments.experiment import Line
+from bandit_core.experiments.presets import load_preset, presets
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
 from ui import charts, theme
@@ -110,6 +111,19 @@ def test_lines_of_different_policies_differ_in_every_preset(dark: bool) -> None:
             lines = preset.experiment.lines
             if lines[one].policy != lines[other].policy:
                 assert distance(colours[one], colours[other], "normal") > 4 * JUST_NOTICEABLE, (preset.name, one, other)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_method_that_is_added_to_start_s_picture_changes_no_colour_and_has_its_own(dark: bool) -> None:
+    start = load_preset("trust")
+    before = theme.line_colours(start, dark)
+    for name, policy in registry().items():
+        if policy.setting == "arms":
+            budget = {} if policy.epsilon == "none" else {"epsilon": {"kind": "fixed", "value": 1.0}}
+            more = start.with_lines((*start.lines, Line.model_validate({"policy": name, **budget})))
+            *same, added = theme.line_colours(more, dark)
+            assert same == before, name
+            assert min(distance(added, each, "normal") for each in same) > 4 * JUST_NOTICEABLE, name
 
 
 def test_markers_tell_the_trust_models_apart_without_any_colour() -> None:

@@ -77,10 +77,16 @@ def test_the_search_answers_side_by_side() -> None:
     on.put(screen, screen.toggle(key="goal-search"), True)
     message = on.words(screen)
     assert "● HeLDP\\-UCB\\-B: ε = **" in message and "■ DP\\-SE" in message
+    assert "different guarantees" in message
     before = message
     on.run(screen)
     assert on.words(screen) == before  # the same question, the same answer
     assert on.address(screen)["limit"] == "3"
+
+
+def test_where_all_trust_no_one_no_other_guarantee_is_spoken_of() -> None:
+    screen = on.visit("tradeoff", **{**SHARED, "lines": "ucb,heldp-ucb-b(1)"}, limit="3", search="1")
+    assert "In brackets" in on.words(screen) and "different guarantees" not in on.words(screen)
 
 
 def test_a_deadline_asks_for_the_fewest_users_too() -> None:
