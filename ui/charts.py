@@ -33,8 +33,9 @@ MAX_DIRECT_LABELS = 6
 MAX_BUDGET_GROUPS = 12
 SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
+LEGEND_ROW, LEGEND_HEIGHT = 28, 300  # letters of its rows, and pixels of the plot, where a legend is in the picture
 ROW_HEIGHT, APART = 17, 5  # pixels of a row, and between the labels of two curves
-LETTER, PLOT = 6.3, 600  # pixels of a letter, and of a plot's width where words stand in it
+LETTER, PLOTS = 6.3, (600, 280)  # pixels of a letter, and of a plot's width where words stand in it
 SCALES = (1, 1.4)  # how much higher a plot may be, as it fills half of a window
 CORRIDOR = "corridor"  # what its curves are marked by
 MOST_NAMED = 3  # further bounds in a legend
@@ -205,7 +206,7 @@ def _line_curves(result: Drawable, number: int, colour: str, **legend: Any) -> l
         experiment, number, result.times, _shown(line.mean / divisor, log), colour, low=low, high=high, **legend
     )
     if legend:  # a long name in a narrow window's legend would leave the curves no room
-        mean = replace(mean, name="<br>".join(map(escape, _rows(unescape(mean.name)))))
+        mean = replace(mean, name="<br>".join(map(escape, _rows(unescape(mean.name), LEGEND_ROW))))
     return [*runs, mean]
 
 
@@ -244,7 +245,8 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
         text = f"{outside} {curve.name}: {words.number(float(curve.y[-1]))}" if outside else curve.name
         first = -1 if outside == "↑" or (curve.name != ABOVE and place > 2 * NEAR_ZERO) else 1
         inside = min(max(place, 0.0), 1.0) * room
-        x = _end_of(np.asarray(curve.x, float), 1 - LETTER * len(text) / PLOT, figure.layout.xaxis.type == "log")
+        across, on_log = np.asarray(curve.x, float), figure.layout.xaxis.type == "log"
+        x = np.concatenate([_end_of(across, max(0, 1 - LETTER * len(text) / wide), on_log) for wide in PLOTS])
         with np.errstate(divide="ignore", invalid="ignore"):
             met = np.array([np.interp(x, trace.x, trace.y, left=np.nan) for trace in drawn]).ravel()
             met = ((np.log10(met) if log else met) - low) / (high - low) * room - inside
@@ -325,11 +327,11 @@ def as_text(markup: str) -> str:
     return " ".join(unescape(re.sub("<[^<>]*>", " ", markup)).split())
 
 
-def _rows(label: str) -> list[str]:
-    """A label cut between words into at most three rows of `ROW` characters; "ε = 1" stays together if it fits."""
+def _rows(label: str, letters: int = ROW) -> list[str]:
+    """A label cut between words into at most three rows of so many characters; "ε = 1" stays together if it fits."""
     joined = re.sub(r" ([=~]) ", "\u00a0\\1\u00a0", label)
-    rows = wrap(joined, ROW) or [label]
-    return rows if len(rows) <= 3 else [*rows[:2], rows[2][: ROW - 1] + "…"]
+    rows = wrap(joined, letters) or [label]
+    return rows if len(rows) <= 3 else [*rows[:2], rows[2][: letters - 1] + "…"]
 
 
 def _apart(wanted: list[float], labels: list[list[str]], room: float) -> list[float]:
@@ -421,6 +423,7 @@ def regret_chart(
     ys = {number: each.y for number, each in means.items()}
     low, high = vertical or vertical_range(ys, view.y == "log", highest)
     if view.y == "linear":
+        high *= max(1, 0.24 * len(means)) if direct else 1  # a legend in a narrow picture stands above its curves
         bounds = [each for each in bounds if each.name == ABOVE or each.y[-1] > NEAR_ZERO * high]
     elif vertical is None:
         low, high = with_edges(low, high, bounds)
@@ -434,6 +437,7 @@ def regret_chart(
     name_corridor(figure, [each for each in bounds if not each.listed], dark)
     if direct:
         add_direct_labels(figure, experiment, float(result.times[-1]), ys, colours, height, dark)
+        figure.layout[legends.NARROW].y -= bool(bounds) * ROW_HEIGHT / LEGEND_HEIGHT  # below words of the corridor
     return figure
 
 

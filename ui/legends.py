@@ -12,7 +12,10 @@ from ui.curve import Curve
 MOST = 8
 AFTER = 1100  # rank of bounds: below all lines, though they are drawn before them (Plotly's usual rank is 1000)
 NARROW = "legend2"  # of curves with names at their ends, seen where these have no room
-INSIDE = {"x": 0.02, "y": 0.98, "font": {"size": 13}, "bgcolor": "rgba(0,0,0,0)", "groupclick": "togglegroup"}
+INSIDE = {
+    "x": 0.02, "y": 0.98, "font": {"size": 13}, "bgcolor": "rgba(0,0,0,0)", "groupclick": "togglegroup",
+    "tracegroupgap": 0,
+}  # fmt: skip
 
 
 def collect(curves: Sequence[Curve], mine: Sequence[Curve], entry: Curve, **look: Any) -> list[Curve]:

@@ -95,6 +95,15 @@ def test_a_sweep_has_a_short_legend():
     assert 2 <= len(legend_entries(figure)) <= legends.MOST
 
 
+def test_a_legend_inside_a_linear_picture_has_room_above_its_curves():
+    result = simulate(short("trust-ladder").with_changes(view={}), jobs=1)
+    figure = charts.regret_chart(result)
+    names = [trace.name for trace in figure.data if trace.legend == legends.NARROW and trace.showlegend is not False]
+    assert len(names) == 5 and sum(name.count("<br>") for name in names) <= 1
+    highest = max(line.mean.max() for line in result.lines)
+    assert figure.layout.yaxis.range[1] * (1 - 5 * 20 / 300) > 0.98 * highest  # of a phone's 300 pixels
+
+
 def test_pulls_are_dots_as_a_log_axis_has_no_zero():
     figure = charts.pulls_chart(simulate(short("trust"), jobs=1))
     assert figure.layout.yaxis.type == "log"
