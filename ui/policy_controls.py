@@ -222,7 +222,14 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool, und
     own_now = state.current(f"own-{row}", own)
     title = "" if stale else called
     title = title or policy.title + (f" · ε {own_now}" if own_now else "")
-    with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(title)}", key=f"line-{row}"):
+    named, drawn = f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(title)}", state.memory()["drawn-rows"]
+    st.session_state[f"line-{row}"] = bool(st.session_state.get(f"line-{row}"))  # another title makes another box
+    box = st.expander(named, key=f"line-{row}", on_change="rerun")
+    under("", title)
+    if not box.open and row not in drawn:  # the picture need not wait for what no one sees
+        return
+    drawn.add(row)  # from now on: a control that goes would forget what it says
+    with box:
         st.caption(f"{policy.summary} {policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.")
         if policy.epsilon != "none" and with_own:
             st.text_input(
@@ -259,7 +266,6 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool, und
             help="Remove this policy.",
             disabled=len(state.memory()["line-rows"]) == 1,
         )
-    under("", title)
 
 
 def commit(said: Experiment) -> None:

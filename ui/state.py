@@ -103,7 +103,7 @@ def adopt(new: Experiment, issues: list[Issue] | None = None) -> None:
     memory()["base"] = memory()["experiment"] = true_words(new)
     memory()["problems"] = issues or []
     memory()["line-rows"] = list(range(len(new.lines)))
-    memory()["added-lines"] = {}
+    memory()["added-lines"], memory()["drawn-rows"] = {}, set()
     memory()["hidden-rows"] = set(new.view.hidden)
     memory().pop("refused", None)
 

@@ -37,7 +37,9 @@ def arrive(page: str, **address: str) -> AppTest:
 def opened(page: str, **address: str) -> AppTest:
     """The same before anything is drawn."""
     screen = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
-    screen.session_state["lab"] = {"everything": True}  # has opened "More" before
+    screen.session_state["lab"] = {"everything": True}  # has opened "More" before, and the boxes of methods
+    for row in range(20):
+        screen.session_state[f"line-{row}"] = True
     for name, value in address.items():
         screen.query_params[name] = value
     if page != "home":
