@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
-import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from types import SimpleNamespace
+from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -107,10 +107,15 @@ class Outcome:
 
 
 @cache
-def checks(author: str) -> SimpleNamespace:
+def checks(author: str) -> ModuleType:
     """The checks of the errata whose names begin with ``author``, a function each: tests that page and command run."""
     path = CHECKS / f"{author}.py"
-    return SimpleNamespace(**runpy.run_path(str(path)) if path.exists() else {})
+    spec = importlib.util.spec_from_file_location(f"errata_{author}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    if path.exists():
+        spec.loader.exec_module(module)
+    return module
 
 
 class Erratum(Frozen):
