@@ -135,6 +135,16 @@ def test_a_label_that_names_a_number_by_hand_is_not_used_once_its_line_has_chang
     assert now(screen).label(1) == "at 0.5"
 
 
+def test_a_label_that_names_a_parameter_by_hand_goes_when_the_parameter_changes_alone() -> None:
+    lines = [
+        {"policy": "heldp-ucb-b", "epsilon": 2, "params": {"eps_min": 0.5}, "label": "from 0.5 on"},
+        {"policy": "ucb"},
+    ]
+    own = load_preset("default").with_changes(lines=lines)
+    assert own.with_changes(horizon=1000).lines[0].label == "from 0.5 on"
+    assert own.with_changes(lines=[{**lines[0], "params": {"eps_min": 0.25}}, lines[1]]).lines[0].label is None
+
+
 @pytest.mark.usefixtures("_nothing_is_simulated")
 def test_an_edited_preset_that_was_saved_loses_its_words_when_it_is_opened() -> None:
     stale = {**load_preset("ren-1c").spec(), "horizon": 1000}
