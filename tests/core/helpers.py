@@ -2,11 +2,12 @@
 
 import functools
 import hashlib
+import re
 import threading
 import time
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandit_core import Experiment, InputError, policies
+from bandit_core import Experiment, InputError, cli, policies
 from bandit_core.jit import machine_code
 from bandit_core.model import Block, KernelCall, Signal
 from bandit_core.policies import registry
@@ -24,7 +25,10 @@ from bandit_core.simulation import costs, engine
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import Issue
+from bandit_core.studies import price
 
+TUTORIAL = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"Save it as `(\w+)\.py`:\n\n```python\n(.*?)```", TUTORIAL, re.DOTALL))  # its policies
 REFUSED = tomllib.loads(Path(__file__).with_name("refused.toml").read_text(encoding="utf-8"))
 HANGS = 300.0  # seconds after which a test that would wait for ever gives up; no test passes or fails by its speed
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
@@ -156,6 +160,33 @@ def line_of(name: str, epsilon=None, horizon: int = 100_000, structure: str = "s
     """An experiment of one line."""
     line = {"policy": name, "params": params} | ({"epsilon": epsilon} if epsilon else {})
     return Experiment.model_validate({**setting(name, structure), "lines": [line], "horizon": horizon})
+
+
+def lines_taken(setting: dict, budgets: Iterable[dict]) -> list[dict]:
+    """A line of every policy, and with every one of these budgets, that takes these arms or users."""
+    found = []
+    for name, policy in registry().items():
+        for budget in [{}] if policy.epsilon == "none" else [{"epsilon": each} for each in budgets]:
+            with suppress(InputError):
+                Experiment.model_validate({**setting, "lines": [{"policy": name, **budget}]})
+                found.append({"policy": name, **budget})
+    return found
+
+
+class Asked(Exception):
+    """The question that a command would have answered."""
+
+
+def asked(monkeypatch, *words: str):
+    """What `price` would answer, called with these words."""
+
+    def stop(question, *_):
+        raise Asked(question)
+
+    monkeypatch.setattr(price, "PriceStudy", stop)
+    with pytest.raises(Asked) as found:
+        cli.main(["price", *words])
+    return found.value.args[0]
 
 
 def fixed(epsilon: float) -> dict:

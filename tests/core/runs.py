@@ -15,7 +15,16 @@ from bandit_core.model import RunSetup, Signal, run_kernel
 from bandit_core.policies import registry
 from bandit_core.spec.feedback import Feedback
 
-COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4, 0.6)]
+
+def coins(*means: float) -> list[dict]:
+    """An arm that pays 0 or 1 for each of the means."""
+    return [{"kind": "bernoulli", "mean": mean} for mean in means]
+
+
+COINS, FIVE = coins(0.9, 0.4, 0.6), coins(0.625, 0.75, 0.5, 0.375, 0.25)
+LADDER = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
+GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
+SPREAD = {"kind": "lognormal", "median": 1.0, "sigma": 1.0}
 UNIT = [
     {"kind": "beta", "a": 2.0, "b": 1.0},
     {"kind": "two-point", "low": 0.125, "high": 0.75, "p_high": 0.4},

@@ -6,7 +6,22 @@ import batch_reference
 import numpy as np
 import pytest
 from helpers import fixed
-from runs import LAWS, MANY, ONE, SURE, TIES, TWO, assert_pulls, final_pulls, instance_of, looped, one_by_one, same_law
+from runs import (
+    FIVE,
+    LADDER,
+    LAWS,
+    MANY,
+    ONE,
+    SURE,
+    TIES,
+    TWO,
+    assert_pulls,
+    final_pulls,
+    instance_of,
+    looped,
+    one_by_one,
+    same_law,
+)
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
@@ -22,8 +37,6 @@ COMMITTED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed")
 NORMAL = ("adac-ucb",)  # normal noise: rho-zCDP
 PURE = (*COMMITTED, "dp-se", "anytime-lazy-ucb", "lazy-dp-ts")
 ALL = (*PURE, *NORMAL, "dp-ucb-int")
-LADDER = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
-FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375, 0.25)]
 SURELY = {"delta": 0.999, "v": 1.5}  # makes the interval of dp-ucb-int short: 4 pulls at epsilon = 2
 
 

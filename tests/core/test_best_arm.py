@@ -8,6 +8,7 @@ from typing import get_args
 import best_arm_reference
 import numpy as np
 import pytest
+from runs import coins
 from scipy import stats
 
 from bandit_core import InputError
@@ -27,10 +28,6 @@ EVERY = pytest.mark.parametrize("name", POLICIES)
 PRIVATE = pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if policy.privacy != "none"])
 KINDS = [(name, rule) for name, policy in POLICIES.items() for rule in policy.rules]
 KIND = pytest.mark.parametrize(("name", "rule"), KINDS)
-
-
-def coins(*means):
-    return [{"kind": "bernoulli", "mean": mean} for mean in means]
 
 
 FAR, CLOSE, SURE = coins(0.2, 0.9), coins(0.5, 0.3, 0.55, 0.1), coins(1.0, 0.0, 0.0)

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from runs import FIVE, LADDER, one_line
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.curves import line_bounds
@@ -62,8 +63,6 @@ def test_mean_regret_is_below_every_proved_upper_bound(arms):
     assert below_the_cap >= 3  # else only the trivial cap would have been tested
 
 
-FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375, 0.25)]
-LADDER = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
 EXPLICIT = [
     *[(name, epsilon, {}, 10**7) for name in ("adap-ucb", "dp-se") for epsilon in (0.05, 5.0)],
     *[("adac-ucb", epsilon, {"alpha": 3.0}, 10**7) for epsilon in (0.05, 1.0)],
@@ -76,11 +75,8 @@ EXPLICIT = [
 
 @pytest.mark.parametrize(("policy", "epsilon", "params", "horizon"), EXPLICIT)
 def test_mean_regret_is_below_the_explicit_bound(policy, epsilon, params, horizon):
-    line = {"policy": policy, "params": params}
-    groups = isinstance(epsilon, list)
-    users = {"kind": "discrete", "values": epsilon} if groups else {"kind": "fixed", "value": epsilon}
-    line |= {} if registry()[policy].epsilon == "none" else {"epsilon": users}
-    experiment = Experiment.model_validate({"arms": FIVE, "lines": [line], "horizon": horizon, "trials": 50})
+    users = {"kind": "discrete", "values": epsilon} if isinstance(epsilon, list) else epsilon
+    experiment = one_line(policy, FIVE, users, horizon, trials=50, **params)
     result = simulate(experiment, jobs=1, store=Store(None, 0))
     stated = [
         bound.values(result.times, experiment.largest_gap)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import fixed, lines_taken
 
 from bandit_core import Experiment, bounds
 from bandit_core.experiments import catalogue
@@ -88,18 +89,11 @@ def test_every_bound_of_the_theory_is_in_the_catalogue():
 
 
 def test_every_bound_of_every_policy_is_in_the_catalogue():
-    for setting in SETTINGS:
-        for name, policy in registry().items():
-            if (policy.setting == "contexts") != (setting in ("margin", "own", "plain")):
-                continue
-            line = {"policy": name} | ({} if policy.epsilon == "none" else {"epsilon": {"kind": "fixed", "value": 0.5}})
-            try:
-                experiment = experiment_of(setting, lines=[line])
-            except ValueError:
-                continue
-            for bound in line_bounds(experiment, 0):
+    for setting, document in SETTINGS.items():
+        for line in lines_taken({**document, "horizon": 10**6}, [fixed(0.5)]):
+            for bound in line_bounds(experiment_of(setting, lines=[line]), 0):
                 # private: this is what is tested
-                key = catalogue._key(bound, name)
+                key = catalogue._key(bound, line["policy"])
                 assert key in every()
                 listed = known(setting, 0.5)[key].bound
                 assert (listed.name, listed.side, listed.model) == (bound.name, bound.side, bound.model)
@@ -145,14 +139,7 @@ def test_every_bound_applies_somewhere_or_is_superseded():
 
 def test_what_the_command_line_prints_is_what_applies():
     """One line of every policy that takes the arms: every bound that applies is in its table, and no other."""
-    lines = []
-    for name, policy in registry().items():
-        line = {"policy": name} | ({} if policy.epsilon == "none" else {"epsilon": {"kind": "fixed", "value": 0.5}})
-        try:
-            experiment_of("pair", lines=[line])
-        except ValueError:
-            continue
-        lines.append(line)
+    lines = lines_taken({"arms": PAIR, "horizon": 10**6}, [fixed(0.5)])
     printed = set()
     for start in range(0, len(lines), 20):
         experiment = experiment_of("pair", lines=lines[start : start + 20])

@@ -1,7 +1,6 @@
 """A Dask cluster computes the same numbers, whatever happens to it."""
 
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers import HANGS, experiment_of, memory, numbers, own_policies_forgotten
+from helpers import FILES, HANGS, experiment_of, fixed, memory, numbers, own_policies_forgotten
 
 from bandit_core import Simulation, load_policy, simulate
 from bandit_core.simulation import cluster, costs, engine, prepared
@@ -22,7 +21,6 @@ from bandit_core.studies.study import StudyFile, StudyRun
 
 distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).resolve().parents[2]
-TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
 def long_experiment(**fields):
@@ -112,11 +110,8 @@ class TestCluster:
         assert there.run(2).rows.equals(here) and there.notices == []
 
     def test_a_policy_of_a_file_is_sent_there_as_it_is_now(self, started, tmp_path, monkeypatch, everything_is_long):
-        text = re.findall(r"```python\n(.*?)```", TUTORIAL, re.DOTALL)[0]
-        path, line = (
-            tmp_path / "noisy_greedy.py",
-            {"policy": "noisy-greedy", "epsilon": {"kind": "fixed", "value": 1.0}},
-        )
+        text, path = FILES["noisy_greedy"], tmp_path / "noisy_greedy.py"
+        line = {"policy": "noisy-greedy", "epsilon": fixed(1.0)}
         ends = []
         with own_policies_forgotten():
             for factor in ("", "2.0 * ", ""):

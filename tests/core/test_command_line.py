@@ -127,23 +127,16 @@ def test_lists_name_everything(say, what, names):
     assert [row.split()[0] for row in say("list", what).splitlines()] == names
 
 
-def test_run_prints_the_curves(say, spec):
-    printed = say("run", spec)
-    frame = table(printed)
-    assert tuple(frame.columns) == CURVE_COLUMNS
-    expected = engine.simulate(Experiment.model_validate(SPEC)).curves
-    pd.testing.assert_frame_equal(frame, expected, check_exact=True, check_dtype=False)
-    assert set(frame["line"]) == {0, 1}
-    assert all(frame.groupby("line")["t"].max() == 300)
-
-
-def test_run_takes_other_numbers_from_its_options(say, spec):
-    printed = say("run", spec, "--horizon", "1e2", "--trials", "3", "--seed", "5", "--jobs", "2")
-    frame = table(printed)
-    assert frame["t"].max() == 100
-    assert set(frame["trials"]) == {3}
-    expected = engine.simulate(Experiment.model_validate({**SPEC, "horizon": 100, "trials": 3, "seed": 5}))
-    pd.testing.assert_frame_equal(frame, expected.curves, check_exact=True, check_dtype=False)
+@pytest.mark.parametrize(
+    ("options", "fields"),
+    [("", {}), ("--horizon 1e2 --trials 3 --seed 5 --jobs 2", {"horizon": 100, "trials": 3, "seed": 5})],
+)
+def test_run_prints_the_curves_and_takes_other_numbers_from_its_options(say, spec, options, fields):
+    frame = table(say("run", spec, *options.split()))
+    experiment = Experiment.model_validate({**SPEC, **fields})
+    assert tuple(frame.columns) == CURVE_COLUMNS and set(frame["line"]) == {0, 1}
+    pd.testing.assert_frame_equal(frame, engine.simulate(experiment).curves, check_exact=True, check_dtype=False)
+    assert all(frame.groupby("line")["t"].max() == experiment.horizon) and set(frame["trials"]) == {experiment.trials}
 
 
 def test_the_number_of_workers_changes_no_digit(say, spec):

@@ -102,15 +102,19 @@ def test_the_fingerprint_follows_what_is_compiled(tmp_path):
     assert version.code_fingerprint(version.sources(core)) == second
 
 
+def printed(code: str, **settings: str) -> list[str]:
+    """The words that a program prints, in a process with these settings."""
+    environment = {**os.environ, **settings}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
 @pytest.mark.parametrize("settings", [{"LAB_CACHE_DIR": "/dev/null/x"}, {"LAB_KERNEL_CACHE": "0"}])
 def test_without_a_place_on_disk_kernels_are_compiled_in_memory(settings):
     code = (
         "from bandit_core.jit import decorators; print(decorators.ON_DISK, decorators.kernel(lambda x: x + 1)(1) == 2)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, **settings}, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split() == ["False", "True"]
+    assert printed(code, **settings) == ["False", "True"]
 
 
 def test_a_user_without_a_home_gets_no_cache_instead_of_an_error(monkeypatch):
@@ -135,14 +139,7 @@ loaded = "scipy.linalg" in sys.modules
 product = kernel(lambda a, b: a @ b)
 print(loaded, product(np.eye(2), np.full((2, 2), 7.0))[0, 0])
 """
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "LAB_KERNEL_CACHE": "0"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.split() == ["False", "7.0"]
+    assert printed(code, LAB_KERNEL_CACHE="0") == ["False", "7.0"]
 
 
 MODULE = """

@@ -12,6 +12,7 @@ from typing import Literal, get_args, get_origin
 
 import conformance as suite
 import pytest
+from helpers import FILES
 
 from bandit_core import Experiment, cli, policies
 from bandit_core.experiments import links
@@ -22,9 +23,8 @@ from benchmarks import pictures
 from ui import menu
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NAME = "noisy-greedy"
+NAME, FILE = "noisy-greedy", "noisy_greedy"
 
 
 def checks() -> Iterator[tuple[str, object]]:
@@ -40,25 +40,15 @@ def checks() -> Iterator[tuple[str, object]]:
 
 
 @pytest.fixture(scope="module")
-def guide() -> tuple[str, str]:
-    """Name of the guide's file, and what it holds."""
-    place = re.search(r"Save it as `(\w+)\.py`", GUIDE)
-    code = re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)
-    assert place and code
-    return place[1], code[1]
-
-
-@pytest.fixture(scope="module")
-def one_more_policy(guide, policy_file) -> Iterator[None]:
+def one_more_policy(policy_file) -> Iterator[None]:
     """The guide followed to the letter: in a folder that counts as bandit_core/policies."""
-    name, code = guide
-    folder = policy_file(name, code).parent
+    folder = policy_file(FILE, FILES[FILE]).parent
     policies.__path__.append(str(folder))
     importlib.invalidate_caches()
     registry.cache_clear()
     yield
     policies.__path__.remove(str(folder))
-    sys.modules.pop(f"bandit_core.policies.{name}", None)
+    sys.modules.pop(f"bandit_core.policies.{FILE}", None)
     importlib.invalidate_caches()
     registry.cache_clear()
 
@@ -122,7 +112,7 @@ def test_a_file_without_a_policy_of_its_own_is_refused_in_one_line(text, tmp_pat
     assert message.startswith("policy: ") and message.count("\n") == 1
 
 
-def test_blocks_of_a_policy_from_a_file_belong_to_its_kernel(guide, tmp_path, monkeypatch):
+def test_blocks_of_a_policy_from_a_file_belong_to_its_kernel(tmp_path, monkeypatch):
     def identity(text: str) -> bytes:
         monkeypatch.setattr(policies, "_added", {})
         registry.cache_clear()
@@ -132,8 +122,9 @@ def test_blocks_of_a_policy_from_a_file_belong_to_its_kernel(guide, tmp_path, mo
         [setup] = Experiment.model_validate({**SPEC, "lines": lines}).setups
         return prepared_line(registry()["own-bits"], setup).identity
 
-    changed = guide[1].replace("known.counts[arm] += 1", "known.counts[arm] += 2")
-    assert identity(guide[1]) == identity(guide[1] + "# prose\n") != identity(changed)
+    text = FILES[FILE]
+    changed = text.replace("known.counts[arm] += 1", "known.counts[arm] += 2")
+    assert identity(text) == identity(text + "# prose\n") != identity(changed)
     monkeypatch.undo()
     registry.cache_clear()
 

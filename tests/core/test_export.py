@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
+from helpers import refused
 
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.__main__ import main
@@ -193,9 +194,8 @@ def test_what_does_not_fit_is_thinned_and_then_refused(lesson, monkeypatch):
     assert len(thinned["series"][0]) < len(whole["series"][0])
     assert thinned["positions"][1]["table"] == whole["positions"][1]["table"]
     monkeypatch.setattr("bandit_core.export.page.MAX_BYTES", 1000)
-    with pytest.raises(InputError) as refused:
+    with refused("lesson"):
         page(*lesson)
-    assert refused.value.issues[0].path == "lesson"
 
 
 @pytest.mark.parametrize(
@@ -209,16 +209,14 @@ def test_what_does_not_fit_is_thinned_and_then_refused(lesson, monkeypatch):
     ],
 )
 def test_sliders_that_cannot_be_are_refused(experiment, slider, values, path):
-    with pytest.raises(InputError) as refused:
+    with refused(path):
         Positions(experiment, slider, values)
-    assert refused.value.issues[0].path == path
 
 
 def test_an_experiment_without_budgets_has_no_slider_of_budgets(experiment):
     free = experiment.with_changes(lines=[{"policy": "ucb"}])
-    with pytest.raises(InputError) as refused:
+    with refused("slider"):
         Positions(free)
-    assert refused.value.issues[0].path == "slider"
     assert Positions(free, "horizon").positions
 
 
@@ -227,9 +225,8 @@ def test_the_limits_of_a_server_count_all_positions(experiment, monkeypatch):
     monkeypatch.setenv("LAB_MAX_STEPS", str(one * (3 + 2 + 2)))  # without privacy is played once
     assert Positions(experiment, values=BUDGETS).steps == one * 7
     monkeypatch.setenv("LAB_MAX_STEPS", str(one * 7 - 1))
-    with pytest.raises(InputError) as refused:
+    with refused("slider"):
         Positions(experiment, values=BUDGETS)
-    assert refused.value.issues[0].path == "slider"
 
 
 def test_a_lesson_that_is_not_finished_is_not_written(experiment):

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import fixed, lines_taken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize
@@ -11,7 +12,6 @@ from scipy import integrate, optimize
 from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.model import Guarantee, RunSetup
-from bandit_core.policies import registry
 from bandit_core.spec.budgets import Discrete, Fixed, UniformEpsilon
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, TwoPoint
 from bandit_core.theory import central, finite_time_bounds, local
@@ -225,20 +225,6 @@ def raised(means, worst, to):
     return [{"kind": "bernoulli", "mean": mean} for mean in means]
 
 
-def lines_for(arms, epsilon=1.0, names=None):
-    lines = []
-    for name, policy in registry().items():
-        if policy.setting != "arms" or (names is not None and name not in names):
-            continue
-        line = {"policy": name} | ({} if policy.epsilon == "none" else {"epsilon": {"kind": "fixed", "value": epsilon}})
-        try:
-            Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 100})
-        except ValueError:
-            continue
-        lines.append(line)
-    return lines
-
-
 def played(arms, lines, horizon, trials=40):
     document = {"arms": arms, "lines": lines, "horizon": horizon, "trials": trials, "seed": 5}
     return simulate(Experiment.model_validate(document), jobs=2)
@@ -249,7 +235,7 @@ def test_every_policy_gives_a_best_arm_its_fair_share():
     for means, horizon in (((0.9, 0.8, 0.7, 0.5), 400), ((0.3, 0.2), 300)):
         for worst in range(1, len(means)):
             arms = raised(means, worst, max(means) + 0.02)
-            lines = lines_for(arms)
+            lines = lines_taken({"arms": arms, "horizon": 100}, [fixed(1.0)])
             assert len(lines) >= 20
             found = [played(arms, part, horizon) for part in (lines[:20], lines[20:])]
             for result, number, line in ((each, *pair) for each in found for pair in enumerate(each.lines)):

@@ -9,11 +9,11 @@ import pytest
 from heavy_reference import PLAIN, SHORT
 from helpers import refused
 from reference import by_labels
-from runs import LATENESS, looped, one_line
+from runs import LATENESS, coins, looped, one_line
 from runs import arms_pulled as arms_of_all
 from scipy import integrate, stats
 
-from bandit_core import Experiment, simulate
+from bandit_core import simulate
 from bandit_core.auditing.auditor import audit
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import heavy as kernels
@@ -463,9 +463,7 @@ def test_table_1_has_what_the_curves_have_at_the_horizon():
 
 @pytest.mark.parametrize("policy", ["dp-robust-se", "ldp-robust-se"])
 def test_an_epoch_longer_than_any_whole_number_is_never_complete(policy):
-    line = {"policy": policy, "epsilon": {"kind": "fixed", "value": 0.01}, "params": {"v": 0.01}}
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
-    experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 1000, "trials": 2})
+    experiment = one_line(policy, coins(0.9, 0.5), 0.01, 1000, trials=2, v=0.01)
     [played] = simulate(experiment).lines
     assert np.all(played.pulls.sum(axis=1) == 1000)
     assert np.all(np.abs(played.pulls - 500) <= 1)  # in turns until the end

@@ -9,6 +9,7 @@ import runs
 from dp_accounting.pld import privacy_loss_distribution as pld
 from helpers import chi_square_p, fixed, refused
 from reference import by_labels
+from runs import FIVE, LADDER
 from scipy import stats
 from scipy.special import logsumexp
 
@@ -20,9 +21,6 @@ from bandit_core.mechanisms import modular_sums, shuffled_bits
 from bandit_core.policies import dp_se, elimination_by_trust
 from bandit_core.simulation.store import Store
 from bandit_core.theory import accounting, ladder
-
-STEPS = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
-FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375, 0.25)]
 
 
 def instance(policy, arms=runs.TWO, epsilon=1.0, horizon=10_000, **params):
@@ -44,11 +42,11 @@ def account(policy, setup) -> dict:
 # --- the kernel ----------------------------------------------------------------------------------------------------
 
 CASES = [
-    *[(policy, runs.ONE, 1.0, 20, {}) for policy in STEPS],
-    *[(policy, runs.TWO, 0.5, 6000, {"growth": 2, "beta": 0.3}) for policy in STEPS],
-    *[(policy, runs.SURE, 1.0, 3000, {"beta": 0.5}) for policy in STEPS],
-    *[(policy, runs.LAWS, 3.0, 2500, {"growth": 3, "beta": 0.9}) for policy in STEPS],
-    *[(policy, runs.MANY, 5.0, 9000, {"beta": 0.9}) for policy in STEPS],
+    *[(policy, runs.ONE, 1.0, 20, {}) for policy in LADDER],
+    *[(policy, runs.TWO, 0.5, 6000, {"growth": 2, "beta": 0.3}) for policy in LADDER],
+    *[(policy, runs.SURE, 1.0, 3000, {"beta": 0.5}) for policy in LADDER],
+    *[(policy, runs.LAWS, 3.0, 2500, {"growth": 3, "beta": 0.9}) for policy in LADDER],
+    *[(policy, runs.MANY, 5.0, 9000, {"beta": 0.9}) for policy in LADDER],
     ("dist-rdp-se", FIVE, 2.0, 4000, {"accounting": "paper", "scale": 1.0, "beta": 0.9}),
     ("dist-rdp-se", runs.LAWS, 2.0, 4000, {"accounting": "paper", "scale": 100.0, "beta": 0.1}),
     ("shuffle-se", FIVE, 1.0, 20_000, {"accounting": "paper"}),
@@ -91,7 +89,7 @@ def test_the_arms_of_the_reference_where_rewards_are_counted_late(policy, batch,
         assert {len(each) for each in batches} <= {3**b for b in range(1, 9)}
 
 
-@pytest.mark.parametrize("policy", STEPS)
+@pytest.mark.parametrize("policy", LADDER)
 def test_the_best_arm_is_found_and_a_billion_users_cost_nothing(policy):
     pulls = runs.final_pulls(policy, FIVE, 1.0, 10**9, 4, growth=4)
     np.testing.assert_array_equal(pulls.sum(axis=1), 10**9)
@@ -308,7 +306,7 @@ def test_a_tight_skellam_sum_keeps_its_promise_by_enumeration(epsilon, users):
 # --- the radius ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", STEPS)
+@pytest.mark.parametrize("policy", LADDER)
 @pytest.mark.parametrize("mean", [0.05, 0.5, 1.0])
 def test_means_leave_their_radius_as_rarely_as_is_claimed(policy, mean):
     """Beta = 0.9, one batch of four and one of 16 users: at most beta/b^2 for one arm, and the modulus beta/2."""

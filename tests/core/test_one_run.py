@@ -4,22 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from conformance import ON_ARMS, SPREAD
 from helpers import refused
+from runs import coins, one_line
 
-from bandit_core import Experiment, load_preset, simulate
+from bandit_core import load_preset, simulate
 from bandit_core.kernels.batch_rule import rule_of
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
-from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.one_run import one_run
 
-ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
-BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.7, 0.1)]
+BERNOULLI = coins(0.3, 0.7, 0.5, 0.7, 0.1)
 SMOOTH = [{"kind": "beta", "a": 2.0, "b": 3.0}, {"kind": "uniform", "low": 0.2, "high": 1.0}, BERNOULLI[2]]
 WILD = [{"kind": "pareto", "mean": 1.0, "shape": 2.5}, {"kind": "gaussian", "mean": 0.4, "sd": 0.5}]
-SPREAD = {"kind": "discrete", "values": [0.0, 0.5, 3.0], "probs": [0.2, 0.4, 0.4]}
 BATCHES = ("se", "ldp-se", "shuffle-se", "dist-dp-se", "dist-rdp-se")
 PARAMETERS = {
     "dp-robust-se": {"v": 1.0, "kappa": 1e-3},
@@ -41,12 +40,9 @@ LATE_RUNS = [
 ]
 
 
-def experiment_of(name, arms, horizon=2500, epsilon=2.0, params=None, **fields):
-    line = {"policy": name, "params": params or PARAMETERS.get(name, {})}
-    if registry()[name].epsilon != "none":
-        line["epsilon"] = epsilon if isinstance(epsilon, dict) else {"kind": "fixed", "value": epsilon}
-    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 2, "seed": 8, **fields}
-    return Experiment.model_validate({"version": 1, **document})
+def experiment_of(name, arms, horizon=2500, epsilon=2.0, params=None, **late):
+    params = params or PARAMETERS.get(name, {})
+    return one_line(name, arms, epsilon, horizon, trials=2, seed=8, **params, **late)
 
 
 def accepted(name, arms):
@@ -91,7 +87,7 @@ def test_a_run_on_another_counter_is_one_of_the_rule(name, counter):
 
 @pytest.mark.parametrize(("name", "epsilon"), LATE_RUNS)
 def test_a_late_run_of_a_rule_is_the_first_trial(name, epsilon):
-    experiment = experiment_of(name, BERNOULLI, epsilon=epsilon, feedback={"batch": 7, "delay": 20})
+    experiment = experiment_of(name, BERNOULLI, epsilon=epsilon, batch=7, delay=20)
     run = assert_rule(name, experiment)
     result = simulate(experiment, jobs=1, store=Store(None, 2**24))
     times = result.times[result.times <= run.users]

@@ -7,8 +7,8 @@ import opendp.prelude as opendp
 import pytest
 from dp_accounting import dp_event, rdp
 from dp_accounting.pld import privacy_loss_distribution as pld
+from runs import coins, one_line
 
-from bandit_core import Experiment
 from bandit_core.mechanisms import CTB, CTL, gaussian
 from bandit_core.policies import registry
 from bandit_core.policies.central_family import central_release
@@ -46,12 +46,7 @@ def test_our_account_of_dp_ucb_int_is_never_below_the_loss_distribution_and_not_
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_a_whole_run_of_dp_ucb_int_keeps_what_is_promised(epsilon):
-    spec = {
-        "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6}],
-        "lines": [{"policy": "dp-ucb-int", "epsilon": {"kind": "fixed", "value": epsilon}}],
-        "horizon": 100_000,
-    }
-    instance = Experiment.model_validate(spec).setups[0]
+    [instance] = one_line("dp-ucb-int", coins(0.9, 0.6), epsilon, 100_000).setups
     policy = registry()["dp-ucb-int"]
     listed = [each for each in policy.releases(instance) for _ in range(each.times)]
     oracle = loss_distribution([each.epsilon for each in listed]).get_epsilon_for_delta(DELTA)

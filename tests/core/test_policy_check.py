@@ -3,13 +3,12 @@
 import json
 import re
 import sys
-from pathlib import Path
 from unittest import SkipTest
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import own_policies_forgotten
+from helpers import FILES, own_policies_forgotten
 from liars import LIARS
 from scipy import stats
 
@@ -26,8 +25,6 @@ from bandit_core.studies import benchmark
 from bandit_core.studies.policy_check import CHANCE, CHECKS, findings
 from bandit_core.studies.tradeoff import weaker
 
-TUTORIAL = (Path(__file__).resolve().parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
-FILES = dict(re.findall(r"Save it as `(\w+)\.py`:\n\n```python\n(.*?)```", TUTORIAL, re.DOTALL))
 NAME = "noisy-greedy"
 SPEC = {
     "arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)],

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 from helpers import least_p
-from runs import looped, one_line
+from runs import coins, looped, one_line
 from scipy import integrate, stats
 from scipy.special import betaincc
 
@@ -17,10 +17,6 @@ from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.studies.one_run import one_run
 
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
-
-
-def coins(means: list[float]) -> list[dict]:
-    return [{"kind": "bernoulli", "mean": mean} for mean in means]
 
 
 def arms_with(ones: list[int], pulled: list[int]) -> ArmState:
@@ -183,7 +179,7 @@ def test_what_is_surely_kept_would_be_kept_by_the_definition(shape):
 
 
 def law_of(policy: str, means: list[float], epsilon: float, seed: int, every_draw: bool = False):
-    (line,) = prepared_lines(one_line(policy, coins(means), epsilon, 10_000))
+    (line,) = prepared_lines(one_line(policy, coins(*means), epsilon, 10_000))
     call = line.policy.prepare(looped(line.setup)) if every_draw else line.call
     assert (call.kernel in (posterior.thompson, lazy_posterior.THOMPSON.at_once)) != every_draw
     return run_kernel(call, streams(seed, 0, 400), np.array([100, 2_000, 10_000]), Signal())
@@ -225,7 +221,7 @@ def test_a_shorter_horizon_and_other_checkpoints_change_no_byte(policy):
 
 @pytest.mark.parametrize("policy", ["ts-cf", "lazy-dp-ts"])
 def test_what_is_watched_has_the_draws_that_decided(policy):
-    run = one_run(one_line(policy, coins([0.9, 0.8, 0.3]), 2.0, 50_000), users=700)
+    run = one_run(one_line(policy, coins(0.9, 0.8, 0.3), 2.0, 50_000), users=700)
     assert not run.hides and run.completed == (policy == "ts-cf")
     known = ~np.isnan(run.indices[:, 0])
     assert known.sum() == (700 if policy == "ts-cf" else 700 - 3)

@@ -1,16 +1,15 @@
 """Rules: the guide's own is played as a plain twin plays it, and accelerators play what the rule says."""
 
-import re
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import own_policies_forgotten
+from helpers import FILES, own_policies_forgotten
 from reference import Late, Stream, by_labels, laplace, reward_of
+from runs import GROUPS, coins, one_line
 
-from bandit_core import Experiment, load_policy, simulate
+from bandit_core import load_policy, simulate
 from bandit_core.jit.decorators import rebound
 from bandit_core.jit.version import kernel_name, kernel_version
 from bandit_core.kernels import play
@@ -20,8 +19,7 @@ from bandit_core.policies import dp_ucb, gaussian_ts, registry, tree_family
 from bandit_core.simulation.store import Store
 from bandit_core.studies.one_run import one_run
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "tutorial.md"
-CODE = re.search(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[1]
+CODE = FILES["noisy_greedy"]
 MEANS, USERS = (0.3, 0.8, 0.6), 400
 
 
@@ -34,14 +32,8 @@ def stranger(policy_file):
     sys.modules.pop("policy_file_noisy_greedy")
 
 
-def experiment_of(name, **fields):
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in MEANS]
-    line = {"policy": name, "epsilon": {"kind": "fixed", "value": 2.0}}
-    if registry()[name].epsilon == "none":
-        del line["epsilon"]
-    return Experiment.model_validate(
-        {"arms": arms, "lines": [line], "horizon": USERS, "trials": 2, "seed": 5, **fields}
-    )
+def experiment_of(name, horizon=USERS, arms=None, **late):
+    return one_line(name, arms or coins(*MEANS), 2.0, horizon, trials=2, seed=5, **late)
 
 
 def twin(setup, words):
@@ -61,13 +53,9 @@ def twin(setup, words):
     return chosen
 
 
-def test_a_policy_takes_at_most_45_lines():
-    assert sum(bool(text.strip()) for text in CODE.splitlines()) <= 45
-
-
 @pytest.mark.parametrize("feedback", [{}, {"batch": 10, "delay": 3}])
 def test_the_rule_of_the_guide_is_played_and_watched_as_its_twin_plays_it(stranger, feedback):
-    experiment = experiment_of(stranger, feedback=feedback)
+    experiment = experiment_of(stranger, **feedback)
     chosen = by_labels(experiment.setups[0], streams(5, 0, 1)[0], twin)
     run = one_run(experiment, users=USERS)
     assert run.arms.tolist() == chosen
@@ -82,7 +70,6 @@ def test_the_rule_of_the_guide_is_played_and_watched_as_its_twin_plays_it(strang
         np.testing.assert_allclose(run.estimates[-1], message, rtol=1e-9)
 
 
-GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
 MIXED = [{"kind": "beta", "a": 2.0, "b": 3.0}, {"kind": "uniform", "low": 0.25, "high": 0.75}]
 LINES = [
     *((name, {}) for name in ("ucb", "kl-ucb", "kl-ucb-cf", "ucb-cf", "heldp-ucb-b", "heldp-ucb-l")),

@@ -1,10 +1,13 @@
 """Searches as lines of an experiment: the runs of a plain reference, and those that `decide` times."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from helpers import memory
+from runs import coins, one_line
 
-from bandit_core import Experiment, decide, simulate
+from bandit_core import decide, simulate
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
@@ -16,16 +19,7 @@ NAMES = [name for name, policy in registry().items() if policy.stops]
 EVERY = pytest.mark.parametrize("name", NAMES)
 
 
-def coins(*means):
-    return [{"kind": "bernoulli", "mean": mean} for mean in means]
-
-
-def experiment_of(name, arms, epsilon=2.0, horizon=3000, trials=4, seed=3, **params) -> Experiment:
-    budget = {} if registry()[name].epsilon == "none" else {"epsilon": {"kind": "fixed", "value": epsilon}}
-    line = {"policy": name, "params": params, **budget}
-    return Experiment.model_validate(
-        {"arms": arms, "lines": [line], "horizon": horizon, "trials": trials, "seed": seed}
-    )
+experiment_of = partial(one_line, epsilon=2.0, horizon=3000, trials=4, seed=3)
 
 
 def test_they_are_those_that_are_not_in_the_registry_anyway():
@@ -37,7 +31,7 @@ def test_they_are_those_that_are_not_in_the_registry_anyway():
 @EVERY
 def test_a_run_that_stops_is_the_one_that_is_timed(name):
     """Pulls of the search, and of what it recommends: arm by arm, trial by trial; both ends are seen."""
-    experiment = experiment_of(name, coins(0.7, 0.4, 0.6), 3.0, 4000, trials=300, delta=0.3)
+    experiment = experiment_of(name, coins(0.7, 0.4, 0.6), epsilon=3.0, horizon=4000, trials=300, delta=0.3)
     (line,) = searches_of(experiment)
     (timed,) = stopping([line.spec], jobs=1)
     played = simulate(experiment, jobs=1, store=memory()).lines[0].pulls

@@ -3,12 +3,11 @@
 import re
 
 import pytest
-from helpers import refused
+from helpers import asked, refused
 
 from bandit_core import InputError, cli
 from bandit_core.data import tables
 from bandit_core.spec import notation
-from bandit_core.studies import price
 from bandit_core.studies.business_case import ranges_of, read_lifts
 
 ASKED, NONE = "may be", "numbers, ranges or ?"
@@ -23,20 +22,6 @@ SPELLINGS = {
 }  # fmt: skip
 
 
-class _Asked(Exception):
-    """The question that a command would have answered."""
-
-
-def _shell(monkeypatch, *words: str) -> price.PriceQuestion:
-    def stop(question, *_):
-        raise _Asked(question)
-
-    monkeypatch.setattr(price, "PriceStudy", stop)
-    with pytest.raises(_Asked) as found:
-        cli.main(["price", "--weekly", "40", *words])
-    return found.value.args[0]
-
-
 @pytest.mark.parametrize(("text", "meant"), SPELLINGS.items())
 def test_a_lift_is_the_same_in_every_command_and_on_the_page(text, meant, monkeypatch, capsys):
     if isinstance(meant, str):
@@ -49,7 +34,7 @@ def test_a_lift_is_the_same_in_every_command_and_on_the_page(text, meant, monkey
     ends = meant if isinstance(meant, tuple) else (meant, meant)
     [lift] = read_lifts(text)
     assert (lift if isinstance(lift, tuple) else (lift, lift)) == tuple(round(100 * end, 10) for end in ends)
-    question = _shell(monkeypatch, "--baseline", "2%", "--lifts", text)
+    question = asked(monkeypatch, "--baseline", "2%", "--lifts", text)
     shown = ranges_of(question.beliefs)[1] if question.beliefs else (question.arms[1].mean,) * 2
     assert shown == pytest.approx([0.02 * (1 + end) for end in ends], rel=1e-12)
     if not isinstance(meant, tuple) and meant > 0:
@@ -85,7 +70,7 @@ def test_an_arm_of_a_spec_or_a_link_may_be_a_percentage(text):
 
 @pytest.mark.parametrize("rate", ["8", "8%", "0.08"])
 def test_rates_and_chances_of_every_command(rate, monkeypatch, capsys):
-    question = _shell(monkeypatch, "--baseline", rate, "--lifts", "8", "--delta", rate, "--power", "80", "--zone", rate)
+    question = asked(monkeypatch, "--baseline", rate, "--lifts", "8", "--delta", rate, "--power", "80", "--zone", rate)
     assert (question.arms[0].mean, question.delta, question.power) == (0.08, 0.08, 0.8)
     assert question.zone == pytest.approx(0.08 * 0.08)
     printed = []
@@ -102,9 +87,9 @@ def test_rates_and_chances_of_every_command(rate, monkeypatch, capsys):
 def test_a_negative_number_after_an_option_is_read(monkeypatch, tmp_path, capsys):
     file = tmp_path / "sales.csv"
     file.write_text("control,new\n" + "\n".join(f"{-7 * place % 40 - 20},{place % 7}.5" for place in range(40)))
-    question = _shell(monkeypatch, str(file), "--rows", "wide", "--limits", "-200,100")
+    question = asked(monkeypatch, str(file), "--rows", "wide", "--limits", "-200,100", "--weekly", "40")
     assert (question.low, question.scale) == (-200, 300)
-    assert _shell(monkeypatch, "--baseline", "50%", "--lifts", "-5,8").arms[1].mean == pytest.approx(0.475)
+    assert asked(monkeypatch, "--baseline", "50%", "--lifts", "-5,8").arms[1].mean == pytest.approx(0.475)
     assert cli.main(["price", "--baseline", "50%", "--lifts", "5", "--weeks", "-.5"]) == cli.BAD_INPUT
     assert "weeks: -0.5" in capsys.readouterr().err
 

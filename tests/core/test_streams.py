@@ -168,7 +168,18 @@ def reward_law(**fields):
     return TypeAdapter(rewards.Arm).validate_python(fields)
 
 
-CONTINUOUS_REWARDS = [
+def epsilon_law(**fields):
+    return TypeAdapter(budgets.Epsilon).validate_python(fields)
+
+
+def drawn_of(law) -> np.ndarray:
+    """Rewards, or budgets, of a law."""
+    if isinstance(law, rewards.RewardDistribution):
+        return drawn(_rewards, *rewards.tables((law,)))
+    return drawn(_epsilons, *law.kernel_form())
+
+
+CONTINUOUS = [
     (reward_law(kind="uniform", low=-1, high=3), stats.uniform(-1, 4)),
     (reward_law(kind="gaussian", mean=-2, sd=3), stats.norm(-2, 3)),
     (reward_law(kind="pareto", mean=3, shape=1.5), stats.pareto(1.5, scale=1.0)),
@@ -176,67 +187,35 @@ CONTINUOUS_REWARDS = [
     (reward_law(kind="beta", a=2, b=1), stats.beta(2, 1)),
     (reward_law(kind="beta", a=1, b=0.5), stats.beta(1, 0.5)),
     (reward_law(kind="beta", a=0.5, b=3), stats.beta(0.5, 3)),
+    (epsilon_law(kind="uniform", low=0, high=4), stats.uniform(0, 4)),
+    (epsilon_law(kind="lognormal", median=2, sigma=1.5), stats.lognorm(1.5, scale=2)),
+]
+DISCRETE = [
+    reward_law(kind="bernoulli", mean=0.3),
+    reward_law(kind="two-point", low=-2, high=5, p_high=0.9),
+    reward_law(kind="empirical", values=[1, 4, 4, -7, 0.5]),
+    epsilon_law(kind="fixed", value=0.7),
+    epsilon_law(kind="discrete", values=[8, 0, 2, 0.5], probs=[0.2, 0.1, 0.4, 0.3]),
+    epsilon_law(kind="empirical", values=[1, 1, 3, 0.25]),
 ]
 
 
-@pytest.mark.parametrize(("law", "truth"), CONTINUOUS_REWARDS, ids=lambda law: getattr(law, "kind", ""))
-def test_continuous_rewards_follow_their_law(law, truth):
-    rows, values = rewards.tables((law,))
-    assert stats.kstest(drawn(_rewards, rows, values), truth.cdf).pvalue > LEAST_P
+@pytest.mark.parametrize(("law", "truth"), CONTINUOUS, ids=lambda law: getattr(law, "kind", ""))
+def test_continuous_rewards_and_budgets_follow_their_law(law, truth):
+    assert stats.kstest(drawn_of(law), truth.cdf).pvalue > LEAST_P
 
 
-@pytest.mark.parametrize(
-    "law",
-    [
-        reward_law(kind="bernoulli", mean=0.3),
-        reward_law(kind="two-point", low=-2, high=5, p_high=0.9),
-        reward_law(kind="empirical", values=[1, 4, 4, -7, 0.5]),
-    ],
-    ids=lambda law: law.kind,
-)
-def test_discrete_rewards_follow_their_law(law):
-    rows, values = rewards.tables((law,))
-    seen, counts = np.unique(drawn(_rewards, rows, values), return_counts=True)
+@pytest.mark.parametrize("law", DISCRETE, ids=lambda law: law.kind)
+def test_discrete_rewards_and_budgets_follow_their_law(law):
+    seen, counts = np.unique(drawn_of(law), return_counts=True)
     outcomes, chances = law.atoms
     np.testing.assert_array_equal(seen, outcomes)
-    assert stats.chisquare(counts, DRAWS * chances).pvalue > LEAST_P
-
-
-def epsilon_law(**fields):
-    return TypeAdapter(budgets.Epsilon).validate_python(fields)
-
-
-@pytest.mark.parametrize(
-    ("law", "truth"),
-    [
-        (epsilon_law(kind="uniform", low=0, high=4), stats.uniform(0, 4)),
-        (epsilon_law(kind="lognormal", median=2, sigma=1.5), stats.lognorm(1.5, scale=2)),
-    ],
-    ids=["uniform", "lognormal"],
-)
-def test_continuous_budgets_follow_their_law(law, truth):
-    assert stats.kstest(drawn(_epsilons, *law.kernel_form()), truth.cdf).pvalue > LEAST_P
-
-
-@pytest.mark.parametrize(
-    "law",
-    [
-        epsilon_law(kind="fixed", value=0.7),
-        epsilon_law(kind="discrete", values=[8, 0, 2, 0.5], probs=[0.2, 0.1, 0.4, 0.3]),
-        epsilon_law(kind="empirical", values=[1, 1, 3, 0.25]),
-    ],
-    ids=lambda law: law.kind,
-)
-def test_discrete_budgets_follow_their_law(law):
-    seen, counts = np.unique(drawn(_epsilons, *law.kernel_form()), return_counts=True)
-    values, chances = law.atoms
-    np.testing.assert_array_equal(seen, values)
-    assert len(values) == 1 or stats.chisquare(counts, DRAWS * chances).pvalue > LEAST_P
+    assert len(outcomes) == 1 or stats.chisquare(counts, DRAWS * chances).pvalue > LEAST_P
 
 
 def test_a_clamped_gaussian_has_atoms_at_its_borders_and_a_bell_between():
     law = epsilon_law(kind="clamped-gaussian", mean=1, sd=1, low=0, high=2.5)
-    budgets = drawn(_epsilons, *law.kernel_form())
+    budgets = drawn_of(law)
     bell = stats.norm(1, 1)
     low, high = np.count_nonzero(budgets == 0), np.count_nonzero(budgets == 2.5)
     shares = np.array([bell.cdf(0), bell.cdf(2.5) - bell.cdf(0), bell.sf(2.5)])

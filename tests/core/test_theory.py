@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import lines_taken
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
@@ -13,7 +14,6 @@ from bandit_core import Experiment, bounds
 from bandit_core.experiments import curves
 from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import registry
 from bandit_core.policies.local_family import ThresholdParameters
 from bandit_core.policies.ucb import UCBParameters
 from bandit_core.spec.budgets import ClampedGaussian, Discrete, Fixed, Lognormal
@@ -472,17 +472,7 @@ ARMS = [
 
 @pytest.mark.parametrize("arms", ARMS, ids=str)
 def test_every_bound_of_every_policy_is_finite_capped_and_explained(arms):
-    lines = []
-    for name, policy in registry().items():
-        for epsilon in [None] if policy.epsilon == "none" else EPSILONS:
-            line = {"policy": name} | (
-                {} if epsilon is None else {"epsilon": {"kind": epsilon.kind, **epsilon.model_dump()}}
-            )
-            try:
-                Experiment.model_validate({"arms": arms, "lines": [line]})
-            except ValueError:
-                continue
-            lines.append(line)
+    lines = lines_taken({"arms": arms}, [epsilon.model_dump() for epsilon in EPSILONS])
     for start in range(0, len(lines), 20):
         experiment = Experiment.model_validate({"arms": arms, "lines": lines[start : start + 20], "horizon": 10**6})
         table = bounds(experiment)

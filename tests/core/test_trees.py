@@ -7,12 +7,11 @@ import pytest
 from counter_reference import SignedTree, SquareRoots
 from helpers import refused
 from reference import INFINITY, Late, by_labels
-from runs import LATENESS, arms_pulled, assert_pulls, looped, one_line
+from runs import LATENESS, arms_pulled, assert_pulls, coins, looped, one_line
 from runs import instance_of as numbered
 from scipy import stats
 
 from bandit_core.auditing.auditor import audit
-from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams
@@ -368,7 +367,7 @@ def reference_arms(name, instance, seed, trial):
 
 
 def instance_of(name, means, horizon, epsilon, **given):
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in means[:-1]]
+    arms = coins(*means[:-1])
     arms.append({"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": (means[-1] - 0.25) * 2})
     return numbered(name, arms, epsilon, horizon, **given)[1]
 
@@ -476,27 +475,14 @@ def test_a_constant_gamma_hides_the_theorem():
 )
 def test_dp_ucb_bound_meets_an_independent_simulation(epsilon, index, mean):
     """Means 0.9 and 0.6, T = 10^5, 40 runs of another implementation (both parts of the counter at epsilon)."""
-    document = {
-        "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6}],
-        "lines": [
-            {
-                "policy": "dp-ucb-bound",
-                "epsilon": {"kind": "fixed", "value": epsilon},
-                "params": {"index": index, "accounting": "paper"},
-            }
-        ],
-        "horizon": 100_000,
-        "trials": 1,
-    }
-    instance = Experiment.model_validate(document).setups[0]
+    given = {"index": index, "accounting": "paper"}
+    [instance] = one_line("dp-ucb-bound", coins(0.9, 0.6), epsilon, 100_000, **given).setups
     block = registry()["dp-ucb-bound"].play(instance, streams(0, 0, 40), np.array([100_000]), Signal())
     assert block.regret[:, -1].mean() == pytest.approx(mean, rel=0.06)
 
 
 def test_a_part_of_the_margin_of_private_ucb_has_no_proved_bound():
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
     for margin, proved in ((1.0, True), (0.01, False)):
-        line = {"policy": "private-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"margin": margin}}
-        experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 1000, "trials": 1})
-        bounds = registry()["private-ucb"].bounds(experiment.setups[0])
+        [setup] = one_line("private-ucb", coins(0.9, 0.6), horizon=1000, margin=margin).setups
+        bounds = registry()["private-ucb"].bounds(setup)
         assert any(bound.side == "upper" and not bound.not_applicable for bound in bounds) == proved
