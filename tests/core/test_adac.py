@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from runs import coins, one_line
 
-from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms.gaussian import smallest_delta
 from bandit_core.model import Signal
@@ -13,13 +13,11 @@ from bandit_core.policies import adac, registry
 from bandit_core.studies.accounts import composed
 from bandit_core.theory import accounting
 
-PAIR = [{"kind": "bernoulli", "mean": mean} for mean in (0.8, 0.5)]
+PAIR = coins(0.8, 0.5)
 
 
 def line(epsilon=1.0, arms=PAIR, horizon=10_000, **params):
-    message = {"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-    [setup] = Experiment.model_validate({"arms": arms, "lines": [message], "horizon": horizon, "trials": 1}).setups
-    return registry()["adac-ucb"], setup
+    return registry()["adac-ucb"], one_line("adac-ucb", arms, epsilon, horizon, **params).setups[0]
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])

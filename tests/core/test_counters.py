@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from counter_reference import SignedTree
 from helpers import refused
+from runs import coins, one_line
 from scipy import special, stats
 
-from bandit_core.experiments.experiment import Experiment
 from bandit_core.mechanisms import Binary, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import equal_laplace_bound
 from bandit_core.mechanisms.gaussian import smallest_delta, smallest_epsilon
@@ -166,10 +166,8 @@ def test_margins_by_hand():
     """The numbers that the kernels get, and one margin: 1000 users, two arms, epsilon 1."""
 
     def margin(policy, **params):
-        document = {"policy": policy, "epsilon": {"kind": "fixed", "value": 1.0}, "params": params}
-        arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
-        experiment = Experiment.model_validate({"arms": arms, "lines": [document], "horizon": 1000, "trials": 1})
-        return registry()[policy].prepare(experiment.setups[0]).arguments[1][1:6]
+        [setup] = one_line(policy, coins(0.9, 0.6), horizon=1000, **params).setups
+        return registry()[policy].prepare(setup).arguments[1][1:6]
 
     # 13 branches and 3 levels: Laplace(3) nodes.
     np.testing.assert_allclose(margin("dp-ucb-bound", counter="k-ary"), (2, 4, math.log(2), 6, 3))
@@ -213,10 +211,8 @@ POLICIES = pytest.mark.parametrize("name", ["dp-ucb", "dp-ucb-bound", "private-u
 
 
 def setup_of(name, visits=1, horizon=10_000, **params):
-    line = {"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}, "params": params}
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
-    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1, "visits": visits}
-    return Experiment.model_validate(document).setups[0]
+    experiment = one_line(name, coins(0.9, 0.6), horizon=horizon, **params)
+    return experiment.with_changes(visits=visits).setups[0]
 
 
 @POLICIES

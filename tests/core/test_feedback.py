@@ -11,7 +11,7 @@ from conformance import line_of
 from helpers import memory, numbers, refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from runs import COINS, LATENESS, UNIT, arms_pulled, experiment_of, looped
+from runs import COINS, GROUPS, LATENESS, SPREAD, UNIT, arms_pulled, experiment_of, looped
 from spec_strategies import lines, told_well
 
 from bandit_core import Experiment, InputError, bounds, simulate
@@ -28,8 +28,6 @@ from bandit_core.studies.best_arm import stopping_lines
 from bandit_core.theory import accounting
 
 WIDE = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "pareto", "mean": 1.0, "shape": 2.5}]
-GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
-SPREAD = {"kind": "lognormal", "median": 1.0, "sigma": 1.0}
 LATE = [name for name, policy in registry().items() if policy.late and policy.setting == "arms"]
 BATCHES = {  # their runs: test_late_batches.py
     *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),

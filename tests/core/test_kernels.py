@@ -5,16 +5,14 @@ import itertools
 import numpy as np
 import pytest
 import reference
-from runs import LAWS, MANY, ONE, SURE, TIES, TWO, assert_pulls, instance_of, looped
+from runs import GROUPS, LAWS, MANY, ONE, SPREAD, SURE, TIES, TWO, assert_pulls, instance_of, looped
 
 from bandit_core.kernels import index, kl
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 
 FIXED = {"kind": "fixed", "value": 1.0}
-GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
 BELL = {"kind": "clamped-gaussian", "mean": 1.0, "sd": 1.0, "low": 0.0, "high": 3.0}
-SPREAD = {"kind": "lognormal", "median": 1.0, "sigma": 1.0}
 
 WIDE = [
     {"kind": "gaussian", "mean": 0.5, "sd": 1.0},

@@ -24,12 +24,14 @@ from bandit_core.literature.papers import Played
 from bandit_core.spec import notation
 from bandit_core.spec.errors import MAX_TOLD, validated
 from bandit_core.studies.best_arm import StoppingSpec, stopping_lines
+from bandit_core.studies.price import price_question
 from bandit_core.studies.study import StudyFile, points
 from bandit_core.studies.sweep import Sweep
 
 COINS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
 BASE = {"arms": COINS, "lines": [{"policy": "ucb"}, {"policy": "heldp-ucb-b", "epsilon": fixed(2.0)}], "horizon": 100}
 USERS = spec_with_features()
+PAGES = {"baseline": 0.031, "lifts": [8, 15], "weekly": 2_000_000, "weeks": 26}
 
 
 def with_arm(law: dict[str, Any]) -> dict[str, Any]:
@@ -59,6 +61,7 @@ DOORS: dict[str, Callable[[Any], object]] = {
     "decide": lambda fields: stopping_lines({"arms": COINS, "horizon": 10**6, "trials": 40, **fields}),
     "sample_size": lambda fields: sample_size(**{"baseline": 0.1, "effect": 0.02, **fields}),
     "thresholds": lambda fields: thresholds(fields.get("epsilon"), fields.get("eps_mins")),
+    "price": lambda fields: price_question(**{**PAGES, **fields}),
     "study": lambda fields: points(validated(StudyFile, {"spec": BASE, **fields}), Experiment.model_validate(BASE)),
 }
 LONG = [  # what no line of a file holds
@@ -70,6 +73,7 @@ LONG = [  # what no line of a file holds
     ("whole", [], "", "a spec is an object"),
     ("whole", {}, ["arms", "lines"], "required"),
     ("whole", {"contexts": None, "lines": [{"policy": "ucb"}]}, "arms", "required"),
+    ("price", {"baseline": None}, "baseline", ""),
     ("study", {"axes": {"seed": [*range(200)], "horizon": [*range(1, 101)]}}, "axes", ""),
 ]
 
