@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers import refused
+from runs import coins, one_line
 
 from bandit_core.cli import main
-from bandit_core.experiments.experiment import Experiment
 from bandit_core.literature.erratum import CHECKS, KINDS, Check, checks
 from bandit_core.literature.papers import errata, erratum_of
 from bandit_core.mechanisms import Hybrid, gaussian, l2_ball
@@ -84,9 +84,7 @@ def test_the_order_of_arms_is_judged_on_the_policy_itself():
         order = tuple(rng.permutation(means).tolist())
         # private: this is what is tested
         plain.append(azize._regret(order, True, epsilon, users, seed))
-        line = {"policy": "adap-klucb", "epsilon": {"kind": "fixed", "value": epsilon}}
-        arms = [{"kind": "bernoulli", "mean": mean} for mean in order]
-        [instance] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users}).setups
+        [instance] = one_line("adap-klucb", coins(*order), epsilon, users).setups
         streams = rng.integers(0, 2**64, (1, 8), dtype=np.uint64)
         block = registry()["adap-klucb"].play(instance, streams, np.array([users]), Signal())
         compiled.append(block.regret.item())
