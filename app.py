@@ -10,12 +10,12 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 # These read the first lines of pages and import none of them.
-from ui import first_paint, menu, page_links, phones, serving, upload_limits
+from ui import menu, page_links, serving, stylesheet
 
 ICON = Path(__file__).resolve().parent / "ui" / "icon.png"  # a file of ours: named icons come from a foreign host
 
 if __name__ != "__main__":
-    around = [Middleware(each) for each in (phones.Phones, upload_limits.Limited, first_paint.Styled)]
+    around = [Middleware(each) for each in (serving.Phones, serving.Limited, stylesheet.Styled)]
     app = st.App(__file__, middleware=around, lifespan=serving.around)
 else:
     st.set_page_config(page_icon=str(ICON), layout="wide")

@@ -23,11 +23,10 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
 
 if TYPE_CHECKING:  # and for use, when one of them is first asked for
-    from bandit_core.auditing.auditor import AuditResult, audit
-    from bandit_core.auditing.subjects import subjects
+    from bandit_core.auditing.subjects import AuditResult, audit, subjects
     from bandit_core.data.lending import lending_document, read_lending, read_table, write_synthetic_csv
     from bandit_core.data.observations import read_budgets, read_observations
-    from bandit_core.experiments.curves import bounds
+    from bandit_core.experiments.catalogue import bounds
     from bandit_core.experiments.experiment import read as read_experiment
     from bandit_core.experiments.links import address
     from bandit_core.experiments.presets import load_preset, preset_names
@@ -42,7 +41,6 @@ if TYPE_CHECKING:  # and for use, when one of them is first asked for
     from bandit_core.policies.stopping import stopping_policies
     from bandit_core.simulation.engine import simulate
     from bandit_core.simulation.results import summaries
-    from bandit_core.studies.accounts import budget, composed, releases
     from bandit_core.studies.benchmark import benchmark
     from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy, decide, stopping
     from bandit_core.studies.best_method import Question, best_methods
@@ -50,7 +48,7 @@ if TYPE_CHECKING:  # and for use, when one of them is first asked for
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
     from bandit_core.studies.policy_check import PolicyTests, check_policy
     from bandit_core.studies.price import price
-    from bandit_core.studies.production import build
+    from bandit_core.studies.production import budget, build, composed, releases
     from bandit_core.studies.study import StudyResult, study
     from bandit_core.studies.sweep import SweepResult, sweep
     from bandit_core.studies.tradeoff import frontier

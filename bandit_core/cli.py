@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core import paths
-from bandit_core.export import command_options, frames
-from bandit_core.export.terminal import finished
+from bandit_core.export import command_options
+from bandit_core.export.command_options import finished
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue, raise_any, unreadable
 from bandit_core.spec.later import pd
@@ -87,10 +87,10 @@ def _run(options: argparse.Namespace) -> None:
 
     print("".join(each.replace("**", "") + ".\n" for each in refuted(result)), end="", file=sys.stderr)
     if options.compare:
-        frames.write(result.comparisons, options.out)
+        command_options.write(result.comparisons, options.out)
     else:  # of two hundred checkpoints a table to read has the last one
         table = result.final if options.out is None and sys.stdout.isatty() else result.curves
-        frames.write(table, options.out, {".tex": result.to_latex, ".md": result.to_markdown}, result.save)
+        command_options.write(table, options.out, {".tex": result.to_latex, ".md": result.to_markdown}, result.save)
 
 
 def _sweep(options: argparse.Namespace) -> None:
@@ -104,7 +104,7 @@ def _sweep(options: argparse.Namespace) -> None:
             raise InputError([Issue("vary", options.vary, "a parameter and its values, such as alpha=2,3")])
         second = (name.strip(), [notation.read_number(text) for text in values.split(",")])
     result = finished(Sweep(experiment, options.epsilon, second), options.jobs)
-    frames.write(result.curves, options.out, picture=result.save)
+    command_options.write(result.curves, options.out, picture=result.save)
 
 
 def _study(options: argparse.Namespace) -> None:
@@ -113,20 +113,20 @@ def _study(options: argparse.Namespace) -> None:
     run = StudyRun(*read_study(Path(options.file)))
     pairs = [each.partition("=") for each in options.at.split(",")] if options.at else []
     at = {name.strip(): notation.read_number(text) for name, _, text in pairs}
-    if Path(options.out or "").suffix.lower() in frames.PICTURES:
+    if Path(options.out or "").suffix.lower() in command_options.PICTURES:
         place_of_picture(run.study.axes.named(), options.along, at)  # refuses before anything is computed
     result = finished(run, options.jobs)
     if options.compare:
-        frames.write(result.comparisons, options.out)
+        command_options.write(result.comparisons, options.out)
     else:
         save = partial(result.save, along=options.along, at=at)
-        frames.write(result.rows, options.out, {".tex": result.to_latex, ".md": result.to_markdown}, save)
+        command_options.write(result.rows, options.out, {".tex": result.to_latex, ".md": result.to_markdown}, save)
     print(*result.summary, sep="\n", file=sys.stderr)
 
 
 def _export(options: argparse.Namespace) -> None:
     from bandit_core.export import course
-    from bandit_core.export.positions import Positions
+    from bandit_core.export.page import Positions
 
     names = course.check(options.out, options.specs)
     made = []
@@ -145,13 +145,13 @@ def _export(options: argparse.Namespace) -> None:
 def _bounds(options: argparse.Namespace) -> None:
     from bandit_core import bounds
 
-    frames.write(bounds(_experiment(options)), options.out)
+    command_options.write(bounds(_experiment(options)), options.out)
 
 
 def _releases(options: argparse.Namespace) -> None:
     from bandit_core import releases
 
-    frames.write(releases(_experiment(options)), options.out)
+    command_options.write(releases(_experiment(options)), options.out)
 
 
 def _thresholds(options: argparse.Namespace) -> None:
@@ -161,7 +161,7 @@ def _thresholds(options: argparse.Namespace) -> None:
     given = options.epsilon
     epsilon = read_json(given, "epsilon") if given.lstrip().startswith("{") else given
     frame = thresholds(epsilon, options.eps_min)
-    frames.write(frame, options.out)
+    command_options.write(frame, options.out)
     best = frame.attrs["recommended"]
     for name, rule in (("Laplace mechanism, V_L", "v_l"), ("Bernoulli mechanism, V_B", "v_b")):
         print(f"recommended eps_min ({name}): {number_text.write_number(best[rule])}", file=sys.stderr)
@@ -176,7 +176,7 @@ def _power(options: argparse.Namespace) -> None:
     if numbers["baseline"] in (0, 1):
         raise InputError([Issue("baseline", options.baseline, "nothing to find; a rate between 0% and 100%")])
     numbers |= command_options.read(options, ("users", "solve", "goal", "spending"))
-    frames.write(power_table(**numbers, trusts=options.trust), options.out)
+    command_options.write(power_table(**numbers, trusts=options.trust), options.out)
 
 
 def _price(options: argparse.Namespace) -> None:
@@ -209,17 +209,17 @@ def _price(options: argparse.Namespace) -> None:
     found = finished(PriceStudy(price_question(seen, first=options.first, **numbers)), options.jobs)
 
     def page(path: str) -> None:
-        html = paths.app_module("ui.your_numbers.one_page").one_page(found)
+        html = paths.app_module("ui.your_numbers.drawing").one_page(found)
         Path(path).write_text(html, encoding="utf-8")
 
-    frames.write(found.table, options.out, picture=page)
+    command_options.write(found.table, options.out, picture=page)
     print(*filter(None, (found.advice.words.replace("*", ""), found.unknown)), sep="\n", file=sys.stderr)
 
 
 def _budget(options: argparse.Namespace) -> None:
     from bandit_core import budget
 
-    frames.write(budget(**command_options.read(options, options.numbers)), options.out)
+    command_options.write(budget(**command_options.read(options, options.numbers)), options.out)
 
 
 def _decide(options: argparse.Namespace) -> None:
@@ -229,7 +229,7 @@ def _decide(options: argparse.Namespace) -> None:
     delta = command_options.share(options, "delta")
     lines = stopping_lines(document, delta, options.rule, options.trials, options.split_visits)
     results = finished(StoppingStudy([line.spec for line in lines]), options.jobs)
-    frames.write(decision_table(lines, results), options.out)
+    command_options.write(decision_table(lines, results), options.out)
 
 
 def _stopping(options: argparse.Namespace) -> None:
@@ -238,12 +238,11 @@ def _stopping(options: argparse.Namespace) -> None:
     numbers = command_options.read(options, options.numbers)
     instances, specs = asked(options.means, options.policy, **numbers)
     results = finished(StoppingStudy(specs), options.jobs)
-    frames.write(table(results, instances), options.out)
+    command_options.write(table(results, instances), options.out)
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from bandit_core.auditing.auditor import AuditResult, audit, audit_policy
-    from bandit_core.auditing.subjects import subject
+    from bandit_core.auditing.subjects import AuditResult, audit, audit_policy, subject
     from bandit_core.policies import registry
 
     numbers = command_options.read(options, options.numbers)
@@ -271,7 +270,7 @@ def _audit(options: argparse.Namespace) -> int:
             "p_low": p_low, "p": p, "p_high": p_high, "q_low": q_low, "q": q, "q_high": q_high,
         })  # fmt: skip
         print(f"{looked}{found.words} An audit can refute a claim, never prove it.", file=sys.stderr)
-    frames.write(pd.DataFrame(rows), options.out)
+    command_options.write(pd.DataFrame(rows), options.out)
     return VIOLATED if any(row["verdict"] == "violates" for row in rows) else DONE
 
 
@@ -283,7 +282,7 @@ def _reproduce(options: argparse.Namespace) -> None:
     here = reproductions.FOLDER if paths.IS_CHECKOUT or options.table else Path("results")  # never among packages
     folder = here if options.out is None else Path(options.out)
     if options.table:
-        from bandit_core.literature.claims_table import changes, table
+        from bandit_core.literature.claims import changes, table
 
         now = table(names, folder, options.details)
         print(now if options.since is None else changes(_text(options.since), now), end="")
@@ -317,7 +316,7 @@ def _benchmark(options: argparse.Namespace) -> None:
     if options.table:
         print(benchmark.document(rows), end="")
     else:
-        frames.write(benchmark.all_scores(rows, names), options.out)
+        command_options.write(benchmark.all_scores(rows, names), options.out)
 
 
 def _text(path: str) -> str:
@@ -338,7 +337,7 @@ def _app(options: argparse.Namespace) -> None:
 
 
 def _warm(options: argparse.Namespace) -> None:
-    from bandit_core.jit.machine_code import kernel_folder
+    from bandit_core.jit.decorators import kernel_folder
     from bandit_core.simulation.costs import check_settings
     from bandit_core.simulation.warm_up import warm
 
@@ -423,8 +422,8 @@ def _parser() -> argparse.ArgumentParser:
             options.add_argument("--policy", metavar="FILE", action="append", help="run a policy file; repeatable")
         if each.out is not None:
             page = ", or a page to print (.html)," * (each.name == "price")
-            curves = f"; or the curves: {', '.join(each.out)}" * (each.out == frames.PICTURES)
-            help = f"write {', '.join(frames.ENDINGS)}{page} instead of printing CSV{curves}"
+            curves = f"; or the curves: {', '.join(each.out)}" * (each.out == command_options.PICTURES)
+            help = f"write {', '.join(command_options.ENDINGS)}{page} instead of printing CSV{curves}"
             options.add_argument("--out", metavar="FILE", help=help)
         for option, said in each.options:
             options.add_argument(option, **said)
@@ -448,7 +447,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _parser().parse_args(_joined(sys.argv[1:] if argv is None else argv), options)
         options.added = command_options.load_files(options)
         if options.endings is not None:
-            frames.check(options.out, () if getattr(options, "compare", False) else options.endings)
+            command_options.check(options.out, () if getattr(options, "compare", False) else options.endings)
         if getattr(options, "jobs", None) is not None:
             _require_whole("jobs", options.jobs, 1, 1024)
         code: int | None = options.act(options)

@@ -2,10 +2,8 @@
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels.batch_rule import NEVER, BatchRule
-from bandit_core.kernels.contexts import row_of
-from bandit_core.kernels.contextual import greedy_arm, play_users, predicted
+from bandit_core.kernels.contextual import Inverses, add_context, greedy_arm, inverses_of, play_users, predicted, row_of
 from bandit_core.kernels.play import Rule, around, first, gaussian, laplace, uniform
-from bandit_core.kernels.ridge import Inverses, add_context, inverses_of
 from bandit_core.model import Bound, Guarantee, Parameters, Policy, Release, any_rewards
 from bandit_core.policies.batch_family import pure_policy
 from bandit_core.policies.central_family import noisy_sums, pure, unit_rewards

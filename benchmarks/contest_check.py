@@ -28,9 +28,9 @@ import numpy as np
 from bandit_core.experiments.trust_table import Method
 from bandit_core.model import Privacy
 from bandit_core.policies import registry
-from bandit_core.simulation.comparisons import estimate
 from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.questions import answer
+from bandit_core.simulation.results import estimate
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import with_error
 from bandit_core.spec.rewards import Bernoulli

@@ -15,7 +15,7 @@ import numpy as np
 
 from bandit_core import Experiment, simulate
 from bandit_core.policies import registry
-from bandit_core.simulation.comparisons import Interval, half_width, interval
+from bandit_core.simulation.results import Interval, half_width, interval
 from benchmarks.measuring import print_table
 
 FIVE, RARE = (0.8, 0.6, 0.6, 0.4, 0.4), (0.05, 0.044, 0.04)

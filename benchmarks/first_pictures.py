@@ -84,10 +84,10 @@ def main() -> None:
     """Open the pages, write the file, tell its size."""
     argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     import ui.runner  # noqa: F401 - opens the file that ships, which `asked` then stands for
-    from ui import background, menu
+    from ui import menu, runner
     from ui.learn.course import STEPS, named
 
-    background.FORGOTTEN_SECONDS = math.inf  # no one looks while these runs go on
+    runner.FORGOTTEN_SECONDS = math.inf  # no one looks while these runs go on
     store = default_store()
     store.bundled_results = asked = Asked(bundled_results.FILE, "")
     for page in menu.pages():

@@ -23,7 +23,7 @@ from bandit_core.experiments.presets import presets
 from bandit_core.literature import reproductions
 from ui import charts, examples, gallery
 from ui.learn import course
-from ui.player.view import SMALL
+from ui.player.slider import SMALL
 
 WHERE = Path(__file__).parent.parent / "docs" / "picture.png"
 WIDTH, HEIGHT = 900, 460

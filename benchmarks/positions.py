@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from bandit_core import Experiment, simulate
-from bandit_core.export.document import Pool
+from bandit_core.export.page import Pool
 from bandit_core.literature.reproductions import thinned
 from bandit_core.simulation.results import LineResult, Result, band
 from bandit_core.simulation.store import Store
 from ui import gallery
 from ui.learn import course, measured
-from ui.player.shipped import FOLDER, read
-from ui.watch.frames import frames
+from ui.player.slider import FOLDER, read
+from ui.watch.view import frames
 
 TRIALS, CHECKED, POINTS = 8_000, 20, 60
 WATCHED = 500  # users of the one run that a lesson shows

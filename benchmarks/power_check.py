@@ -22,8 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from bandit_core.mechanisms.modular_sums import levels
-from bandit_core.mechanisms.shuffled_bits import noisy_share
+from bandit_core.mechanisms.batch import levels, noisy_share
 from bandit_core.theory.power import EVERY_TRUST, TestPlan
 from benchmarks.measuring import print_table
 

@@ -28,7 +28,7 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from bandit_core.jit.machine_code import cache_folder
+from bandit_core.jit.decorators import cache_folder
 from benchmarks.load import HORIZON, HORIZONS, Check, arrived, equal, expected, spread
 from benchmarks.measuring import machine, print_table
 from benchmarks.visitors import ROOT, Server, Visitor, curves_of, opened, running_server, visiting

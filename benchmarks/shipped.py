@@ -27,7 +27,7 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment, checkpoints
-from bandit_core.jit.version import LIBRARIES
+from bandit_core.jit.decorators import LIBRARIES
 from bandit_core.literature import papers, reproductions
 from bandit_core.literature.reproductions import Shipped, averaged
 from bandit_core.model import Block

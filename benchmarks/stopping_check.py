@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.simulation.comparisons import interval
+from bandit_core.simulation.results import interval
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, stopping
 from benchmarks.measuring import print_table
 

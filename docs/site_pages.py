@@ -13,10 +13,10 @@ from latex2mathml import converter
 
 from bandit_core import address, mechanisms, policies, simulate
 from bandit_core.experiments import catalogue
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import PROMISES, Policy
-from bandit_core.model.bound import STATUS_WORDS, Bound
+from bandit_core.model.policy import STATUS_WORDS, Bound
 from bandit_core.spec.errors import InputError
 
 FOLDER = Path(__file__).parent / "_made"

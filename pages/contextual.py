@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from bandit_core.studies.trust_steps import levels
+from bandit_core.studies.tradeoff import levels
 from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, shared, state, watch, words
 from ui.contextual import data, view
 from ui.menu import Page

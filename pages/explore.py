@@ -14,7 +14,6 @@ from bandit_core.literature import reproductions
 from bandit_core.simulation.results import Result
 from ui import (
     budget_panel,
-    budget_section,
     build_view,
     charts,
     decision_times,
@@ -27,9 +26,10 @@ from ui import (
     menu,
     page_fields,
     page_frame,
-    page_lock,
     panels,
+    policy_controls,
     runner,
+    serving,
     shared,
     state,
     theme,
@@ -50,7 +50,7 @@ _, note = words.heading(experiment)
 best = trust_table.position(experiment)  # where it is Start's picture, each level has its best method
 lab_parts.heading(head, experiment, lesson_mode)
 if not lesson_mode:
-    budget_section.epsilon_above()
+    policy_controls.epsilon_above()
 
 hidden = lesson.hides_private_lines("explore")
 direct = not (theme.is_phone() or lesson_mode)
@@ -101,7 +101,7 @@ lit = panels.lit(experiment, focus)
 make, name = partial(chart, drawn, before, vertical, focus, lit), "lesson" if lesson_mode else "regret"
 how = direct, vertical, before and before.content, focus, lit
 figures.draw("regret-chart", drawn, make, partial(charts.describe, drawn), *how, name=name, tall=not lesson_mode)
-page_lock.shown()
+serving.shown()
 verdict = "" if hidden else shared.once("verdict", result, None, lambda: words.verdict(result))
 distances = shared.once("distances", result, focus, lambda: words.distances(result, focus))
 if verdict or distances:

@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from ui import exports, figures, lab_parts, page_frame, runner, shared, state
-from ui.heavy_tails import setting, view
+from ui.heavy_tails import view
 from ui.menu import Page
 
 PAGE = Page(
@@ -35,7 +35,7 @@ with middle:
     view.exponent(whole)
 with right:
     view.trust(whole)
-chosen, experiment = setting.of(whole), setting.playable(whole)
+chosen, experiment = view.of(whole), view.playable(whole)
 opening, line = st.container(), None
 result = runner.result_of(experiment, "heavy")
 with opening:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ui import gallery, lesson, menu, page_frame, shared, state, theme, words
 from ui.menu import Page
-from ui.player import view as player
+from ui.player import slider as player
 
 PAGE = Page(title="Start", icon="home", place=0, section="", fields="eps")
 page_frame.enter()

@@ -10,7 +10,7 @@ import streamlit as st
 from bandit_core.experiments import catalogue
 from ui import lab_parts, page_frame, page_links, state, theme
 from ui.menu import Page
-from ui.theory import bounds, definitions
+from ui.theory import view
 
 PAGE = Page(
     title="Theory",
@@ -26,14 +26,14 @@ page_frame.enter()
 st.title("Theory: what can be promised, at what cost?")
 st.markdown("Choose what “private” means.")
 dark = theme.is_dark()
-promise = definitions.choice()
-definitions.pictures(promise, dark)
-definitions.in_words(promise)
+promise = view.choice()
+view.pictures(promise, dark)
+view.in_words(promise)
 
 experiment = state.experiment()
 found = catalogue.entries(experiment)
-st.markdown(bounds.verdict(experiment, found))
-title, every = f"All {len(found)} bounds", partial(bounds.draw, experiment, found)
+st.markdown(view.verdict(experiment, found))
+title, every = f"All {len(found)} bounds", partial(view.draw, experiment, found)
 asking = "about", "laws", "kind", "bound", "axis", "old"
 lab_parts.fold(title, "theory-bounds", every, *asking, icon=":material/table:")
 st.page_link(page_links.to("errata"), label="Errors in the papers", icon=":material/spellcheck:")

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ui import build_view, exports, figures, lab_parts, page_frame, shared
 from ui.menu import Page
-from ui.your_numbers import address, answers, drawing, inputs, planned, until
+from ui.your_numbers import answers, drawing, inputs, planned, question
 
 PAGE = Page(
     title="Your numbers",
@@ -24,7 +24,7 @@ page_frame.enter()
 
 st.title("Your numbers: what would privacy cost?")
 st.markdown("Privacy adds noise, so finding the best option takes longer.")
-address.open_link()
+question.open_link()
 asked = inputs.options()
 if asked is None:
     page_frame.leave()
@@ -35,11 +35,11 @@ chosen, advice = settled
 contest = inputs.contest_of(asked, chosen)
 
 planned.section(asked, chosen)
-until.fold(asked, chosen)
+planned.fold(asked, chosen)
 st.header("3. Learning while earning")
 decision = drawing.decided(asked, chosen, contest)
 price = drawing.known(asked, chosen, decision)
-drawing.advise(advice, price, decision)
+drawing.show_advice(advice, price, decision)
 if decision is None:
     st.info("No answer yet: the search for the best method is going on, or waits for Run.")
     page_frame.leave()

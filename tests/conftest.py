@@ -27,7 +27,7 @@ SLOW_SECONDS = 0.2  # of a processor, with everything compiled
 SECONDS = "processor seconds"
 HALF_OF_THE_BROWSER = {f"test_{name}_in_browser" for name in ("controls", "doors", "every_page", "links")}  # of time
 
-VERSIONS_KEPT = 4  # of machine code, as in bandit_core.jit.machine_code
+VERSIONS_KEPT = 4  # of machine code, as in bandit_core.jit.decorators
 COMPILES = 300.0  # seconds after which one who waits for another process compiles by itself
 
 
@@ -35,7 +35,7 @@ def share_machine_code(own: Path, common: Path) -> None:
     """Let the processes of a session compile each kernel once; programs that they start share it without waiting."""
     with contextlib.suppress(ImportError):  # no such locks on Windows
         compile_one_after_the_other(own)  # before any kernel is imported
-    from bandit_core.jit.version import code_fingerprint
+    from bandit_core.jit.decorators import code_fingerprint
 
     folder = common / f"kernels-{code_fingerprint()}"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from bandit_core.model import KEPT, Privacy
 from bandit_core.spec.number_text import count, number
 from bandit_core.studies import benchmark
 from bandit_core.studies.benchmark import AXES, Contest, along, capped_words, contest_of, contests, scores
-from ui import charts, figures, page_fields, state, templates, theme, words
+from ui import charts, figures, page_fields, state, stylesheet, theme, words
 from ui.page_fields import Field
 
 ROW, PHONE_ROW, SHORT = 24, 36, 18  # pixels of a policy in a picture; letters of a row of its name on a phone
@@ -203,7 +203,7 @@ def table(contest: Contest) -> None:
     shown = shown.dropna(axis="columns", how="all")
     configured = {COLUMNS[name]: st.column_config.NumberColumn(format="%.3g") for name in DIGITS}
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
-    st.expander("What the columns mean").markdown(templates.text("columns.md"))
+    st.expander("What the columns mean").markdown(stylesheet.asset("columns.md"))
     first, second = st.columns(2)
     name, message = f"benchmark-{contest.key}.csv", "The scores of all policies with this guarantee."
     figures.download(first, "This table (CSV)", lambda: to_csv(scored), name, message, key="benchmark-scores")
@@ -214,7 +214,7 @@ def table(contest: Contest) -> None:
 
 @cache
 def _rules() -> str:
-    return templates.filled(
+    return stylesheet.filled(
         "benchmark.md",
         version=benchmark.VERSION,
         arms=_ARMS,

@@ -11,8 +11,8 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import write_number
-from bandit_core.theory import accounting
-from ui import charts, diagrams, exports, figures, legends, theme, words
+from bandit_core.theory import definitions
+from ui import charts, diagrams, exports, figures, theme, words
 
 DELTA = 1e-6  # at which a tight account is told
 
@@ -31,7 +31,7 @@ def chart(result: Result, dark: bool) -> go.Figure:
         steps = {"line": {"width": 2.5, "color": colour, "shape": "hv"}}
         look = {"hover": "ε = %{y:.4~g}", "more": steps}
         curves.append(charts.line_curve(experiment, number, result.times, spent, colour, **look))
-    named = legends.collect_lines(curves, experiment, _private(experiment), legends.MOST)
+    named = charts.collect_lines(curves, experiment, _private(experiment), charts.MOST)
     users, up = {"title": "users so far", **charts.USERS_LOG}, {"title": f"ε spent on one {_unit(experiment)}"}
     return charts.draw(named, users, {**up, "rangemode": "tozero"}, 360, dark)
 
@@ -68,7 +68,7 @@ def arithmetic(experiment: Experiment, number: int) -> str:
             f"One reward may spend {part}. A release that adds up all {visits} rewards of a person changes {visits} "
             f"times as much as with one reward; if the rewards are in {visits} releases, their budgets add up."
         )
-    tight = accounting.tight_part(budget.fixed, visits, DELTA)
+    tight = definitions.tight_part(budget.fixed, visits, DELTA)
     more = f"{tight:.4g}" if tight > 1.001 * setup.fixed_epsilon else "no more"
     return f"One answer may spend {part} by basic composition; with δ = 10⁻⁶ the tight account would allow {more}."
 

@@ -1,12 +1,12 @@
-"""Plotly figures of results and bounds, the same on screen and in exports."""
+"""Plotly figures of results and bounds, from curves; the same on screen and in exports."""
 
 from __future__ import annotations
 
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape, unescape
 from textwrap import wrap
 from typing import Any
@@ -16,17 +16,126 @@ import plotly.graph_objects as go
 import plotly.io as pio
 from plotly.basedatatypes import BaseTraceType
 
-from bandit_core.experiments.corridor import ABOVE, RATE, Corridor, further, in_focus
-from bandit_core.experiments.experiment import Experiment, budget_words
-from bandit_core.model import Bound
+from bandit_core import Experiment
+from bandit_core.experiments.catalogue import ABOVE, RATE, Corridor, further, in_focus
+from bandit_core.experiments.experiment import budget_words
+from bandit_core.model import Bound, Privacy
 from bandit_core.simulation.results import QUANTITY_WORDS, Drawable, LineResult, Result, band, line_corridor, scale
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import each
-from bandit_core.studies.trust_steps import level_of
-from ui import legends, stylesheet, theme, words
-from ui.curve import Curve
+from bandit_core.studies.tradeoff import level_of
+from ui import stylesheet, theme, words
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A curve of a picture, as all charts and legends hand it around.
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A curve or points of a picture; a bound is one, too (see `charts.bound_curve`).
+
+    ``low`` and ``high`` are the edges of a band around it, of opacity ``shade``. ``level`` gives it now and then the
+    marker of that trust model, for eyes that see no hue. A click on an entry of the legend hides its whole ``group``;
+    what is not ``listed`` has no entry. Without ``hover`` (a template) the pointer shows nothing. ``more`` is what else
+    Plotly takes.
+    """
+
+    x: Any
+    y: Any
+    name: str = ""
+    colour: str = theme.GREY
+    hover: str = "%{y:,.4~g}"
+    dash: str | None = None
+    width: float = 2.5
+    level: Privacy | None = None
+    low: Any = None
+    high: Any = None
+    shade: float = 0.15
+    group: str | None = None
+    listed: bool = True
+    legend: str | None = None
+    rank: int | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def traces(self) -> Iterator[go.Scatter]:
+        """What Plotly draws: the band, then the curve."""
+        shared = {"legendgroup": self.group, "legend": self.legend}
+        if self.low is not None:
+            edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, **shared}
+            low, high, known = self.low, self.high, np.isfinite(self.low) & np.isfinite(self.high)
+            x = self.x if known.all() else np.asarray(self.x)[known]  # a filled area with gaps is drawn across them
+            yield go.Scatter(x=x, y=high[known], **edge)
+            yield go.Scatter(
+                x=x, y=low[known], fill="tonexty", fillcolor=theme.transparent(self.colour, self.shade), **edge
+            )
+        look: dict[str, Any] = {"mode": "lines", "line": {"color": self.colour, "width": self.width, "dash": self.dash}}
+        if self.level is not None:
+            few = max(3, len(self.y) // 40)
+            marker = {"symbol": theme.MARKERS[self.level], "size": 8, "maxdisplayed": few, "color": self.colour}
+            look |= {"mode": "lines+markers", "marker": marker}
+        look |= {"hovertemplate": self.hover} if self.hover else {"hoverinfo": "skip"}
+        look |= {"name": self.name or None, "showlegend": None if self.listed else False, "legendrank": self.rank}
+        yield go.Scatter(x=self.x, y=self.y, **look | shared | dict(self.more))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Short legends: at most eight entries, so that they can be read from the last row and fit below a chart on a phone.
+
+
+MOST = 8
+AFTER = 1100  # rank of bounds: below all lines, though they are drawn before them (Plotly's usual rank is 1000)
+NARROW = "legend2"  # of curves with names at their ends, seen where these have no room
+INSIDE = {
+    "x": 0.02, "y": 0.98, "font": {"size": 13}, "bgcolor": "rgba(0,0,0,0)", "groupclick": "togglegroup",
+    "tracegroupgap": 0,
+}  # fmt: skip
+
+
+def collect(curves: Sequence[Curve], mine: Sequence[Curve], entry: Curve, **look: Any) -> list[Curve]:
+    """The curves with one entry, which looks like ``entry``, for all that are ``mine``; a click on it hides them all.
+
+    They keep their own names where the pointer is.
+    """
+    empty: dict[str, Any] = {"x": [None], "y": [None], "hover": "", "low": None, "high": None, "more": {}}
+    shared = [replace(each, group=look["group"], listed=False) if each in mine else each for each in curves]
+    return [*shared, replace(entry, **empty, **look)]
+
+
+def collect_lines(curves: Sequence[Curve], experiment: Experiment, numbers: Sequence[int], room: int) -> list[Curve]:
+    """The curves with an entry per line; where that is more than ``room`` one per policy, or else one per trust model.
+
+    Everything drawn for line n must have the legend group ``line-n``.
+    """
+    lines = experiment.lines
+    finest: tuple[Callable[[int], Hashable], ...] = (
+        lambda number: number,
+        lambda number: lines[number].policy,
+        lambda number: lines[number].entry.privacy,
+    )
+    for group_of in finest:
+        groups: dict[Hashable, list[int]] = {}
+        for number in numbers:
+            groups.setdefault(group_of(number), []).append(number)
+        if len(groups) <= room:
+            break
+    collected = list(curves)
+    for group, members in groups.items():
+        if len(members) > 1:
+            first = lines[members[0]].entry
+            title = first.title if group == lines[members[0]].policy else theme.TRUST_WORDS[first.privacy]
+            theirs = [each for each in curves if each.group in {f"line-{number}" for number in members}]
+            middle = f"line-{members[len(members) // 2]}"
+            entry = next(each for each in theirs if each.group == middle and each.level)
+            name = f"{theme.TRUST_SIGNS[first.privacy]} {escape(title)}: {len(members)} lines"
+            collected = collect(collected, theirs, entry, name=name, group=f"lines {group}", level=first.privacy)
+    return collected
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Plotly figures of results and bounds, the same on screen and in exports.
+
 
 SAMPLE_RUNS = 20
 MAX_DIRECT_LABELS = 6
@@ -135,7 +244,7 @@ def line_curve(experiment: Experiment, number: int, x: Any, y: Any, colour: str,
 def bound_curve(bound: Bound, x: Any, values: Any, colour: str, **fields: Any) -> Curve:
     """A bound as a curve, whose dashes say which kind it is."""
     named: dict[str, Any] = {"name": f"{bound.sign} {bound.label}", "dash": theme.dash(bound), "width": 1.5}
-    return Curve(x, values, colour=colour, **{**named, "hover": "%{y:,.3~g}", "rank": legends.AFTER, **fields})
+    return Curve(x, values, colour=colour, **{**named, "hover": "%{y:,.3~g}", "rank": AFTER, **fields})
 
 
 @dataclass(frozen=True)
@@ -362,7 +471,7 @@ def add_direct_labels(
     """Names at the right ends of the curves of lines, which all end at ``last`` on the horizontal axis, in short rows
     (phones are narrow); see `_apart`. A legend inside the picture takes their place where it is narrow.
     """
-    figure.layout[legends.NARROW] = legends.INSIDE
+    figure.layout[NARROW] = INSIDE
     low, high = figure.layout.yaxis.range
     log = figure.layout.yaxis.type == "log"
     longest = max((len(row) for number in curves for row in _rows(experiment.label(number))), default=0)
@@ -407,7 +516,7 @@ def regret_chart(
     experiment, view = result.experiment, result.experiment.view
     colours = theme.line_colours(experiment, dark)
     direct = direct_labels and len(experiment.drawn) <= MAX_DIRECT_LABELS
-    legend = {"legend": legends.NARROW} if direct else {}
+    legend = {"legend": NARROW} if direct else {}
     lines = {number: _line_curves(result, number, colours[number], **legend) for number in experiment.drawn}
     means = {number: found[-1] for number, found in lines.items() if found}
     curves = [each for found in lines.values() for each in found]
@@ -416,7 +525,7 @@ def regret_chart(
         bounds = [replace(each, listed=each.listed or _is_edge(each)) for each in bounds]
     more = [each for each in bounds if each.listed]
     if not direct:
-        curves = legends.collect_lines(curves, experiment, list(means), legends.MOST - len(more))
+        curves = collect_lines(curves, experiment, list(means), MOST - len(more))
     rows = len(more) if direct else sum(bool(each.name and each.listed) for each in (*curves, *more))
     edges = [each.high for each in means.values() if each.high is not None and np.isfinite(each.high).any()]
     highest = max((float(np.nanmax(edge)) for edge in edges), default=0.0)
@@ -437,7 +546,7 @@ def regret_chart(
     name_corridor(figure, [each for each in bounds if not each.listed], dark)
     if direct:
         add_direct_labels(figure, experiment, float(result.times[-1]), ys, colours, height, dark)
-        figure.layout[legends.NARROW].y -= bool(bounds) * ROW_HEIGHT / LEGEND_HEIGHT  # below words of the corridor
+        figure.layout[NARROW].y -= bool(bounds) * ROW_HEIGHT / LEGEND_HEIGHT  # below words of the corridor
     return figure
 
 
@@ -573,7 +682,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     positive = np.log10([height for height in pulled if height > 0] or [1.0])
     across = {"title": "arm: mean and distribution" if experiment.contexts is None else "arm", "type": "category"}
     up = log_axis("pulls per arm (mean over trials)", float(positive.min()) - 0.3, float(positive.max()))
-    figure = draw(legends.collect_lines(curves, experiment, visible, legends.MOST), across, up, 400, dark)
+    figure = draw(collect_lines(curves, experiment, visible, MOST), across, up, 400, dark)
     figure.update_layout(scattermode="group", scattergap=0.4, hovermode="x")
     return figure
 

@@ -8,7 +8,7 @@ import streamlit as st
 from bandit_core.experiments.presets import Preset, presets
 from bandit_core.spec.number_text import count
 from ui import page_requirements, state, words
-from ui.player.view import small
+from ui.player.slider import small
 
 PAPERS = "papers"
 SUBJECTS = {"features": "features", "robust": "heavy tails", "spread": "budgets of their own", "trusted": "trust"}

@@ -1,7 +1,4 @@
-"""Take it along: the page's experiment with a slider, as one HTML file that opens without this server.
-
-Its positions are computed like every other run of a page: with progress, cancellable, within the server's limits.
-"""
+"""Take it along: the page's experiment with a slider as one HTML file, and its links."""
 
 from __future__ import annotations
 
@@ -12,13 +9,84 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment, InputError
-from bandit_core.export.document import marked_up
+from bandit_core.experiments import links
+from bandit_core.export.page import Positions, marked_up
 from bandit_core.export.page import page as lesson_page
-from bandit_core.export.positions import Positions
-from ui import exports, figures, page_fields, run_panel, runner, sharing, theme, words
+from ui import exports, figures, menu, page_fields, runner, state, stylesheet, theme, words
 from ui.page_fields import Field
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Links of the picture on the screen: to copy, and to embed in slides or a course page.
+
+
+LESSON = {"embed": "true", "controls": "off"}
+
+# Runs when a popover opens. Where a page comes by plain http from another host, only the old way of copying works.
+_copy = st.components.v2.component(
+    "copy",
+    html='<p role="status"></p>',
+    css="p{margin:0;font:.875rem var(--st-font);color:var(--st-text-color)}",
+    js=stylesheet.asset("copy.js"),
+)
+
+
+def base_address(page: str) -> str:
+    """The address of the app, seen from the page with that address."""
+    return (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}" if page else "").rstrip("/")
+
+
+def places() -> list[DeltaGenerator]:
+    """Copy link and Embed link, side by side, and in each the place for what `panel` writes.
+
+    They stay while the page is drawn: who presses one too early sees the new link come, and has it.
+    """
+    names = {"Copy link": "The address of this picture.", "Embed link": "The same picture without sidebar and menu."}
+    return [
+        column.popover(name, width="stretch", help=help).empty()
+        for column, (name, help) in zip(st.columns(2), names.items(), strict=True)
+    ]
+
+
+def panel(page: str, to: list[DeltaGenerator], drawn: list[Any]) -> None:
+    """The links in their `places`: before the page waits for numbers, and at its end.
+
+    ``drawn`` is what this run of the page has drawn before: the same is not drawn again.
+    """
+    now, own = state.experiment(), state.own_fields(menu.at(page))
+    if drawn[-1:] == [(now, own)]:
+        return
+    drawn.append((now, own))
+    here, key = base_address(page), len(drawn)
+    unread, (left, right) = links.unread(now), (place.container() for place in to)
+    if unread:
+        for place in (left, right):
+            place.warning(
+                "**No link opens this picture.** Download the settings file instead.\n" + words.issues(unread)
+            )
+        return
+    with left:
+        _copied(links.address(now, here, page, own), f"copy-link-{key}")
+        if links.too_long(now):
+            st.warning("This link is too long for some programs. Download the settings file instead.")
+    with right:
+        st.caption("For slides or a course page.")
+        _copied(links.address(now, here, page, {**own, **LESSON}), f"copy-embed-{key}")
+
+
+def _copied(address: str, key: str) -> None:
+    """The address, which goes into the clipboard when the popover around it opens."""
+    _copy(key=key, data=address)
+    st.code(address, language=None, wrap_lines=True)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Take it along: the page's experiment with a slider, as one HTML file that opens without this server.
+#
+# Its positions are computed like every other run of a page: with progress, cancellable, within the server's limits.
+
 
 HOMES = ("localhost", "127.0.0.1", "::1")  # addresses that mean another machine wherever the file is opened
 MOVED = Field(
@@ -36,7 +104,7 @@ def as_html(markdown: str) -> str:
 
 def _lab(page: str) -> str:
     """The address of this lab, where it means the same elsewhere."""
-    base = sharing.base(page)
+    base = base_address(page)
     return "" if urlsplit(base).hostname in (None, *HOMES) else base
 
 
@@ -78,7 +146,7 @@ def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = N
     except InputError as error:
         for issue in error.issues:
             st.error(words.issue(issue), icon=":material/speed:")
-        run_panel.elsewhere(experiment, exports.lesson_command(slider, values), "lesson")
+        runner.elsewhere(experiment, exports.lesson_command(slider, values), "lesson")
         return
     if not results or not all(result.complete for result in results):
         return

@@ -19,8 +19,8 @@ from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result, summaries
 from bandit_core.spec import own_data
-from bandit_core.studies.accounts import releases
-from ui import charts, figures, stylesheet, templates, theme, words
+from bandit_core.studies.production import releases
+from ui import charts, figures, stylesheet, theme, words
 
 
 def snippet(experiment: Experiment) -> str:
@@ -68,7 +68,7 @@ PLOTLY = Path(__file__).parent / "assets" / "plotly-basic.min.js.gz"
 def page_of(result: Result, figure: go.Figure) -> str:
     """The chart as one HTML file that needs nothing else."""
     title, _ = words.heading(result.experiment)
-    return templates.filled(
+    return stylesheet.filled(
         "picture.html",
         title=escape(title),
         ink=theme.ink(False),

@@ -18,14 +18,12 @@ from bandit_core.spec.number_text import number, percent
 from bandit_core.studies import sweep
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, epsilon_grid, lesson, page_links, words
-from ui.player.document import Stop, text
-from ui.player.shipped import Shipped, shipped
-from ui.player.view import small
+from ui.player.slider import Shipped, Stop, shipped, small, text
 
 EPSILONS = tuple(epsilon for epsilon in sweep.EPSILONS if 0.1 <= epsilon <= 8)  # nats; positions of the slider
 HOME = replace(epsilon_grid.SLIDER, allowed=EPSILONS, key="home-epsilon")
 CARDS = ("with-bounds", "two-treatments", "three-price-pages", "shy-users", "own-budgets", "wild-rewards")
-SHIPPED = "start"  # name of its positions, see ui/player/shipped.py
+SHIPPED = "start"  # name of its positions, see ui/player/slider.py
 NUMBERS = {
     "central": "ratio 1 0",
     "central-more": "difference 1 0",

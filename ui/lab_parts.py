@@ -12,8 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment
 from bandit_core.experiments import links, trust_table
-from bandit_core.experiments.presets import load_preset
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.presets import load_preset, shared_budget
 from bandit_core.simulation.results import Result, summaries
 from ui import charts, epsilon_grid, figures, page_fields, shared, state, words
 from ui.page_fields import Field

@@ -14,17 +14,17 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.experiments import links, trust_table
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.presets import shared_budget
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, epsilon_grid, menu, page_fields, sharing, state, templates
-from ui.player.shipped import Shipped
+from ui import charts, epsilon_grid, export_panel, menu, page_fields, state, stylesheet
+from ui.player.slider import Shipped
 
 Shown = TypeVar("Shown", Result, Shipped)
 HEIGHT = 300  # of the picture, so that it stands above the fold of a projector of 960 × 540
 SIZE = 18  # of words and numbers in a picture, in pixels
-STYLE = f"<style>{templates.text('lesson.css')}</style>"
+STYLE = f"<style>{stylesheet.asset('lesson.css')}</style>"
 
 
 def slider(page: menu.Page) -> Experiment:
@@ -137,7 +137,7 @@ def code(address: str) -> str | None:
 
 def address(page: menu.Page, experiment: Experiment | None, fields: dict[str, str]) -> str:
     """The address of this view with other ``fields`` of links, with an experiment or without."""
-    base = sharing.base(page.address)
+    base = export_panel.base_address(page.address)
     if experiment is not None:
         return links.address(experiment, base, page.address, fields)
     query = "&".join(f"{name}={value}" for name, value in fields.items())

@@ -12,7 +12,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.spec import notation, number_text, own_data
 from bandit_core.spec.errors import InputError, Issue
-from ui import problems, state, words
+from ui import state, uploads, words
 
 Word = TypeVar("Word", bound=str)
 MOST_NAMED = 20  # words that a message lists; of more, the nearest three
@@ -187,7 +187,7 @@ def change(field: Field, now: Any, changed: Callable[..., Experiment], place: An
     draw(field, now, key, place, on_change=own_data.bound(moved), **more)
     refused, issues = state.memory().get("refused", ("", []))
     if refused == field.name:
-        message = words.issues(list(map(problems.on_screen, issues)))
+        message = words.issues(list(map(uploads.on_screen, issues)))
         st.error(f"This cannot be used; the control is back at its last valid value.\n{message}")
 
 

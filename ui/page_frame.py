@@ -14,18 +14,18 @@ from bandit_core.simulation.store import default_store
 from bandit_core.spec import own_data
 from bandit_core.spec.errors import InputError, Issue
 from ui import (
+    export_panel,
     glossary,
     lesson,
     menu,
     page_fields,
-    page_lock,
+    page_links,
     page_requirements,
     runner,
-    sharing,
+    serving,
     sidebar,
     state,
     theme_watch,
-    unknown_address,
     words,
 )
 
@@ -54,11 +54,11 @@ def leave() -> NoReturn:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
-    with page_lock.drawing(new="page" not in state.memory()):
+    with serving.drawing(new="page" not in state.memory()):
         with state.drawing():
             _open(page)
-        page_lock.settle(page.url_path)
-        page_lock.search_for_garbage()
+        serving.settle(page.url_path)
+        serving.search_for_garbage()
 
 
 def _open(page: Any) -> None:
@@ -75,7 +75,7 @@ def _open(page: Any) -> None:
     ):
         if (asked := st.query_params.get(name, "on")) not in ("on", "off"):
             st.warning(words.issue(Issue(name, asked, allowed)), icon=":material/link_off:")
-    unknown_address.message()
+    page_links.message()
     kind = page_requirements.KINDS[stated.shows]
     state.read_address(stated, kind.old or links.read, kind.example)
     with own_data.held(default_store()):  # until it is known what is shown
@@ -90,8 +90,8 @@ def _draw(page: Any, stated: menu.Page, lesson_mode: bool, with_sidebar: bool) -
     if with_sidebar and not lesson_mode:
         places = sidebar.draw(stated)
         state.write_address(stated)
-        links_of = partial(sharing.panel, page.url_path, places, [])
-        page_lock.before_wait(links_of)
+        links_of = partial(export_panel.panel, page.url_path, places, [])
+        serving.before_wait(links_of)
     page_fields.open_place()
     if with_sidebar and not lesson_mode and state.example_of() and state.is_chosen():
         st.caption("This page uses an example; your settings are saved.")

@@ -15,10 +15,10 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.spec import notation
 from bandit_core.spec.errors import Issue
-from bandit_core.studies.trust_steps import levels
+from bandit_core.studies.tradeoff import levels
 from ui import menu, page_links, state, words
-from ui.contextual import setting as contextual
-from ui.heavy_tails import setting as heavy
+from ui.contextual import view as contextual
+from ui.heavy_tails import view as heavy
 
 Reading = tuple[Experiment, list[Issue]]
 

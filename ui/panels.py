@@ -7,14 +7,12 @@ import pandas as pd
 import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
-from bandit_core.experiments.corridor import asked_by_link, in_focus
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import asked_by_link, in_focus, line_bounds
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.model.bound import status_words
-from bandit_core.simulation.comparisons import LEVEL, differences
-from bandit_core.simulation.results import Result, Summary, summaries
+from bandit_core.model.policy import status_words
+from bandit_core.simulation.results import LEVEL, Result, Summary, differences, summaries
 from bandit_core.spec.number_text import write_number
-from ui import lab_parts, page_fields, shared, state, templates, theme, words
+from ui import lab_parts, page_fields, shared, state, stylesheet, theme, words
 from ui.page_fields import Field
 
 
@@ -122,7 +120,7 @@ def bounds_table(result: Result, line: int | None) -> None:
         rows, hide_index=True, width="stretch", alt="Bounds of the chosen line", key=state.key(f"bounds-{line}"),
         on_select="rerun", selection_mode="multi-row", selection_default={"selection": {"rows": opening}},
     )  # fmt: skip
-    st.caption(templates.text("bounds.md"))
+    st.caption(stylesheet.asset("bounds.md"))
     for bound in bounds:
         if not bound.not_applicable:
             with st.expander(f"{bound.label}: what it says"):
@@ -146,7 +144,7 @@ def comparisons(result: Result) -> None:
     rows = shared.table("comparisons", result, None, lambda: defused_frame(_luck(result)))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Differences of the lines at the horizon")
     counted = "one pair" if pairs == 1 else f"{pairs} pairs"
-    st.caption(templates.filled("luck.md", counted=counted, level=f"{LEVEL:g}"))
+    st.caption(stylesheet.filled("luck.md", counted=counted, level=f"{LEVEL:g}"))
 
 
 def _luck(result: Result) -> pd.DataFrame:
@@ -218,7 +216,7 @@ def explanation(result: Result) -> None:
     experiment = result.experiment
     best = "playing the best arm" if experiment.contexts is None else "playing the arm that is best for each user"
     more = {"late": _late(experiment), "repeated": _repeated(experiment), "price": words.PRICE}
-    st.markdown(templates.filled("regret.md", best=best, **more))
+    st.markdown(stylesheet.filled("regret.md", best=best, **more))
     for name in dict.fromkeys(line.policy for line in experiment.lines):
         policy = next(line.entry for line in experiment.lines if line.policy == name)
         st.markdown(f"**{policy.title}** · {policy.paper}. {policy.summary}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from ui import lab_parts, templates, words
+from ui import lab_parts, stylesheet, words
 
 
 def table(protected: str) -> None:
@@ -13,7 +13,7 @@ def table(protected: str) -> None:
 
     It has only published numbers whose unit and trust model are beyond doubt.
     """
-    lab_parts.table(words.table(pd.read_csv(templates.ASSETS / "deployed.csv", dtype=str)), "deployed")
+    lab_parts.table(words.table(pd.read_csv(stylesheet.ASSETS / "deployed.csv", dtype=str)), "deployed")
     st.caption(
         "For orientation only: these numbers protect different things under different trust. Here ε protects "
         f"{protected}."

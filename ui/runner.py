@@ -1,31 +1,283 @@
-"""From the shared experiment to a result on screen: at once where it is cheap, else behind a Run button.
-
-An expensive run works in the background (ui/background.py); its panel (ui/run_panel.py) looks at it twice a second,
-redraws the partial picture a few times, and can cancel it.
-"""
+"""From the shared experiment to a result: at once, or in a thread with a Run button, progress and Cancel."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import math
-from collections.abc import Callable, Hashable
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InputError, Simulation
 from bandit_core.simulation.bundled_results import open_shipped
 from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
+from bandit_core.simulation.engine import lower_priority
 from bandit_core.simulation.questions import Study
 from bandit_core.simulation.results import Result, split, with_companions
 from bandit_core.simulation.store import default_store
+from bandit_core.simulation.warm_up import is_warm
+from bandit_core.spec import own_data
+from bandit_core.studies.best_arm import RollOut
 from bandit_core.studies.best_method import Decision
-from bandit_core.studies.roll_out import RollOut
 from bandit_core.studies.sweep import Sweep, SweepResult, sweep
-from ui import exports, page_lock, shared, words
-from ui.background import Computation, Request, forget, replace
-from ui.run_panel import bar, compiling, elsewhere, offered
+from ui import exports, figures, serving, shared, words
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A run in the background: in a thread of its own, so that controls stay alive, until no one looks any more.
+
+
+FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
+LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
+
+
+def presence() -> Callable[[], bool]:
+    """A question that any thread may ask later: has the visitor of this script run still a browser tab open?
+
+    Looks of the page at its run would not do: browsers slow the timers of hidden tabs down to one tick a minute.
+    """
+    context = get_script_run_ctx()
+    session = context.session_id if context is not None else ""
+    return lambda: runtime.exists() and runtime.get_instance().is_active_session(session)
+
+
+Computation = Simulation | Study[Any]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a page wants to draw: how to compute it, and what is said of it."""
+
+    name: str  # of the page's place for it
+    what: Hashable  # what is computed, so that another question is not answered with it
+    build: Callable[[], Any]  # the computation, nothing computed yet
+    cost: int  # pulls
+    command: Callable[[], str] = str  # for a machine without this server's limits
+
+    @property
+    def slot(self) -> str:
+        """Where the session keeps the run."""
+        return f"run-{self.name}"
+
+    @property
+    def run(self) -> Run | None:
+        """The run in the background; one that computes something else is stopped and forgotten."""
+        run: Run | None = st.session_state.get(self.slot)
+        if run is not None and run.what != self.what:
+            forget(self.name)
+            return None
+        return run
+
+
+@dataclass
+class Run:
+    """An expensive simulation in its own thread; it stops by itself when its visitor is gone."""
+
+    simulation: Computation
+    what: Hashable  # what it computes, so that another question is not answered with it
+    present: Callable[[], bool] = field(default_factory=presence)
+    seen: float = field(default_factory=time.monotonic)
+    error: BaseException | None = None
+    drawn: int = 0
+    thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to compute."""
+        self.thread = threading.Thread(target=own_data.bound(self._work), daemon=True, name="simulation")
+        self.thread.start()
+        threading.Thread(target=self._guard, daemon=True, name="guard of a simulation").start()
+
+    def _work(self) -> None:
+        lower_priority()  # this thread ends with the run
+        try:
+            self.simulation.run()
+        except BaseException as error:
+            self.error = error
+
+    def _guard(self) -> None:
+        """Stop the run once its visitor is gone, also in the middle of a block or while it waits for its turn."""
+        assert self.thread is not None
+        while self.thread.is_alive():
+            self.thread.join(LOOK_SECONDS)
+            if self.present():
+                self.seen = time.monotonic()
+            elif time.monotonic() - self.seen > FORGOTTEN_SECONDS:
+                self.simulation.stop()
+                return
+
+    def cancel(self) -> None:
+        """Stop soon and wait for it; finished blocks are kept."""
+        self.simulation.stop()
+        if self.thread is not None:
+            self.thread.join(timeout=5)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still computes."""
+        return self.thread is not None and self.thread.is_alive()
+
+
+def start(request: Request) -> None:
+    """Callback of the Run button; a second click changes nothing."""
+    if request.run is None or not request.run.alive:
+        replace(request, request.build())
+
+
+def replace(request: Request, simulation: Computation) -> None:
+    """Start a run in place of the one before."""
+    if request.run is not None:
+        request.run.simulation.stop()
+    run = st.session_state[request.slot] = Run(simulation, request.what)
+    run.start()
+
+
+def forget(name: str) -> None:
+    """Stop the run of that name, if there is one."""
+    run = st.session_state.pop(f"run-{name}", None)
+    if run is not None:
+        run.simulation.stop()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What stands in a result's place until it is there: the Run button, progress with Cancel, and why a run is refused.
+
+
+LONG_SECONDS, MANY_CORES = 90.0, 16  # for longer runs it is said what more cores would gain
+MOMENT_SECONDS = 0.3  # what is done by then shows no bar
+REDRAW_AT = (0.1, 0.25, 0.5, 0.75, 0.92)  # each redraw resets zoom, so there are few
+
+_played_here: set[str] = set()  # policies and studies that this process has played: their machine code is loaded
+
+
+def bar(place: DeltaGenerator, text: str) -> Callable[[float], None]:
+    """Shows the share that is done in ``place``, once that takes more than a moment.
+
+    It is also the point where a newer change of a control may cut the page's run short.
+    """
+    started = time.monotonic()
+
+    def show(done: float) -> None:
+        if time.monotonic() - started > MOMENT_SECONDS:
+            place.progress(done, text)
+
+    return show
+
+
+@contextmanager
+def compiling(simulation: Computation, place: DeltaGenerator) -> Iterator[DeltaGenerator]:
+    """Says how long the compiler takes, where what is missing is played for the first time since the server began.
+
+    Gives the place that is left for a progress bar: one in place of the spinner would end the page.
+    """
+    experiment = simulation.experiment if isinstance(simulation, Simulation) else None
+    names = {type(simulation).__name__} if experiment is None else {line.policy for line in experiment.lines}
+    if is_warm() or names <= _played_here or simulation.missing_seconds == 0:
+        yield place
+        return
+    seconds = 8 if experiment is None or experiment.contexts is None else 25
+    said = f"Computing. A new machine compiles first: about {seconds} s."
+    with place.container(), st.spinner(said, show_time=True):
+        yield st.empty()
+    _played_here.update(names)
+
+
+def elsewhere(experiment: Experiment, command: str, name: str) -> None:
+    """How to get these numbers where this server's limits do not hold."""
+    st.markdown(
+        "These limits keep the server fast for everyone. On your own machine, with the project installed, you set "
+        "the limits: save the settings file as `experiment.json` and run"
+    )
+    st.code(command, language="bash")
+    label, data, key = "Settings file (JSON)", lambda: json.dumps(experiment.spec(), indent=2), f"spec-{name}"
+    figures.download(st, label, data, "experiment.json", exports.SPEC_HELP, "content", key=key)
+
+
+def offered(request: Request, simulation: Computation) -> Any:
+    run = request.run
+    if run is not None and run.alive:
+        _watch(request.slot, request.command())
+        return run.simulation.result()
+    if run is not None and run.error is not None:
+        st.error("The run failed and was stopped. Finished runs are kept. Press Run to try again.")
+    if run is not None and run.simulation.missing_seconds <= simulation.missing_seconds:
+        simulation = run.simulation  # without a store, only the run itself remembers what it did
+        if simulation.missing_seconds == 0:
+            return simulation.result()
+    seconds = simulation.missing_seconds / worker_count()
+    with st.container(border=True):
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        done, time_words = simulation.result(), words.duration(seconds)
+        if isinstance(done, Result):
+            left.markdown(words.cost(done, time_words) + _on_more_cores(simulation, seconds))
+        else:
+            left.markdown(
+                f"This takes up to **{words.count(request.cost)} pulls, {time_words}** on this machine. "
+                "You can cancel; finished runs are kept."
+            )
+        right.button(
+            "Run",
+            type="primary",
+            key=f"start-{request.name}",
+            on_click=own_data.bound(start),
+            args=(request,),
+            help="Start. You can cancel at any time.",
+            width="stretch",
+        )
+    return simulation.result()
+
+
+def _on_more_cores(simulation: Computation, seconds: float) -> str:
+    """What a long run would take where there are more cores; empty where that says nothing."""
+    if not isinstance(simulation, Simulation) or seconds < LONG_SECONDS or worker_count() >= MANY_CORES:
+        return ""
+    time_words = words.duration(simulation.seconds_on(MANY_CORES))
+    return f" With {MANY_CORES} cores it would take {time_words}."
+
+
+@st.fragment(run_every=0.5)
+def _watch(slot: str, command: str) -> None:
+    run: Run | None = st.session_state.get(slot)
+    if run is None:
+        return
+    run.seen = time.monotonic()
+    fraction = run.simulation.fraction
+    with st.container(border=True):  # of the same size as the panel that it replaces
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        waiting = run.simulation.waiting
+        left.progress(fraction, "waiting for its turn …" if waiting else f"computing … {100 * fraction:.0f}%")
+        if right.button("Cancel", key=f"cancel-{slot}", help="Stop. Finished runs are kept.", width="stretch"):
+            run.cancel()
+            st.rerun()
+        if waiting:
+            st.caption(
+                "Other long runs use this server now. Yours starts by itself, in order of arrival. You can use all "
+                "controls while you wait."
+                + f" To avoid the wait, save the settings file on your own machine and run `{command}`."
+                * bool(command)
+            )
+        for notice in run.simulation.notices:
+            st.caption(words.plain(notice))
+    reached = sum(fraction >= limit for limit in REDRAW_AT)
+    if not run.alive or reached > run.drawn:
+        run.drawn = reached
+        st.rerun()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# From the shared experiment to a result on screen: at once where it is cheap, else behind a Run button.
+#
+# An expensive run works in the background (ui/runner.py); its panel (ui/runner.py) looks at it twice a second,
+# redraws the partial picture a few times, and can cancel it.
+
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
@@ -169,7 +421,7 @@ def _answer(request: Request, simulation: Computation) -> Any:
         if run.simulation.kept:
             forget(request.name)  # what it made is in the store; its memory belongs to all
     place = st.empty()
-    with page_lock.computing(), compiling(simulation, place) as inside:
+    with serving.computing(), compiling(simulation, place) as inside:
         show = bar(inside, "computing …")
         result = simulation.run(on_progress=lambda running: show(running.fraction))
     place.empty()
@@ -218,7 +470,7 @@ def preview_of(experiment: Experiment) -> Result | None:
         if small is not None:
             own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
             simulation = Simulation(small)
-            with page_lock.computing(), compiling(simulation, st.empty()):
+            with serving.computing(), compiling(simulation, st.empty()):
                 return split(simulation.run(), own)
     return None
 
@@ -228,7 +480,7 @@ def sweep_preview(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepR
     with contextlib.suppress(InputError):
         small = _small(_played(experiment), PREVIEW_SECONDS / len(epsilons))
         if small is not None:
-            with page_lock.computing():
+            with serving.computing():
                 swept = sweep(small, epsilons)
             return swept.without_companions(experiment.with_changes(trials=small.trials, horizon=small.horizon))
     return None

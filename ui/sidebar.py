@@ -23,17 +23,15 @@ from bandit_core.spec.errors import Issue, raise_any
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
 from ui import (
-    budget_section,
     examples,
+    export_panel,
     figures,
     menu,
     page_fields,
     page_requirements,
     policy_controls,
-    problems,
-    sharing,
     state,
-    templates,
+    stylesheet,
     theme,
     uploads,
     words,
@@ -45,7 +43,7 @@ HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 BATCHES = (*(base * 10**power for power in range(5) for base in (1, 2, 5)), 100_000)
 MOST_BARS = 10  # of arms that have room side by side
-_bars = templates.component("arms", templates.ASSETS, "arms")
+_bars = stylesheet.component("arms", stylesheet.ASSETS, "arms")
 # Names as in an address and in `PAGE.sidebar`; places in the experiment, in its feedback or in its view.
 _SIZE = (
     Field("T", "Users (horizon)", 0, f"How many users arrive in one run. {words.PUBLIC['horizon']}", allowed=HORIZONS,
@@ -97,7 +95,7 @@ def _redraw() -> None:
     state.adopt(state.experiment())
 
 
-def _arms_section(base: Experiment, issues: problems.Problems) -> Any:
+def _arms_section(base: Experiment, issues: uploads.Problems) -> Any:
     """The arms as documents; appends what cannot be read to ``issues``."""
     unreadable: list[Issue] = []
     as_table, bars = bool(st.session_state.get("arms-as-table")), st.container()
@@ -147,7 +145,7 @@ def _arms_text(base: Experiment) -> str:
     )
 
 
-def _contexts_section(base: Experiment, issues: problems.Problems) -> Any:
+def _contexts_section(base: Experiment, issues: uploads.Problems) -> Any:
     """Users with features, as text. A data set is too long for a text field and cannot be edited."""
     assert base.contexts is not None
     if isinstance(base.contexts.law, Table):
@@ -213,7 +211,7 @@ def _arms_table(base: Experiment) -> list[dict[str, Any]]:
     return arms
 
 
-def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, issues: problems.Problems) -> None:
+def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, issues: uploads.Problems) -> None:
     setting = "arms" if base.contexts is None else "contexts"
     rows: list[int] = state.memory()["line-rows"]
     added: dict[int, str] = state.memory()["added-lines"]
@@ -241,7 +239,7 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool, iss
     )
 
 
-def _coming_section(base: Experiment, asked: frozenset[str], issues: problems.Problems) -> dict[str, Any]:
+def _coming_section(base: Experiment, asked: frozenset[str], issues: uploads.Problems) -> dict[str, Any]:
     """Feedback and visits: the controls that are ``asked`` for, or all of them where something is unusual."""
     said: dict[str, Any] = {"batch": base.feedback.batch, "delay": base.feedback.delay, "visits": base.visits}
     said["visits_delta"] = base.visits_delta
@@ -326,7 +324,7 @@ def _foot(page: menu.Page) -> None:
             st.rerun()
 
 
-def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
+def _offer_fixes(issues: uploads.Problems, labels: list[str]) -> None:
     """A button for each line whose policy needs the same budget for all users."""
     rows: list[int] = state.memory()["line-rows"]
     for issue in issues:
@@ -348,7 +346,7 @@ def _offer_fixes(issues: problems.Problems, labels: list[str]) -> None:
         )
 
 
-def _say_twins(experiment: Experiment, issues: problems.Problems) -> None:
+def _say_twins(experiment: Experiment, issues: uploads.Problems) -> None:
     """Below the box of each method that another one above it plays already."""
     played = experiment.played
     for number, plays in enumerate(played):
@@ -372,7 +370,7 @@ def draw(page: menu.Page) -> list[DeltaGenerator]:
     Returns the places for the links to this picture, which need the page's own fields first. Only controls that change
     something on the page are drawn; what the others would say stays as it is in the experiment.
     """
-    base, issues = state.base(), problems.Problems()
+    base, issues = state.base(), uploads.Problems()
     asked = page.controls(
         lambda switch: st.session_state.get(state.own_key(switch), state.page_field(switch, "0") == "1")
     )
@@ -386,7 +384,7 @@ def draw(page: menu.Page) -> list[DeltaGenerator]:
             users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
         if page.shows == "any" and not page_requirements.KINDS["robust"].lacks(state.experiment()):
             heavy_tails.exponent(state.experiment())
-        shared, picture = budget_section.draw(base, issues, above)
+        shared, picture = policy_controls.draw(base, issues, above)
         if "lines" in asked:
             with lines_place:
                 _lines_section(base, shared, "own" in asked, issues)
@@ -411,8 +409,8 @@ def draw(page: menu.Page) -> list[DeltaGenerator]:
         if experiment is not None:
             _say_twins(experiment, issues)
             with picture:
-                budget_section.picture(shared, experiment)
-        view, places = _view_section(base, labels, asked, bounds), sharing.places()
+                policy_controls.picture(shared, experiment)
+        view, places = _view_section(base, labels, asked, bounds), export_panel.places()
         if experiment is not None:
             policy_controls.commit(experiment.model_copy(update={"view": view}))
         state.finish(issues)

@@ -25,10 +25,10 @@ from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, true_words
 from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import MAX_TOLD, Issue, did_you_mean, path_of
-from ui import first_paint, menu
+from ui import menu, stylesheet
 
 # Address fields that say how a page is shown.
-PASSED_OVER = frozenset({first_paint.UNKNOWN}) | links.DISPLAY
+PASSED_OVER = frozenset({stylesheet.UNKNOWN}) | links.DISPLAY
 MAX_EXAMPLE_ADDRESSES = 200
 Read = Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]
 SETTLE_SECONDS = 0.5  # seconds
@@ -328,7 +328,7 @@ def _send(wanted: dict[str, str]) -> None:
     memory()["sent"].note(now)
     # Noted before it is sent: sending is a point at which a newer position of a slider may cut this run short.
     memory()["address"], memory()["address-unsent"] = wanted, True
-    passed = {name: value for name, value in st.query_params.items() if name in PASSED_OVER - {first_paint.UNKNOWN}}
+    passed = {name: value for name, value in st.query_params.items() if name in PASSED_OVER - {stylesheet.UNKNOWN}}
     st.query_params.from_dict({**wanted, **passed})
     memory()["address-unsent"] = False
 

@@ -18,7 +18,7 @@ from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.model import KEPT, PROMISES, Bound, Model, Privacy
 from bandit_core.policies import registry
 from bandit_core.spec.found import entries
-from bandit_core.studies.trust_steps import level_of
+from bandit_core.studies.tradeoff import level_of
 from ui import stylesheet, words
 
 _SHADES = entries(__file__)["shades"]  # of policies, on light and on dark ground

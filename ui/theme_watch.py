@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from ui import charts, page_fields, templates, theme
+from ui import charts, page_fields, stylesheet, theme
 
-_SCRIPTS = charts.SWIPE + templates.text("curves.js") + templates.text("theme_watch.js")
+_SCRIPTS = charts.SWIPE + stylesheet.asset("curves.js") + stylesheet.asset("theme_watch.js")
 _watch = st.components.v2.component("theme_watch", js=_SCRIPTS)
 KEY = "theme-watch"
 

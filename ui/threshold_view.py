@@ -21,9 +21,9 @@ from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import InputError
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.own_data import remembered
-from bandit_core.studies import threshold_check
+from bandit_core.studies import sweep
 from bandit_core.theory import threshold as theory
-from ui import charts, figures, gallery, lab_parts, page_fields, runner, state, templates, theme, words
+from ui import charts, figures, gallery, lab_parts, page_fields, runner, state, stylesheet, theme, words
 from ui.page_fields import Field
 from ui.page_requirements import with_users
 
@@ -189,7 +189,7 @@ def played(experiment: Experiment, spread: BudgetDistribution, threshold: float,
         {"policy": "heldp-ucb-b", "epsilon": epsilon, "params": {"eps_min": value}, "label": f"{name} {value:.3g}"}
         for value, name in {threshold: "threshold", best: "best threshold"}.items()
     ]
-    lines.append({"policy": threshold_check.WEIGHED, "epsilon": epsilon, "label": "weighed"})
+    lines.append({"policy": sweep.WEIGHED, "epsilon": epsilon, "label": "weighed"})
     return _accepted(lambda: experiment.with_changes(lines=lines, view={"bounds": False}, title="", note=""))
 
 
@@ -242,10 +242,10 @@ def check_experiment(distribution: BudgetDistribution) -> Experiment | None:
     It has users enough for the prediction to be right, whatever the sidebar's horizon (`check_users` changes that).
     """
     base = state.experiment()
-    users, trials = max(base.horizon, threshold_check.ENOUGH_USERS), min(base.trials, CHECK_TRIALS)
-    thresholds = threshold_check.spread_thresholds(distribution)
+    users, trials = max(base.horizon, sweep.ENOUGH_USERS), min(base.trials, CHECK_TRIALS)
+    thresholds = sweep.spread_thresholds(distribution)
     return _accepted(
-        lambda: threshold_check.experiment_of(base.with_changes(horizon=users, trials=trials), distribution, thresholds)
+        lambda: sweep.experiment_of(base.with_changes(horizon=users, trials=trials), distribution, thresholds)
     )
 
 
@@ -272,7 +272,7 @@ def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
     fit = linear_fit(points["v"].to_numpy(), points["regret"].to_numpy())
     grid = np.array([points["v"].min(), points["v"].max()])
     curves = [charts.Curve(grid, fit[1] + fit[0] * grid, "linear fit", "#888888", dash="dash", width=2)]
-    for policy, (name, _) in threshold_check.MECHANISMS.items():
+    for policy, (name, _) in sweep.MECHANISMS.items():
         part = points[points["policy"] == policy]
         if part.empty:
             continue
@@ -290,15 +290,15 @@ def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
 
 def line_words(r_squared: float, users: int) -> str:
     """What the fit says about the prediction."""
-    if r_squared >= threshold_check.STRAIGHT:
+    if r_squared >= sweep.STRAIGHT:
         return "The points lie close to the line: here V predicts what each threshold costs."
-    early = " V describes many users: try more." if users < threshold_check.ENOUGH_USERS else ""
+    early = " V describes many users: try more." if users < sweep.ENOUGH_USERS else ""
     return f"The points do not lie close to a line: here V predicts the regret only roughly.{early}"
 
 
 def check_panel(result: Result) -> None:
     """Regret against V with the linear fit, and every point as a link to its curve."""
-    points = threshold_check.points(result)
+    points = sweep.points(result)
     if len(points) < 2:
         return
     fit = linear_fit(points["v"].to_numpy(), points["regret"].to_numpy())
@@ -315,7 +315,7 @@ def check_panel(result: Result) -> None:
 
 def explanation() -> None:
     """How the recommendation is computed."""
-    st.markdown(templates.text("threshold.md"))
+    st.markdown(stylesheet.asset("threshold.md"))
     st.latex(
         r"V_L=\frac1{p_0}\,\mathbb E\Big[\big(1+\tfrac4{\varepsilon}\big)^2"
         r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big],\qquad "

@@ -17,7 +17,7 @@ import streamlit as st
 
 from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.presets import shared_budget
 from bandit_core.simulation.results import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, Kind, fewest_users, smallest_epsilon
@@ -30,10 +30,9 @@ from ui import (
     figures,
     gallery,
     lab_parts,
-    legends,
     page_fields,
-    page_lock,
     real_world_budgets,
+    serving,
     shared,
     state,
     study_view,
@@ -232,7 +231,7 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
         most = min(most, np.log10(2 * drawn_at[drawn_at < 10**most].max(initial=10**least)))
         least, most = charts.with_edges(least, most, bounds)
     title = QUANTITY_WORDS["price"] if price else f"regret after {words.count(experiment.horizon)} users"
-    named = legends.collect_lines(curves, experiment, [trace.line for trace in drawn], legends.MOST)
+    named = charts.collect_lines(curves, experiment, [trace.line for trace in drawn], charts.MOST)
     across = charts.log_axis("privacy budget ε  (← more private · less regret →)", *np.log10(result.epsilons)[[0, -1]])
     up = charts.log_axis(title, least, most, range=(least, most))
     # With a unified hover, Plotly reports no click on a point.
@@ -375,7 +374,7 @@ def question(experiment: Experiment) -> None:
             def trying(at: float, name: str = name, what: str = "ε =") -> None:
                 place.progress(0.5, f"{name}: trying {what} {words.number(at)}")
 
-            with page_lock.computing():
+            with serving.computing():
                 rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
                 if kind == "missed":
                     message = partial(trying, what="users:")

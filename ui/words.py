@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from bandit_core import Experiment
 from bandit_core.experiments import trust_table
-from bandit_core.experiments.corridor import corridor
+from bandit_core.experiments.catalogue import corridor
 from bandit_core.experiments.experiment import Against
 from bandit_core.experiments.presets import presets
 from bandit_core.model import MEASURES, Privacy
 from bandit_core.simulation import sentences
-from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
-from bandit_core.simulation.results import Drawable, Result, Summary
+from bandit_core.simulation.results import Difference, Drawable, Result, Summary
 from bandit_core.spec.errors import Issue, message
 from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production

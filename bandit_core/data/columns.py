@@ -16,7 +16,7 @@ import numpy as np
 
 from bandit_core.data.reading import Questions
 from bandit_core.data.tables import WORDS, Sheet, plain
-from bandit_core.spec.free_text import visible
+from bandit_core.spec.field_types import visible
 from bandit_core.spec.later import pd
 
 MOST = 20  # different options of a column that is proposed

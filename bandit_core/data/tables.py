@@ -27,7 +27,7 @@ import numpy as np
 
 from bandit_core.data.reading import Questions
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.free_text import visible, why_not
+from bandit_core.spec.field_types import visible, why_not
 from bandit_core.spec.later import pd
 
 MAX_BYTES = 20_000_000  # a megabyte has 10^6 bytes, as in the upload boxes of most browsers

@@ -30,8 +30,7 @@ from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, refuse_if, unknown, unreadable
 from bandit_core.spec.feedback import IMMEDIATE, MAX_VISITS, Feedback
-from bandit_core.spec.field_types import Frozen, Limits, Small, Whole
-from bandit_core.spec.free_text import Lines, Text, Worded
+from bandit_core.spec.field_types import Frozen, Limits, Lines, Small, Text, Whole, Worded
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm

@@ -24,8 +24,7 @@ from urllib.parse import parse_qsl, quote_plus
 
 from bandit_core.experiments import trust_table
 from bandit_core.experiments.experiment import MAX_LINES, Experiment, Line
-from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.presets import load_preset, preset_names, shared_budget
 from bandit_core.policies.heavy_family import HeavyParameters
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue, path_of, raise_any, refuse_if

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment, Line, numbers_of, setting_of
-from bandit_core.experiments.presets import load_preset
-from bandit_core.experiments.shared_budget import at_shared, shared_budget
+from bandit_core.experiments.presets import at_shared, load_preset, shared_budget
 from bandit_core.model import Privacy
 from bandit_core.policies import registry
 from bandit_core.spec import notation

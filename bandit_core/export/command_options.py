@@ -1,21 +1,130 @@
-"""The options of every command: `command_options.toml` has them."""
+"""What commands share: options (``command_options.toml``), tables they print or write, progress in a terminal."""
+
+from __future__ import annotations
 
 import argparse
 import itertools
+import json
+import math
+import os
+import shlex
+import sys
+import threading
+import time
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from string import Template
 from typing import Any, get_args
 
-from bandit_core.export import frames
+from bandit_core.data.spreadsheets import to_csv
 from bandit_core.policies import load_policy
+from bandit_core.simulation.results import latex, markdown, versions
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InputError
-from bandit_core.spec.number_text import read_shares
-from bandit_core.theory.critical_values import Spending
-from bandit_core.theory.power import EVERY_TRUST, Goal, Solved
+from bandit_core.spec.errors import InputError, Issue, refuse_if
+from bandit_core.spec.later import pd
+from bandit_core.spec.number_text import p_value, read_shares
+from bandit_core.theory.power import EVERY_TRUST, Goal, Solved, Spending
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A table of results on standard output, or as a file: CSV, JSON, Parquet, LaTeX, Markdown; and its picture.
+
+
+ENDINGS = (".csv", ".json", ".parquet", ".tex", ".md")
+PICTURES = (".pdf", ".svg", ".png", ".html")
+
+
+def check(out: str | None, pictures: Sequence[str] = ()) -> None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Raises
+    ------
+    InputError
+        Where its ending is none of `ENDINGS`, nor of ``pictures``, or its folder takes no file.
+    """
+    if out is None:
+        return
+    endings, folder = (*ENDINGS, *pictures), Path(out).parent
+    refuse_if(Path(out).suffix.lower() not in endings, "out", out, f"a file that ends in {', '.join(endings)}")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError([Issue("out", out, f"cannot be written: {folder} is no folder that takes files")])
+
+
+def write(
+    frame: pd.DataFrame,
+    out: str | None,
+    texts: Mapping[str, Callable[[], str]] = {},
+    picture: Callable[[str], object] | None = None,
+) -> None:
+    """Write ``frame`` to the file ``out``, or to standard output; floats with all their digits.
+
+    LaTeX and Markdown show six of them, unless ``texts`` gives a table that is better to read for its ending, and a
+    terminal four. ``picture`` writes a file that is one of `PICTURES`. Parquet keeps ``attrs["made"]``: how the numbers
+    were made, at least the command and the versions.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written.
+    """
+    form = Path(out).suffix.lower() if out is not None else ""
+    try:
+        if out is None and sys.stdout.isatty():
+            print(_readable(frame))
+        elif out is None:
+            to_csv(frame, sys.stdout)
+        elif picture is not None and form in PICTURES:
+            picture(out)
+        elif form == ".csv":
+            to_csv(frame, out)
+        elif form == ".parquet":
+            frame.attrs.setdefault("made", {"command": shlex.join(sys.argv[1:]), "versions": dict(versions())})
+            frame.to_parquet(out, index=False)
+        else:
+            usual: dict[str, Callable[[pd.DataFrame], str]] = {
+                ".json": _rows, ".tex": partial(_table, latex), ".md": partial(_table, markdown),
+            }  # fmt: skip
+            Path(out).write_text(texts[form]() if form in texts else usual[form](frame), encoding="utf-8")
+    except (InputError, BrokenPipeError):
+        raise
+    except (OSError, ValueError, ImportError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError([Issue("out", out, f"cannot be written: {reason}")]) from None
+    if out is not None:
+        print(f"written: {out}", file=sys.stderr)
+
+
+def _readable(frame: pd.DataFrame) -> str:
+    """The frame for a terminal."""
+    tests = {name: p_value for name in frame.columns if str(name).startswith("p_")}
+    return str(frame.to_string(index=False, float_format="{:.4g}".format, formatters=tests, na_rep="–"))
+
+
+def _rows(frame: pd.DataFrame) -> str:
+    """A list of row objects; what is not finite is null, for JSON has no other word for it."""
+    rows = [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in frame.to_dict(orient="records")
+    ]
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows) + "\n]\n"
+
+
+def _table(write_rows: Callable[..., str], frame: pd.DataFrame) -> str:
+    """The frame as it is, in the words of ``write_rows``."""
+    columns = [str(name) for name in frame.columns]
+    digits = [p_value if name.startswith("p_") else "{:.6g}".format for name in columns]
+    rows = [
+        [write(value) if isinstance(value, float) else str(value) for write, value in zip(digits, row, strict=True)]
+        for row in frame.itertuples(index=False, name=None)
+    ]
+    return write_rows(columns, rows, frame.attrs.get("made"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The options of every command: `command_options.toml` has them.
+
 
 SHARES = ("baseline", "effect", "alpha", "delta", "power", "zone")  # numbers that a percent sign may follow
 
@@ -27,7 +136,7 @@ class Command:
     ``numbers`` names the options that are numbers with a default.
 
     ``spec``: its first word is an experiment. ``out`` says what ``--out`` may be besides a table (nothing here:
-    `frames.ENDINGS`), and is None where the command has an ``--out`` of its own, or none.
+    `ENDINGS`), and is None where the command has an ``--out`` of its own, or none.
     """
 
     name: str
@@ -69,7 +178,7 @@ def _words(text: str) -> list[str]:
 
 _READERS: dict[str, Any] = {"number": notation.read_number, "numbers": _several, "words": _words}
 _CHOICES = {"--solve": get_args(Solved), "--goal": get_args(Goal), "--spending": get_args(Spending)}
-_OUT = {"table": (), "pictures": frames.PICTURES, "page": (".html",)}
+_OUT = {"table": (), "pictures": PICTURES, "page": (".html",)}
 
 
 def _option(said: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -125,3 +234,69 @@ def as_typed(options: argparse.Namespace, error: InputError) -> InputError:
         name = "lift" if issue.path == "effect" and "lift" in typed else issue.path
         issues.append(replace(issue, path=name, value=typed.get(name, issue.value)))
     return InputError(issues)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A run that a person watches in a terminal: how far it is, on standard error, and Ctrl-C.
+
+
+SILENT = 2.0  # seconds, after which a run says how far it is, however little that is
+
+
+class Progress:
+    """Percent done, on standard error: one line that is rewritten on a terminal, else a line per tenth."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._shown, self._late = 0, time.monotonic() + SILENT
+
+    def __call__(self, simulation: Any) -> None:
+        percent = int(100 * simulation.fraction)
+        if percent < self._shown + (1 if self._terminal else 10) and time.monotonic() < self._late:
+            return
+        self._shown, self._late = percent, float("inf")
+        sys.stderr.write(f"\r{percent:>5}%" if self._terminal else f"{percent}%\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._terminal:
+            sys.stderr.write("\r      \r")
+
+
+def finished(simulation: Any, jobs: int | None) -> Any:
+    """The result of a run, sweep or study, with progress on standard error.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C, once the run has stopped.
+    """
+    progress = Progress()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            simulation.run(jobs)
+        except BaseException as error:
+            failures.append(error)
+
+    # Compiled code hears no Ctrl-C, so it runs beside the thread that does.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+            progress(simulation)
+    except KeyboardInterrupt:
+        simulation.stop()
+        thread.join()
+        progress.end()
+        stored = "; finished blocks of trials are kept and will not be computed again" if simulation.kept else ""
+        print(f"interrupted{stored}", file=sys.stderr)
+        raise
+    progress.end()
+    for notice in simulation.notices:
+        print(notice, file=sys.stderr)
+    if failures:
+        raise failures[0]
+    return simulation.result()

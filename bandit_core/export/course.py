@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bandit_core.export.document import as_html, marked_up
-from bandit_core.export.page import page, policy, style_of
-from bandit_core.export.positions import Positions
+from bandit_core.export.page import Positions, as_html, marked_up, page, policy, style_of
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.sentences import verdict
 from bandit_core.spec.errors import InputError, Issue, refuse_if

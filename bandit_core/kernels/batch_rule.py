@@ -1,24 +1,8 @@
-"""Policies that see rewards only through sums over batches of users: a `BatchRule`, and the loops that play it.
+"""Policies that see rewards only through sums over batches of users: a `BatchRule`, and the loops that play it."""
 
-It is four plain functions, as those of a `kernels.play.Rule` one level up, over ``numbers`` that stay and what the
-server has ``known`` so far, whose ``members`` (arms,) are all arms at first:
+from __future__ import annotations
 
-* ``choose(numbers, known, pulled, t, stream)`` gives the batch after ``t`` users: how many of the arms that stand first
-  in ``members`` take turns, and how often each of them is shown; `NEVER` ends a batch with the last user.
-* ``learn(numbers, known, arm, total, count, stream)`` gets the sum of ``count`` rewards of an arm, arm by arm.
-* ``start`` is that of a rule, and ``believe`` its ``belief``, of which the first user of a batch counts.
-
-Where rewards are counted at once, pulls are counted in bulk, and a batch takes as few draws as `total` needs.
-
-Where they are counted late, the loop of all rules plays it user by user, by functions below. A batch takes turns until
-so many rewards of each of its arms are counted. Which users are then in the sum follows from choices and the calendar,
-not from rewards, and every reward is in one sum at most, as at once: the promise is the same. ``TAKES`` says who:
-
-* `ALL` who are counted by then; whoever is counted later waits for the next batch of the arm.
-* `OWN`: those of them who came in the batch itself.
-* `EXACTLY` the first so many of the batch's own; no one asks the others. For noise that is made for so many users.
-"""
-
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,13 +10,183 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, rebound
-from bandit_core.kernels.batches import begin, fresh_sum, pull_in_turns, room_for_batches
-from bandit_core.kernels.play import Belief, Decision, Late, Now, Rule, Stream, User, piece_of, respond, with_parts
-from bandit_core.kernels.records import Batches, Rewards, rewards_of
-from bandit_core.kernels.trial_loop import STOPPED, allows, write_pulls
+from bandit_core.jit.decorators import allocating, device_function, inlined, rebound
+from bandit_core.kernels.binomial import binomial
+from bandit_core.kernels.play import (
+    STOPPED,
+    Batches,
+    Belief,
+    Decision,
+    Late,
+    Now,
+    Rewards,
+    Rule,
+    Stream,
+    User,
+    allows,
+    piece_of,
+    relabel_arms,
+    respond,
+    rewards_of,
+    room_for,
+    should_stop,
+    with_parts,
+    write_checkpoint,
+    write_pulls,
+)
+from bandit_core.kernels.rewards import draw_reward
+from bandit_core.kernels.streams import next_uniform
+from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import KernelCall, Record, RunSetup
 from bandit_core.model.kernel_call import WRONG_BATCH
+from bandit_core.spec.rewards import TWO_POINT
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the kernels of batch policies share: playing many pulls at once, and drawing what they paid.
+#
+# These policies look at rewards only through sums over batches. So pulls are counted in bulk (a checkpoint inside a
+# batch needs nothing else), and the sum of a batch of two-valued rewards is one binomial variable. Other distributions
+# are drawn reward by reward. ``at_once`` = False does the same for two-valued distributions: the plain form, for tests.
+
+
+@allocating
+def room_for_batches(rewards: Rewards, at_once: bool, record: Record) -> tuple[np.ndarray, Batches]:
+    """`Batches` to be filled by `begin`, and room for the labels."""
+    arms = rewards.table.shape[0]
+    order = np.empty(arms, np.int64)
+    return order, Batches(room_for(rewards), at_once, np.empty(arms), np.empty(arms), record)
+
+
+@inlined
+def begin(batches: Batches, rewards: Rewards, order: np.ndarray, state: np.ndarray, trial: int) -> None:
+    """Begin a trial: draw the labels, forget what was pulled."""
+    relabel_arms(state, trial, rewards, order, batches.rewards)
+    for arm in range(order.shape[0]):
+        batches.fresh[arm] = 0.0
+        batches.pulled[arm] = 0.0
+
+
+@inlined
+def _by_the_sum(batches: Batches, arm: int) -> bool:
+    return batches.at_once and batches.rewards.table[arm, 0] == TWO_POINT
+
+
+@inlined
+def _in_turns(  # noqa: PLR0913 (what `pull_in_turns` is called with)
+    batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, drawn: bool,
+    state: np.ndarray, trial: int,
+) -> int:  # fmt: skip
+    """See `pull_in_turns`; ``drawn``: rewards of arms whose sums do not wait are drawn here."""
+    fresh, pulled, record, rewards = batches.fresh, batches.pulled, batches.record, batches.rewards
+    turn = 0  # whose turn it is
+    while steps > 0:
+        length = min(steps, record.checkpoints[place] - t)
+        at = turn
+        for _ in range(length if drawn else 0):
+            arm = members[at]
+            at = at + 1 if at + 1 < size else 0
+            if not _by_the_sum(batches, arm):
+                uniform = next_uniform(state, trial, 0)
+                fresh[arm] += draw_reward(rewards.table, rewards.values, arm, uniform, state, trial)
+        rounds = length // size
+        for other in range(size):
+            pulled[members[other]] += rounds
+        for other in range(turn, turn + length - rounds * size):
+            pulled[members[other if other < size else other - size]] += 1.0
+        turn = (turn + length) % size
+        t += length
+        steps -= length
+        if t == record.checkpoints[place]:
+            write_checkpoint(record, trial, place, pulled, rewards.gaps)
+            if should_stop(record, place, 1):
+                return STOPPED
+            place += 1
+    return place
+
+
+@device_function
+def count_pulls(
+    batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, state: np.ndarray, trial: int
+) -> int:
+    """`pull_in_turns` where no reward is drawn before its sum is asked for."""
+    return _in_turns(batches, members, size, t, steps, place, False, state, trial)
+
+
+@device_function
+def pull_in_turns(
+    batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, state: np.ndarray, trial: int
+) -> int:
+    """Pull the first ``size`` arms of ``members`` in turns, ``steps`` pulls in all, after ``t`` pulls so far.
+
+    Counts the pulls and fills the checkpoints passed, the next of which is at ``place``. Rewards that are drawn one by
+    one are added up here, in the order of the pulls; those that are drawn by their sum wait for `fresh_sum`.
+
+    Returns the place of the next checkpoint, or STOPPED.
+    """
+    drawn = False
+    for turn in range(size):
+        drawn |= not _by_the_sum(batches, members[turn])
+    return _in_turns(batches, members, size, t, steps, place, drawn, state, trial)
+
+
+@device_function
+def fresh_sum(batches: Batches, arm: int, count: float, state: np.ndarray, trial: int) -> float:
+    """Sum of the ``count`` rewards of ``arm`` since its last release. They are used up: no reward is summed twice."""
+    table = batches.rewards.table
+    if _by_the_sum(batches, arm):
+        low = table[arm, 1]
+        ones = binomial(count, table[arm, 3], state, trial)
+        return low * (count - ones) + table[arm, 2] * ones
+    total = batches.fresh[arm]
+    batches.fresh[arm] = 0.0
+    return total
+
+
+@inlined
+def noise(state: np.ndarray, trial: int, scale: float) -> float:
+    """Laplace(scale) noise of one release, from one uniform of the stream."""
+    return laplace_noise(next_uniform(state, trial, 0), scale)
+
+
+@inlined
+def survivors(members: np.ndarray, size: int, means: np.ndarray, margin: float) -> int:
+    """Drop from the first ``size`` of ``members`` those whose mean is more than ``margin`` below the highest.
+
+    How many are left; they stand first, in their order.
+    """
+    highest = -np.inf
+    for turn in range(size):
+        highest = max(highest, means[members[turn]])
+    left = 0
+    for turn in range(size):
+        if highest - means[members[turn]] <= margin:
+            members[left] = members[turn]
+            left += 1
+    return left
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Policies that see rewards only through sums over batches of users: a `BatchRule`, and the loops that play it.
+#
+# It is four plain functions, as those of a `kernels.play.Rule` one level up, over ``numbers`` that stay and what the
+# server has ``known`` so far, whose ``members`` (arms,) are all arms at first:
+#
+# * ``choose(numbers, known, pulled, t, stream)`` gives the batch after ``t`` users: how many of the arms that stand
+#   first in ``members`` take turns, and how often each of them is shown; `NEVER` ends a batch with the last user.
+# * ``learn(numbers, known, arm, total, count, stream)`` gets the sum of ``count`` rewards of an arm, arm by arm.
+# * ``start`` is that of a rule, and ``believe`` its ``belief``, of which the first user of a batch counts.
+#
+# Where rewards are counted at once, pulls are counted in bulk, and a batch takes as few draws as `total` needs.
+#
+# Where they are counted late, the loop of all rules plays it user by user, by functions below. A batch takes turns
+# until so many rewards of each of its arms are counted. Which users are then in the sum follows from choices and the
+# calendar, not from rewards, and every reward is in one sum at most, as at once: the promise is the same. ``TAKES``
+# says who:
+#
+# * `ALL` who are counted by then; whoever is counted later waits for the next batch of the arm.
+# * `OWN`: those of them who came in the batch itself.
+# * `EXACTLY` the first so many of the batch's own; no one asks the others. For noise that is made for so many users.
+
 
 NEVER = 2**62  # pulls of a batch without an end
 ALL, OWN, EXACTLY = range(3)
@@ -227,3 +381,78 @@ def rule_of(call: KernelCall) -> Rule | None:
     """The rule whose loop plays a line user by user; None for searches that stop."""
     rule: Rule | None = call.rule.by_user if isinstance(call.rule, BatchRule) else call.rule
     return rule
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the users of a batch add up to, for elimination in batches that grow by a factor.
+#
+# Every arm that is left is pulled equally often in a batch, in turns; the batch's means decide which arms stay. So a
+# batch is drawn when it is complete, arm by arm, by as few draws as its distribution allows: bits that users randomise
+# are binomial whatever the rewards are, sums of two-valued rewards are binomial, and the noise of all users of a batch
+# is one variable (see `bandit_core.mechanisms.batch`). Other rewards are drawn one by one. ``at_once`` = False
+# does so for all of them: the plain form, for tests.
+#
+# Draws: sums of batches from the stream's second generator, as are bits and rounding; of rewards one by one each takes
+# a uniform of the first; noise takes one (Laplace) or two (discrete Laplace) uniforms of the first, Skellam noise as
+# many of the second as it needs.
+
+
+SUMS, LAPLACE, BITS, POLYA, SKELLAM = range(5)  # what the server learns; from POLYA on sums modulo m
+_LOOK = 65_536  # rewards drawn one by one between two looks at the signal
+
+
+class Ladder(NamedTuple):
+    """What the server learns, and what `bandit_core.theory.ladder.Steps` says of each batch; ``margins``: 2 radii."""
+
+    learns: int
+    lengths: np.ndarray
+    margins: np.ndarray
+    contrast: np.ndarray
+    levels: np.ndarray
+    spread: np.ndarray
+    slack: np.ndarray
+
+
+@inlined
+def rounded(value: float, levels: float, state: np.ndarray, trial: int) -> float:
+    """A reward on the grid of ``levels``: the level below, or the next one with the chance of the fraction."""
+    below = math.floor(value * levels)
+    fraction = value * levels - below
+    return below + 1.0 if fraction > 0.0 and next_uniform(state, trial, 4) < fraction else below
+
+
+@inlined
+def _rounded_sum(value: float, levels: float, count: float, state: np.ndarray, trial: int) -> float:
+    """Sum of ``count`` equal rewards, each rounded by itself."""
+    below = math.floor(value * levels)
+    return count * below + binomial(count, value * levels - below, state, trial)
+
+
+@device_function
+def batch_total(
+    batches: Batches, arm: int, count: float, learns: int, contrast: float, levels: float, state: np.ndarray, trial: int
+) -> float:
+    """What the users of a batch add up to before noise is added to the sum: rewards, bits that are 1, or levels."""
+    rewards, signal = batches.rewards, batches.record.signal
+    if learns == BITS and batches.at_once:
+        return binomial(count, 0.5 + contrast * (rewards.means[arm] - 0.5), state, trial)
+    table = rewards.table
+    if batches.at_once and table[arm, 0] == TWO_POINT:
+        low, high = table[arm, 1], table[arm, 2]
+        ones = binomial(count, table[arm, 3], state, trial)
+        if learns >= POLYA:
+            total = _rounded_sum(low, levels, count - ones, state, trial)
+            return total + _rounded_sum(high, levels, ones, state, trial)
+        return low * (count - ones) + high * ones
+    total = 0.0
+    for user in range(int(count)):
+        if user % _LOOK == 0 and signal[0] != 0:
+            break
+        reward = draw_reward(table, rewards.values, arm, next_uniform(state, trial, 0), state, trial)
+        if learns == BITS:
+            total += 1.0 if next_uniform(state, trial, 4) < 0.5 + contrast * (reward - 0.5) else 0.0
+        elif learns >= POLYA:
+            total += rounded(reward, levels, state, trial)
+        else:
+            total += reward
+    return total

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import device_function, kernel
-from bandit_core.kernels.batches import begin, count_pulls, fresh_sum, noise, pull_in_turns, room_for_batches
+from bandit_core.kernels.batch_rule import begin, count_pulls, fresh_sum, noise, pull_in_turns, room_for_batches
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.records import Batches, Rewards
-from bandit_core.kernels.trial_loop import STOPPED, write_pulls
+from bandit_core.kernels.play import STOPPED, Batches, Rewards, write_pulls
 from bandit_core.model import Record
 from bandit_core.spec.rewards import TWO_POINT
 

@@ -16,11 +16,9 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.labels import room_for
-from bandit_core.kernels.records import Rewards
+from bandit_core.kernels.play import Rewards, next_window, play_trials, room_for
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform, normal_quantile
-from bandit_core.kernels.trial_loop import next_window, play_trials
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.laplace import laplace_noise

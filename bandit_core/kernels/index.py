@@ -5,7 +5,7 @@ coth(eps/2)^2 behind randomised response). Arm a keeps N (accepted responses), S
 
     S/N + (sqrt(per_pull N) + sqrt(per_spread V)) / N * sqrt(ln t [+ 3 ln ln t]),
 
-and ties go to the lowest label (see `kernels.labels`). Arms with V <= forced ln t are pulled first (Agent 2 of Ren et
+and ties go to the lowest label (see `kernels.play`). Arms with V <= forced ln t are pulled first (Agent 2 of Ren et
 al.); a user below ``eps_min`` shares nothing. Two samplers play the same game with the same draws and give the same
 arms, bit for bit:
 
@@ -26,11 +26,9 @@ from numba import uint64
 
 from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
 from bandit_core.kernels.kl import exploration
-from bandit_core.kernels.labels import draw_labels, room_for
-from bandit_core.kernels.records import Index, Rewards, Users
+from bandit_core.kernels.play import Index, Rewards, Users, draw_labels, next_window, play_trials, room_for, should_stop
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import fill_words, next_uniform, uniform_of
-from bandit_core.kernels.trial_loop import next_window, play_trials, should_stop
 from bandit_core.kernels.users import draw_epsilon, draw_group
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.randomised_response import chance_of_one

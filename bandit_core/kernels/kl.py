@@ -2,7 +2,7 @@
 
 Arm a with N responses of mean m has the index max{q in [low, high]: N d(m, q) <= f(t)}, f(t) = ln t + 3 ln ln t, where
 d is the Bernoulli divergence and [low, high] holds the possible means of a response. Ties go to the lowest
-label (see `kernels.labels`).
+label (see `kernels.play`).
 
 Solving for every index at every step costs microseconds. Here an arm is solved only when it may decide:
 
@@ -26,11 +26,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
-from bandit_core.kernels.labels import room_for
-from bandit_core.kernels.records import Rewards
+from bandit_core.kernels.play import Rewards, next_window, play_trials, room_for
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.kernels.trial_loop import next_window, play_trials
 from bandit_core.model import Record
 
 REWARDS, BITS = range(2)  # what a response is: the reward, one random bit

@@ -29,10 +29,9 @@ import numpy as np
 from bandit_core.jit.decorators import device_function, inlined
 from bandit_core.kernels import lazy_updates, posterior
 from bandit_core.kernels.batch_rule import BatchRule
-from bandit_core.kernels.beta_blocks import seed_draws
 from bandit_core.kernels.lazy_updates import Schedule, nothing, release
-from bandit_core.kernels.play import Stream, piece_of
-from bandit_core.kernels.records import Batches
+from bandit_core.kernels.normal_blocks import seed_draws
+from bandit_core.kernels.play import Batches, Stream, piece_of
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform
 
 STRETCH = 0.25  # of the users so far, until all arms are looked at again

@@ -12,10 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, device_function, inlined
-from bandit_core.kernels.batch_rule import BatchRule
-from bandit_core.kernels.batches import fresh_sum, noise
-from bandit_core.kernels.play import Stream
-from bandit_core.kernels.records import Batches
+from bandit_core.kernels.batch_rule import BatchRule, fresh_sum, noise
+from bandit_core.kernels.play import Batches, Stream
 
 DOUBLING, EVERY = range(2)  # when statistics are released: batches of 1, 2, 4, ... fresh rewards; every f pulls
 MARGIN = 1e-12  # of an index: far above its rounding, far below what a few steps change

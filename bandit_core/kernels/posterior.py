@@ -24,7 +24,7 @@ multiplied by (a - 1) / (m (a + b - 1)), which is the mean without that answer o
 leader is the same with ones and zeros exchanged.
 
 Arms that are not settled (few pulls, or close to the best) draw as they are defined, and where they are many all arms
-do, which vector units make cheap (`beta_blocks`).
+do, which vector units make cheap (`normal_blocks`).
 """
 
 import math
@@ -33,11 +33,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, device_function, inlined, kernel
-from bandit_core.kernels.beta_blocks import Draws, draw_beta, fit, largest_draw, room_for_draws, seed_draws
-from bandit_core.kernels.labels import room_for
-from bandit_core.kernels.records import Rewards
+from bandit_core.kernels.normal_blocks import Draws, draw_beta, fit, largest_draw, room_for_draws, seed_draws
+from bandit_core.kernels.play import Rewards, play_trials, room_for
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform
-from bandit_core.kernels.trial_loop import play_trials
 from bandit_core.model import Record
 
 MOST = 0.25  # the largest chance of a settled arm; beyond it a draw is as cheap

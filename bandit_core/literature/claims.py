@@ -1,23 +1,15 @@
-"""Can we reproduce what a paper says of a figure? Computed from the shipped results by tests, never typed in.
-
-An order of regrets: Wilcoxon's signed-rank test over pairs of trials (lines of one file share their streams), Mann and
-Whitney's test between files. Several pairs are confirmed together when each one is at the full size
-(intersection-union: their joint size is no larger), and not confirmed when the smallest p value the other way round
-stands after Holm's correction. Where the mean difference is not clearly of the same sign, it is inconclusive. A printed
-number agrees by an equivalence test within `significance.MARGIN` of it, whose error includes that of the paper's own
-runs; else it is compatible, or not confirmed where a test tells it from ours. An extreme of n runs: the
-probability of the paper's outcome under our simulated distribution. Sizes are `significance.ALPHA` throughout.
-"""
+"""Can we reproduce what a paper says of a figure? Computed from the shipped results by tests, never typed in."""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -25,13 +17,24 @@ from bandit_core.literature import papers, reproductions, significance
 from bandit_core.literature.papers import Figure
 from bandit_core.literature.reproductions import Shipped, ShippedLine
 from bandit_core.literature.significance import ALPHA, AS_LITTLE, MARGIN, Order
-from bandit_core.mechanisms.shuffled_bits import noisy_share
-from bandit_core.simulation.comparisons import estimate, share_limits
-from bandit_core.simulation.results import baseline, linear_fit
+from bandit_core.mechanisms.batch import noisy_share
+from bandit_core.simulation.results import baseline, estimate, linear_fit, share_limits
 from bandit_core.spec import number_text
 from bandit_core.spec.errors import InputError
 from bandit_core.spec.number_text import number, percent
-from bandit_core.studies.threshold_check import MECHANISMS
+from bandit_core.studies.sweep import MECHANISMS
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Can we reproduce what a paper says of a figure? Computed from the shipped results by tests, never typed in.
+#
+# An order of regrets: Wilcoxon's signed-rank test over pairs of trials (lines of one file share their streams), Mann
+# and Whitney's test between files. Several pairs are confirmed together when each one is at the full size
+# (intersection-union: their joint size is no larger), and not confirmed when the smallest p value the other way round
+# stands after Holm's correction. Where the mean difference is not clearly of the same sign, it is inconclusive. A
+# printed number agrees by an equivalence test within `significance.MARGIN` of it, whose error includes that of the
+# paper's own runs; else it is compatible, or not confirmed where a test tells it from ours. An extreme of n runs: the
+# probability of the paper's outcome under our simulated distribution. Sizes are `significance.ALPHA` throughout.
+
 
 Held = Literal["confirmed", "compatible", "not confirmed", "inconclusive", "not checked"]
 _RESAMPLES = 2000
@@ -519,3 +522,135 @@ def verdicts(figure: Figure, folder: Path | str | None = None) -> list[Verdict]:
 def reading_words(name: str, verdict: Verdict) -> str:
     """What came out under another reading, in one line."""
     return f"{name}: {verdict.held}, {verdict.measured}" + (f"; {verdict.test.outcome}" if verdict.test else "")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The verdicts as Markdown: every statement and its verdict, and on request readings, tests and how files were made.
+
+
+_Judged = list[tuple[str, Verdict]]
+
+
+def table(names: list[str], folder: Path | None = None, details: bool = False) -> str:
+    """The verdict on every statement about the files of these names, and ``details`` of each: Markdown."""
+    more = "" if details else " `--details` adds other readings, the tests and how long each file took."
+    out = [
+        "# Can we reproduce the papers' figures?\n",
+        f"Made by `python -m bandit_core reproduce --table`; do not edit by hand.{more}\n",
+    ]
+    wanted = [
+        (paper, figure)
+        for paper in papers.papers()
+        for figure in paper.figures
+        if not figure.presets or set(figure.presets) & set(names)
+    ]
+    judged = [
+        (f"{paper.short}, {figure.title.partition(':')[0]}", verdict)
+        for paper, figure in wanted
+        for verdict in verdicts(figure, folder)
+    ]
+    out += [
+        f"{' '.join(tally(verdict for _, verdict in judged))} Those with * are our reading of a theorem, the others "
+        "are the paper's own.\n",
+        f"{HOW}\n",
+        "\n".join(["| figure | statement | paper | here | |", "|---|---|---|---|---|", *_rows(judged)]) + "\n",
+    ]
+    if details:
+        tests = [f"| {title} | {each.says} | {each.test.words} |" for title, each in judged if each.test is not None]
+        out += [
+            "## Other readings\n",
+            "\n".join(_explanations(judged)) + "\n",
+            "## The tests\n",
+            "\n".join(["| figure | statement | test |", "|---|---|---|", *tests]) + "\n",
+            "## How long it took\n",
+            _costs(names, folder),
+        ]
+    return "\n".join(out)
+
+
+def tally(judged: Iterable[Verdict]) -> tuple[str, str]:
+    """How many statements on orders and shapes have which verdict; and the same of printed numbers and extremes."""
+    verdicts = list(judged)
+
+    def counted(about_a_number: bool, what: str) -> str:
+        counts = Counter(each.held for each in verdicts if each.about_a_number == about_a_number)
+        counts.pop("not checked", None)
+        words = ", ".join(f"{counts[held]} {held}" for held in get_args(Held) if held in counts)
+        return f"{sum(counts.values())} {what}: {words or 'none'}."
+
+    missing = sum(each.held == "not checked" for each in verdicts)
+    numbers = counted(True, "printed numbers and extremes")
+    return counted(False, "statements on orders and shapes"), f"{numbers} {missing} not checked, each with its reason."
+
+
+def _rows(judged: _Judged) -> list[str]:
+    rows = []
+    for title, verdict in judged:
+        word = f"**{verdict.held}**" if verdict.held == "not confirmed" else verdict.held
+        mark = " *" if verdict.basis == "reading" else ""
+        rows.append(f"| {title} | {verdict.says}{mark} | {verdict.reported} | {verdict.measured} | {word} |")
+    return rows
+
+
+def _explanations(judged: _Judged) -> list[str]:
+    """Every statement that was judged under other readings, with what came out."""
+    rows = []
+    for title, verdict in judged:
+        if not verdict.readings:
+            continue
+        rows.append(f"- {title}: {verdict.says} **{verdict.held}**. {verdict.explained}".rstrip())
+        rows += [f"  - {reading_words(name, other)}" for name, other in verdict.readings]
+    return rows
+
+
+_TITLE, _SAYS, _HELD = 0, 1, 4  # columns of a row of the table
+
+
+def _read_rows(text: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """Verdict and measurement of every statement of a table, by figure and statement."""
+    rows = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" |")]
+        if len(cells) == _HELD + 1 and cells[_HELD].strip("*") in get_args(Held):
+            rows[cells[_TITLE], cells[_SAYS]] = (cells[_HELD].strip("*"), cells[_HELD - 1])
+    return rows
+
+
+def changes(before: str, after: str) -> str:
+    """The statements whose verdicts differ between two tables as `table` writes them, as Markdown."""
+    old, new = _read_rows(before), _read_rows(after)
+    rows = ["| figure | statement | before | now | before, measured | now, measured |", "|---|---|---|---|---|---|"]
+    for key in [*new, *(key for key in old if key not in new)]:
+        then, now = old.get(key, ("–", "–")), new.get(key, ("–", "–"))
+        if then[0] != now[0]:
+            rows.append(f"| {key[0]} | {key[1]} | {then[0]} | {now[0]} | {then[1]} | {now[1]} |")
+    return "\n".join(rows) + "\n"
+
+
+def _costs(names: list[str], folder: Path | None) -> str:
+    rows = [
+        "| file | users | trials | seconds | processor seconds | from the cache | date | machine |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    wall = work = reused = 0.0
+    for name in names:
+        shipped = reproductions.load(name, folder)
+        if shipped is None:
+            rows.append(f"| {name} | not made yet | | | | | | |")
+            continue
+        made = shipped.made
+        wall, work, reused = wall + made["seconds"], work + made["processor_seconds"], reused + made["found"]
+        trials = f"{min(line.count for line in shipped.lines)} of {shipped.experiment.trials}"
+        rows.append(
+            f"| {name} | {shipped.experiment.horizon:.0e} | {trials} | {made['seconds']:.1f} | "
+            f"{made['processor_seconds']:.1f} | {made['found']:.0%} | {made['date']} | "
+            f"{made['machine']}, {made['cores']} cores |".replace("e+0", "e")
+        )
+    total = f"Together {wall / 60:.1f} minutes on the clock, {work / 60:.1f} of processor time. "
+    words = (
+        "Compiling is not counted. Seconds on the clock include waiting for other programs on the same machine; "
+        "processor seconds divided by the number of cores are what an idle machine needs at least."
+    )
+    if reused:
+        words += " Lines that several figures share were computed once: what was found in the cache took no time."
+    return "\n".join(rows) + "\n\n" + total + words + "\n"

@@ -27,10 +27,9 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature.papers import Played, Window, played, reproducible
 from bandit_core.paths import ROOT
-from bandit_core.simulation.comparisons import half_width
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.engine import Simulation
-from bandit_core.simulation.results import LineResult, Result, baseline, frame_of
+from bandit_core.simulation.results import LineResult, Result, baseline, frame_of, half_width
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.warm_up import compile_for
 from bandit_core.spec.errors import InputError, Issue, refuse_if

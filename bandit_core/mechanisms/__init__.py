@@ -20,10 +20,9 @@ True
 from functools import cache
 
 from bandit_core.mechanisms import description
-from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.binary import Binary
 from bandit_core.mechanisms.counter import Counter, laplace_sum_bound
-from bandit_core.mechanisms.description import Description
+from bandit_core.mechanisms.description import Description, Mechanism
 from bandit_core.mechanisms.hybrid import Hybrid
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.randomised_response import CTB

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.description import described, words_of
+from bandit_core.mechanisms.description import Mechanism, described, words_of
 from bandit_core.spec.errors import InputError, Issue, not_above_0, raise_any
 from bandit_core.spec.portable_math import bisected
 

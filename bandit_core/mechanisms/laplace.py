@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
-from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.description import described, words_of
+from bandit_core.mechanisms.description import Mechanism, described, words_of
 
 
 @inlined

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.description import Mechanism
 
 _POINTS = 20_001
 _SPREADS = 30.0  # standard deviations on each side that count; beyond lies less than e^-40 of any distribution here

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.mechanisms.base import Mechanism
-from bandit_core.mechanisms.description import described, words_of
+from bandit_core.mechanisms.description import Mechanism, described, words_of
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.spec.portable_math import exp

@@ -1,34 +1,43 @@
-"""The promises of privacy, and in which measure each is kept: one object for each, which everyone else reads.
+"""The promises of privacy, what implies what, and what a run guarantees: its promise and its releases."""
 
-Which lower bound speaks of which policy
-----------------------------------------
-A lower bound is stated for every policy that keeps some promise P. It binds a policy that keeps Q exactly if whatever
-can be played under Q can be played under P with the same budget: then Q is at least as strong. Each step of the chain
-
-    local  >=  shuffle  >=  distributed  >=  central  >=  none
-
-is one such simulation (`Promise.weaker`, with the reason in `why`), and none of them goes back with the same answers
-(`not_back`). So a bound for a curator also binds those who trust a shuffler or no one, and one of local privacy binds
-local policies alone.
-
-Joint DP stands beside central DP, below distributed DP (`Promise.also`). It hides a user's features and reward from
-everyone else, central DP hides the reward from everyone who sees all choices. Neither implies the other. Central DP
-may show the features. For the other direction: a curator tosses a coin, plays it for user t, and shows user t + 1 the
-exclusive or of the coin and user t's reward. What user t + 1 sees is a fair coin, whatever the reward; with user t's
-own choice beside it the reward is plain.
-
-Two promises that no policy of the lab keeps stand beside the chain: central DP implies them with
-a larger budget only, so their bounds are drawn beside no one's curve.
-
-The same for the measures: epsilon-DP gives epsilon^2/2-zCDP (Bun and Steinke 2016, Proposition 1.4), and rho-zCDP gives
-(rho + 2 sqrt(rho ln(1/delta)), delta)-DP for every delta (Proposition 1.3). Neither goes back: one Gaussian release is
-zCDP and has no pure epsilon. A bound that is stated for pure privacy says nothing of a run that keeps less.
-"""
+from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from bandit_core.spec.found import all_fields
+from bandit_core.spec.number_text import write_number
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The promises of privacy, and in which measure each is kept: one object for each, which everyone else reads.
+#
+# Which lower bound speaks of which policy
+# ----------------------------------------
+# A lower bound is stated for every policy that keeps some promise P. It binds a policy that keeps Q exactly if whatever
+# can be played under Q can be played under P with the same budget: then Q is at least as strong. Each step of the chain
+#
+#     local  >=  shuffle  >=  distributed  >=  central  >=  none
+#
+# is one such simulation (`Promise.weaker`, with the reason in `why`), and none of them goes back with the same answers
+# (`not_back`). So a bound for a curator also binds those who trust a shuffler or no one, and one of local privacy binds
+# local policies alone.
+#
+# Joint DP stands beside central DP, below distributed DP (`Promise.also`). It hides a user's features and reward from
+# everyone else, central DP hides the reward from everyone who sees all choices. Neither implies the other. Central DP
+# may show the features. For the other direction: a curator tosses a coin, plays it for user t, and shows user t + 1 the
+# exclusive or of the coin and user t's reward. What user t + 1 sees is a fair coin, whatever the reward; with user t's
+# own choice beside it the reward is plain.
+#
+# Two promises that no policy of the lab keeps stand beside the chain: central DP implies them with
+# a larger budget only, so their bounds are drawn beside no one's curve.
+#
+# The same for the measures: epsilon-DP gives epsilon^2/2-zCDP (Bun and Steinke 2016, Proposition 1.4), and rho-zCDP
+# gives (rho + 2 sqrt(rho ln(1/delta)), delta)-DP for every delta (Proposition 1.3). Neither goes back: one Gaussian
+# release is zCDP and has no pure epsilon. A bound that is stated for pure privacy says nothing of a run that keeps
+# less.
+
 
 Privacy = Literal["none", "local", "shuffle", "distributed", "joint", "central"]  # what a policy can keep
 Model = Literal["none", "local", "shuffle", "distributed", "joint", "central", "instantaneous", "environment"]
@@ -123,3 +132,76 @@ class MeasureWords:
 
 
 MEASURES: dict[Measure, MeasureWords] = {key: MeasureWords(key=key, **_FIELDS[key]) for key in get_args(Measure)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The promise of privacy that a run keeps, and the releases that it is made of.
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The privacy that a run really has. ``epsilon`` None means one budget per user, from the distribution of the
+    spec. Where the budget is concentrated, ``rho`` is it, and ``epsilon`` and ``delta`` are what it gives.
+    """
+
+    model: Privacy
+    words: str
+    epsilon: float | None = None
+    delta: float = 0.0
+    rho: float | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """What its budget is counted in."""
+        if self.rho is not None:
+            return "concentrated"
+        return "approximate" if self.delta > 0 else "pure"
+
+    @property
+    def failure(self) -> str:
+        """The delta as a label: ``δ = 1e-6``; empty where the budget is pure."""
+        return f"δ = {write_number(float(f'{self.delta:.2g}'))}" if self.delta > 0 else ""
+
+    @property
+    def budget(self) -> str:
+        """The budget as a label that tells its measure: ``ε = 1, δ = 1e-6``; empty without one number for all."""
+        if self.epsilon is None or self.model == "none":
+            return ""
+        stated = ", ".join(filter(None, (f"ε = {self.epsilon:.4g}", self.failure)))
+        return stated if self.rho is None else f"ρ = {self.rho:.3g}, so {stated}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """What leaves users or the curator, as one reward's (or one user's) account sees it, so that anyone can add it up.
+
+    ``times`` counts the releases of this kind that one ``unit`` is in, at most; ``at`` says when they are made.
+    ``sensitivity`` is the farthest that one unit moves what is released, in ``norm``, and ``scale`` that of the noise
+    in the same units (Laplace: its scale; Gaussian and Skellam: its standard deviation, of a Skellam sum in rewards;
+    l2-ball: the radius of the sphere of responses, for vectors of one model). Mechanisms whose budget is not the
+    quotient of the two have ``budget`` (nats) instead, which may fail with chance ``delta`` where that is not 0. Where
+    users have budgets of their own it is that of the largest.
+    """
+
+    mechanism: Literal[
+        "laplace", "gaussian", "randomised response", "l2-ball", "shuffled bits", "discrete laplace", "skellam"
+    ]
+    released: str
+    unit: Literal["one reward", "one user's context, choice and reward", "one person"]
+    at: str
+    times: int = 1
+    norm: Literal["L1", "L2"] | None = None
+    sensitivity: float | None = None
+    scale: float | None = None
+    budget: float | None = None
+    delta: float = 0.0
+
+    @property
+    def epsilon(self) -> float | None:
+        """Epsilon (nats) of one such release, pure unless it has a ``delta``; None where there is none (Gaussian)."""
+        if self.mechanism == "gaussian":
+            return None
+        if self.budget is not None:
+            return self.budget
+        assert self.sensitivity is not None and self.scale is not None
+        return self.sensitivity / self.scale if self.scale > 0 else np.inf

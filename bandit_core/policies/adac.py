@@ -38,7 +38,7 @@ from bandit_core.policies import batch_family
 from bandit_core.policies.batch_family import State, index_rule
 from bandit_core.policies.central_family import Accounting, concentrated, noisy_sums
 from bandit_core.spec.field_types import Small
-from bandit_core.theory import accounting, central
+from bandit_core.theory import central, definitions
 
 
 class ConcentratedParameters(batch_family.ExplorationParameters):
@@ -55,7 +55,7 @@ def budget(setup: RunSetup) -> float:
     """The concentrated budget rho of the line."""
     delta = setup.parameters.delta
     if setup.parameters.accounting == "paper":
-        return accounting.zcdp_rho(setup.fixed_epsilon, delta)
+        return definitions.zcdp_rho(setup.fixed_epsilon, delta)
     return 0.5 / analytic_sd(1.0, setup.fixed_epsilon, delta) ** 2
 
 

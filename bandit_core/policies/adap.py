@@ -29,8 +29,7 @@ first pull (1, not 1/2); the number of rewards is used throughout. The conferenc
 import math
 from functools import partial
 
-from bandit_core.kernels.batch_rule import BatchRule
-from bandit_core.kernels.batches import noise
+from bandit_core.kernels.batch_rule import BatchRule, noise
 from bandit_core.kernels.kl import largest_mean
 from bandit_core.kernels.play import Stream
 from bandit_core.model import KernelCall, RunSetup

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import inlined
-from bandit_core.kernels.play import Stream
-from bandit_core.kernels.records import Rewards
+from bandit_core.kernels.play import Rewards, Stream
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms import CTB
 from bandit_core.model import Bound, Policy, RunSetup

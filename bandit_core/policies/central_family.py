@@ -8,7 +8,7 @@ from pydantic import BeforeValidator
 from bandit_core.model import Guarantee, Parameters, Release, RunSetup
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec.number_text import number
-from bandit_core.theory import accounting
+from bandit_core.theory import definitions
 
 Accounting = Literal["paper", "tight"]
 IndexReading = Literal["with root", "as printed"]
@@ -73,11 +73,11 @@ def concentrated(
 ) -> Guarantee:
     """Central rho-zCDP that gives (epsilon, delta)-DP, of the line's epsilon and its ``delta``.
 
-    ``rho`` is the largest one from which that follows by `accounting.zcdp_rho`, unless there is a better
+    ``rho`` is the largest one from which that follows by `definitions.zcdp_rho`, unless there is a better
     ``reason``; ``really`` is the epsilon that the run has, where it is not the line's.
     """
     epsilon, delta = setup.fixed_epsilon if really is None else really, setup.parameters.delta
-    rho = accounting.zcdp_rho(epsilon, delta) if rho is None else rho
+    rho = definitions.zcdp_rho(epsilon, delta) if rho is None else rho
     words = (
         f"what the curator publishes is {number(rho)}-zCDP in every single reward, {reason} ({number(epsilon)}, "
         f"{delta:.2g})-differentially private"

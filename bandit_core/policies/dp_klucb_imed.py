@@ -34,8 +34,7 @@ from functools import partial
 import numpy as np
 
 from bandit_core.jit.decorators import inlined
-from bandit_core.kernels.batch_rule import BatchRule
-from bandit_core.kernels.batches import noise
+from bandit_core.kernels.batch_rule import BatchRule, noise
 from bandit_core.kernels.kl import d_eps, largest_private_mean
 from bandit_core.kernels.play import NOTHING, Belief, Stream
 from bandit_core.model import KernelCall, RunSetup

@@ -22,9 +22,8 @@ epochs are batches of growth^b pulls instead, with the radii of print: the step 
 import math
 from typing import Literal, NamedTuple
 
-from bandit_core.kernels import ladder as kernels
-from bandit_core.kernels.batch_rule import BatchRule
-from bandit_core.kernels.batches import noise
+from bandit_core.kernels import batch_rule as kernels
+from bandit_core.kernels.batch_rule import BatchRule, noise
 from bandit_core.kernels.play import Stream, piece_of
 from bandit_core.model import Bound, KernelCall, RunSetup
 from bandit_core.policies import batch_family, elimination_by_trust

@@ -64,10 +64,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels.counters import empty_nodes, empty_roots, node_noise, root_noise
-from bandit_core.kernels.counters import empty_trees as empty
-from bandit_core.kernels.counters import tree_noise as noise
-from bandit_core.kernels.play import Rule, Stream, User
+from bandit_core.kernels.play import Rule, Stream, User, empty_nodes, empty_roots, node_noise, root_noise
+from bandit_core.kernels.play import empty_trees as empty
+from bandit_core.kernels.play import tree_noise as noise
 from bandit_core.model import Bound, KernelCall, RunSetup
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters

@@ -43,7 +43,7 @@ from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSet
 from bandit_core.policies import batch_family, lazy_family
 from bandit_core.policies.central_family import also, approximate, central_release
 from bandit_core.spec.field_types import Number, Small
-from bandit_core.theory import accounting, central
+from bandit_core.theory import central, definitions
 
 
 class IntervalParameters(Parameters):
@@ -64,19 +64,19 @@ class IntervalParameters(Parameters):
 def interval(setup: RunSetup) -> int:
     """Pulls of an arm between two releases (f)."""
     parameters = setup.parameters
-    return accounting.release_interval(setup.fixed_epsilon, parameters.delta, parameters.v, parameters.accounting)
+    return definitions.release_interval(setup.fixed_epsilon, parameters.delta, parameters.v, parameters.accounting)
 
 
 def _guarantee(setup: RunSetup) -> Guarantee:
     delta, v = setup.parameters.delta, setup.parameters.v
-    return approximate(setup, float(accounting.interval_epsilon(interval(setup), v, delta)), delta)
+    return approximate(setup, float(definitions.interval_epsilon(interval(setup), v, delta)), delta)
 
 
 def _spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
     """The most that a reward's user can have spent: one arm gets every pull after the initial phase."""
     start = interval(setup) * len(setup.arms)
     pulls = np.where(np.asarray(times) < start, 0.0, np.asarray(times, float) - start + interval(setup))
-    return accounting.interval_epsilon(interval(setup), setup.parameters.v, setup.parameters.delta, pulls)
+    return definitions.interval_epsilon(interval(setup), setup.parameters.v, setup.parameters.delta, pulls)
 
 
 def _releases(setup: RunSetup) -> list[Release]:

@@ -1,7 +1,7 @@
 """Shared by elimination in batches that grow by a factor: one skeleton, whatever the server learns of a batch.
 
 How private each is, and what a batch costs, follows from `bandit_core.theory.ladder`; the batches themselves are drawn
-by `bandit_core.kernels.ladder`. Growth 2 is what the proofs have, 4 what the experiments of Chowdhury and Zhou 2023
+by `bandit_core.kernels.batch_rule`. Growth 2 is what the proofs have, 4 what the experiments of Chowdhury and Zhou 2023
 have, and about what the epochs of DP-SE have; in the long run the two lose the same on average over gaps.
 """
 
@@ -14,15 +14,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import ladder as kernels
-from bandit_core.kernels.batch_rule import EXACTLY, NEVER, BatchRule
-from bandit_core.kernels.batches import count_pulls, noise
-from bandit_core.kernels.ladder import Ladder
-from bandit_core.kernels.play import Stream, piece_of, uniform
+from bandit_core.kernels import batch_rule as kernels
+from bandit_core.kernels.batch_rule import EXACTLY, NEVER, BatchRule, Ladder, count_pulls, noise
+from bandit_core.kernels.play import Batches, Stream, piece_of, uniform
 from bandit_core.kernels.poisson import poisson
-from bandit_core.kernels.records import Batches
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
+from bandit_core.mechanisms.batch import decoded, discrete_laplace
 from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.policies import index_family
 from bandit_core.policies.batch_family import refuse_tiny_budget, two_valued
@@ -110,7 +107,7 @@ SHARED = _rule("ladder_of_shared_noise", take=take, takes=EXACTLY, hides=True)
 
 
 def prepare(setup: RunSetup, learns: int, steps: Steps, shared: bool = False) -> KernelCall:
-    """The call that plays a line; ``learns`` is one of the codes of `bandit_core.kernels.ladder`.
+    """The call that plays a line; ``learns`` is one of the codes of `bandit_core.kernels.batch_rule`.
 
     Where rewards are counted late each is drawn by itself, and a batch takes all that are counted by its end but where
     users have ``shared`` its noise.

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_core.kernels.batch_rule import NEVER
-from bandit_core.kernels.batches import survivors
+from bandit_core.kernels.batch_rule import NEVER, survivors
 from bandit_core.kernels.play import NOTHING, Belief, Stream
 
 LEFT, NUMBER = range(2)  # arms that are left, and the number of the present batch, from 1

@@ -45,10 +45,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.kernels.batches import noise
+from bandit_core.kernels.batch_rule import noise
 from bandit_core.kernels.explore_commit import Plan, explore_then_commit
-from bandit_core.kernels.play import Belief, Means, Now, Rule, Stream, User
-from bandit_core.kernels.records import Rewards, rewards_of
+from bandit_core.kernels.play import Belief, Means, Now, Rewards, Rule, Stream, User, rewards_of
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.model import Bound, Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup

@@ -9,11 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import heavy
-from bandit_core.kernels.batch_rule import NEVER, OWN, BatchRule
-from bandit_core.kernels.batches import count_pulls
+from bandit_core.kernels.batch_rule import NEVER, OWN, BatchRule, count_pulls
 from bandit_core.kernels.heavy import Truncation, clock_of, power_of, truncated_sum, truncation_bound
-from bandit_core.kernels.play import Rule, Stream, User, laplace, piece_of
-from bandit_core.kernels.records import Batches, rewards_of
+from bandit_core.kernels.play import Batches, Rule, Stream, User, laplace, piece_of, rewards_of
 from bandit_core.kernels.streams import gamma
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits

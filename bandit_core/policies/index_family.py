@@ -8,8 +8,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import index
-from bandit_core.kernels.play import UNTRIED, Belief, Rule, Stream, User, around
-from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
+from bandit_core.kernels.play import UNTRIED, Belief, Index, Rewards, Rule, Stream, User, Users, around, rewards_of
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.kernels.users import draw_epsilon

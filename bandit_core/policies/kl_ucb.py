@@ -18,8 +18,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import kl
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, first
-from bandit_core.kernels.records import rewards_of
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, first, rewards_of
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import bernoulli_family
 from bandit_core.policies.bernoulli_family import Numbers, mean_behind

@@ -52,7 +52,7 @@ Elimination in growing batches, whose answers lose their names in a shuffler: a 
 Promise: (epsilon, delta)-shuffle DP: every reward enters one shuffled batch
 
 g falls with the size of the batch; batches too small to hide in fall back to local randomised response, so that no
-batch is released with a weaker promise. Mechanism and account: `bandit_core.mechanisms.shuffled_bits`. Rewards in
+batch is released with a weaker promise. Mechanism and account: `bandit_core.mechanisms.batch`. Rewards in
 [0, 1] that are no bits are rounded to one at random.
 
 Guarantee: (epsilon, delta)-shuffle DP: the count of a batch of known size, if one of its rewards changes. Each reward
@@ -96,7 +96,7 @@ Elimination on secure sums with Skellam noise, whose tails are lighter, for a pr
 
 Promise: (epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum
 
-Mechanisms: `bandit_core.mechanisms.modular_sums`; radii: `bandit_core.theory.ladder`.
+Mechanisms: `bandit_core.mechanisms.batch`; radii: `bandit_core.theory.ladder`.
 
 * `dist-dp-se`: Polya shares, which sum to discrete Laplace noise. Guarantee: epsilon-distributed DP, pure.
 * `dist-rdp-se`: Skellam shares. Their Renyi divergence of order a is about a e^2/2. ``accounting``: tight, the rate e
@@ -116,7 +116,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bandit_core.kernels import ladder as kernels
+from bandit_core.kernels import batch_rule as kernels
 from bandit_core.model import Bound, Guarantee, Policy, Release, RunSetup
 from bandit_core.policies import elimination_by_trust
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits

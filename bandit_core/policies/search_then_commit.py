@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from bandit_core.kernels.batch_rule import NEVER
-from bandit_core.kernels.records import rewards_of
+from bandit_core.kernels.play import rewards_of
 from bandit_core.kernels.stopping import search
 from bandit_core.model import Bound, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies.batch_family import refuse_tiny_budget

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.kernels import posterior
-from bandit_core.kernels.play import Belief, Now, Rule, Stream, User
-from bandit_core.kernels.records import rewards_of
+from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, rewards_of
 from bandit_core.kernels.streams import beta
 from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import bernoulli_family

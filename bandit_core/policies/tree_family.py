@@ -8,11 +8,11 @@ import numpy as np
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from bandit_core.jit.decorators import inlined
-from bandit_core.kernels import counters
-from bandit_core.kernels.counters import empty_trees as empty
-from bandit_core.kernels.counters import tree_noise as noise
-from bandit_core.kernels.counters import tree_spread as spread
+from bandit_core.kernels import play
 from bandit_core.kernels.play import Rule, Stream, User
+from bandit_core.kernels.play import empty_trees as empty
+from bandit_core.kernels.play import tree_noise as noise
+from bandit_core.kernels.play import tree_spread as spread
 from bandit_core.mechanisms import Binary, Counter, Hybrid, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import depth
 from bandit_core.mechanisms.square_root import exponentials
@@ -219,7 +219,7 @@ class Numbers(NamedTuple):
 
         S / n + sqrt(per_pull ln t / n) + (s sqrt(l) + b l f) / n,    l = slope ln t + offset,
 
-    ``per_pull`` 2 or 0. Where counters have horizons s is ``spread`` times that of the noise (`kernels.counters`), and
+    ``per_pull`` 2 or 0. Where counters have horizons s is ``spread`` times that of the noise (`kernels.play`), and
     f is 1; printed ones have no s, and an f that grows with n in its ``shape``, see `growth`. b is ``tail``.
     """
 
@@ -285,22 +285,22 @@ def growth(shape: int, count: float) -> float:
 
 _COUNTERS: dict[str, dict[str, Any]] = {
     "k_ary": {"empty": empty, "noise": noise, "spread": spread},
-    "square_root": {"empty": counters.empty_roots, "noise": counters.root_noise, "spread": counters.root_spread},
-    "printed": {"empty": counters.empty_nodes, "noise": counters.node_noise, "spread": counters.no_spread},
+    "square_root": {"empty": play.empty_roots, "noise": play.root_noise, "spread": play.root_spread},
+    "printed": {"empty": play.empty_nodes, "noise": play.node_noise, "spread": play.no_spread},
 }
 RULES = {name: Rule(f"on_{name}", start, learn=learn, parts=parts, index=index) for name, parts in _COUNTERS.items()}
 
 
-def numbers_of(setup: RunSetup, counter: Counter) -> counters.Tree | counters.Root | counters.Counters:
+def numbers_of(setup: RunSetup, counter: Counter) -> play.Tree | play.Root | play.Counters:
     """A counter in the numbers of its kernel."""
     if isinstance(counter, SignedDigits):
-        return counters.Tree(counter.depth, counter.half, counter.node_scale)
+        return play.Tree(counter.depth, counter.half, counter.node_scale)
     if isinstance(counter, SquareRoot):
-        return counters.Root(counter.sd, *exponentials(setup.horizon))
+        return play.Root(counter.sd, *exponentials(setup.horizon))
     if isinstance(counter, Hybrid):
-        return counters.Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
+        return play.Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
     assert isinstance(counter, Binary)
-    return counters.Counters(False, 0.0, counter.node_scale)
+    return play.Counters(False, 0.0, counter.node_scale)
 
 
 def prepare_covered(

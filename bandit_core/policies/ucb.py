@@ -8,7 +8,7 @@ Plays the arm whose mean could still be the best: estimate plus a margin that sh
 
 The paper has t - 1 in place of t, the number of earlier plays; the regret bound holds for both. Rewards in [0, 1] for
 the guarantee; sub-Gaussian rewards of scale at most 1/2 have the same one. Ties go to the lowest label, and labels are
-random (`kernels.labels`).
+random (`kernels.play`).
 """
 
 import math

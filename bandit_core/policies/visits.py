@@ -13,7 +13,7 @@ one answer keeps, so that together with epsilon / m the person keeps epsilon and
 
 With a delta for the visits (``visits_delta``) each of m local answers may spend more than epsilon / m: the largest
 epsilon' of which m compose to (epsilon, delta), which is exact (Kairouz, Oh and Viswanath 2015, Theorem 3.3;
-`theory.accounting.tight_part`). Proof that nothing is worse than randomised responses. Two persons differ in the m
+`theory.definitions.tight_part`). Proof that nothing is worse than randomised responses. Two persons differ in the m
 rewards behind their answers. Given the answers so far, let P and P' be the distributions of the next one, of a device
 that is epsilon'-private. With p = e^epsilon' / (1 + e^epsilon') both Q = (p P - (1 - p) P') / (2 p - 1) and
 Q' = (p P' - (1 - p) P) / (2 p - 1) are distributions, as neither P nor P' is more than e^epsilon' times the other, and
@@ -33,7 +33,7 @@ import numpy as np
 
 from bandit_core.model import Guarantee, Policy, Release, RunSetup
 from bandit_core.spec.budgets.base import LARGEST
-from bandit_core.theory import accounting
+from bandit_core.theory import definitions
 
 SMALLEST_DELTA = 1e-12  # of one answer; below, accounts of policies have too few digits
 
@@ -51,7 +51,7 @@ def why_not_tight(policy: Policy, once: RunSetup) -> str | None:
 
 def part_of_one(epsilon: float, visits: int, delta: float) -> float:
     """What one of a person's local answers may spend of ``epsilon`` at ``delta``, see `why_not_tight`."""
-    return epsilon / visits if delta == 0 else min(LARGEST, accounting.tight_part(epsilon, visits, delta))
+    return epsilon / visits if delta == 0 else min(LARGEST, definitions.tight_part(epsilon, visits, delta))
 
 
 def delta_of_one(policy: Policy, setup: RunSetup, visits: int) -> float:
@@ -71,7 +71,7 @@ def _with_delta(one: Guarantee, visits: int) -> Guarantee:
 
 def _composed(part: float, setup: RunSetup, answers: int) -> float:
     """Epsilon of so many local answers that spend ``part`` each; one of them has no more than that."""
-    return part if answers == 1 else accounting.tight_epsilon(part, answers, setup.visits_delta)
+    return part if answers == 1 else definitions.tight_epsilon(part, answers, setup.visits_delta)
 
 
 def for_people(policy: Policy) -> Policy:

@@ -27,7 +27,7 @@ import numpy as np
 
 from bandit_core import paths
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.jit.version import patiently
+from bandit_core.jit.decorators import patiently
 from bandit_core.model import Block
 
 FILE = paths.ROOT / "presets" / "first-pictures.sqlite"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.jit.version import LIBRARIES, kernel_name, kernel_version
+from bandit_core.jit.decorators import LIBRARIES, kernel_name, kernel_version
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, KernelCall, Policy, RunSetup, Signal, run_kernel
 

@@ -1,38 +1,361 @@
-"""Finished (or partial) simulations: regret of every trial at every checkpoint, and tidy frames of it.
-
-What a reader asks of a result: the final numbers, the price of privacy, and the curve in another unit.
-"""
+"""Finished (or partial) simulations: regret of every trial at every checkpoint, intervals, tests, tidy tables."""
 
 from __future__ import annotations
 
+import json
 import math
 import platform
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.metadata import version
+from itertools import combinations
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import pydantic
 
 from bandit_core import paths
-from bandit_core.experiments.corridor import Corridor, corridor
-from bandit_core.experiments.curves import floor, line_bounds
+from bandit_core.experiments.catalogue import Corridor, corridor, floor, line_bounds
 from bandit_core.experiments.experiment import Band, Experiment, Line, Quantity
 from bandit_core.model import TRIVIAL, Guarantee, Policy
 from bandit_core.policies import registry
-from bandit_core.simulation import comparisons
-from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.prepared import prepared_lines
-from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_origin, with_title
-from bandit_core.spec.errors import InputError
+from bandit_core.spec.errors import InputError, refuse_if
 from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.spec.number_text import number as written
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Intervals of a mean of runs, and paired tests of two lines at the horizon, corrected for how many there are.
+#
+# Most runs lose about the same and a few lose much more. Student's interval reaches equally far to both sides and
+# misses the mean too often then, so `interval` is the union of Student's and of Hall's, which corrects for skewness.
+# docs/intervals.md says how often it covers the mean, policy by policy (``python -m benchmarks.coverage``), and which
+# policies have losses too rare for any interval from the runs alone.
+#
+# A reader looks at mean regrets and their difference: interval and p-value speak of that very number. Wilcoxon's
+# signed-rank test asks whether differences lie evenly around 0, and a few costly runs, which decide a mean, may weigh
+# little there. (The verdicts on papers use it, and look at the means as well.)
+
+
+K = TypeVar("K")
+CONFIDENCE = 0.95
+LEVEL = 0.05
+
+
+class Interval(NamedTuple):
+    """Ends of a confidence interval of a mean, in the unit of the values: numbers, or arrays of shape (columns,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Estimate(NamedTuple):
+    """A number with its standard error and the ends of its interval, of 95% unless it is said otherwise.
+
+    Numbers, or arrays of one shape. NaN is what the runs cannot tell: all but the value after a single run.
+    """
+
+    value: Any
+    stderr: Any = math.nan
+    low: Any = math.nan
+    high: Any = math.nan
+
+    def differs(self, value: float = 0.0) -> bool:
+        """Whether the interval leaves this value out; never where its ends are unknown."""
+        return bool(self.low > value or self.high < value)
+
+    def __mul__(self, factor: Any) -> Self:
+        """In another unit, of which ``factor`` make one of this unit."""
+        return type(self)(*(factor * each for each in self))
+
+    def __str__(self) -> str:
+        return with_error(self.value, self.stderr)
+
+
+NOT_KNOWN = Estimate(math.nan)
+
+
+def half_width(trials: int, level: float = CONFIDENCE) -> float:
+    """Standard errors from a mean to an end of its Student interval; NaN for one trial."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(trials - 1, (1 + level) / 2)) if trials > 1 else math.nan
+
+
+def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, standard deviation and skewness down the first axis; the last two are 0 where all values are equal."""
+    mean = values.mean(axis=0)
+    apart = values - mean
+    spread = np.sqrt((apart**2).mean(axis=0))
+    equal = (np.ptp(values, axis=0) == 0) | (spread <= 1e-12 * np.abs(mean))  # equal values may leave a rounding error
+    unit = np.where(equal, 1.0, spread)
+    skewness = np.where(equal, 0.0, ((apart / unit) ** 3).mean(axis=0))
+    return mean, np.where(equal, 0.0, spread * math.sqrt(len(values) / max(len(values) - 1, 1))), skewness
+
+
+def interval(values: np.ndarray, level: float = CONFIDENCE) -> Interval:
+    """Confidence interval of the mean of independent runs that may be skewed: the union of Student's and Hall's.
+
+    Hall (1992, On the removal of skewness by transformation, J. R. Statist. Soc. B 54) takes the skewness g out of
+    W = (sample mean - mean) / sd by the monotone cubic W + g W^2 / 3 + g^2 W^3 / 27 + g / (6 n). Its quantile is
+    Student's here. Losses rarer than about 3 in n runs may be absent from the sample: no interval from the runs alone
+    can allow for them.
+
+    Parameters
+    ----------
+    values
+        One run in a row, shape (trials,) or (trials, columns).
+    level
+        Confidence, strictly between 0 and 1.
+
+    Returns
+    -------
+    low, high
+        Shape () or (columns,); NaN for a single run, and both are the mean where all values are equal.
+
+    Raises
+    ------
+    InputError
+        Where there are no values, or ``level`` is no confidence.
+    """
+    values = np.asarray(values, float)
+    refuse_if(len(values) == 0, "values", "no runs", "at least one run")
+    refuse_if(not 0 < level < 1, "level", level, "a confidence strictly between 0 and 1")
+    mean, spread, skewness = _moments(values)
+    trials, errors = len(values), half_width(len(values), level)
+    reach, small = errors / math.sqrt(trials), np.abs(skewness) < 1e-6
+    skew = np.where(small, 1.0, skewness)
+
+    def untransformed(quantile: float) -> np.ndarray:
+        cubed = np.cbrt(1 + skew * (quantile - skew / (6 * trials))) - 1
+        return np.where(small, quantile, 3 / skew * cubed)
+
+    low = mean - spread * np.maximum(reach, untransformed(reach))
+    return Interval(low, mean - spread * np.minimum(-reach, untransformed(-reach)))
+
+
+def estimate(values: np.ndarray, level: float = CONFIDENCE) -> Estimate:
+    """The mean of runs, shape (trials,), with its `interval`; a single run has no error."""
+    error = float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+    return Estimate(float(values.mean()), error, *map(float, interval(values, level)))
+
+
+def interval_of_difference(first: np.ndarray, second: np.ndarray, level: float = CONFIDENCE) -> Interval:
+    """Confidence interval of the difference of the means of two independent groups of runs, shape (trials,) each.
+
+    Zou and Donner's (2008, Statist. Med. 27, 1693) combination of the `interval` of each group. NaN where one has a
+    single run.
+    """
+    mine, theirs = interval(first, level), interval(second, level)
+    one, other = np.mean(first), np.mean(second)
+    below, above = np.hypot(one - mine.low, theirs.high - other), np.hypot(mine.high - one, other - theirs.low)
+    return Interval(one - other - below, one - other + above)
+
+
+def share_limits(count: Any, trials: int, tail: float = (1 - CONFIDENCE) / 2) -> Interval:
+    """Clopper and Pearson's exact limits of a chance that was seen ``count`` times in ``trials``; arrays or numbers.
+
+    Each limit is wrong with probability ``tail`` at most.
+
+    >>> low, high = share_limits(0, 1000)
+    >>> float(low), round(float(high), 4)
+    (0.0, 0.0037)
+    """
+    from scipy.special import betaincinv  # heavy import
+
+    some, few = np.maximum(count, 1), np.minimum(count, trials - 1)
+    low = np.where(np.greater(count, 0), betaincinv(some, trials - some + 1, tail), 0.0)
+    return Interval(low, np.where(np.less(count, trials), betaincinv(few + 1, trials - few, 1 - tail), 1.0))
+
+
+def most_mean(mean: Any, sd: Any, runs: Any, largest: Any, error: float = 1e-4) -> Any:
+    """Upper limit of the mean of values from 0 to ``largest``, whatever their distribution; arrays or numbers.
+
+    ``mean`` and ``sd`` are those of so many ``runs``, two at least. It is wrong with probability ``error`` at most
+    (Maurer and Pontil 2009, Theorem 4), and so high that losses too rare for the runs are in it.
+    """
+    log = math.log(2 / error)
+    return mean + sd * np.sqrt(2 * log / runs) + largest * 7 * log / (3 * (runs - 1))
+
+
+def p_value(values: np.ndarray, mean: float = 0.0) -> float:
+    """Two-sided p-value of the hypothesis that runs, shape (trials,), have this mean: the test that `interval` inverts.
+
+    The larger one of Student's and Hall's, so it is below 0.05 exactly where the 95% interval leaves the mean out.
+    NaN for a single run; 1 or 0 where all values are equal.
+    """
+    from scipy.special import stdtr
+
+    values = np.asarray(values, float)
+    trials = len(values)
+    if trials < 2:
+        return math.nan
+    average, spread, skewness = (float(each) for each in _moments(values))
+    if spread == 0:
+        return 1.0 if abs(average - mean) <= 1e-12 * max(abs(average), abs(mean)) else 0.0
+    plain = (average - mean) / spread
+    skewed = plain + skewness * plain**2 / 3 + skewness**2 * plain**3 / 27 + skewness / (6 * trials)
+    nearest = 0.0 if plain * skewed <= 0 else min(abs(plain), abs(skewed))
+    return 2 * float(stdtr(trials - 1, -math.sqrt(trials) * nearest))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Final mean regret of the ``first`` line minus that of the ``second``, in reward units, over ``pairs`` of trials.
+
+    ``low`` and ``high`` are the ends of its interval of `CONFIDENCE`, ``p_value`` is two-sided. Both are about this
+    difference alone; ``p_corrected`` is about all of them together. NaN is what the trials cannot tell.
+    """
+
+    first: int
+    second: int
+    pairs: int
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    p_corrected: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the corrected p-value is at most `LEVEL`; else the difference could be luck."""
+        return self.p_corrected <= LEVEL
+
+
+def least_p(pairs: int) -> float:
+    """The smallest p-value that so many pairs can give: that of a sign test whose pairs all agree; NaN below two."""
+    return 2.0 ** (1 - pairs) if pairs > 1 else math.nan
+
+
+def not_beaten(groups: Iterable[Collection[K]], means: Mapping[K, float], even: Collection[tuple[K, K]]) -> set[K]:
+    """Of each group of several the one with the least mean, and those that a test of a pair in ``even`` left open."""
+    best = set[K]()
+    for group in groups:
+        if len(group) > 1:
+            first = min(group, key=means.__getitem__)
+            best |= {first, *(each for each in group if (first, each) in even or (each, first) in even)}
+    return best
+
+
+def holm(p_values: Sequence[float]) -> np.ndarray:
+    """P-values, shape (tests,), corrected for their number (Holm 1979); NaN stays NaN and does not count.
+
+    The chance that any true equality gets one of at most 0.05 is at most 0.05, however the tests depend on each other.
+    """
+    corrected = np.array(p_values, float)
+    order = np.argsort(corrected)[: np.count_nonzero(~np.isnan(corrected))]  # NaN is sorted to the end
+    steps = np.arange(len(order), 0, -1) * corrected[order]
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return corrected
+
+
+def differences(lines: Sequence[Any]) -> list[Difference]:
+    """Every pair of lines (`LineResult`, or None) that has trials, in their order, corrected together."""
+    done = [(number, line) for number, line in enumerate(lines) if line is not None]
+    tests: list[tuple[Any, ...]] = [
+        (first, second, *line.paired_test(other)) for (first, line), (second, other) in combinations(done, 2)
+    ]
+    corrected = holm([each[-1] for each in tests])
+    return [Difference(*(*each, float(p))) for each, p in zip(tests, corrected, strict=True)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A table of text for a paper (LaTeX, package booktabs) or a README (Markdown), with how it was made in a comment.
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "ε": r"$\varepsilon$", "δ": r"$\delta$", "α": r"$\alpha$", "ρ": r"$\rho$", "±": r"$\pm$", "−": "$-$", "–": "--",
+    "∞": r"$\infty$", "≤": r"$\le$", "≥": r"$\ge$", "·": r"$\cdot$", "×": r"$\times$", "⁻": r"$^{-}$",
+}  # fmt: skip
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~#&$])")
+
+
+class Bold(str):
+    """A cell that is shown in bold."""
+
+
+class Shown:
+    """One line for a prompt, ``<Kind ...>``, and for a notebook a table of a few columns."""
+
+    def _words(self) -> str:
+        """What it is of."""
+        raise NotImplementedError
+
+    def _shown(self) -> pd.DataFrame:
+        """What a notebook shows."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._words()}>"
+
+    def _repr_html_(self) -> str:
+        return str(self._shown().to_html(index=False, float_format="{:.4g}".format, na_rep="–"))
+
+
+def with_title(label: str, title: str) -> str:
+    """A line's label for a table, with the title of its policy where that is not in it."""
+    return label if title in label else f"{label} ({title})"
+
+
+def with_origin(frame: pd.DataFrame, made: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame with how it was made in ``attrs["made"]``, which Parquet keeps."""
+    frame.attrs["made"] = made
+    return frame
+
+
+def _cell(text: str, plain: Callable[[str], str], bold: str) -> str:
+    return bold % plain(text) if isinstance(text, Bold) else plain(text)
+
+
+def latex_text(text: str) -> str:
+    r"""The text as LaTeX prints it, on one line; signs of Latin and other scripts stay as they are (UTF-8).
+
+    >>> latex_text("50 % of_x, ε = 1 ± 2")
+    '50 \\% of\\_x, $\\varepsilon$ = 1 $\\pm$ 2'
+    """
+    return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
+
+
+def markdown_text(text: str) -> str:
+    r"""The text as Markdown shows it, on one line.
+
+    >>> markdown_text("a|b *c*")
+    'a\\|b \\*c\\*'
+    """
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
+    """A ``tabular`` with the rules of booktabs; ``made`` stands above it as JSON in a comment."""
+    message = [" & ".join(_cell(text, latex_text, r"\textbf{%s}") for text in row) + r" \\" for row in (columns, *rows)]
+    begin = rf"\begin{{tabular}}{{{'l' * len(columns)}}}"
+    lines = [begin, r"\toprule", message[0], r"\midrule", *message[1:], r"\bottomrule", r"\end{tabular}"]
+    comment = [] if made is None else [f"% {json.dumps(made)}"]
+    return "\n".join([*comment, *lines]) + "\n"
+
+
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
+    """A table of Markdown with pipes; ``made`` stands below it as JSON in a comment."""
+    texts = ["| " + " | ".join(_cell(text, markdown_text, "**%s**") for text in row) + " |" for row in (columns, *rows)]
+    lines = [texts[0], "|" + " --- |" * len(columns), *texts[1:]]
+    # Two dashes could end the comment; the JSON is the same without them.
+    message = "" if made is None else "\n<!-- " + json.dumps(made).replace("--", "-\\u002d") + " -->\n"
+    return "\n".join(lines) + "\n" + message
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Finished (or partial) simulations: regret of every trial at every checkpoint, and tidy frames of it.
+#
+# What a reader asks of a result: the final numbers, the price of privacy, and the curve in another unit.
+
 
 CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
 FINAL_COLUMNS = ("line", "label", "policy", "guarantee", "trials", "regret", "stderr", "low", "high")
@@ -168,9 +491,9 @@ class LineResult:
         """Quantile over trials at the checkpoints."""
         return np.quantile(self.regret, q, axis=0)
 
-    def interval(self, level: float = comparisons.CONFIDENCE) -> comparisons.Interval:
+    def interval(self, level: float = CONFIDENCE) -> Interval:
         """Confidence interval of the mean at each checkpoint by itself, arrays (checkpoints,); NaN for one trial."""
-        return comparisons.interval(self.regret, level)
+        return interval(self.regret, level)
 
     def first(self, count: int) -> Self:
         """The same of the first trials only."""
@@ -182,11 +505,9 @@ class LineResult:
         regret, best_pulls = self.regret[:, places].copy(), self.best_pulls[:, places].copy()
         return replace(self, regret=regret, best_pulls=best_pulls, error=None)
 
-    def final(self, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
+    def final(self, level: float = CONFIDENCE) -> Estimate:
         """The mean regret at the last checkpoint."""
-        return comparisons.Estimate(
-            float(self.mean[-1]), float(self.stderr[-1]), *map(float, comparisons.interval(self.regret[:, -1], level))
-        )
+        return Estimate(float(self.mean[-1]), float(self.stderr[-1]), *map(float, interval(self.regret[:, -1], level)))
 
     def _pairs(self, other: LineResult) -> tuple[np.ndarray, np.ndarray]:
         """Final regrets of both lines over the trials that both have, shape (pairs,) each."""
@@ -198,12 +519,12 @@ class LineResult:
         ours, theirs = self._pairs(other)
         return ours - theirs
 
-    def difference(self, other: LineResult, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
+    def difference(self, other: LineResult, level: float = CONFIDENCE) -> Estimate:
         """Final mean regret minus another line's over pairs of trials."""
         apart = self.differences_from(other)
-        return comparisons.estimate(apart, level) if len(apart) else comparisons.NOT_KNOWN
+        return estimate(apart, level) if len(apart) else NOT_KNOWN
 
-    def ratio(self, other: LineResult, level: float = comparisons.CONFIDENCE) -> comparisons.Estimate:
+    def ratio(self, other: LineResult, level: float = CONFIDENCE) -> Estimate:
         """Final mean regret divided by another line's.
 
         Trials with the same number share their random stream, so error and interval are over the pairs (delta method);
@@ -213,13 +534,13 @@ class LineResult:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             ratio = float(ours.mean() / base.mean()) if len(ours) else float("nan")
         if not np.isfinite(ratio):
-            return comparisons.NOT_KNOWN
+            return NOT_KNOWN
         if len(ours) < 2:
-            return comparisons.Estimate(ratio)
+            return Estimate(ratio)
         rest, unit = ours - ratio * base, base.mean()
-        low, high = comparisons.interval(rest, level)
+        low, high = interval(rest, level)
         error = float(rest.std(ddof=1) / np.sqrt(len(rest)) / unit)
-        return comparisons.Estimate(ratio, error, ratio + float(low / unit), ratio + float(high / unit))
+        return Estimate(ratio, error, ratio + float(low / unit), ratio + float(high / unit))
 
     def paired_test(self, other: LineResult) -> tuple[int, float, float, float, float]:
         """Test of the difference from another line over the trials that both have, by `interval` and `p_value`.
@@ -239,10 +560,10 @@ class LineResult:
         if pairs < 2:
             return pairs, difference, math.nan, math.nan, math.nan
         size = max(abs(float(self.mean[-1])), abs(float(other.mean[-1])))
-        least = comparisons.least_p(pairs)
+        least = least_p(pairs)
         if error <= 1e-12 * size:  # all pairs alike, but for rounding
             return pairs, difference, math.nan, math.nan, least if abs(difference) > 1e-12 * size else 1.0
-        return pairs, difference, *ends, max(comparisons.p_value(apart), least)
+        return pairs, difference, *ends, max(p_value(apart), least)
 
 
 @dataclass(frozen=True, repr=False)
@@ -371,12 +692,8 @@ class Result(Shown):
             users = line.epsilon if guarantee.epsilon is None else None  # a budget of each user's own
             unit = line.entry.unit(self.experiment.setups[number])
             groups.setdefault((guarantee.model, unit, guarantee.epsilon, guarantee.delta, users), []).append(number)
-        even = [
-            (each.first, each.second)
-            for each in comparisons.differences(self.lines)
-            if each.p_corrected > comparisons.LEVEL
-        ]
-        return frozenset(comparisons.not_beaten(groups.values(), means, even))
+        even = [(each.first, each.second) for each in differences(self.lines) if each.p_corrected > LEVEL]
+        return frozenset(not_beaten(groups.values(), means, even))
 
     @cached_property
     def refuted(self) -> dict[int, float]:
@@ -389,7 +706,7 @@ class Result(Shown):
         for number, line in enumerate(self.lines):
             if line is not None and line.count > 1:
                 least = floor(self.experiment, number)
-                if comparisons.most_mean(line.mean[-1], line.std[-1], line.count, users * gap) < least:
+                if most_mean(line.mean[-1], line.std[-1], line.count, users * gap) < least:
                     found[number] = least
         return found
 
@@ -423,9 +740,9 @@ class Result(Shown):
         rows = [
             {
                 **vars(each), "first_label": labels[each.first], "second_label": labels[each.second],
-                "p_floor": comparisons.least_p(each.pairs),
+                "p_floor": least_p(each.pairs),
             }
-            for each in comparisons.differences(self.lines)
+            for each in differences(self.lines)
         ]  # fmt: skip
         return with_origin(pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS)), self.metadata)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bandit_core.experiments.corridor import Corridor, method_words, says_from
+from bandit_core.experiments.catalogue import Corridor, method_words, says_from
 from bandit_core.experiments.experiment import Band, Experiment, View
 from bandit_core.policies import registry
 from bandit_core.simulation.results import PRICE_BAND, Reference, Result, Summary, local_wins, summaries

@@ -12,8 +12,7 @@ import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import presets
-from bandit_core.jit.machine_code import compiled_before, kernel_folder, open_for_reading
-from bandit_core.jit.version import kernel_name
+from bandit_core.jit.decorators import compiled_before, kernel_folder, kernel_name, open_for_reading
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Policy, Signal
 from bandit_core.policies import registry

@@ -289,7 +289,7 @@ class Contexts(Frozen):
         return math.exp(top) - math.exp(-reach)
 
     def kernel_form(self) -> Environment:
-        """What `kernels.contexts` reads."""
+        """What `kernels.contextual` reads."""
         distribution = self.law
         form = np.zeros(2)
         form[: len(distribution.form())] = distribution.form()

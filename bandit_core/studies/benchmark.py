@@ -57,17 +57,15 @@ import numpy as np
 from scipy import special
 
 from bandit_core import paths
-from bandit_core.experiments.curves import floor
+from bandit_core.experiments.catalogue import floor
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import KEPT, PROMISES, Policy, Privacy
 from bandit_core.policies import registry, unknown_policy
-from bandit_core.simulation.comparisons import CONFIDENCE, interval, most_mean
 from bandit_core.simulation.costs import trial_seconds
 from bandit_core.simulation.questions import Round, Rounds, Study
-from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.results import CONFIDENCE, LineResult, Result, interval, markdown, most_mean
 from bandit_core.simulation.sentences import below_its_floor
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.tables import markdown
 from bandit_core.spec.errors import InputError, Issue, refuse_if, unreadable
 from bandit_core.spec.found import entries
 from bandit_core.spec.later import pd

@@ -41,12 +41,18 @@ from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.experiments.trust_table import Method
 from bandit_core.model import PROMISES, Policy, Privacy
 from bandit_core.policies import registry
-from bandit_core.simulation.comparisons import CONFIDENCE, NOT_KNOWN, Estimate, interval_of_difference
 from bandit_core.simulation.costs import most_steps, trial_seconds
 from bandit_core.simulation.questions import Round, Rounds, Study, answer, over_draws
-from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.results import (
+    CONFIDENCE,
+    NOT_KNOWN,
+    Estimate,
+    LineResult,
+    Result,
+    Shown,
+    interval_of_difference,
+)
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.tables import Shown
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import percent

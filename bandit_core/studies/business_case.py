@@ -19,8 +19,7 @@ import scipy
 
 from bandit_core.data.observations import MAX_OPTIONS, Option
 from bandit_core.model import PROMISES, Privacy
-from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
-from bandit_core.simulation.results import Result, reference
+from bandit_core.simulation.results import NOT_KNOWN, Estimate, Result, reference
 from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import read_shares, typed_number, write_number

@@ -20,9 +20,8 @@ from pydantic import Field
 from bandit_core.experiments.arguments import check_fields, checked
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
-from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate, estimate
 from bandit_core.simulation.questions import Round, Rounds, Study, answer, within
-from bandit_core.simulation.results import LineResult, Result, reference, with_companions
+from bandit_core.simulation.results import NOT_KNOWN, Estimate, LineResult, Result, estimate, reference, with_companions
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError, Issue, refuse_if
 from bandit_core.studies.best_method import Decision, Question, contest

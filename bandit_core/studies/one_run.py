@@ -70,7 +70,7 @@ def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: in
     Raises
     ------
     InputError
-        When the users of the experiment have features (see `bandit_core.auditing.private_reports` for what they send),
+        When the users of the experiment have features (see `bandit_core.auditing.runs` for what they send),
         or when the line's policy has no rule.
 
     >>> from bandit_core import load_preset

@@ -18,15 +18,15 @@ from unittest import SkipTest
 
 import numpy as np
 
-from bandit_core.auditing.auditor import EPSILONS, audit_policy
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.auditing.subjects import EPSILONS, audit_policy
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, Policy, RuleError, Signal, run_kernel
 from bandit_core.model.kernel_call import NotCompiled
 from bandit_core.policies import CLAIMED, load_policy, registry
 from bandit_core.spec.errors import InputError
-from bandit_core.studies.accounts import composed
+from bandit_core.studies.production import composed
 
 FAR = 5.0  # standard errors
 CHANCE = ("order of arms", "bounds", "samples")  # checks that depend on the seed of their runs

@@ -22,11 +22,10 @@ from bandit_core.data.reading import Reading
 from bandit_core.experiments.arguments import checked
 from bandit_core.model import KEPT, PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
-from bandit_core.simulation.comparisons import NOT_KNOWN, Estimate
 from bandit_core.simulation.questions import Answer, Round, Rounds, Study, answer
+from bandit_core.simulation.results import NOT_KNOWN, Estimate, Shown
 from bandit_core.simulation.sentences import surest
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.tables import Shown
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if, unreadable
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
@@ -34,9 +33,9 @@ from bandit_core.spec.later import pd
 from bandit_core.spec.number_text import number
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies import business_case
-from bandit_core.studies.accounts import LEAST_EPSILON
+from bandit_core.studies.best_arm import TRIALS, RollOutQuestion
 from bandit_core.studies.best_method import Decision, Question, contests, known_words
-from bandit_core.studies.roll_out import TRIALS, RollOutQuestion
+from bandit_core.studies.production import LEAST_EPSILON
 
 COLUMNS = (
     "trust", "epsilon", "method", "loss", "loss_stderr", "loss_q95", "extra", "extra_stderr", "test_users",

@@ -36,15 +36,28 @@ from bandit_core import paths
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments.arguments import document_of
 from bandit_core.experiments.experiment import MAX_ARMS, Experiment, Line, read_document
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.presets import shared_budget
 from bandit_core.policies import registry, unknown_policy
-from bandit_core.simulation.comparisons import LEVEL, holm, not_beaten
 from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.questions import Round, Rounds, Study
-from bandit_core.simulation.results import BOLD, COMPARISON_COLUMNS, TRIAL_COLUMNS, Result, versions
+from bandit_core.simulation.results import (
+    BOLD,
+    COMPARISON_COLUMNS,
+    LEVEL,
+    TRIAL_COLUMNS,
+    Bold,
+    Result,
+    Shown,
+    holm,
+    latex,
+    markdown,
+    not_beaten,
+    versions,
+    with_origin,
+    with_title,
+)
 from bandit_core.simulation.store import Store
-from bandit_core.simulation.tables import Bold, Shown, latex, markdown, with_origin, with_title
 from bandit_core.spec.budgets import LARGEST, BudgetDistribution
 from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from bandit_core.model.bound import Theorem
+from bandit_core.model.policy import Theorem
 from bandit_core.spec.found import found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from bandit_core.model import Bound, Guarantee, RunSetup
 from bandit_core.spec import rewards as distributions
-from bandit_core.theory import accounting, classic, divergences, finite_time_bounds
+from bandit_core.theory import classic, definitions, divergences, finite_time_bounds
 from bandit_core.theory.classic import BEST_IS_PERFECT, for_unit_rewards, logarithmic, sum_over_gaps
 from bandit_core.theory.stated import stated
 
@@ -221,8 +221,8 @@ def dp_ucb_int(setup: RunSetup) -> list[Bound]:
     """
     delta, v, rule = (getattr(setup.parameters, name) for name in ("delta", "v", "accounting"))
     epsilon = setup.fixed_epsilon
-    first = accounting.release_interval(epsilon, delta, v, rule)
-    constant = 1 + 4 * accounting.zeta(1.5) + first
+    first = definitions.release_interval(epsilon, delta, v, rule)
+    constant = 1 + 4 * definitions.zeta(1.5) + first
     bound = stated(
         "theorem-3-5-as-printed",
         sum_over_gaps(setup, lambda gap, t: gap * constant + 8 * np.log(t) / gap),

@@ -28,10 +28,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bandit_core.mechanisms import modular_sums, shuffled_bits
+from bandit_core.mechanisms import batch
 from bandit_core.model import Bound, Model, RunSetup
 from bandit_core.spec.portable_math import log, power
-from bandit_core.theory import accounting, classic
+from bandit_core.theory import classic, definitions
 from bandit_core.theory.stated import stated
 
 _SURE = math.pi**2 / 12
@@ -114,10 +114,7 @@ def noisy_shares(setup: RunSetup) -> np.ndarray:
     """Chance of a uniform bit in each batch of `shuffled`."""
     chosen, epsilon = setup.parameters, setup.fixed_epsilon
     return np.array(
-        [
-            shuffled_bits.noisy_share(int(users), epsilon, chosen.delta, chosen.accounting)
-            for users in lengths(setup).tolist()
-        ]
+        [batch.noisy_share(int(users), epsilon, chosen.delta, chosen.accounting) for users in lengths(setup).tolist()]
     )
 
 
@@ -126,7 +123,7 @@ def shuffled(setup: RunSetup) -> Steps:
     return _steps(setup, 4.0, contrast=1 - noisy_shares(setup))
 
 
-def _of(sums: Sequence[modular_sums.ModularSum]) -> tuple[np.ndarray, np.ndarray]:
+def _of(sums: Sequence[batch.ModularSum]) -> tuple[np.ndarray, np.ndarray]:
     """(levels, slacks) of the sums of all batches."""
     return np.array([float(each.levels) for each in sums]), np.array([float(each.slack) for each in sums])
 
@@ -134,7 +131,7 @@ def _of(sums: Sequence[modular_sums.ModularSum]) -> tuple[np.ndarray, np.ndarray
 def polya(setup: RunSetup) -> Steps:
     """The server learns a sum modulo m with discrete Laplace noise."""
     epsilon, beta, pulls = setup.fixed_epsilon, chance_of_error(setup), lengths(setup).astype(int).tolist()
-    sums = [modular_sums.PolyaSum.of(users, epsilon, beta) for users in pulls]
+    sums = [batch.PolyaSum.of(users, epsilon, beta) for users in pulls]
     levels, slack = _of(sums)
     root, linear, spread = math.sqrt(2) / epsilon, 1 / epsilon, epsilon / levels
     return _steps(setup, 4.0, 2.0, root, linear, modulo=True, levels=levels, spread=spread, slack=slack)
@@ -145,19 +142,19 @@ def rate(setup: RunSetup) -> float:
     chosen = setup.parameters
     if chosen.accounting == "paper":
         return setup.fixed_epsilon
-    return accounting.skellam_rate(setup.fixed_epsilon, chosen.delta, int(chosen.growth), float(chosen.scale))
+    return definitions.skellam_rate(setup.fixed_epsilon, chosen.delta, int(chosen.growth), float(chosen.scale))
 
 
 def skellam_spent(setup: RunSetup) -> float:
     """Epsilon that the Skellam sums of a run really keep at its delta: that of the smallest batch."""
     chosen, speed = setup.parameters, rate(setup)
-    return accounting.skellam_epsilon(speed, modular_sums.levels(speed, int(chosen.growth), chosen.scale), chosen.delta)
+    return definitions.skellam_epsilon(speed, batch.levels(speed, int(chosen.growth), chosen.scale), chosen.delta)
 
 
 def skellam(setup: RunSetup) -> Steps:
     """The server learns a sum modulo m with Skellam noise."""
     speed, scale, beta = rate(setup), setup.parameters.scale, chance_of_error(setup)
-    sums = [modular_sums.SkellamSum.of(users, speed, scale, beta) for users in lengths(setup).astype(int).tolist()]
+    sums = [batch.SkellamSum.of(users, speed, scale, beta) for users in lengths(setup).astype(int).tolist()]
     (levels, slack), spread = _of(sums), np.array([each.variance for each in sums])
     root, linear = 2 / speed + math.sqrt(2) / (scale * speed), 1 / (scale * speed)
     return _steps(setup, 4.0, 2.0, root, linear, modulo=True, levels=levels, spread=spread, slack=slack)

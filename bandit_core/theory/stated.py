@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.model.bound import Bound, Curve
+from bandit_core.model.policy import Bound, Curve
 from bandit_core.spec.found import fields_of
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import app_test, local_script_runner
 
 from bandit_core.policies import registry
 from bandit_core.studies import best_method
-from ui import background, runner
+from ui import runner
 from ui.your_numbers import inputs
 
 FEW_METHODS = ("ucb", "thompson", "ts-cf", "heldp-ucb-b", "dp-se", "dp-imed")  # some for each level of trust
@@ -32,7 +32,7 @@ def one_server() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def nobody_leaves() -> None:
     """A test's visitor has no browser tab, and a slow machine would stop the runs of those who are gone."""
-    background.FORGOTTEN_SECONDS = math.inf
+    runner.FORGOTTEN_SECONDS = math.inf
 
 
 @pytest.fixture(autouse=True)

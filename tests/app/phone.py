@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from awaiting import awaited
 
-from ui.phones import Phones
+from ui.serving import Phones
 
 Answer = tuple[int, dict[str, str], str]  # status, headers and text
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from bandit_core import Experiment, Simulation, load_preset
 from bandit_core.experiments import links
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.presets import shared_budget
 from ui import gallery, menu, page_requirements, state
 
 CASES = {

@@ -11,11 +11,11 @@ from families import one_of_each_family
 from screen import legend_entries
 
 from bandit_core import load_preset, simulate
-from bandit_core.experiments.corridor import further
+from bandit_core.experiments.catalogue import further
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.sweep import sweep
 from bandit_core.theory.definitions import DEFINITIONS
-from ui import budget_panel, charts, diagrams, legends, theme, tradeoff_view
+from ui import budget_panel, charts, diagrams, theme, tradeoff_view
 
 
 def short(name):
@@ -29,7 +29,7 @@ def test_no_preset_has_more_than_eight_entries_in_a_legend(name):
     result = simulate(experiment, jobs=1)
     for figure in (charts.regret_chart(result), charts.pulls_chart(result), budget_panel.chart(result, False)):
         named = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
-        assert max(Counter(trace.legend for trace in named).values(), default=0) <= legends.MOST
+        assert max(Counter(trace.legend for trace in named).values(), default=0) <= charts.MOST
     drawn = charts.regret_chart(result, direct_labels=False)
     hidden = {trace.legendgroup for trace in drawn.data if trace.name and trace.showlegend is False}
     shown = {trace.legendgroup for trace in drawn.data if trace.name and trace.showlegend is not False}
@@ -79,7 +79,7 @@ def test_many_lines_share_the_entry_of_their_policy_or_of_their_trust_model():
     alone = [{"policy": name} for name in ("ucb", "thompson", "kl-ucb")]
     many = short("default").with_changes(lines=[*alone, *([line] * 7)])
     entries = legend_entries(charts.regret_chart(simulate(many, jobs=1)))
-    assert len(entries) <= legends.MOST and any("7" in entry for entry in entries)
+    assert len(entries) <= charts.MOST and any("7" in entry for entry in entries)
     central = [
         {"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}}
         for name in ("dp-se", "adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "lazy-dp-ts", "dp-ucb", "private-ucb")
@@ -92,13 +92,13 @@ def test_many_lines_share_the_entry_of_their_policy_or_of_their_trust_model():
 def test_a_sweep_has_a_short_legend():
     many = short("adap-sweep").with_changes(view={"bounds": True, "shapes": True})
     figure = tradeoff_view.chart(sweep(many, (0.2, 1.0)), False)
-    assert 2 <= len(legend_entries(figure)) <= legends.MOST
+    assert 2 <= len(legend_entries(figure)) <= charts.MOST
 
 
 def test_a_legend_inside_a_linear_picture_has_room_above_its_curves():
     result = simulate(short("trust-ladder").with_changes(view={}), jobs=1)
     figure = charts.regret_chart(result)
-    names = [trace.name for trace in figure.data if trace.legend == legends.NARROW and trace.showlegend is not False]
+    names = [trace.name for trace in figure.data if trace.legend == charts.NARROW and trace.showlegend is not False]
     assert len(names) == 5 and sum(name.count("<br>") for name in names) <= 1
     highest = max(line.mean.max() for line in result.lines)
     assert figure.layout.yaxis.range[1] * (1 - 5 * 20 / 300) > 0.98 * highest  # of a phone's 300 pixels

@@ -16,12 +16,11 @@ import screen as on
 from awaiting import awaited
 from phone import Phone, asked, nothing
 
-from ui import phones
-from ui.learn import classroom, toss
+from ui import serving
+from ui.learn import classroom
 from ui.learn.classroom import LIFETIME, MAX_A_SECOND, MAX_CLASSES, MAX_GUESSES, UNUSED, Classroom, Refused
-from ui.learn.course import LESSONS, STEPS
-from ui.learn.step import Scale
-from ui.phones import Phones
+from ui.learn.course import LESSONS, STEPS, Scale
+from ui.serving import Phones
 from ui.teach import board
 
 SCALE = next(step for step in STEPS if isinstance(step.guess, Scale))
@@ -360,7 +359,7 @@ def test_a_host_may_switch_classes_off(setting: str, store: Classroom, monkeypat
 def test_phones_get_an_address_that_they_reach_or_the_teacher_a_command(
     seen: str, own: str, address: str, expected: tuple[str, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board.sharing, "base", lambda page: seen)
+    monkeypatch.setattr(board.export_panel, "base_address", lambda page: seen)
     monkeypatch.setattr(board, "own_address", lambda: own)
     monkeypatch.setattr(board.st, "get_option", lambda name: address or None)
     where, command = board.for_phones("X")
@@ -391,7 +390,7 @@ def test_a_toss_takes_one_bit_of_a_phone_and_shows_the_share(store: Classroom) -
     assert sorted(store.bits(code, "toss")) == [0, 1, 1, 1]  # the first ones
     on.run(teacher)
     assert teacher.metric[0].value == "4"
-    assert on.chart(teacher, "class-share").y(toss.ESTIMATE)[-1] == pytest.approx(100)  # 1/2 + 2 (3/4 - 1/2)
+    assert on.chart(teacher, "class-share").y(classroom.ESTIMATE)[-1] == pytest.approx(100)  # 1/2 + 2 (3/4 - 1/2)
     teacher = press(teacher, "project-reveal")
     assert "truth" not in on.chart(teacher, "class-share").names
     on.put(teacher, teacher.number_input[0], 3)
@@ -434,8 +433,8 @@ def test_a_phone_without_a_cookie_is_the_one_that_its_form_says(store: Classroom
 
 
 def test_a_request_waits_until_the_class_moves_on(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(phones, "LOOK", 0.01)
-    monkeypatch.setattr(phones, "HOLD", math.inf)
+    monkeypatch.setattr(serving, "LOOK", 0.01)
+    monkeypatch.setattr(serving, "HOLD", math.inf)
     _, code, key = opened(CHOICE)
     query = f"class={code}&since={STEP}-0"
 
@@ -452,16 +451,16 @@ def test_a_request_waits_until_the_class_moves_on(store: Classroom, monkeypatch:
 
 
 def test_a_request_waits_for_so_long_and_only_so_many_do(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(phones, "LOOK", 0.01)
-    monkeypatch.setattr(phones, "HOLD", 0.05)
+    monkeypatch.setattr(serving, "LOOK", 0.01)
+    monkeypatch.setattr(serving, "HOLD", 0.05)
     _, code, _ = opened(CHOICE)
     query = f"class={code}&since={STEP}-0"
     status, headers, part = awaited(asked(query))
     assert (status, part) == (204, "") and "retry-after" not in headers
-    monkeypatch.setattr(phones, "HOLD", math.inf)
-    monkeypatch.setattr(phones, "MAX_WAITING", 0)
+    monkeypatch.setattr(serving, "HOLD", math.inf)
+    monkeypatch.setattr(serving, "MAX_WAITING", 0)
     status, headers, part = awaited(asked(query))
-    assert (status, part) == (204, "") and int(headers["retry-after"]) == phones.RETRY
+    assert (status, part) == (204, "") and int(headers["retry-after"]) == serving.RETRY
 
 
 def test_all_phones_of_a_class_share_a_look_at_it(store: Classroom, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -473,7 +472,7 @@ def test_all_phones_of_a_class_share_a_look_at_it(store: Classroom, monkeypatch:
         around = Phones(nothing)
         await asyncio.gather(*(asked(f"class={code}&since=other", around=around) for _ in range(50)))
 
-    monkeypatch.setattr(phones, "LOOK", 1000.0)
+    monkeypatch.setattr(serving, "LOOK", 1000.0)
     awaited(many())
     assert looks == [code]
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments import links
 from bandit_core.policies import registry
-from bandit_core.theory import accounting
+from bandit_core.theory import definitions
 from ui import page_fields
 
 TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
@@ -47,7 +47,7 @@ def test_the_delta_of_visits_is_asked_for_where_people_come_again_and_refused_in
     assert not delta(on.visit(**local))
     screen = on.visit(**local, visits="5")
     on.put(screen, delta(screen)[0], 1e-6)
-    assert not screen.sidebar.error and f"{accounting.tight_part(1.0, 5, 1e-6):.4g}" in on.words(screen)
+    assert not screen.sidebar.error and f"{definitions.tight_part(1.0, 5, 1e-6):.4g}" in on.words(screen)
     central = on.visit(**{**local, "lines": "ucb,dp-se(1)"}, visits="5")
     on.put(central, delta(central)[0], 1e-6)
     assert registry()["dp-se"].title in central.sidebar.error[0].value.replace("\\", "")

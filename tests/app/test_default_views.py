@@ -6,15 +6,14 @@ from families import one_of_each_family
 from screen import legend_entries
 
 from bandit_core import InputError, bounds, load_preset, simulate
-from bandit_core.experiments.corridor import ABOVE, RATE, asked_by_link, corridor, in_focus, reached
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import ABOVE, RATE, asked_by_link, corridor, in_focus, line_bounds, reached
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.literature.reproductions import Shipped, load
 from bandit_core.policies import registry
 from bandit_core.simulation.results import band
 from bandit_core.studies.sweep import sweep
 from bandit_core.theory import finite_time_bounds
-from ui import charts, legends, theme, tradeoff_view
+from ui import charts, theme, tradeoff_view
 
 
 def shown(name):
@@ -59,7 +58,7 @@ def test_what_is_no_limit_is_drawn_on_request_only_and_named_as_what_it_is():
     more = [trace for trace in drawn(figure) if trace.name not in before]
     assert {trace.name.split(": ")[1] for trace in more} == {*asked}
     assert {trace.line.dash for trace in more} <= {"dot", "longdash"}
-    assert len(legend_entries(figure)) <= legends.MOST
+    assert len(legend_entries(figure)) <= charts.MOST
 
 
 def test_a_rate_is_drawn_where_its_curve_has_reached_it_for_long():

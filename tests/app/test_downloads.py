@@ -29,7 +29,7 @@ from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
 from bandit_core.simulation.results import PRICE_BAND, Result
 from bandit_core.spec import own_data
-from bandit_core.studies.accounts import releases
+from bandit_core.studies.production import releases
 from ui import charts, exports, figures, printing, words
 
 EXPERIMENT = Experiment.model_validate(

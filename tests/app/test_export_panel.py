@@ -9,10 +9,10 @@ import screen as on
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
-from bandit_core.export import document
+from bandit_core.export import page
 from bandit_core.simulation import sentences
 from bandit_core.simulation.results import split, with_companions
-from ui import background, export_panel, runner, words
+from ui import export_panel, runner, words
 
 LINES = "ucb,heldp-ucb-b(1),adap-ucb(1)"
 BUTTON, SAVE = "Download as an offline lesson (HTML)", "Save the lesson (HTML)"
@@ -70,14 +70,14 @@ def test_a_press_holds_while_a_control_moves():
 def test_a_run_that_ends_while_the_page_is_drawn_is_not_offered_again(monkeypatch):
     looked = []
 
-    def alive(run: background.Run) -> bool:
+    def alive(run: runner.Run) -> bool:
         """The first who asks is told that it goes on, and it ends before the next one asks."""
         looked.append(run.thread.join())
         return len(looked) == 1
 
     screen = on.look(on.visit(lines=LINES, seed="41", **on.SMALL), "Download")  # what no one has computed
     monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)  # so that the lesson is a run of its own, however short
-    monkeypatch.setattr(background.Run, "alive", property(alive))
+    monkeypatch.setattr(runner.Run, "alive", property(alive))
     on.press(screen, screen.button(key="take-along-explore"))
     assert len(looked) > 1 and SAVE in labels(screen)
     assert "start-lesson" not in [button.key for button in screen.main.button]
@@ -121,6 +121,6 @@ def test_sentences_are_the_same_in_the_page_and_in_the_file():
     document_["lines"][1]["label"] = NASTY
     experiment = Experiment.model_validate(document_)
     result = split(simulate(with_companions(experiment), jobs=1), experiment)
-    there = document.marked_up(sentences.verdict(result, document.as_html))
+    there = page.marked_up(sentences.verdict(result, page.as_html))
     assert export_panel.as_html(words.verdict(result)) == there
     assert "&lt;b&gt; &amp;" in there and there.count("<strong>") == there.count("</strong>") > 0

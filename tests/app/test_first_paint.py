@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from awaiting import awaited
 
-from ui import first_paint, stylesheet
+from ui import stylesheet
 
 PAGE = b"<html><head></head><body><div id=root></div></body></html>"
 HTML = [(b"content-type", b"text/html; charset=utf-8"), (b"content-length", b"58"), (b"etag", b"x")]
@@ -28,7 +28,7 @@ def ask(path: str, query: str = "", accept: bytes = b"text/html", kind: bytes = 
 
     headers = [(b"accept", accept), (b"accept-encoding", b"gzip"), (b"if-none-match", b"x")]
     scope = {"type": "http", "path": path, "query_string": query.encode(), "headers": headers}
-    awaited(first_paint.Styled(server)(scope, None, keep))
+    awaited(stylesheet.Styled(server)(scope, None, keep))
     return asked[0], dict(got[0]["headers"]), b"".join(each["body"] for each in got[1:])
 
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import load_preset
 from ui import charts, words
-from ui.heavy_tails import setting, view
+from ui.heavy_tails import view
 
 TINY = {"users": "10000"}
 
@@ -20,17 +20,17 @@ def change(screen: AppTest, kind: str, name: str, value: object) -> AppTest:
     return on.put(screen, on.setting(screen, kind, name), value)
 
 
-def now(screen: AppTest) -> setting.Setting:
-    return setting.of(screen.session_state["lab"]["experiment"])
+def now(screen: AppTest) -> view.Setting:
+    return view.of(screen.session_state["lab"]["experiment"])
 
 
 def test_a_link_in_the_former_fields_opens_its_experiment_and_is_not_rewritten() -> None:
     fields = {**TINY, "v": "0.5", "trust": "local", "law": "student", "budget": "0.5", "instance": "S3"}
     screen = on.visit("heavy-tails", **fields)
     assert not screen.warning and not screen.error
-    assert now(screen) == setting.Setting("S3", "student", 0.5, "local", False)
+    assert now(screen) == view.Setting("S3", "student", 0.5, "local", False)
     experiment = screen.session_state["lab"]["experiment"]
-    assert (experiment.horizon, setting.epsilon_of(experiment)) == (10_000, 0.5)
+    assert (experiment.horizon, view.epsilon_of(experiment)) == (10_000, 0.5)
     assert on.address(screen) == fields
     on.put(screen, on.unfold(screen, "heavy-cut-off").select_slider(key="heavy-n"), 100)
     assert on.address(screen) == {**fields, "rewards": "100"}
@@ -42,7 +42,7 @@ def test_the_controls_of_the_page_change_the_experiment_and_the_address_follows(
         change(screen, "select_slider" if name == "v" else "selectbox", f"heavy-{name}", value)
         assert getattr(now(screen), name) == value
     change(screen, "toggle", "heavy-printed", True)
-    assert now(screen) == setting.Setting("S3", "student", 0.7, "local", True)
+    assert now(screen) == view.Setting("S3", "student", 0.7, "local", True)
     again = on.visit("heavy-tails", **on.address(screen))
     assert again.session_state["lab"]["experiment"] == screen.session_state["lab"]["experiment"]
     again, screen = (on.unfold(each, "heavy-cut-off") for each in (again, screen))
@@ -114,7 +114,7 @@ def test_it_says_where_reduced_constants_do_not_help(fields: dict[str, str], lea
     assert ("drops no arm" in on.words(screen)) != learns
     regret = on.chart(screen, "heavy-regret")
     measured = regret.y(next(name for name in regret.names if "LDPRSE" in name))[-1]
-    means = np.array(setting.MEANS["S1"])
+    means = np.array(view.MEANS["S1"])
     in_turn = float(fields.get("users", "1e5")) * float(np.mean(means.max() - means))
     assert (measured < 0.3 * in_turn) == learns
     assert learns or abs(measured / in_turn - 1) < 0.01
@@ -163,12 +163,12 @@ def test_bounds_are_those_of_the_method_in_focus_and_the_table_draws_more() -> N
 
 def test_trusting_no_one_has_users_enough_to_learn() -> None:
     screen = change(on.visit("heavy-tails", T="100000", n="2"), "selectbox", "heavy-trust", "local")
-    assert screen.session_state["lab"]["experiment"].horizon == setting.ENOUGH_USERS["local"]
+    assert screen.session_state["lab"]["experiment"].horizon == view.ENOUGH_USERS["local"]
     assert "drops no arm" not in on.words(screen) and not screen.error
     regret = on.chart(screen, "heavy-regret")
     assert set(regret.names) == {"■ DPRSE", "● LDPRSE"}
     back = change(screen, "selectbox", "heavy-trust", "central")
-    assert back.session_state["lab"]["experiment"].horizon == setting.ENOUGH_USERS["central"]
+    assert back.session_state["lab"]["experiment"].horizon == view.ENOUGH_USERS["central"]
 
 
 def test_table_1_has_every_upper_and_lower_bound_once() -> None:
@@ -196,7 +196,7 @@ def test_regret_against_v_can_be_stopped() -> None:
         # private: this is what is tested
         view._points(experiment, message)
     assert shares == sorted(shares) and shares[-1] < 0.5
-    assert set(view._points(experiment, lambda _: None)["v"]) == set(setting.EXPONENTS)
+    assert set(view._points(experiment, lambda _: None)["v"]) == set(view.EXPONENTS)
 
 
 def test_regret_against_v_comes_first_with_a_dot_at_the_chosen_exponent() -> None:
@@ -205,6 +205,6 @@ def test_regret_against_v_comes_first_with_a_dot_at_the_chosen_exponent() -> Non
     assert [len(chart.y(name)) for name in chart.names] == [9, 9, 9]
     for trace in chart.traces:
         sizes = on.numbers_in(trace["marker"]["size"])
-        assert setting.EXPONENTS[int(np.argmax(sizes))] == 0.7 and (sizes == sizes.max()).sum() == 1
+        assert view.EXPONENTS[int(np.argmax(sizes))] == 0.7 and (sizes == sizes.max()).sum() == 1
     own = on.change(screen, "text_area", "arms", "pareto(2,1.95),pareto(1,1.95)")  # no tails to vary
     assert "against-v" not in [chart.key for chart in own.get("plotly_chart")]

@@ -13,7 +13,7 @@ from bandit_core.simulation.store import Store
 from benchmarks import positions
 from ui import gallery, words
 from ui.learn.measured import Number
-from ui.player import shipped
+from ui.player import slider
 
 
 def rival(name: str, experiment: Experiment) -> Experiment | None:
@@ -95,13 +95,13 @@ def test_home_tells_a_cost_as_a_multiple_or_in_percent_or_as_a_tie() -> None:
 
 
 def test_a_damaged_file_of_positions_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    monkeypatch.setattr(slider, "FOLDER", tmp_path)
     for text in ("{", "{}", '{"trials": 2, "positions": {"1": {"lines": [[0, 1, 2]]}}, "rows": []}'):
         (tmp_path / "start.json").write_text(text, "utf-8")
-        shipped.read.cache_clear()
+        slider.read.cache_clear()
         with pytest.raises(InputError, match=r"start\.json"):
             gallery.shown(1.0)
-    shipped.read.cache_clear()
+    slider.read.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -111,13 +111,13 @@ def test_a_damaged_file_of_positions_is_told(monkeypatch: pytest.MonkeyPatch, tm
 def test_where_a_file_is_damaged_a_sentence_and_the_small_picture_stand(
     page: str, fields: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
-    shipped.read.cache_clear()
+    monkeypatch.setattr(slider, "FOLDER", tmp_path)
+    slider.read.cache_clear()
     screen = on.visit(page, **fields)
     for guess in [each for each in screen.button if "-guess-1" in (each.key or "")]:
         guess.click()
         on.run(screen)
-    shipped.read.cache_clear()
+    slider.read.cache_clear()
     assert all("there is no such file" in error.value for error in screen.main.error) and screen.main.error
     alts = [image.alt for element in screen.get("image") for image in element.proto.imgs]
     assert "The picture at the first position of its slider, without numbers." in alts
@@ -126,7 +126,7 @@ def test_where_a_file_is_damaged_a_sentence_and_the_small_picture_stand(
 
 @pytest.mark.parametrize("name", ["start", "trust"])
 def test_no_position_shows_more_loss_at_a_larger_epsilon_or_with_more_trust(name: str) -> None:
-    positions = shipped.read(name)["positions"]
-    lines = {float(at): shipped.shipped(name, float(at), gallery.home_experiment(float(at))).lines for at in positions}
+    positions = slider.read(name)["positions"]
+    lines = {float(at): slider.shipped(name, float(at), gallery.home_experiment(float(at))).lines for at in positions}
     ends = np.array([[line.mean[-1] for line in lines[at]] for at in sorted(lines)])  # no privacy, curator, no one
     assert (np.diff(ends, axis=0) <= 0).all() and (np.diff(ends, axis=1) >= 0).all()

@@ -19,18 +19,16 @@ from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.mechanisms.randomised_response import CTB
-from bandit_core.simulation.comparisons import interval
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import Result, interval
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.tradeoff import blind_regret
 from ui import state, words
 from ui.learn import answers as lessons
-from ui.learn import quiz, samples, toss, view
-from ui.learn.course import EXTRAS, PARTS, STEPS
+from ui.learn import classroom, quiz, samples, view
+from ui.learn.course import EXTRAS, FOLDER, PARTS, STEPS, Choice, Message, Scale, Step, read
 from ui.learn.measured import Number
-from ui.learn.step import FOLDER, Choice, Message, Scale, Step, read
-from ui.player import shipped
+from ui.player import slider
 
 SEEDS = (1, 2, 3, 4, 5)
 STEP = {step.name: step for step in PARTS + EXTRAS}
@@ -401,30 +399,30 @@ def test_a_second_slider_moves_the_noise_of_both_ways() -> None:
 def test_two_coins_are_the_mechanism_of_the_core() -> None:
     heads = (False, True)
     truth = np.mean([not (one and other) for one in heads for other in heads])  # in ui/assets/coins.js, tested there
-    assert float(CTB.mean(1.0, toss.EPSILON)) == pytest.approx(truth) and truth == 0.75
+    assert float(CTB.mean(1.0, classroom.EPSILON)) == pytest.approx(truth) and truth == 0.75
     for at in STEP["toss"].slider.stops:
         found, message, error = measured("toss", at, 1)
         assert abs(error.value - math.sqrt(7500 / at)) < 4.5 * error.error
-        assert toss.error(int(at)) == pytest.approx(math.sqrt(7500 / at))
+        assert classroom.error(int(at)) == pytest.approx(math.sqrt(7500 / at))
         last = found.estimates()[-1]
         assert last == pytest.approx(50 + 200 * (np.mean(found.bits) - 0.5)) and found.share.value == last
         assert str(found.share) in message.text
-        assert message.verdict == ("more" if last - 50 > 2 * toss.error(int(at)) else "unclear")
-    nobody, everybody = toss.Bits((0.0,) * 3), toss.Bits((1.0,) * 3)
+        assert message.verdict == ("more" if last - 50 > 2 * classroom.error(int(at)) else "unclear")
+    nobody, everybody = classroom.Bits((0.0,) * 3), classroom.Bits((1.0,) * 3)
     assert (nobody.estimates()[-1], everybody.estimates()[-1]) == pytest.approx((-50, 150))  # without bias, and so said
 
 
 def test_alone_one_tosses_in_the_browser() -> None:
     screen = on.visit("learn", step="toss")
     [page] = [each.proto.body for each in screen.get("html") if "own-coins" in each.proto.body]
-    assert toss.SCRIPT in page and STEP["toss"].coins in page
+    assert classroom.SCRIPT in page and STEP["toss"].coins in page
 
 
 @EVERY_PART
 def test_the_maths_states_the_runs_that_are_played(step: Step) -> None:
     stated = {int(each.replace(",", "")) for each in re.findall(r"(?<![(\d,])([\d,]+) runs", step.exact)}
     if step.setting:
-        assert stated <= {shipped.read(step.name)["trials"]}
+        assert stated <= {slider.read(step.name)["trials"]}
 
 
 def test_what_the_maths_says_of_weighed_answers_is_what_these_runs_give() -> None:

@@ -8,8 +8,7 @@ import pytest
 import screen as on
 
 from bandit_core import simulate
-from bandit_core.auditing.auditor import audit, power
-from bandit_core.auditing.subjects import subjects
+from bandit_core.auditing.subjects import audit, power, subjects
 from bandit_core.mechanisms import CTB, registry
 from bandit_core.mechanisms.losses import play_round
 from ui import words

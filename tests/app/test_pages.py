@@ -16,8 +16,8 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Discrete
-from bandit_core.studies import threshold_check
-from ui import charts, gallery, legends, menu, state
+from bandit_core.studies import sweep
+from ui import charts, gallery, menu, state
 
 # The course asks for a guess first; Theory has drawings, and charts in a fold; coin is of docs/extending.md.
 OWN_TITLES = ("home", "learn", "explore")  # of what they show
@@ -56,7 +56,7 @@ def letters_are_large_ticks_plain_and_buttons_have_room(chart: on.Chart) -> None
     types = [layout[name].get("type", "linear") for name in ("xaxis", "yaxis")]
     assert types != ["log", "linear"] or "regret" not in layout["yaxis"].get("title", {}).get("text", "")
     names = [trace for trace in chart.traces if trace.get("name") and trace.get("showlegend") is not False]
-    assert len(names) <= legends.MOST
+    assert len(names) <= charts.MOST
     assert not any(trace["type"] == "bar" for trace in chart.traces if layout["yaxis"].get("type") == "log")
 
 
@@ -280,7 +280,7 @@ def test_the_heuristic_is_checked_by_simulation() -> None:
     screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", **on.SMALL)
     on.put(screen, on.unfold(screen, "threshold-check").toggle(key="check"), True)
     users = on.setting(screen, "select_slider", "check-users")
-    assert users.value == threshold_check.ENOUGH_USERS
+    assert users.value == sweep.ENOUGH_USERS
     on.put(screen, users, 10_000)  # fewer, which need no Run
     fit = on.chart(screen, "fit")
     assert "linear fit" in fit.names

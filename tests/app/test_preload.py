@@ -17,8 +17,8 @@ def visit(first):
             __import__(names[(first + number) % 6])
     except BaseException as error:
         failures.append(repr(error))
-names = "ui.charts bandit_core.experiments.curves ui.tradeoff_view bandit_core ui.page_frame bandit_core.studies.sweep"
-names = names.split()
+names = "ui.charts bandit_core.experiments.catalogue ui.tradeoff_view bandit_core ui.page_frame"
+names = [*names.split(), "bandit_core.studies.sweep"]
 threads = [threading.Thread(target=visit, args=(number,)) for number in range(6)]
 assert not any(name.startswith("bandit_core") for name in sys.modules)
 [thread.start() for thread in threads]

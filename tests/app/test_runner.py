@@ -22,7 +22,7 @@ from bandit_core.model import KernelCall, RunSetup, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation import scheduler
 from bandit_core.simulation.results import Result
-from ui import background, exports, run_panel, runner, words
+from ui import exports, runner, words
 
 EXPENSIVE = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "2000"}  # most of a minute in many blocks
 
@@ -74,11 +74,11 @@ def trials_of(result: Result) -> int:
 
 
 def test_it_stops_also_in_the_middle_of_an_endless_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "FORGOTTEN_SECONDS", 0.0)
-    monkeypatch.setattr(background, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
     lines = [{"policy": "kl-ucb"}]
     endless = experiment(seed=121).with_changes(lines=lines, horizon=10**9, trials=1)  # one block of a minute
-    run = background.Run(Simulation(endless), "question", present=lambda: False)
+    run = runner.Run(Simulation(endless), "question", present=lambda: False)
     started = time.monotonic()
     run.start()
     wait_for(lambda: not run.alive)
@@ -87,8 +87,8 @@ def test_it_stops_also_in_the_middle_of_an_endless_block(monkeypatch: pytest.Mon
 
 
 def test_a_run_goes_on_while_its_visitor_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background, "FORGOTTEN_SECONDS", 0.0)
-    run = background.Run(Simulation(experiment(seed=103, trials=40)), "question", present=lambda: True)
+    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
+    run = runner.Run(Simulation(experiment(seed=103, trials=40)), "question", present=lambda: True)
     run.start()
     wait_for(lambda: not run.alive)
     assert not run.simulation.stopped
@@ -102,19 +102,19 @@ def test_a_failure_is_kept_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None
         raise MemoryError("no more")
 
     monkeypatch.setattr(simulation, "run", fail)
-    run = background.Run(simulation, "question")
+    run = runner.Run(simulation, "question")
     run.start()
     wait_for(lambda: not run.alive)
     assert isinstance(run.error, MemoryError)
 
 
 def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    state: dict[str, background.Run] = {}
+    state: dict[str, runner.Run] = {}
     monkeypatch.setattr(runner.st, "session_state", state)
-    request = background.Request("slot", "question", lambda: Simulation(experiment(seed=105)), 0)
-    background.start(request)
+    request = runner.Request("slot", "question", lambda: Simulation(experiment(seed=105)), 0)
+    runner.start(request)
     first = state[request.slot]
-    background.start(request)
+    runner.start(request)
     assert state[request.slot] is first
     first.cancel()
 
@@ -122,13 +122,13 @@ def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 def test_a_long_run_is_told_for_more_cores_too(monkeypatch: pytest.MonkeyPatch) -> None:
     long = {"arms": "beta(4,1),beta(1.5,1)", "lines": "ucb", "T": "1e7", "n": "3000"}
     seconds = Simulation(links.read(long)[0]).missing_seconds
-    many, here = (words.duration(seconds / cores) for cores in (run_panel.MANY_CORES, 2))
-    assert seconds / 2 > run_panel.LONG_SECONDS and many != here
+    many, here = (words.duration(seconds / cores) for cores in (runner.MANY_CORES, 2))
+    assert seconds / 2 > runner.LONG_SECONDS and many != here
     text = on.words(on.visit(**long))
-    assert here in text and f"{run_panel.MANY_CORES} cores" in text and many in text
-    monkeypatch.setenv("LAB_JOBS", str(run_panel.MANY_CORES))
+    assert here in text and f"{runner.MANY_CORES} cores" in text and many in text
+    monkeypatch.setenv("LAB_JOBS", str(runner.MANY_CORES))
     text = on.words(on.visit(**long))
-    assert many in text and f"{run_panel.MANY_CORES} cores" not in text
+    assert many in text and f"{runner.MANY_CORES} cores" not in text
 
 
 def press(screen: AppTest, label: str) -> AppTest:
@@ -213,7 +213,7 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
     assert labels(screen) == ["Run"]
 
 
-def finishing(seed: str) -> tuple[AppTest, background.Run]:
+def finishing(seed: str) -> tuple[AppTest, runner.Run]:
     """A visitor who has pressed Run, and a run that was still going then."""
     go = threading.Event()
     with (
@@ -287,9 +287,9 @@ def test_what_a_run_has_to_say_reaches_its_visitor(no_thread_left: None) -> None
 
 def test_progress_is_drawn_beside_the_word_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """In place of it, the browser would have no container to take the word away from."""
-    monkeypatch.setattr(run_panel, "is_warm", lambda: False)
-    monkeypatch.setattr(run_panel, "_played_here", played := set())  # private: else only the first test compiles
-    monkeypatch.setattr(run_panel, "MOMENT_SECONDS", -1.0)
+    monkeypatch.setattr(runner, "is_warm", lambda: False)
+    monkeypatch.setattr(runner, "_played_here", played := set())  # private: else only the first test compiles
+    monkeypatch.setattr(runner, "MOMENT_SECONDS", -1.0)
     last: dict[tuple[int, ...], str] = {}
     homeless: list[tuple[int, ...]] = []
     send = ScriptRunContext.enqueue

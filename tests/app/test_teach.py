@@ -10,12 +10,11 @@ import screen as on
 
 from bandit_core.spec.number_text import number
 from ui import menu, printing, words
-from ui.learn import course, phone, pictures, printed
-from ui.learn.course import LESSONS, STEPS
+from ui.learn import course, phone, pictures, quiz
+from ui.learn.course import LESSONS, STEPS, Choice
 from ui.learn.measured import Number
-from ui.learn.step import Choice
-from ui.player.view import SMALL
-from ui.teach import offline
+from ui.player.slider import SMALL
+from ui.teach import view
 
 EVERY = pytest.mark.parametrize("step", LESSONS, ids=lambda step: step.name)
 
@@ -85,7 +84,7 @@ def test_every_form_of_a_lesson_draws_and_says_the_same(step: Any) -> None:
     for _ in range(2 * (not step.coins)):  # guesses, and the picture
         on.run(board).button(key="project-reveal").click()
     forms = [on.players(on.run(screen)) for screen in (alone, board)] + [on.players(reveal(projected(step)))]
-    file = offline.page((step,))
+    file = view.page((step,))
     made = re.findall(r'<script type="application/json">(.*?)</script>', file)
     forms.append([json.loads(each)["light"] for each in made][:1])
     shown = [form for form in forms if form]
@@ -94,7 +93,7 @@ def test_every_form_of_a_lesson_draws_and_says_the_same(step: Any) -> None:
     assert all(form == first for form in others)
     at = step.slider.stops.index(step.slider.start)
     said = first[0][0][at]["words"]
-    sheet = printed.page((step,), True, "HTML")
+    sheet = quiz.page((step,), True, "HTML")
     assert said in sheet
     asked = step.answer_to(phone.measured(step.name))
     assert all(asked in text for text in (on.words(alone), sheet, file))
@@ -110,11 +109,11 @@ def test_a_quarter_of_an_hour_is_three_lessons_a_sheet_and_a_plan() -> None:
         if step is not course.LECTURE[-1]:
             screen.button(key="project-next").click()
     assert screen.button(key="project-next").disabled
-    plan, sheet = printed.plan(), printed.page(course.LECTURE, False, "HTML")
+    plan, sheet = quiz.plan(), quiz.page(course.LECTURE, False, "HTML")
     assert plan.count("<h2>") == sheet.count("<h2>") - 1 == 3  # one has a second part
     for step in course.LECTURE:
         assert step.answer_to(phone.measured(step.name)) in plan and step.question.split("{")[0] in plan
-    single = printed.page((STEPS[4],), False, "HTML")
+    single = quiz.page((STEPS[4],), False, "HTML")
     assert f"<h1>{course.title(STEPS[4])}</h1>" in single and "<hr>" in single
 
 
@@ -127,7 +126,7 @@ def test_a_step_or_a_position_that_is_none_is_told() -> None:
 
 @pytest.mark.parametrize("kind", ["HTML", "Markdown"])
 def test_answers_stand_on_the_teachers_sheet_alone(kind: str) -> None:
-    students, teacher = (printed.page(LESSONS, who, kind) for who in (False, True))
+    students, teacher = (quiz.page(LESSONS, who, kind) for who in (False, True))
     parts = [part for step in LESSONS for part in (step, step.second) if part is not None]
     for step in parts:
         exercise, answer = (
@@ -142,8 +141,8 @@ def test_answers_stand_on_the_teachers_sheet_alone(kind: str) -> None:
 
 
 def test_all_lessons_are_one_small_file_that_asks_nobody() -> None:
-    page = offline.page(LESSONS)
-    assert len(page.encode()) <= offline.MAX_BYTES
+    page = view.page(LESSONS)
+    assert len(page.encode()) <= view.MAX_BYTES
     assert not re.search(r"(src|href)=\"(?!#)", page) and "default-src 'none'" in page
     assert page.count('class="player"') == len(course.PARTS + course.EXTRAS) == page.count("<noscript>")
     for step in LESSONS:
@@ -164,7 +163,7 @@ def test_files_draw_skewed_error_bars_as_they_are() -> None:
 
 def test_slides_ask_and_answer_by_turns() -> None:
     lessons = (STEPS[1], STEPS[2])
-    page = printed.slides(lessons)
+    page = quiz.slides(lessons)
     asked, message = page.split("<section>")[1::2], page.split("<section>")[2::2]
     assert len(asked) == len(message) == len(lessons) and "<script" not in page
     for step, question, answer in zip(lessons, asked, message, strict=True):

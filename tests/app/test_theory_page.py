@@ -11,7 +11,7 @@ from bandit_core.experiments import catalogue
 from bandit_core.experiments.presets import load_preset
 from bandit_core.literature.erratum import KINDS
 from bandit_core.literature.papers import errata
-from bandit_core.model.bound import STATUS_WORDS, status_words
+from bandit_core.model.policy import STATUS_WORDS, status_words
 from bandit_core.theory.definitions import DEFINITIONS
 from ui import diagrams, errata_view, glossary, menu
 

@@ -8,7 +8,7 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.model import PROMISES
 from bandit_core.simulation.engine import simulate
-from bandit_core.studies.trust_steps import best_lines, ladder, steps
+from bandit_core.studies.tradeoff import best_lines, ladder, steps
 from ui import diagrams, stylesheet, words
 from ui.trust import view
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from awaiting import awaited
 
-from ui import upload_limits
-from ui.upload_limits import ALL_BYTES, CLOSED_SECONDS, TAB_BYTES, Limited, Uploads
+from ui import serving
+from ui.serving import ALL_BYTES, CLOSED_SECONDS, TAB_BYTES, Limited, Uploads
 
 MIB = 2**20
 SENT = [(b"host", b"lab"), (b"cookie", b"token=1"), (b"x-xsrftoken", b"1"), (b"content-type", b"multipart/form-data")]
@@ -37,7 +37,7 @@ class Server:
 def server(monkeypatch):
     """A server in place of Streamlit's."""
     found = Server()
-    monkeypatch.setattr(upload_limits, "runtime", SimpleNamespace(get_instance=lambda: found))
+    monkeypatch.setattr(serving, "runtime", SimpleNamespace(get_instance=lambda: found))
     return found
 
 

@@ -8,10 +8,10 @@ import pytest
 import screen as on
 
 from bandit_core import Experiment
-from bandit_core.auditing import private_reports
+from bandit_core.auditing import runs
 from bandit_core.policies import registry
 from bandit_core.studies.one_run import one_run
-from ui.watch.frames import NUMBERS, ROWS, frames, message_frames, users_watched
+from ui.watch.view import NUMBERS, ROWS, frames, message_frames, users_watched
 
 ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.7)]
 MANY = [{"kind": "bernoulli", "mean": 0.9 - 0.02 * place} for place in range(30)]
@@ -67,14 +67,14 @@ def test_many_arms_are_watched_for_fewer_users() -> None:
     assert users_watched(experiment_of("ucb", ARMS, horizon=30)) == 30
 
 
-@pytest.mark.parametrize("name", private_reports.POLICIES)
+@pytest.mark.parametrize("name", runs.POLICIES)
 def test_messages_of_users_with_features_are_those_that_are_sent(name: str) -> None:
     line = {"policy": name, "epsilon": {"kind": "fixed", "value": 2.0}}
     document = {"contexts": {"dimension": 4, "arms": 3}, "lines": [line], "horizon": 5000, "trials": 2}
     experiment = Experiment.model_validate({"version": 1, **document})
     data = message_frames(experiment, 0, "#123456")
-    users = private_reports.first_users(experiment.contexts, experiment.seed, data["users"])
-    message = private_reports.messages(experiment, 0, users)
+    users = runs.first_users(experiment.contexts, experiment.seed, data["users"])
+    message = runs.messages(experiment, 0, users)
     assert np.allclose(unpacked(data["sent"]).reshape(-1, 3), message.sent[:, :3], rtol=1e-3, atol=1e-6)
     assert np.allclose(unpacked(data["truth"]).reshape(-1, 3), message.truth[:, :3], rtol=1e-3, atol=1e-6)
     averages = unpacked(data["estimate"]).reshape(-1, 4)

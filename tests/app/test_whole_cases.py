@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core.simulation.store import Store
 from bandit_core.studies.price import Price, PriceStudy, advise, price_question
 from ui import words
-from ui.your_numbers import inputs, limits, planned
+from ui.your_numbers import inputs, planned
 
 USERS = 400
 pytestmark = pytest.mark.usefixtures("quick_answers_in_the_file")
@@ -79,7 +79,7 @@ def test_a_file_of_revenue(shop: tuple[Path, Path], dialect: int) -> None:
     on.put(screen, screen.file_uploader(key="own-file"), ("revenue.csv", shop[dialect].read_bytes(), "text/csv"))
     on.put(screen, next(box for box in screen.selectbox if box.label == "Baseline"), "present")
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
-    on.put(screen, choice, limits.OWN_LIMITS)
+    on.put(screen, choice, inputs.OWN_LIMITS)
     for label, value in (("Smallest", 0.0), ("Largest", 2000.0)):
         next(box for box in screen.number_input if box.label == label).set_value(value)
     on.run(screen)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bandit_core import Experiment, load_preset
 from bandit_core.simulation.results import LineResult, Result, summaries
 from bandit_core.spec.errors import Issue
-from bandit_core.theory import accounting
+from bandit_core.theory import definitions
 from ui import budget_panel, gallery, words
 
 
@@ -236,7 +236,7 @@ def test_what_one_answer_of_a_person_may_spend_is_told_as_arithmetic() -> None:
     message = budget_panel.arithmetic(with_delta, 0)  # 1e-6 / 5 / e^1.6 = 4.04e-8
     assert "2 / 5 = **0.4**" in message and "**4e-08**" in message and "δ = 1e-6" in message
     many = experiment.with_changes(visits=1000)
-    assert f"{accounting.tight_part(2.0, 1000, 1e-6):.4g}" in budget_panel.arithmetic(many, 2)
+    assert f"{definitions.tight_part(2.0, 1000, 1e-6):.4g}" in budget_panel.arithmetic(many, 2)
 
 
 def test_the_line_above_a_page_says_how_people_come_where_that_is_not_the_usual() -> None:

@@ -24,19 +24,19 @@ from streamlit.testing.v1.element_tree import Toggle
 from bandit_core import InputError, cli
 from bandit_core.model import PROMISES
 from bandit_core.simulation import engine
-from bandit_core.simulation.comparisons import Estimate
+from bandit_core.simulation.results import Estimate
 from bandit_core.simulation.store import Store
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import best_method, price
+from bandit_core.studies.best_arm import RollOut, RollOutQuestion, roll_outs
 from bandit_core.studies.best_method import COMPARED, Question, best_methods, candidates
 from bandit_core.studies.business_case import Cost, typed_arms
 from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found
 from bandit_core.studies.price import weeks_words
-from bandit_core.studies.roll_out import RollOut, RollOutQuestion, roll_outs
 from bandit_core.theory import best_arm
-from ui import page_lock
-from ui.your_numbers import address, answers, drawing, inputs, one_page, planned, question, summary, until
-from ui.your_numbers import limits as limits_of
+from ui import serving
+from ui.your_numbers import answers, drawing, inputs, planned, question
+from ui.your_numbers import inputs as limits_of
 from ui.your_numbers.inputs import Asked, Setting
 
 QUICK = {"users": "400"}
@@ -189,8 +189,8 @@ def test_each_field_refuses_what_it_cannot_use() -> None:
     for pair in f"{refused} rule=paper week=0 times=1.5 night=-1 zone=much".split():
         name, _, text = pair.partition("=")
         with pytest.raises(InputError, match=name):
-            address.FIELDS[name].read(text)
-    for row in address.FIELDS.values():
+            question.FIELDS[name].read(text)
+    for row in question.FIELDS.values():
         assert row.read(row.text(row.default)) == row.default
 
 
@@ -438,7 +438,7 @@ def test_a_file_is_read_once_and_outside_of_the_pages_turn(
     read, turn_taken = getattr(inputs, reader), []
 
     def look(data: bytes, *how: object, **more: object) -> object:
-        turn_taken.append(page_lock.drawing_lock.locked())
+        turn_taken.append(serving.drawing_lock.locked())
         return read(data, *how, **more)
 
     monkeypatch.setattr(inputs, reader, look)
@@ -458,14 +458,14 @@ def test_a_name_from_the_file_is_shown_as_text() -> None:
 
 
 def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor(answer: answers.Reply) -> None:
-    assert summary.plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
+    assert drawing.plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
     found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", Estimate(5.0, 1.0, 3.0, 7.0), 30.0)]}
     made = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
-    page = summary.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x.org/?a=1&b=2", made)
+    page = drawing.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x.org/?a=1&b=2", made)
     assert "old &lt;b&gt;" in page and "<i>" not in page
     assert re.findall(r' src="(.{20})', page) == ["data:image/svg+xml;b"]  # the picture, and nothing of another host
     assert 'href="http://x.org/?a=1&amp;b=2"' in page and "2031-05-06" in page
-    here = summary.summary_page(answer, "", {}, "", "http://localhost:8501/?a=1", made)
+    here = drawing.summary_page(answer, "", {}, "", "http://localhost:8501/?a=1", made)
     spec = html.unescape(re.search(r"<pre[^>]*>(.*?)</pre>", here, re.DOTALL)[1])  # type: ignore[index]
     assert json.loads(spec) == answer.experiment.spec() and "localhost" not in here
     meta = answer.result.metadata
@@ -480,12 +480,12 @@ def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visi
         *meta["versions"].values(),
     ):
         assert str(number) in page
-    drawn = summary.printing.image(answers.chart(answer, False), summary.SIZE, answers.describe(answer))
+    drawn = drawing.printing.image(answers.chart(answer, False), drawing.SIZE, answers.describe(answer))
     assert drawn in page and "trust no one" in drawn and "Choosing at random" in drawn
 
 
 def test_the_sheet_names_the_lifts_of_the_options_and_no_numbers_that_a_test_was_not_asked_for(answer) -> None:
-    page = summary.summary_page(answer, "", {}, "", None)
+    page = drawing.summary_page(answer, "", {}, "", None)
     assert "<th>lift" in page and "<td>100%" in page  # 0.3 and 0.6
     assert "baseline = " not in page and "effect = " not in page
 
@@ -545,12 +545,12 @@ def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() ->
     times, _ = _times(screen)
     message = on.words(screen)
     for row, cells in zip(rows, times, strict=True):
-        assert cells[0] == until.who(row)
+        assert cells[0] == planned.who(row)
         middle = row.times.quantile(0.5)
-        assert cells[1] == weeks_words(middle / 80) and cells[2] == until.users_words(middle)
+        assert cells[1] == weeks_words(middle / 80) and cells[2] == planned.users_words(middle)
         assert f"**{weeks_words(middle / 80)}**" in message and f"**{weeks_words(row.test_users / 80)}**" in message
-        assert cells[3] == until.users_words(row.times.mean_users)
-        assert cells[6] == f"{100 * until.decided_share(row, 400):.3g}%" and cells[8] == row.times.spec.entry.title
+        assert cells[3] == planned.users_words(row.times.mean_users)
+        assert cells[6] == f"{100 * planned.decided_share(row, 400):.3g}%" and cells[8] == row.times.spec.entry.title
         assert row.bound is not None and cells[5].startswith(answers.words.number(row.bound.users))
 
 
@@ -584,7 +584,7 @@ def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_
     for row in rows[1:]:
         method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
         ratio = answers.words.number(row.times.quantile(0.5) / method, 2)
-        assert f"the same method at ε = ∞ needs {until.users_words(method)} users" in said
+        assert f"the same method at ε = ∞ needs {planned.users_words(method)} users" in said
         assert f"privacy itself multiplies the users by about {ratio}." in said or row.times.quantile(0.5) <= method
     assert rows[2].times.spec.policy == "dp-tt"
 
@@ -599,7 +599,7 @@ def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
 
 def test_users_until_a_decision_are_searched_once_for_all_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
     first = _times(on.visit("your-numbers", **QUICK))
-    monkeypatch.setattr(until, "RollOutStudy", None)  # no one needs to build one
+    monkeypatch.setattr(planned, "RollOutStudy", None)  # no one needs to build one
     assert _times(on.arrive("your-numbers", **QUICK)) == first
 
 
@@ -615,10 +615,10 @@ def test_times_of_an_upload_are_remembered_by_the_session_alone() -> None:
 def test_the_sheet_has_the_rows_of_the_tests(answer: answers.Reply) -> None:
     question = inputs.question_of(answer.asked, answer.chosen)
     found = price.Price(question, price.rows_of(question))
-    page = summary.summary_page(answer, answers.verdict(answer), {}, "", None, price=found)
+    page = drawing.summary_page(answer, answers.verdict(answer), {}, "", None, price=found)
     for row in planned.table(question, found.rows).to_dict("records"):
-        assert all(summary.escape(cell) in page for cell in row.values())
-    assert summary.escape(planned.looks_words(question)) in page
+        assert all(drawing.escape(cell) in page for cell in row.values())
+    assert drawing.escape(planned.looks_words(question)) in page
 
 
 # --- the whole question ----------------------------------------------------------------------------------------------
@@ -651,7 +651,7 @@ def test_the_page_and_the_library_say_the_same_of_the_same_question() -> None:
 def test_while_learners_are_tried_the_advice_says_what_is_known_of_the_tests() -> None:
     question = price.price_question(baseline=0.1, lifts=[1], weekly=40, weeks=10, epsilon=[1])
     place = Mock()
-    drawing.advise(place, price.Price(question, price.rows_of(question)), None)
+    drawing.show_advice(place, price.Price(question, price.rows_of(question)), None)
     [said] = place.info.call_args.args
     assert said.startswith("**Too few people come") and said.endswith("section 3.") and not place.success.called
 
@@ -663,7 +663,7 @@ def test_a_range_is_answered_on_average_and_as_by_the_library() -> None:
     assert [cells[:4] for cells in _table(screen, "planned test")] == [cells[:4] for cells in whole]
     assert "60% to 80%" in on.words(screen) and f"losses over {len(question.draws)}." in on.words(screen)
     assert on.address(screen)["lifts"] == "20-60"
-    assert "60% to 80%" in one_page.one_page(price.Price(question, price.rows_of(question)))
+    assert "60% to 80%" in drawing.one_page(price.Price(question, price.rows_of(question)))
 
 
 def test_several_tests_share_the_budget_of_a_person() -> None:
@@ -698,14 +698,14 @@ def test_sales_are_typed_and_their_limit_is_drawn() -> None:
 
 def test_the_page_for_a_meeting_holds_question_advice_picture_and_table() -> None:
     found = _clinic()
-    page = one_page.one_page(found, "Signup <b>", "http://localhost:8501/your-numbers?base=50")
+    page = drawing.one_page(found, "Signup <b>", "http://localhost:8501/your-numbers?base=50")
     assert "<h1>Signup &lt;b&gt;</h1>" in page and "localhost" not in page and "bandit-lab price" in page
     drawn = planned.picture(found.question, found.question.epsilons, False)
-    assert one_page.printing.image(drawn, one_page.SIZE, "").partition(' alt="')[0] in page
-    assert summary.plain_html(found.advice.words) in page
+    assert drawing.printing.image(drawn, drawing.SIZE, "").partition(' alt="')[0] in page
+    assert drawing.plain_html(found.advice.words) in page
     for row in planned.table(found.question, found.rows).to_numpy().tolist():
-        assert all(f"<td>{summary.escape(cell)}" in page for cell in row)
-    shared = one_page.one_page(found, "", "https://lab.example.org/your-numbers?base=50")
+        assert all(f"<td>{drawing.escape(cell)}" in page for cell in row)
+    shared = drawing.one_page(found, "", "https://lab.example.org/your-numbers?base=50")
     assert 'href="https://lab.example.org/your-numbers?base=50"' in shared
 
 
@@ -717,12 +717,12 @@ def test_the_page_for_a_meeting_holds_question_advice_picture_and_table() -> Non
     ],
 )  # fmt: skip
 def test_a_link_that_opens_here_only_is_not_forwarded(link: str | None, message: bool) -> None:
-    assert one_page.shareable(link) == message
+    assert drawing.shareable(link) == message
 
 
 def test_the_command_on_the_page_makes_the_same_question_again(capsys: pytest.CaptureFixture[str]) -> None:
     found = _clinic()
-    page = one_page.one_page(found)
+    page = drawing.one_page(found)
     command = html.unescape(re.search(r"<code>bandit-lab (.*?)</code>", page)[1])  # type: ignore[index]
     assert cli.main(shlex.split(command)) == 0
     assert capsys.readouterr().out.count("\n") == 1 + len(found.rows)

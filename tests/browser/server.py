@@ -17,7 +17,7 @@ from visitor import HANGS, SECONDS, Server
 @contextmanager
 def running_server(folder: Path) -> Iterator[Server]:
     """A server process with a cache of its own, that plays one run at a time; kernels come from the suite's cache."""
-    from bandit_core.jit.version import code_fingerprint
+    from bandit_core.jit.decorators import code_fingerprint
     from bandit_core.paths import cache_folder
 
     kernels = f"kernels-{code_fingerprint()}"

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from projected import asks, picture_fills_the_window
 from visitor import PHONE, Profiles, Visitor
 
-from ui.learn import toss
+from ui.learn import classroom
 from ui.learn.course import STEPS
 
 Visits = Callable[..., Visitor]
@@ -77,7 +77,7 @@ def test_two_heads_alone_turn_the_answer_around(profiles: Profiles) -> None:
     for answer, *coins in product((0, 1), repeat=3):
         found = profile.tab.evaluate(f"""() => {{
             crypto.getRandomValues = bytes => (bytes.set({[254 + coin for coin in coins]}), bytes);
-            {toss.SCRIPT}
+            {classroom.SCRIPT}
             return tossCoins({answer}); }}""")
         assert found["bit"] == (1 - answer if coins == [1, 1] else answer), (coins, answer)
         assert found["message"].count("heads") == sum(coins), (coins, answer)

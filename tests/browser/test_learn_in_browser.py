@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from visitor import Profiles, Visitor
 
 from ui.learn.course import EXTRAS, STEPS
-from ui.teach import offline
+from ui.teach import view
 
 Visits = Callable[..., Visitor]
 TOP_AND_BOTTOM = "plot => { const box = plot.getBoundingClientRect(); return [box.top, box.bottom] }"
@@ -91,7 +91,7 @@ def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str
 def test_lessons_open_from_a_disk_without_a_network(profiles: Profiles, tmp_path: Path) -> None:
     lessons = (STEPS[1], STEPS[5], EXTRAS[0])
     file = tmp_path / "lessons.html"
-    file.write_text(offline.page(lessons))
+    file.write_text(view.page(lessons))
     tab = profiles.new({"offline": True}).tab
     asked: list[str] = []
     tab.on("request", lambda request: asked.append(request.url))

@@ -13,8 +13,7 @@ from bandit_core.experiments import trust_table
 from bandit_core.paths import ROOT
 from bandit_core.spec import number_text
 from ui import theme, words
-from ui.learn.course import LESSONS, STEPS
-from ui.learn.step import Choice
+from ui.learn.course import LESSONS, STEPS, Choice
 
 Visits = Callable[..., Visitor]
 PRICE, TRUST = STEPS[4], STEPS[5]

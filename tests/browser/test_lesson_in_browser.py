@@ -10,9 +10,7 @@ from visitor import HANGS
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
-from bandit_core.export.document import as_html, marked_up
-from bandit_core.export.page import MAX_BYTES, page
-from bandit_core.export.positions import EPSILONS, Positions
+from bandit_core.export.page import EPSILONS, MAX_BYTES, Positions, as_html, marked_up, page
 from bandit_core.simulation.results import split, summaries, with_companions
 from bandit_core.simulation.sentences import verdict
 from bandit_core.spec.number_text import with_error

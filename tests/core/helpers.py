@@ -18,7 +18,7 @@ import pytest
 from scipy import stats
 
 from bandit_core import Experiment, InputError, cli, policies
-from bandit_core.jit import machine_code
+from bandit_core.jit import decorators
 from bandit_core.model import Block, KernelCall, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation import costs, engine
@@ -200,7 +200,7 @@ def kernels_lent(project: Path, copy: Path) -> Iterator[None]:
 
     Were they named otherwise, the copy would compile for itself, which takes longer and proves the same.
     """
-    folder, links = machine_code.kernel_folder(), []
+    folder, links = decorators.kernel_folder(), []
     sources = {path.parent for path in (copy / "bandit_core").rglob("*.py")}
     for source in sources if folder is not None else ():
         own, other = (

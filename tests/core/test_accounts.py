@@ -15,8 +15,8 @@ from bandit_core.cli import main
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Release
 from bandit_core.policies import registry
-from bandit_core.studies.accounts import COLUMNS, composed, releases
-from bandit_core.theory import accounting
+from bandit_core.studies.production import COLUMNS, composed, releases
+from bandit_core.theory import definitions
 
 PRIVATE = [name for name, policy in registry().items() if policy.privacy != "none"]
 SPREAD = {"kind": "discrete", "values": [0.5, 2.0], "probs": [0.5, 0.5]}
@@ -73,17 +73,17 @@ def test_the_releases_of_dp_ucb_int_one_by_one(word, interval):
     assert np.allclose(found["scale"], pulls ** (1.1 / 2 - 1))
     assert np.allclose(found["epsilon"], pulls ** (-1.1 / 2))
     assert set(found["times"]) == {1}
-    by_hand = sum(accounting.laplace_renyi(accounting.ORDERS, each) for each in found["epsilon"])
+    by_hand = sum(definitions.laplace_renyi(definitions.ORDERS, each) for each in found["epsilon"])
     delta = math.exp(-10)
     listed = registry()["dp-ucb-int"].releases(experiment.setups[0])
-    assert composed(listed, delta) == pytest.approx(float(accounting.renyi_epsilon(by_hand, delta)), rel=1e-3)
-    assert composed(listed, delta) <= accounting.interval_epsilon(interval, 1.1, delta, pulls[-1])
+    assert composed(listed, delta) == pytest.approx(float(definitions.renyi_epsilon(by_hand, delta)), rel=1e-3)
+    assert composed(listed, delta) <= definitions.interval_epsilon(interval, 1.1, delta, pulls[-1])
 
 
 @pytest.mark.parametrize("v", [1.02, 1.1, 1.5])
 def test_late_releases_are_told_together_without_spending_less(v):
     experiment = experiment_of("dp-ucb-int", fixed(1.0), 3 * 10**6, v=v)
-    interval = accounting.release_interval(1.0, math.exp(-10), v)
+    interval = definitions.release_interval(1.0, math.exp(-10), v)
     listed = registry()["dp-ucb-int"].releases(experiment.setups[0])
     count = (3 * 10**6 - interval) // interval
     assert sum(each.times for each in listed) == count

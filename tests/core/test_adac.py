@@ -10,8 +10,8 @@ from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms.gaussian import smallest_delta
 from bandit_core.model import Signal
 from bandit_core.policies import adac, registry
-from bandit_core.studies.accounts import composed
-from bandit_core.theory import accounting
+from bandit_core.studies.production import composed
+from bandit_core.theory import definitions
 
 PAIR = coins(0.8, 0.5)
 
@@ -33,7 +33,7 @@ def test_the_concentrated_budget_gives_the_epsilon_that_was_chosen(epsilon, delt
     assert delta < smallest_delta(1.0, 0.999 * sd, epsilon)
     # Orders of Renyi divergences lie between the two: less noise than as printed, and none of the three contradicts.
     assert rho < more
-    assert epsilon < accounting.zcdp_epsilon(more, delta) < more + 2 * math.sqrt(more * math.log(1 / delta))
+    assert epsilon < definitions.zcdp_epsilon(more, delta) < more + 2 * math.sqrt(more * math.log(1 / delta))
     for setup, budget in ((paper, rho), (tight, more)):
         kept = policy.guarantee(setup)
         assert (kept.measure, kept.delta, kept.rho) == ("concentrated", delta, budget)

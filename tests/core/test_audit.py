@@ -8,8 +8,7 @@ from helpers import refused
 from scipy import stats
 
 from bandit_core import InputError
-from bandit_core.auditing.auditor import audit, power
-from bandit_core.auditing.subjects import RUNS, subjects
+from bandit_core.auditing.subjects import RUNS, audit, power, subjects
 from bandit_core.mechanisms import CTB, CTL, registry
 from bandit_core.policies import registry as policies
 

@@ -31,7 +31,7 @@ from bandit_core.model import Signal
 from bandit_core.policies import dp_ucb_int, registry
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import number as written
-from bandit_core.theory import accounting, central
+from bandit_core.theory import central, definitions
 
 COMMITTED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed")
 NORMAL = ("adac-ucb",)  # normal noise: rho-zCDP
@@ -160,7 +160,7 @@ def test_dp_ucb_int_releases_every_f_pulls_and_says_what_that_costs():
         assert {len(rewards) for _, rewards in run.releases} == {interval}
         guarantee = entry.guarantee(instance)
         assert guarantee.epsilon == pytest.approx(spends, rel=2e-3)
-        assert guarantee.epsilon == accounting.interval_epsilon(interval, 1.1, math.exp(-10))
+        assert guarantee.epsilon == definitions.interval_epsilon(interval, 1.1, math.exp(-10))
         assert guarantee.delta == pytest.approx(math.exp(-10))
         assert f"({written(guarantee.epsilon)}, " in guarantee.words
         assert ("more than the chosen" in guarantee.words) == (rule == "paper")  # the wording is what is tested
@@ -172,7 +172,7 @@ def test_dp_ucb_int_releases_every_f_pulls_and_says_what_that_costs():
         assert spent[-1] < guarantee.epsilon
         # The user spends at most that: no arm has had more releases than the account assumes.
         most = max(sum(arm == place for arm, _ in run.releases) for place in range(2))
-        assert spent[-1] >= accounting.interval_epsilon(interval, 1.1, math.exp(-10), most * interval)
+        assert spent[-1] >= definitions.interval_epsilon(interval, 1.1, math.exp(-10), most * interval)
 
 
 @pytest.mark.parametrize("policy", PURE)

@@ -12,15 +12,15 @@ from runs import coins
 from scipy import stats
 
 from bandit_core import InputError
-from bandit_core.kernels import noisy_stopping as noisy
 from bandit_core.kernels import stopping as kernels
+from bandit_core.kernels import stopping as noisy
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KEPT, Signal
 from bandit_core.policies.stopping import Rule, stopping_policies
-from bandit_core.simulation.comparisons import share_limits
+from bandit_core.simulation.results import share_limits
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import best_arm
-from bandit_core.studies.accounts import composed
+from bandit_core.studies.production import composed
 
 POLICIES = stopping_policies()
 NAMES = {"top-two", "ctb-tt", "dp-tt", "adap-tt", "se", "ldp-se", "dp-se"}

@@ -7,7 +7,7 @@ import pytest
 from batch_reference import d_eps
 from scipy import optimize
 
-from bandit_core.model.bound import STATUS_WORDS
+from bandit_core.model.policy import STATUS_WORDS
 from bandit_core.policies.stopping import stopping_policies
 from bandit_core.spec.rewards import Bernoulli, Beta, TwoPoint
 from bandit_core.studies.best_arm import StoppingSpec, stopping

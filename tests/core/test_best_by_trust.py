@@ -5,10 +5,9 @@ import pytest
 
 from bandit_core import InputError
 from bandit_core.experiments import links, trust_table
-from bandit_core.experiments.presets import load_preset
-from bandit_core.experiments.shared_budget import at_shared
+from bandit_core.experiments.presets import at_shared, load_preset
 from bandit_core.experiments.trust_table import Method
-from bandit_core.export.positions import over_budgets
+from bandit_core.export.page import over_budgets
 from bandit_core.policies import registry
 from bandit_core.studies.sweep import EPSILONS
 from benchmarks.best_by_trust import BUDGETS, written

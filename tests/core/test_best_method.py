@@ -9,9 +9,8 @@ import pytest
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.model import PROMISES
 from bandit_core.policies import registry
-from bandit_core.simulation.comparisons import Estimate, half_width
 from bandit_core.simulation.questions import answer
-from bandit_core.simulation.results import LineResult
+from bandit_core.simulation.results import Estimate, LineResult, half_width
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Discrete, Fixed
 from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint

@@ -18,7 +18,7 @@ from bandit_core.policies import registry
 
 ROOT = Path(__file__).parent.parent.parent
 CORE = ROOT / "bandit_core"
-MOST_CODE_LINES = 37_800  # of bandit_core, ui and pages together
+MOST_CODE_LINES = 36_900  # of bandit_core, ui and pages together
 SOURCES = sorted(
     path
     for folder in (CORE, ROOT / "ui", ROOT / "pages")

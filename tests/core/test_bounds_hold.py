@@ -9,7 +9,7 @@ import pytest
 from runs import FIVE, LADDER, one_line
 
 from bandit_core import Experiment, simulate
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
 

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandit_core import Experiment, InputError
-from bandit_core.simulation.comparisons import interval
-from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.results import LineResult, Result, interval
 from bandit_core.studies.business_case import costs, goal, read_lifts, typed_arms
 from bandit_core.studies.goal_search import Goal
 from bandit_core.studies.tradeoff import blind_regret

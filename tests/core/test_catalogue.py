@@ -10,14 +10,13 @@ from helpers import fixed, lines_taken
 
 from bandit_core import Experiment, bounds
 from bandit_core.experiments import catalogue
-from bandit_core.experiments.catalogue import entries
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import entries, line_bounds
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.model.bound import TRIVIAL, Theorem
+from bandit_core.model.policy import TRIVIAL, Theorem
 from bandit_core.policies import registry
 from bandit_core.spec.found import entries as texts
 from bandit_core.theory import basu, stated
-from bandit_core.theory.accounting import skellam_rate
+from bandit_core.theory.definitions import skellam_rate
 
 PAIR = [{"kind": "bernoulli", "mean": 0.5}, {"kind": "bernoulli", "mean": 0.4}]
 BETA = [{"kind": "beta", "a": 4, "b": 1}, {"kind": "beta", "a": 2, "b": 2}]

@@ -13,7 +13,7 @@ from scipy import optimize
 from bandit_core.model import Guarantee, Parameters, RunSetup
 from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, TwoPoint, Uniform
-from bandit_core.theory import accounting, central, local
+from bandit_core.theory import central, definitions, local
 from bandit_core.theory import divergences as div
 
 TIMES = np.array([1.0, 2.0, 10.0, 1e3, 1e5, 1e7])
@@ -250,7 +250,7 @@ def test_theorem_3_5_by_hand(rule, first):
 
 def test_why_theorem_3_5_is_not_called_proved():
     """A first release so low that the bonus never lifts the best arm again costs more, on average, than it allows."""
-    horizon, first = 10**8, accounting.release_interval(1.0, math.exp(-10), 1.1, "paper")
+    horizon, first = 10**8, definitions.release_interval(1.0, math.exp(-10), 1.1, "paper")
     bonus = math.sqrt(2 * math.log(horizon) / first)
     # Even if the arm's own rewards were perfect: noise below -(gap + bonus + 0.1), and the other arm within 0.1.
     stuck = math.exp(-(0.3 + bonus + 0.1) * first**0.45) / 2

@@ -13,15 +13,21 @@ from hypothesis import strategies as st
 from bandit_core import Experiment, sample_size, simulate
 from bandit_core.data.observations import MAX_DISTINCT, Option, best_of, cut_misleads, harmless_limits
 from bandit_core.experiments import links
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.kernels.streams import streams
 from bandit_core.policies import registry
 from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint, cut
-from bandit_core.studies.best_arm import StoppingSpec, searches_of, stopping, stopping_lines
+from bandit_core.studies.best_arm import (
+    RollOutQuestion,
+    RollOutStudy,
+    StoppingSpec,
+    searches_of,
+    stopping,
+    stopping_lines,
+)
 from bandit_core.studies.best_method import Question, best_methods, candidates
 from bandit_core.studies.one_run import one_run
 from bandit_core.studies.price import PriceQuestion, advise, rows_of
-from bandit_core.studies.roll_out import RollOutQuestion, RollOutStudy
 from bandit_core.studies.tradeoff import blind_regret
 
 OFTEN = Empirical(values=(0.0,) * 5 + (0.01, 0.01, 0.02, 0.03, 0.04))  # pays little to every other user

@@ -15,7 +15,7 @@ import pytest
 from helpers import FILES, HANGS, experiment_of, fixed, memory, numbers, own_policies_forgotten
 
 from bandit_core import Simulation, load_policy, simulate
-from bandit_core.simulation import cluster, costs, engine, prepared
+from bandit_core.simulation import costs, engine, prepared
 from bandit_core.simulation.store import Store
 from bandit_core.studies.study import StudyFile, StudyRun
 
@@ -56,7 +56,7 @@ def running(folder: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen]]]:
     except (OSError, TimeoutError):
         pytest.fail("\n".join(path.read_text() for path in folder.glob("*.log")))
     yield address, processes
-    cluster.forget()
+    engine.forget()
     for process in processes.values():
         process.kill()
         process.wait()
@@ -144,7 +144,7 @@ class TestCluster:
         simulation = Simulation(long_experiment(), memory())
         assert numbers(simulation.run(2)) == reference
         assert len(simulation.notices) == 1 and "version" in simulation.notices[0]
-        cluster.forget()
+        engine.forget()
 
     def test_what_dies_in_mid_run_changes_no_number(self, tmp_path, monkeypatch, everything_is_long, reference):
         """In a cluster of its own: first a worker, then the scheduler, where threads go on and it is told."""
@@ -170,11 +170,11 @@ class TestCluster:
                 processes["scheduler"].send_signal(signal.SIGKILL)
                 processes["scheduler"].wait()
 
-            monkeypatch.setattr(cluster, "time", SimpleNamespace(sleep=kill, monotonic=time.monotonic))
+            monkeypatch.setattr(engine, "time", SimpleNamespace(sleep=kill, monotonic=time.monotonic))
             assert numbers(simulation.run(2)) == reference
             assert processes["scheduler"].returncode == -signal.SIGKILL
             assert len(simulation.notices) == 1 and address in simulation.notices[0]
-            monkeypatch.setattr(cluster, "_arriving", from_here)  # private: whether a connection is tried at all
+            monkeypatch.setattr(engine, "_arriving", from_here)  # private: whether a connection is tried at all
             again = Simulation(long_experiment(), memory())
             again.run(2)
             assert again.notices == simulation.notices  # told again, but not tried again so soon
@@ -182,7 +182,7 @@ class TestCluster:
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no address at all", "tcp://[", "http://x"])
 def test_an_address_where_nobody_is_costs_a_moment_and_is_told(address, monkeypatch, everything_is_long, reference):
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(engine, "CONNECT_SECONDS", 0.5)
     monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
     simulation = Simulation(long_experiment(), memory())
     assert numbers(simulation.run(2)) == reference

@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 
 from bandit_core import StoppingSpec, cli, sample_size, stopping, stopping_policies
-from bandit_core.auditing.auditor import audit
+from bandit_core.auditing.subjects import audit
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import preset_names
-from bandit_core.export import command_options, terminal
+from bandit_core.export import command_options
 from bandit_core.policies import registry
 from bandit_core.simulation import engine
 from bandit_core.simulation.results import CURVE_COLUMNS
@@ -359,8 +359,8 @@ def test_without_assertions_and_docstrings_it_says_the_same(project, words, code
 
 
 def test_a_long_run_soon_says_how_far_it_is(monkeypatch, capsys):
-    monkeypatch.setattr(terminal, "SILENT", 0.0)
-    shown = terminal.Progress()
+    monkeypatch.setattr(command_options, "SILENT", 0.0)
+    shown = command_options.Progress()
     for fraction in (0.004, 0.005, 0.2, 0.21):
         shown(SimpleNamespace(fraction=fraction))
     assert capsys.readouterr().err == "0%\n20%\n"

@@ -11,8 +11,10 @@ from scipy.stats import skew, t, ttest_1samp, ttest_rel
 
 from bandit_core import load_preset, simulate
 from bandit_core.cli import main
-from bandit_core.simulation.comparisons import (
+from bandit_core.simulation.results import (
+    COMPARISON_COLUMNS,
     LEVEL,
+    LineResult,
     differences,
     half_width,
     holm,
@@ -20,7 +22,6 @@ from bandit_core.simulation.comparisons import (
     interval_of_difference,
     p_value,
 )
-from bandit_core.simulation.results import COMPARISON_COLUMNS, LineResult
 from bandit_core.spec.errors import InputError
 
 

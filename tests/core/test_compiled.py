@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from bandit_core.jit import decorators, machine_code, version
+from bandit_core.jit import decorators
 
 
 def tripled(number):
@@ -82,24 +82,24 @@ def test_a_literal_compiles_no_piece_twice():
 
 
 def test_all_processes_of_the_suite_share_their_machine_code(project):
-    folder = machine_code.kernel_folder()
+    folder = decorators.kernel_folder()
     assert folder is not None and folder.resolve().parent == (project / ".pytest_cache" / "machine-code").resolve()
 
 
 def test_the_fingerprint_follows_what_is_compiled(tmp_path):
-    here = version.code_fingerprint()
+    here = decorators.code_fingerprint()
     core = tmp_path / "bandit_core"
     for folder in ("jit", "kernels", "mechanisms", "model", "spec/rewards", "spec/budgets", "theory"):
         (core / folder).mkdir(parents=True)
     for name in ("model/kernel_call", "spec/rewards/built_in", "spec/budgets/built_in", "spec/contexts"):
         (core / f"{name}.py").write_text("one")
-    first = version.code_fingerprint(version.sources(core))
+    first = decorators.code_fingerprint(decorators.sources(core))
     (core / "mechanisms" / "new.py").write_text("changed")
-    second = version.code_fingerprint(version.sources(core))
+    second = decorators.code_fingerprint(decorators.sources(core))
     assert len({here, first, second}) == 3
     (core / "spec" / "errors.py").write_text("reads a file, is not compiled")
     (core / "theory" / "accounting.py").write_text("another interval between releases, an argument of a kernel")
-    assert version.code_fingerprint(version.sources(core)) == second
+    assert decorators.code_fingerprint(decorators.sources(core)) == second
 
 
 def printed(code: str, **settings: str) -> list[str]:
@@ -124,9 +124,9 @@ def test_a_user_without_a_home_gets_no_cache_instead_of_an_error(monkeypatch):
     def homeless():
         raise RuntimeError("no home")
 
-    monkeypatch.setattr(machine_code.Path, "home", homeless)
+    monkeypatch.setattr(decorators.Path, "home", homeless)
     with pytest.raises(NotADirectoryError):
-        machine_code.cache_folder().mkdir(parents=True)
+        decorators.cache_folder().mkdir(parents=True)
 
 
 def test_a_start_does_not_load_linear_algebra_and_kernels_can_still_use_it():
@@ -210,7 +210,7 @@ def played(place: Path, *words: str, bound: bool = False) -> tuple[str, float, i
 
 
 def kept_code(place: Path) -> Path:
-    return place / "machine" / f"kernels-{version.code_fingerprint()}"
+    return place / "machine" / f"kernels-{decorators.code_fingerprint()}"
 
 
 def test_a_folder_that_can_only_be_read_serves_its_processor(played_once):
@@ -262,27 +262,27 @@ def test_who_may_write(tmp_path):
     (folder / "inside" / "file").write_text("")
     for mode, strange in ((0o755, False), (0o700, False), (0o775, True), (0o757, True)):
         folder.chmod(mode)
-        assert machine_code.written_by_others(folder) == strange
+        assert decorators.written_by_others(folder) == strange
     folder.chmod(0o755)
     for path, mode in ((folder / "inside", 0o777), (folder / "inside" / "file", 0o666)):
         kept = path.stat().st_mode
         path.chmod(mode)
-        assert machine_code.written_by_others(folder)
+        assert decorators.written_by_others(folder)
         folder.chmod(0o700)  # behind a closed door
-        assert not machine_code.written_by_others(folder)
+        assert not decorators.written_by_others(folder)
         folder.chmod(0o755)
         path.chmod(kept)
-    assert not machine_code.written_by_others(folder)
+    assert not decorators.written_by_others(folder)
     if os.getuid() == 0:
         os.chown(folder / "inside" / "file", 65534, 65534)
-        assert machine_code.written_by_others(folder)
+        assert decorators.written_by_others(folder)
 
 
 def test_a_new_folder_is_closed_to_others_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
         # private: this is what is tested
-        assert machine_code._usable(tmp_path / "above" / "kernels-new")
+        assert decorators._usable(tmp_path / "above" / "kernels-new")
     finally:
         os.umask(before)
     assert (tmp_path / "above" / "kernels-new").stat().st_mode & 0o777 == 0o700
@@ -296,12 +296,12 @@ def test_a_folder_below_one_that_others_can_write_is_never_used(tmp_path):
     folder.parent.chmod(0o700)
     for mode, strange in ((0o755, False), (0o777, True), (0o775, True), (0o1777, False)):
         above.chmod(mode)  # the last as /tmp: everyone may write, and rename only their own
-        assert machine_code.replaceable_by_others(folder) == strange
+        assert decorators.replaceable_by_others(folder) == strange
         # private: this is what is tested
-        assert machine_code._usable(folder) != strange
+        assert decorators._usable(folder) != strange
     if os.getuid() == 0:
         os.chown(above, 65534, 65534)
-        assert machine_code.replaceable_by_others(folder)
+        assert decorators.replaceable_by_others(folder)
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no such owners here")
@@ -311,9 +311,9 @@ def test_links_lead_to_where_the_folders_above_are_looked_at(tmp_path):
     link.symlink_to(real)
     real.parent.chmod(0o755)
     # private: this is what is tested
-    assert machine_code._usable(link)
+    assert decorators._usable(link)
     real.parent.chmod(0o777)
-    assert not machine_code._usable(link)
+    assert not decorators._usable(link)
 
 
 def test_a_folder_in_it_that_cannot_be_written_does_not_end_the_import(played_once):
@@ -338,7 +338,7 @@ def test_folders_of_older_versions_are_removed(tmp_path):
         (tmp_path / f"kernels-{number}" / "inside").mkdir(parents=True)
         os.utime(tmp_path / f"kernels-{number}", (number, number))
     # private: this is what is tested
-    assert machine_code._usable(tmp_path / "kernels-now")
+    assert decorators._usable(tmp_path / "kernels-now")
     assert {path.name for path in tmp_path.iterdir()} == {"kernels-now", "kernels-7", "kernels-6", "kernels-5"}
 
 
@@ -348,11 +348,11 @@ def test_a_folder_of_somebody_else_is_left_as_it_is(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError("not yours")
 
-    monkeypatch.setattr(machine_code, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(decorators, "kernel_folder", lambda: tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", refuse)
-        machine_code.open_for_reading()
+        decorators.open_for_reading()
     assert (tmp_path / "processor").read_text() == "theirs"
     with monkeypatch.context() as patch:
         patch.setattr(Path, "chmod", refuse)
-        machine_code.open_for_reading()
+        decorators.open_for_reading()

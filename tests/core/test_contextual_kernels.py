@@ -10,8 +10,16 @@ from scipy import stats
 
 from bandit_core import Experiment, simulate
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.contexts import draw_pool, draw_theta, meet, users_of
-from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
+from bandit_core.kernels.contextual import (
+    draw_pool,
+    draw_theta,
+    factorise,
+    invert_factored,
+    meet,
+    solve_factored,
+    solve_indefinite,
+    users_of,
+)
 from bandit_core.kernels.normal_blocks import EDGE, LANES, fill_normals
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams

@@ -8,9 +8,9 @@ from helpers import refused
 from scipy import optimize, stats
 
 from bandit_core import Experiment, InputError
-from bandit_core.auditing.auditor import audit
+from bandit_core.auditing.subjects import audit
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.l2_ball import Ball, release_into
+from bandit_core.kernels.contextual import Ball, release_into
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import gaussian, l2_ball
 from bandit_core.policies import registry

@@ -13,7 +13,7 @@ from spec_strategies import OLS, USERS, spec_with_features, users
 from bandit_core import Experiment, InputError, bounds, load_preset, simulate
 from bandit_core.data import lending
 from bandit_core.experiments import links
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.policies import registry
 from bandit_core.simulation.results import summaries
 from bandit_core.simulation.store import Store

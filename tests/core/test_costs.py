@@ -13,9 +13,9 @@ from numba.core.runtime import _nrt_python
 
 from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.experiments import links
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.contexts import draw_pool, users_of
+from bandit_core.kernels.contextual import draw_pool, users_of
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry

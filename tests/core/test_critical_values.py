@@ -5,8 +5,16 @@ import pytest
 from scipy import stats
 
 from bandit_core.spec.errors import InputError
-from bandit_core.theory.critical_values import _integrated_boundaries, critical_value, crossings, design_of
-from bandit_core.theory.power import EVERY_TRUST, TestPlan, power_table, sample_size
+from bandit_core.theory.power import (
+    EVERY_TRUST,
+    TestPlan,
+    _integrated_boundaries,
+    critical_value,
+    crossings,
+    design_of,
+    power_table,
+    sample_size,
+)
 
 # Jennison and Turnbull (2000, Group Sequential Methods), tables 2.1 to 2.4: two-sided level .05, power .8
 PRINTED = [  # looks, Pocock's constant and its factor of users, those of O'Brien and Fleming

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bandit_core import InputError, cli, decide, load_preset, stopping_policies, time_bounds
-from bandit_core.simulation.comparisons import share_limits
+from bandit_core.simulation.results import share_limits
 from bandit_core.studies.best_arm import DECISION_COLUMNS as COLUMNS
 from bandit_core.studies.best_arm import StoppingSpec, stopping, stopping_lines
 

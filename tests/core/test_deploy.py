@@ -18,7 +18,7 @@ from helpers import kernels_lent, refused
 
 from bandit_core import cli, simulate
 from bandit_core.experiments.presets import load_preset
-from bandit_core.jit import machine_code
+from bandit_core.jit import decorators
 from bandit_core.policies import registry
 from bandit_core.policies.stopping import stopping_policies
 from bandit_core.simulation import costs, warm_up
@@ -156,15 +156,15 @@ def test_warm_compiles_and_tells_where(monkeypatch: pytest.MonkeyPatch, capsys: 
     one = next(experiment for experiment in warm_up._experiments() if experiment.lines[0].policy == "ucb")
     monkeypatch.setattr(warm_up, "_experiments", lambda: iter([one]))
     assert cli.main(["warm"]) == 0
-    folder = machine_code.kernel_folder()
+    folder = decorators.kernel_folder()
     assert folder is not None
     message, _, place = capsys.readouterr().out.rstrip().rpartition(" ")
     assert place == str(folder) and str(1 + len(stopping_policies())) in message.split()
-    assert machine_code.compiled_before()
+    assert decorators.compiled_before()
     (folder / "processor").write_text("another")
-    assert not machine_code.compiled_before()
+    assert not decorators.compiled_before()
     (folder / "processor").unlink()
-    assert not machine_code.compiled_before()
+    assert not decorators.compiled_before()
 
 
 class _Index(BaseHTTPRequestHandler):

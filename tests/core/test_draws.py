@@ -12,6 +12,7 @@ from bandit_core import InputError, cli, price, simulate
 from bandit_core.data.observations import Option
 from bandit_core.simulation.questions import Study, over_draws
 from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies.best_arm import RollOutQuestion, roll_outs
 from bandit_core.studies.best_method import candidates
 from bandit_core.studies.business_case import (
     DRAWS,
@@ -26,7 +27,6 @@ from bandit_core.studies.business_case import (
     unknown_share,
 )
 from bandit_core.studies.price import PriceStudy, price_question, rows_of, unknown_words
-from bandit_core.studies.roll_out import RollOutQuestion, roll_outs
 from bandit_core.theory.power import TestPlan, assured_size, sample_size
 
 CASE = {"baseline": 0.5, "weekly": 40, "weeks": 10, "epsilon": [2]}

@@ -14,7 +14,7 @@ from bandit_core.literature.papers import errata, erratum_of
 from bandit_core.mechanisms import Hybrid, gaussian, l2_ball
 from bandit_core.model import Signal
 from bandit_core.policies import registry
-from bandit_core.theory import accounting
+from bandit_core.theory import definitions
 
 NAMES = [erratum.name for erratum in errata()]
 CHECKED = [erratum.name for erratum in errata() if erratum.evidence is not None]
@@ -132,7 +132,7 @@ def test_releases_of_the_simplified_interval_add_up_to_about_twice_the_budget():
     for interval in (16, 153):
         # private: this is what is tested
         exact = checks("tossou")._exact_epsilon(interval, 1.1, math.exp(-10))
-        assert exact < float(accounting.interval_epsilon(interval, 1.1, math.exp(-10), 1e5))
+        assert exact < float(definitions.interval_epsilon(interval, 1.1, math.exp(-10), 1e5))
         variance = float(np.sum((interval * np.arange(1.0, 1e5 // interval + 1)) ** -1.1))
         normal = gaussian.smallest_delta(math.sqrt(variance), 1.0, exact)  # many small losses are nearly normal
         assert 0.5 < normal / math.exp(-10) < 3

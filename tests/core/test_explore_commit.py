@@ -10,16 +10,12 @@ from reference import Stream, laplace, reward_of
 from runs import assert_pulls, instance_of, one_line
 from scipy import stats
 
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
 from bandit_core.policies import explore_then_commit, registry
-from bandit_core.theory.critical_values import critical_value
 from bandit_core.theory.explore_commit import chance_of_overtaking
-from bandit_core.theory.power import (
-    MAX_USERS,
-    sample_size,
-)
+from bandit_core.theory.power import MAX_USERS, critical_value, sample_size
 
 NAMES = {"none": "explore-then-commit", "local": "explore-then-commit-local", "central": "explore-then-commit-central"}
 COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.8, 0.65)]

@@ -16,9 +16,18 @@ from bandit_core import Experiment, InputError, simulate
 from bandit_core.__main__ import main
 from bandit_core.experiments import links
 from bandit_core.export import course
-from bandit_core.export.document import Pool, as_html, document, marked_up
-from bandit_core.export.page import MAX_BYTES, SHADES, page
-from bandit_core.export.positions import EPSILONS, MAX_POSITIONS, Positions
+from bandit_core.export.page import (
+    EPSILONS,
+    MAX_BYTES,
+    MAX_POSITIONS,
+    SHADES,
+    Pool,
+    Positions,
+    as_html,
+    document,
+    marked_up,
+    page,
+)
 from bandit_core.simulation.results import split, summaries, with_companions
 from bandit_core.simulation.sentences import verdict
 from bandit_core.simulation.store import Store

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bandit_core import simulate
 from bandit_core.data.observations import read_budgets, read_observations
-from bandit_core.experiments import catalogue, curves, links
+from bandit_core.experiments import catalogue, links
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.experiments.presets import load_preset
 from bandit_core.policies import registry
@@ -20,8 +20,8 @@ from bandit_core.simulation.results import summaries
 from bandit_core.simulation.store import Store
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError
-from bandit_core.studies.accounts import releases
 from bandit_core.studies.business_case import typed_arms
+from bandit_core.studies.production import releases
 from bandit_core.studies.sweep import budgets
 from bandit_core.theory.power import EVERY_TRUST, sample_size
 
@@ -44,7 +44,7 @@ def judge(experiment: Experiment) -> None:
         assert experiment.label(number)
         assert line.entry.guarantee(setup).words
         assert not np.isnan(line.entry.spent(setup, np.array([1, 10, experiment.horizon]))).any()
-        for bound in curves.line_bounds(experiment, number):
+        for bound in catalogue.line_bounds(experiment, number):
             if bound.not_applicable is None:
                 values = bound.values(times, experiment.largest_gap)
                 assert np.isfinite(values).all() or np.isinf(experiment.largest_gap), bound.name
@@ -166,8 +166,8 @@ def test_gaps_may_be_smaller_than_numbers_and_bounds_say_where_they_end():
         arms=[{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.5000000001)],
         lines=[{"policy": "ldp-robust-se", "epsilon": {"kind": "fixed", "value": 1}, "params": {"v": 0.01}}],
     )
-    reasons = {bound.name: bound.not_applicable for bound in curves.line_bounds(tiny, 0)}
-    assert reasons["Theorem 7, corrected"] == curves.NOT_FINITE
+    reasons = {bound.name: bound.not_applicable for bound in catalogue.line_bounds(tiny, 0)}
+    assert reasons["Theorem 7, corrected"] == catalogue.NOT_FINITE
     assert reasons["Trivial cap"] is None
 
 

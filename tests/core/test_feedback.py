@@ -16,16 +16,16 @@ from spec_strategies import lines, told_well
 
 from bandit_core import Experiment, InputError, bounds, simulate
 from bandit_core.experiments import links
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Policy, Signal, Stopped
-from bandit_core.model.bound import TRIVIAL
+from bandit_core.model.policy import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
-from bandit_core.studies.accounts import composed
 from bandit_core.studies.best_arm import stopping_lines
-from bandit_core.theory import accounting
+from bandit_core.studies.production import composed
+from bandit_core.theory import definitions
 
 WIDE = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "pareto", "mean": 1.0, "shape": 2.5}]
 LATE = [name for name, policy in registry().items() if policy.late and policy.setting == "arms"]
@@ -288,19 +288,19 @@ def test_every_distribution_of_budgets_is_divided_as_a_whole(epsilon):
 
 @pytest.mark.parametrize(("epsilon", "part", "times"), [(0.0, 0.7, 1), (0.5, 0.4, 6), (2.0, 0.5, 4), (1.1, 0.3, 8)])
 def test_the_tight_account_is_that_of_randomised_responses(epsilon, part, times):
-    assert accounting.tight_delta(epsilon, part, times) == pytest.approx(_enumerated(epsilon, part, times), rel=1e-9)
+    assert definitions.tight_delta(epsilon, part, times) == pytest.approx(_enumerated(epsilon, part, times), rel=1e-9)
 
 
 @pytest.mark.parametrize(
     ("epsilon", "times", "delta"), [(1.0, 1, 0.0), (2.0, 5, 1e-6), (1.0, 300, 1e-6), (8.0, 40, 1e-9)]
 )
 def test_the_tight_part_is_the_largest_that_keeps_the_promise(epsilon, times, delta):
-    part = accounting.tight_part(epsilon, times, delta)
+    part = definitions.tight_part(epsilon, times, delta)
     assert part >= epsilon / times * (1 - 1e-12)
-    assert accounting.tight_delta(epsilon, part, times) <= delta + 1e-15
-    assert accounting.tight_delta(epsilon, part * 1.001, times) > delta
-    lost = accounting.tight_delta(epsilon, 1.1 * part, times)
-    assert accounting.tight_epsilon(1.1 * part, times, lost) == pytest.approx(epsilon)
+    assert definitions.tight_delta(epsilon, part, times) <= delta + 1e-15
+    assert definitions.tight_delta(epsilon, part * 1.001, times) > delta
+    lost = definitions.tight_delta(epsilon, 1.1 * part, times)
+    assert definitions.tight_epsilon(1.1 * part, times, lost) == pytest.approx(epsilon)
     if times == 300:
         assert part > 2 * epsilon / times
 
@@ -326,7 +326,7 @@ def test_tight_composition_lets_one_answer_spend_more(name):
     assert kept.epsilon == pytest.approx(2.0)
     assert f"{part:.4g}" in kept.words and kept.budget in kept.words
     spent = policy.spent(tight.setups[0], np.array([1, 2, 4, 10**9]))
-    by_hand = [part, *(accounting.tight_epsilon(part, count, delta) for count in (2, 4, 4))]
+    by_hand = [part, *(definitions.tight_epsilon(part, count, delta) for count in (2, 4, 4))]
     np.testing.assert_allclose(spent, by_hand)
     listed = policy.releases(tight.setups[0])
     assert composed(listed) == pytest.approx(4 * part)

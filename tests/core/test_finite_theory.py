@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize
 
 from bandit_core import Experiment, load_preset, simulate
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.model import Guarantee, RunSetup
 from bandit_core.spec.budgets import Discrete, Fixed, UniformEpsilon
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, TwoPoint

@@ -19,7 +19,7 @@ from bandit_core.experiments.presets import load_preset
 from bandit_core.export.page import lesson
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
-from bandit_core.spec.free_text import visible, why_not
+from bandit_core.spec.field_types import visible, why_not
 
 HIDDEN = {
     "right-to-left override": "\u202e", "isolate": "\u2067", "mark": "\u200f", "zero width space": "\u200b",

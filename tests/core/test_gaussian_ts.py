@@ -14,7 +14,7 @@ from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms.gaussian import smallest_delta
 from bandit_core.model import Signal
 from bandit_core.policies import gaussian_ts, registry
-from bandit_core.studies.accounts import composed
+from bandit_core.studies.production import composed
 
 ARMS = [{"kind": "bernoulli", "mean": 0.7}, {"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": 0.5}]
 POLICY = registry()["gaussian-ts"]

@@ -14,15 +14,15 @@ from runs import arms_pulled as arms_of_all
 from scipy import integrate, stats
 
 from bandit_core import simulate
-from bandit_core.auditing.auditor import audit
+from bandit_core.auditing.subjects import audit
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import heavy as kernels
-from bandit_core.kernels.records import Rewards
+from bandit_core.kernels.play import Rewards
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies import dp_robust_ucb, heavy_family, registry
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, Student, TwoPoint, Uniform, tables
-from bandit_core.theory import divergences, heavy, robust_mean
+from bandit_core.theory import divergences, heavy
 
 S1 = [{"kind": "pareto", "mean": mean, "shape": 1.95} for mean in (0.9, 0.5, 0.1)]
 
@@ -151,7 +151,7 @@ def test_a_sum_drawn_at_once_has_the_law_of_the_sum_drawn_one_by_one(law, count,
     assert stats.ks_2samp(at_once, one_by_one).pvalue > 1e-4
     if math.isinf(bound):
         return
-    first, second = robust_mean.truncated_moments(law, bound)
+    first, second = heavy.truncated_moments(law, bound)
     spread = math.sqrt(second - first**2)
     many = drawn_sums(law, count, bound, 20_000, True, 3)
     assert abs(many.mean() - count * first) < 5 * math.sqrt(count / 20_000) * spread
@@ -199,7 +199,7 @@ def test_truncated_moments_are_integrals(law):
             integrate.quad(lambda x, k=k: x**k * density(x), -bound, bound, points=knots, limit=500)[0] for k in (1, 2)
         ]
         np.testing.assert_allclose(
-            robust_mean.truncated_moments(law, bound),
+            heavy.truncated_moments(law, bound),
             exact,
             rtol=1e-2 if isinstance(law, Beta) else tolerance,
             atol=1e-8,
@@ -210,15 +210,15 @@ def test_the_chance_beyond_a_size_is_that_of_both_tails():
     sizes = np.array([0.0, 0.2, 1.0, 7.0, 3000.0])
     pareto, student = Pareto(mean=2.0, shape=1.55), Student(mean=0.4, scale=0.5, df=1.7)
     np.testing.assert_allclose(
-        robust_mean.chance_beyond(pareto, sizes), np.minimum(1, (pareto.scale / np.maximum(sizes, 1e-9)) ** 1.55),
+        heavy.chance_beyond(pareto, sizes), np.minimum(1, (pareto.scale / np.maximum(sizes, 1e-9)) ** 1.55),
         rtol=1e-9, atol=1e-13,
     )  # fmt: skip
     two = stats.t(1.7, 0.4, 0.5)
     np.testing.assert_allclose(
-        robust_mean.chance_beyond(student, sizes), two.sf(sizes) + two.cdf(-sizes), rtol=1e-6, atol=1e-12
+        heavy.chance_beyond(student, sizes), two.sf(sizes) + two.cdf(-sizes), rtol=1e-6, atol=1e-12
     )
     coin = Bernoulli(mean=0.3)
-    np.testing.assert_allclose(robust_mean.chance_beyond(coin, [0.0, 0.5, 1.0]), [0.3, 0.3, 0.0], atol=1e-12)
+    np.testing.assert_allclose(heavy.chance_beyond(coin, [0.0, 0.5, 1.0]), [0.3, 0.3, 0.0], atol=1e-12)
 
 
 @pytest.mark.parametrize("df", [1.2, 2.5, 7.0])
@@ -250,10 +250,10 @@ def test_students_draws_and_quantiles():
 def test_parts_of_the_error_are_those_of_simulated_means(estimator):
     law, n, rng = Pareto(mean=0.9, shape=1.95), 300, np.random.default_rng(0)
     rule = dict(v=0.9, u=8.0, estimator=estimator, epsilon=0.8, logarithm=9.0)
-    parts = robust_mean.errors(law, [n], levels=10, **rule).iloc[0]
+    parts = heavy.errors(law, [n], levels=10, **rule).iloc[0]
     rewards = law.quantile(rng.random((20_000, n)))
     steps = np.arange(1, n + 1) if estimator in ("plain", "tree") else np.full(n, n)
-    levels = robust_mean.truncation_level(steps, **rule)
+    levels = heavy.truncation_level(steps, **rule)
     means = np.where(rewards <= levels, rewards, 0.0).mean(axis=1)
     assert law.mean - means.mean() == pytest.approx(parts.bias, abs=5 * parts.sampling / math.sqrt(20_000))
     assert means.std() == pytest.approx(parts.sampling, rel=0.05)
@@ -261,7 +261,7 @@ def test_parts_of_the_error_are_those_of_simulated_means(estimator):
     if estimator == "plain":
         noise = np.zeros(1000)
     elif estimator == "tree":  # 300 = 256 + 32 + 8 + 4: nodes closed at 256, 288, 296 and 300
-        closed = robust_mean.truncation_level([256, 288, 296, 300], **rule)
+        closed = heavy.truncation_level([256, 288, 296, 300], **rule)
         noise = rng.laplace(0, 2 * 10 / 0.8 * closed, (100_000, 4)).sum(axis=1) / n
     elif estimator == "epoch":
         noise = rng.laplace(0, 2 * levels[-1] / (n * 0.8), 100_000)
@@ -275,9 +275,9 @@ def test_long_sums_of_the_error_are_the_sums():
     law = Pareto(mean=0.9, shape=1.55)
     rule = dict(v=0.5, u=5.6, estimator="plain", logarithm=20.0)
     n = np.array([5000, 20_000, 60_000])
-    first, _ = robust_mean.truncated_moments(law, robust_mean.truncation_level(np.arange(1, 60_001), **rule))
+    first, _ = heavy.truncated_moments(law, heavy.truncation_level(np.arange(1, 60_001), **rule))
     bias = law.mean - np.cumsum(first)[n - 1] / n
-    np.testing.assert_allclose(robust_mean.errors(law, n, **rule)["bias"], bias, rtol=1e-9)
+    np.testing.assert_allclose(heavy.errors(law, n, **rule)["bias"], bias, rtol=1e-9)
 
 
 # --- privacy --------------------------------------------------------------------------------------------------------

@@ -10,17 +10,16 @@ import pytest
 import reference_contextual as reference
 
 from bandit_core import Experiment, InputError
-from bandit_core.kernels.noisy_sums import NoisySums
+from bandit_core.kernels.contextual import Counter, NoisySums, next_noise, no_noise, numbers_of, with_noise
 from bandit_core.kernels.play import Stream
-from bandit_core.kernels.released_sums import Counter, next_noise, no_noise, numbers_of, with_noise
 from bandit_core.kernels.streams import streams
+from bandit_core.mechanisms.batch import SkellamSum
 from bandit_core.mechanisms.gaussian import smallest_delta
-from bandit_core.mechanisms.modular_sums import SkellamSum
 from bandit_core.mechanisms.square_root import exponentials
 from bandit_core.model import Signal
 from bandit_core.policies import registry
 from bandit_core.policies.contextual import dist_linucb, jdp_linucb
-from bandit_core.theory import accounting, contextual
+from bandit_core.theory import contextual, definitions
 
 ONE = {"dimension": 5, "arms": 4, "noise": 0.1}
 JOINT = ("jdp-linucb", "jdp-greedy")
@@ -196,7 +195,7 @@ def test_the_divergence_of_several_numbers_is_below_its_bound(apart, variance):
         here, there = made.log_mass(noise), made.log_mass(noise - shift)
         with np.errstate(invalid="ignore"):
             exact += [np.log(np.nansum(np.exp(a * here - (a - 1) * there))) / (a - 1) for a in orders]
-    bound = accounting.skellam_renyi(orders, float(np.linalg.norm(apart)), variance, float(np.abs(apart).sum()))
+    bound = definitions.skellam_renyi(orders, float(np.linalg.norm(apart)), variance, float(np.abs(apart).sum()))
     assert (exact <= bound).all() and (bound < 2 * exact).all()
 
 

@@ -17,10 +17,10 @@ from bandit_core import Experiment, simulate
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import poisson
 from bandit_core.kernels.streams import streams
-from bandit_core.mechanisms import modular_sums, shuffled_bits
+from bandit_core.mechanisms import batch
 from bandit_core.policies import dp_se, elimination_by_trust
 from bandit_core.simulation.store import Store
-from bandit_core.theory import accounting, ladder
+from bandit_core.theory import definitions, ladder
 
 
 def instance(policy, arms=runs.TWO, epsilon=1.0, horizon=10_000, **params):
@@ -182,7 +182,7 @@ def revealed(noisy, users, epsilon):
 @pytest.mark.parametrize("noisy", [0.05, 0.3, 0.7])
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.0])
 def test_the_account_of_shuffled_bits_is_exact_for_what_it_reveals_and_no_less_than_the_truth(users, noisy, epsilon):
-    message = shuffled_bits.shuffle_delta(noisy, users, epsilon)
+    message = batch.shuffle_delta(noisy, users, epsilon)
     p, q = revealed(noisy, users, epsilon)
     assert message == pytest.approx(np.maximum(p - math.exp(epsilon) * q, 0).sum(), abs=1e-12)
     assert message == pytest.approx(np.maximum(q - math.exp(epsilon) * p, 0).sum(), abs=1e-12)
@@ -196,9 +196,9 @@ def test_the_account_of_shuffled_bits_is_exact_for_what_it_reveals_and_no_less_t
 
 def test_the_hand_check_of_noisy_users():
     """1000 users, epsilon = 1, delta = 1e-6: about 73 noisy ones, where the closed form asks for 973."""
-    assert 1000 * shuffled_bits.noisy_share(1000, 1.0, 1e-6) == pytest.approx(73.1, abs=0.1)
+    assert 1000 * batch.noisy_share(1000, 1.0, 1e-6) == pytest.approx(73.1, abs=0.1)
     assert 64 * math.log(4e6) == pytest.approx(973, abs=0.5)
-    assert 1e4 * shuffled_bits.noisy_share(10**4, 1.0, 1e-6, "paper") == pytest.approx(64 * math.log(4e6))
+    assert 1e4 * batch.noisy_share(10**4, 1.0, 1e-6, "paper") == pytest.approx(64 * math.log(4e6))
 
 
 @pytest.mark.parametrize("accounting_word", ["tight", "paper"])
@@ -206,31 +206,31 @@ def test_no_batch_is_released_with_a_weaker_promise(accounting_word):
     """Whatever its size: the account keeps delta, and the local mechanism is where no one can hide."""
     for epsilon in (0.01, 0.1, 1.0, 5.0, 20.0):
         for users in (1, 2, 4, 16, 64, 1024, 4**8, 4**14):
-            noisy = shuffled_bits.noisy_share(users, epsilon, 1e-6, accounting_word)
-            assert 0 < noisy <= shuffled_bits.local_share(epsilon)
-            assert shuffled_bits.shuffle_delta(noisy, users, epsilon, 1e-10) <= 1e-6 * (1 + 1e-9)
+            noisy = batch.noisy_share(users, epsilon, 1e-6, accounting_word)
+            assert 0 < noisy <= batch.local_share(epsilon)
+            assert batch.shuffle_delta(noisy, users, epsilon, 1e-10) <= 1e-6 * (1 + 1e-9)
             if accounting_word == "tight" and users >= 1024 and epsilon <= 5:  # and no more noise than that
-                assert shuffled_bits.shuffle_delta(0.999 * noisy, users, epsilon, 1e-12) > 0.98e-6
-    assert shuffled_bits.local_share(1.0) == pytest.approx(1 - math.tanh(0.5))
-    assert shuffled_bits.shuffle_delta(shuffled_bits.local_share(1.0), 5, 1.0) == pytest.approx(0, abs=1e-15)
+                assert batch.shuffle_delta(0.999 * noisy, users, epsilon, 1e-12) > 0.98e-6
+    assert batch.local_share(1.0) == pytest.approx(1 - math.tanh(0.5))
+    assert batch.shuffle_delta(batch.local_share(1.0), 5, 1.0) == pytest.approx(0, abs=1e-15)
 
 
 def test_fewer_users_than_the_noise_was_made_for_keep_less():
-    noisy = shuffled_bits.noisy_share(1000, 1.0, 1e-6)
-    assert shuffled_bits.shuffle_delta(noisy, 900, 1.0) > 2e-6
-    assert shuffled_bits.shuffle_delta(noisy, 1100, 1.0) < 1e-6
+    noisy = batch.noisy_share(1000, 1.0, 1e-6)
+    assert batch.shuffle_delta(noisy, 900, 1.0) > 2e-6
+    assert batch.shuffle_delta(noisy, 1100, 1.0) < 1e-6
 
 
 def test_what_is_no_promise_is_refused():
     with refused("epsilon", "delta", value=0.0):
-        shuffled_bits.noisy_share(10, 0.0, 1.0)
+        batch.noisy_share(10, 0.0, 1.0)
 
 
 # --- sums modulo m -------------------------------------------------------------------------------------------------
 
 
 def test_polya_shares_sum_to_discrete_laplace_noise():
-    rng, made = np.random.default_rng(0), modular_sums.PolyaSum.of(64, 2.0)
+    rng, made = np.random.default_rng(0), batch.PolyaSum.of(64, 2.0)
     assert (made.levels, made.slack, made.modulus) == (16, math.ceil(8 * math.log(20)), 1024 + 2 * made.slack + 1)
     noise = made.shares((40_000, 64), rng).sum(axis=-1)
     near = np.arange(-3 * made.levels, 3 * made.levels + 1)
@@ -238,7 +238,7 @@ def test_polya_shares_sum_to_discrete_laplace_noise():
     seen = np.array([(noise == k).sum() for k in near])
     assert np.exp(made.log_mass(np.arange(-2000, 2001))).sum() == pytest.approx(1)
     assert stats.chi2.sf(((seen - expected) ** 2 / expected).sum(), len(near)) > 1e-4
-    drawn = [modular_sums.discrete_laplace(*rng.random(2), 0.125) for _ in range(40_000)]
+    drawn = [batch.discrete_laplace(*rng.random(2), 0.125) for _ in range(40_000)]
     assert stats.ks_2samp(noise, drawn).pvalue > 1e-4
 
 
@@ -246,27 +246,27 @@ def test_polya_shares_sum_to_discrete_laplace_noise():
 def test_a_modular_sum_is_decoded_and_unbiased(users):
     rng = np.random.default_rng(1)
     rewards = rng.uniform(0.2, 0.8, users)
-    for made in (modular_sums.PolyaSum.of(users, 4.0, 1e-6), modular_sums.SkellamSum.of(users, 2.0, 10.0, 1e-6)):
+    for made in (batch.PolyaSum.of(users, 4.0, 1e-6), batch.SkellamSum.of(users, 2.0, 10.0, 1e-6)):
         message = made.release(np.broadcast_to(rewards, (20_000, users)), rng)
         assert message.min() >= 0 and message.max() < made.modulus
         means = made.estimate(message)
         assert abs(means.mean() - rewards.mean()) < 4.5 * means.std() / math.sqrt(len(means))
-        by_kernel = [modular_sums.decoded(float(each), users * made.levels, made.slack) for each in message[:500]]
+        by_kernel = [batch.decoded(float(each), users * made.levels, made.slack) for each in message[:500]]
         np.testing.assert_allclose(np.array(by_kernel) / (users * made.levels), means[:500])
 
 
 def test_the_modulus_spoils_no_more_sums_than_its_slack_says():
     for chance in (0.3, 1e-3):
-        for made in (modular_sums.PolyaSum.of(256, 0.5, chance), modular_sums.SkellamSum.of(256, 0.5, 3.0, chance)):
+        for made in (batch.PolyaSum.of(256, 0.5, chance), batch.SkellamSum.of(256, 0.5, 3.0, chance)):
             beyond = np.arange(made.slack + 1, 60 * made.slack)
             assert 2 * np.exp(made.log_mass(beyond)).sum() <= chance / 2
-            if isinstance(made, modular_sums.PolyaSum):  # and tau is not far too large
+            if isinstance(made, batch.PolyaSum):  # and tau is not far too large
                 assert 2 * np.exp(made.log_mass(beyond)).sum() > chance / 3
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_one_reward_moves_no_probability_of_a_polya_sum_by_more_than_epsilon(epsilon):
-    made = modular_sums.PolyaSum.of(16, epsilon)
+    made = batch.PolyaSum.of(16, epsilon)
     noise = np.arange(-200, 201)
     loss = made.log_mass(noise) - made.log_mass(noise - made.levels)
     assert np.abs(loss).max() == pytest.approx(epsilon)
@@ -276,7 +276,7 @@ def test_one_reward_moves_no_probability_of_a_polya_sum_by_more_than_epsilon(eps
 @pytest.mark.parametrize("levels", [1, 2, 10, 60])
 def test_the_published_renyi_divergence_of_skellam_noise_is_an_upper_bound(variance, levels):
     """By enumeration; and for many levels not far above."""
-    made = modular_sums.SkellamSum(users=1, levels=levels, slack=1, variance=variance)
+    made = batch.SkellamSum(users=1, levels=levels, slack=1, variance=variance)
     for order in (2.0, 3.0, 8.0, 40.0):
         centre, wide = int(-(order - 1) * levels), int(20 * math.sqrt(variance) + 50)
         k = np.arange(centre - wide, centre + wide)
@@ -284,7 +284,7 @@ def test_the_published_renyi_divergence_of_skellam_noise_is_an_upper_bound(varia
         if not (np.isfinite(p).all() and np.isfinite(q).all()):
             continue  # beyond the range of a double
         real = logsumexp(order * p + (1 - order) * q) / (order - 1)
-        message = float(accounting.skellam_renyi(np.array([order]), levels, variance)[0])
+        message = float(definitions.skellam_renyi(np.array([order]), levels, variance)[0])
         assert real <= message * (1 + 1e-9)
         if variance >= 400:
             assert real > 0.95 * order * levels**2 / (2 * variance)
@@ -295,8 +295,8 @@ def test_the_published_renyi_divergence_of_skellam_noise_is_an_upper_bound(varia
 def test_a_tight_skellam_sum_keeps_its_promise_by_enumeration(epsilon, users):
     """The hockey-stick divergence itself, at the first batch and a larger one. Skellam noise is log-concave."""
     delta = 1e-4
-    rate = accounting.skellam_rate(epsilon, delta, 4, 10.0)
-    made = modular_sums.SkellamSum.of(users, rate)
+    rate = definitions.skellam_rate(epsilon, delta, 4, 10.0)
+    made = batch.SkellamSum.of(users, rate)
     k = np.arange(-int(12 * math.sqrt(made.variance)), int(12 * math.sqrt(made.variance)))
     p, q = np.exp(made.log_mass(k)), np.exp(made.log_mass(k - made.levels))
     real = np.maximum(p - math.exp(epsilon) * q, 0).sum()
@@ -321,14 +321,14 @@ def test_means_leave_their_radius_as_rarely_as_is_claimed(policy, mean):
         if policy in ("se", "dp-se"):
             means = rewards.mean(axis=1) + (0 if policy == "se" else rng.laplace(0, 1 / 0.7, trials) / users)
         elif policy in ("ldp-se", "shuffle-se"):
-            made = shuffled_bits.ShuffledBits(users=users, noisy=1 - steps.contrast[b])
+            made = batch.ShuffledBits(users=users, noisy=1 - steps.contrast[b])
             means = made.estimate(made.release(rewards, rng))
         else:
             message = {"users": users, "levels": int(steps.levels[b]), "slack": int(steps.slack[b])}
             made = (
-                modular_sums.PolyaSum(epsilon=0.7, **message)
+                batch.PolyaSum(epsilon=0.7, **message)
                 if policy == "dist-dp-se"
-                else modular_sums.SkellamSum(variance=steps.spread[b], **message)
+                else batch.SkellamSum(variance=steps.spread[b], **message)
             )
             means = made.estimate(made.release(rewards, rng))
         outside = np.mean(np.abs(means - mean) > steps.radii[b, 1])

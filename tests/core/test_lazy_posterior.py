@@ -10,10 +10,9 @@ from scipy.special import betainc, betaincc
 
 from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import lazy_posterior, lazy_updates
-from bandit_core.kernels.labels import seed_another
 from bandit_core.kernels.lazy_posterior import State, look
 from bandit_core.kernels.lazy_updates import DOUBLING, Schedule
-from bandit_core.kernels.play import Stream
+from bandit_core.kernels.play import Stream, seed_another
 from bandit_core.kernels.posterior import UNSETTLED, room
 from bandit_core.kernels.streams import streams
 

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from bandit_core.cli import main
 from bandit_core.experiments import links, trust_table
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.presets import load_preset, preset_names, shared_budget
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError
 

@@ -15,7 +15,7 @@ from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
-from bandit_core.studies.accounts import composed
+from bandit_core.studies.production import composed
 
 ARMS = [{"kind": "bernoulli", "mean": 0.4}, {"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": 0.5}]
 NAMES = ("normal-ts", "normal-ts-l", "normal-ts-c")

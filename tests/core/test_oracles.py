@@ -13,8 +13,8 @@ from bandit_core.mechanisms import CTB, CTL, gaussian
 from bandit_core.policies import registry
 from bandit_core.policies.central_family import central_release
 from bandit_core.policies.contextual import ldp_ols, zheng
-from bandit_core.studies.accounts import composed
-from bandit_core.theory import accounting
+from bandit_core.studies.production import composed
+from bandit_core.theory import definitions
 
 opendp.enable_features("contrib")
 DELTA = math.exp(-10)
@@ -37,7 +37,7 @@ def test_our_account_of_dp_ucb_int_is_never_below_the_loss_distribution_and_not_
     budgets = (interval * np.arange(1.0, releases + 1)) ** (-v / 2)
     oracle = loss_distribution(budgets).get_epsilon_for_delta(delta)
     slack = GRID * math.sqrt(releases)  # what the library's own rounding may add
-    ours = float(accounting.interval_epsilon(interval, v, delta, interval * releases))
+    ours = float(definitions.interval_epsilon(interval, v, delta, interval * releases))
     assert oracle - slack <= ours <= 1.25 * oracle + slack
     # Through the list of releases, with the divergences of Laplace noise themselves.
     by_list = composed([central_release("", 1.0, 1 / budget, "") for budget in budgets], delta)
@@ -58,14 +58,14 @@ def test_a_whole_run_of_dp_ucb_int_keeps_what_is_promised(epsilon):
 def test_renyi_divergences_of_laplace_and_normal_noise(epsilon):
     orders = np.array([1.5, 3.0, 8.0, 32.0])
     for event, ours in (
-        (dp_event.LaplaceDpEvent(1 / epsilon), accounting.laplace_renyi(orders, epsilon)),
-        (dp_event.GaussianDpEvent(1 / epsilon), accounting.gaussian_renyi(orders, epsilon)),
+        (dp_event.LaplaceDpEvent(1 / epsilon), definitions.laplace_renyi(orders, epsilon)),
+        (dp_event.GaussianDpEvent(1 / epsilon), definitions.gaussian_renyi(orders, epsilon)),
     ):
         for order, divergence in zip(orders, ours, strict=True):
             accountant = rdp.RdpAccountant([order])
             accountant.compose(event)
             converted = accountant.get_epsilon(1e-9)
-            mine = float(accounting.renyi_epsilon(np.array([divergence]), 1e-9, np.array([order])))
+            mine = float(definitions.renyi_epsilon(np.array([divergence]), 1e-9, np.array([order])))
             assert mine == pytest.approx(converted, rel=1e-6)
 
 
@@ -101,5 +101,5 @@ def test_gaussian_calibration_and_its_zcdp(epsilon, delta):
     rho = noise.map(1.0)
     assert rho == pytest.approx(1 / (2 * sd**2), rel=1e-9)
     by_zcdp = opendp.c.make_zCDP_to_approxDP(noise).map(1.0).epsilon(delta)  # their conversion is that of our accounts
-    assert by_zcdp == pytest.approx(float(accounting.zcdp_epsilon(rho, delta)), rel=2e-3)
+    assert by_zcdp == pytest.approx(float(definitions.zcdp_epsilon(rho, delta)), rel=2e-3)
     assert by_zcdp >= epsilon * (1 - 1e-9)  # it is an upper bound of what the noise really keeps

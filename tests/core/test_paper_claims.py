@@ -6,7 +6,7 @@ from scipy.special import ndtri
 
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
-from bandit_core.literature import claims, claims_table, papers, reproductions, significance
+from bandit_core.literature import claims, papers, reproductions, significance
 from bandit_core.literature.papers import Figure
 from bandit_core.spec.errors import InputError, validated
 
@@ -353,7 +353,7 @@ def test_changes_between_two_tables_are_told():
         + "| F 1 | A. |  | 3 | confirmed |\n| F 1 | B. | 2 | 1 | **not confirmed** |\n| F 2 | A. | | 3 | confirmed |\n"
     )
     new = head + "| F 1 | A. |  | 4 | confirmed |\n| F 1 | B. | 2 | 2 | confirmed |\n| F 3 | C. | | 3 | not checked |\n"
-    message = claims_table.changes(old, new).splitlines()[2:]
+    message = claims.changes(old, new).splitlines()[2:]
     assert message == [
         "| F 1 | B. | not confirmed | confirmed | 1 | 2 |",
         "| F 3 | C. | – | not checked | – | 3 |",

@@ -9,9 +9,8 @@ import pytest
 from scipy import optimize, stats
 
 from bandit_core.spec.rewards import Bernoulli
-from bandit_core.studies.roll_out import RollOutQuestion
-from bandit_core.theory.critical_values import critical_value
-from bandit_core.theory.power import sample_size
+from bandit_core.studies.best_arm import RollOutQuestion
+from bandit_core.theory.power import critical_value, sample_size
 
 TRUSTS = [("none", None), *itertools.product(("local", "central"), (0.1, 0.7, 1.0, 4.0))]
 RATES = [(0.04, 0.004), (0.04, 0.02), (0.3, 0.1), (0.5, 0.05), (0.85, 0.1)]

@@ -13,8 +13,8 @@ from liars import LIARS
 from scipy import stats
 
 from bandit_core import Experiment, InputError, PolicyTests, check_policy, load_policy, releases, simulate
-from bandit_core.auditing import auditor
-from bandit_core.auditing.auditor import CERTAINTY, EPSILONS, MOST_LOOKS, audit_policy
+from bandit_core.auditing import subjects
+from bandit_core.auditing.subjects import CERTAINTY, EPSILONS, MOST_LOOKS, audit_policy
 from bandit_core.cli import main
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
@@ -117,7 +117,7 @@ def test_samples_that_choose_where_to_look_are_not_counted(monkeypatch):
         drawn.append(rng.random(4))
         yield "here", lambda inputs, epsilon, counted: drawn.append(counted.random(4)) or inputs, 1
 
-    monkeypatch.setattr(auditor, "places", looked_at)
+    monkeypatch.setattr(subjects, "places", looked_at)
     assert len([*audit_policy(registry()["heldp-ucb-b"], [1.0], 4)]) == 1
     assert len({tuple(numbers) for numbers in drawn}) == len(drawn) == 3
 

@@ -9,7 +9,7 @@ from scipy import integrate, stats
 from scipy.special import betaincc
 
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import beta_blocks, lazy_posterior, posterior
+from bandit_core.kernels import lazy_posterior, normal_blocks, posterior
 from bandit_core.kernels.posterior import UNSETTLED, ArmState, choose, learn, look_at_all, mass_beyond, point_beyond
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
@@ -22,8 +22,8 @@ SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
 def arms_with(ones: list[int], pulled: list[int]) -> ArmState:
     """Arms that have given this, looked at as a run does when so many pulls were made."""
     number = len(ones)
-    arms = ArmState(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64), beta_blocks.room_for_draws(number))
-    beta_blocks.seed_draws(arms.draws, streams(11, 0, 1), 0)
+    arms = ArmState(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64), normal_blocks.room_for_draws(number))
+    normal_blocks.seed_draws(arms.draws, streams(11, 0, 1), 0)
     arms.ones[:], arms.pulled[:] = ones, pulled
     arms.lead[0] = int(np.argmax((arms.ones + 1) / (arms.pulled + 2)))
     look_at_all(arms)  # as a run does now and then
@@ -119,18 +119,18 @@ def test_a_chance_is_never_below_the_mass_that_it_stands_for(seed):
 @kernel
 def _draw_each(state, a, b, out):
     """Rows of draws: in even ones all arms draw together, in odd ones one after the other."""
-    draws = beta_blocks.room_for_draws(a.shape[0])
-    beta_blocks.seed_draws(draws, state, 0)
+    draws = normal_blocks.room_for_draws(a.shape[0])
+    normal_blocks.seed_draws(draws, state, 0)
     for row in range(out.shape[0]):
         for arm in range(a.shape[0]):
-            beta_blocks.fit(draws, arm, a[arm], b[arm])
+            normal_blocks.fit(draws, arm, a[arm], b[arm])
         if row % 2 == 0:
-            beta_blocks.largest_draw(draws, a.shape[0])
+            normal_blocks.largest_draw(draws, a.shape[0])
         for arm in range(a.shape[0]):
             if row % 2 == 0:
                 out[row, arm] = draws.gammas[0, arm] / (draws.gammas[0, arm] + draws.gammas[1, arm])
             else:
-                out[row, arm] = beta_blocks.draw_beta(draws, arm)
+                out[row, arm] = normal_blocks.draw_beta(draws, arm)
 
 
 SHAPES = np.array([[1, 1], [1, 30], [1.4, 1.1], [2, 2], [3, 40.5], [9, 1], [25, 25], [500, 90], [30_000, 70_000.0]]).T
@@ -149,15 +149,15 @@ def test_draws_are_beta_variables_and_know_nothing_of_each_other():
 
 @kernel
 def _choose_each(state, a, b, choices):
-    draws = beta_blocks.room_for_draws(a.shape[0])
-    beta_blocks.seed_draws(draws, state, 0)
+    draws = normal_blocks.room_for_draws(a.shape[0])
+    normal_blocks.seed_draws(draws, state, 0)
     for arm in range(a.shape[0]):
-        beta_blocks.fit(draws, arm, a[arm], b[arm])
+        normal_blocks.fit(draws, arm, a[arm], b[arm])
     for row in range(choices.shape[0]):
-        choices[row] = beta_blocks.largest_draw(draws, a.shape[0])
+        choices[row] = normal_blocks.largest_draw(draws, a.shape[0])
 
 
-@pytest.mark.parametrize("number", [1, 2, 33, beta_blocks.PAIRS + 45])
+@pytest.mark.parametrize("number", [1, 2, 33, normal_blocks.PAIRS + 45])
 def test_of_any_number_of_equal_arms_each_is_chosen_as_often(number):
     """Also where one block of pairs is not enough for all."""
     choices = np.empty(100 * number, np.int64)
@@ -172,7 +172,7 @@ def test_what_is_surely_kept_would_be_kept_by_the_definition(shape):
     d = shape - 1 / 3
     c = 1 / np.sqrt(9 * d)
     z = np.linspace(max(-0.5 / c, -40), 40, 200_001)
-    sure, y = 1 - beta_blocks.SURE * (c * z * z) ** 2, c * z
+    sure, y = 1 - normal_blocks.SURE * (c * z * z) ** 2, c * z
     z, sure, y = z[sure > 0], sure[sure > 0], y[sure > 0]
     kept = z**2 / 2 + d * (3 * np.log1p(y) - 3 * y - 3 * y**2 - y**3)
     assert (np.log(sure) <= kept + 1e-9).all() and len(z) > 10_000

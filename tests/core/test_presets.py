@@ -11,7 +11,7 @@ from bandit_core.experiments.presets import FOLDER, load_preset, preset_names, p
 from bandit_core.simulation.costs import STEP_SECONDS
 from bandit_core.spec.errors import InputError
 from ui.examples import QUICK
-from ui.player.view import SMALL
+from ui.player.slider import SMALL
 
 FIGURES = [f"ren-1{letter}" for letter in "abcdefgh"] + ["ren-2"]
 LESSONS = ["first-look", "shy-users", "two-treatments", "unbounded-rewards"]

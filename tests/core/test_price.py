@@ -8,8 +8,7 @@ import pytest
 from bandit_core import Experiment, cli, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import MAX_LINES, Line
-from bandit_core.export.document import document
-from bandit_core.export.positions import Positions
+from bandit_core.export.page import Positions, document
 from bandit_core.policies import registry
 from bandit_core.simulation import sentences
 from bandit_core.simulation.results import (

@@ -16,7 +16,7 @@ from bandit_core.model import Release
 from bandit_core.policies import registry
 from bandit_core.studies import production
 from bandit_core.studies.production import LIBRARIES, PROGRAMS, program, release_of, truth_of
-from bandit_core.theory import accounting
+from bandit_core.theory import definitions
 
 SPREAD = {"kind": "discrete", "values": [0.5, 2.0], "probs": [0.5, 0.5]}
 PRIVATE = [name for name, policy in registry().items() if policy.privacy != "none"]
@@ -53,7 +53,7 @@ def test_the_program_of_every_release_costs_what_the_release_says():
                 assert found["epsilon"] == pytest.approx(release.epsilon, rel=1e-9), policy.name
             else:
                 assert found["rho"] == pytest.approx((release.sensitivity / release.scale) ** 2 / 2, rel=1e-9)
-                assert found["epsilon"] == pytest.approx(float(accounting.zcdp_epsilon(found["rho"], delta)), rel=2e-3)
+                assert found["epsilon"] == pytest.approx(float(definitions.zcdp_epsilon(found["rho"], delta)), rel=2e-3)
                 if release.times == 1:
                     assert found["epsilon"] >= policy.guarantee(instance).epsilon * (1 - 1e-9)
             assert np.all(np.isfinite(np.asarray(found["answer"], float)))

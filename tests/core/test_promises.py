@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.model import KEPT, MEASURES, PROMISES, Guarantee
-from bandit_core.model.bound import Bound
+from bandit_core.model.policy import Bound
 from bandit_core.policies import registry
 from bandit_core.policies.central_family import concentrated
-from bandit_core.theory import accounting
+from bandit_core.theory import definitions
 
 BINDS = {  # promise of a policy -> promises whose lower bounds bind it
     "none": {"none"},
@@ -46,7 +46,7 @@ def guarantees(model):
     return [
         Guarantee(model, "", 1.0),
         Guarantee(model, "", 1.0, 1e-6),
-        Guarantee(model, "", 1.0, 1e-6, accounting.zcdp_rho(1.0, 1e-6)),
+        Guarantee(model, "", 1.0, 1e-6, definitions.zcdp_rho(1.0, 1e-6)),
     ]
 
 
@@ -87,13 +87,13 @@ def test_no_bound_is_drawn_against_a_policy_with_a_weaker_promise():
 
 def test_budgets_convert_in_one_direction_and_say_what_they_are():
     for epsilon, delta in product((0.05, 1.0, 8.0), (1e-2, 1e-9)):
-        rho = accounting.zcdp_rho(epsilon, delta)
+        rho = definitions.zcdp_rho(epsilon, delta)
         assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(epsilon)
-        assert float(accounting.zcdp_epsilon(rho, delta)) <= epsilon
+        assert float(definitions.zcdp_epsilon(rho, delta)) <= epsilon
         # Pure epsilon is more: its rho, epsilon^2 / 2, is larger than what may be spent at the same (epsilon, delta).
         assert epsilon**2 / 2 > rho
-        renyi = accounting.laplace_renyi(accounting.ORDERS, epsilon)
-        assert (renyi <= accounting.ORDERS * epsilon**2 / 2 * (1 + 1e-12)).all()
+        renyi = definitions.laplace_renyi(definitions.ORDERS, epsilon)
+        assert (renyi <= definitions.ORDERS * epsilon**2 / 2 * (1 + 1e-12)).all()
     for strong, weak in pairwise(("pure", "concentrated", "approximate")):
         assert weak in MEASURES[strong].implied() and strong not in MEASURES[weak].implied()
     setup = SimpleNamespace(fixed_epsilon=1.0, parameters=SimpleNamespace(delta=1e-6))

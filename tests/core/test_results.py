@@ -14,8 +14,7 @@ from scipy.stats import ttest_1samp
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import View, checkpoints
 from bandit_core.simulation import sentences
-from bandit_core.simulation.comparisons import interval
-from bandit_core.simulation.results import CURVE_COLUMNS, FINAL_COLUMNS, LineResult, Result, band, linear_fit
+from bandit_core.simulation.results import CURVE_COLUMNS, FINAL_COLUMNS, LineResult, Result, band, interval, linear_fit
 
 
 @settings(max_examples=200)

@@ -10,8 +10,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.spec import own_data
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.rewards import Bernoulli, TwoPoint
-from bandit_core.studies.best_arm import StoppingSpec
-from bandit_core.studies.roll_out import CAP, RollOutQuestion, RollOutStudy, roll_outs
+from bandit_core.studies.best_arm import CAP, RollOutQuestion, RollOutStudy, StoppingSpec, roll_outs
 from bandit_core.theory import best_arm
 
 MEANS = (0.2, 0.5, 0.35)

@@ -10,8 +10,7 @@ from reference import Late, Stream, by_labels, laplace, reward_of
 from runs import GROUPS, coins, one_line
 
 from bandit_core import load_policy, simulate
-from bandit_core.jit.decorators import rebound
-from bandit_core.jit.version import kernel_name, kernel_version
+from bandit_core.jit.decorators import kernel_name, kernel_version, rebound
 from bandit_core.kernels import play
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel

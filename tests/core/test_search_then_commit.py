@@ -8,7 +8,7 @@ from helpers import memory
 from runs import coins, one_line
 
 from bandit_core import decide, simulate
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies import registry

@@ -7,7 +7,7 @@ import pytest
 from helpers import refused
 
 from bandit_core import cli
-from bandit_core.studies.accounts import parts
+from bandit_core.studies.production import parts
 
 
 def delta_by_hand(epsilon, part, times):

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from scipy import stats
 
 from bandit_core.kernels import streams as kernel_streams
-from bandit_core.kernels.labels import draw_labels
+from bandit_core.kernels.play import draw_labels
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import beta, fill_words, gamma, next_uniform, normal_quantile, streams
 from bandit_core.kernels.users import draw_epsilon

@@ -12,9 +12,9 @@ from helpers import memory, refused
 
 from bandit_core import Experiment, simulate
 from bandit_core.cli import main
-from bandit_core.simulation.comparisons import holm, interval
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import PreparedLine
+from bandit_core.simulation.results import holm, interval
 from bandit_core.spec.errors import validated
 from bandit_core.studies import study as module
 from bandit_core.studies.study import StudyFile, StudyRun, at_point, points, read_study

@@ -14,11 +14,10 @@ from helpers import refused
 
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
-from bandit_core.experiments.corridor import edges
+from bandit_core.experiments.catalogue import edges
 from bandit_core.model import Block
-from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.prepared import PreparedLine
-from bandit_core.simulation.results import LineResult, Result, baseline
+from bandit_core.simulation.results import LineResult, Result, baseline, interval
 from bandit_core.simulation.store import Store
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import tradeoff

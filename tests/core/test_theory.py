@@ -11,9 +11,9 @@ from pydantic import BaseModel
 from scipy import integrate, optimize, stats
 
 from bandit_core import Experiment, bounds
-from bandit_core.experiments import curves
+from bandit_core.experiments import catalogue
 from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound
+from bandit_core.model.policy import Bound
 from bandit_core.policies.local_family import ThresholdParameters
 from bandit_core.policies.ucb import UCBParameters
 from bandit_core.spec.budgets import ClampedGaussian, Discrete, Fixed, Lognormal
@@ -476,14 +476,14 @@ def test_every_bound_of_every_policy_is_finite_capped_and_explained(arms):
     for start in range(0, len(lines), 20):
         experiment = Experiment.model_validate({"arms": arms, "lines": lines[start : start + 20], "horizon": 10**6})
         table = bounds(experiment)
-        assert list(table.columns) == list(curves.COLUMNS)
+        assert list(table.columns) == list(catalogue.COLUMNS)
         assert np.isfinite(table["value"]).all()
         assert (table["value"] >= 0).all()
         assert (table["value"] <= table["t"] * experiment.largest_gap).all()
         assert set(table["side"]) <= {"upper", "lower"}
         assert set(table["status"]) <= {"proved", "derived", "as printed", "asymptotic", "order-only"}
         for number in range(len(experiment.lines)):
-            for bound in curves.line_bounds(experiment, number):
+            for bound in catalogue.line_bounds(experiment, number):
                 assert bound.words
                 assert bound.source
                 assert bound.formula

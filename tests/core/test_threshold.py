@@ -10,7 +10,7 @@ from scipy import integrate, optimize
 from bandit_core import load_preset, simulate, thresholds
 from bandit_core.simulation.results import linear_fit
 from bandit_core.spec.budgets import ClampedGaussian, Discrete, EmpiricalEpsilon, Fixed, Lognormal, UniformEpsilon
-from bandit_core.studies import threshold_check
+from bandit_core.studies import sweep
 from bandit_core.theory import threshold
 from bandit_core.theory.divergences import beta
 
@@ -171,9 +171,9 @@ def test_without_thresholds_the_searched_grid_is_shown():
 def test_the_check_opens_where_the_prediction_is_right_and_fails_before():
     """Two arms, five groups of users: a straight line at the horizon of the page, none at ten thousand users."""
     arms, fits = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}], {}
-    groups = threshold_check.spread_thresholds(REN_DISCRETE)
-    for users in (10_000, threshold_check.ENOUGH_USERS):
+    groups = sweep.spread_thresholds(REN_DISCRETE)
+    for users in (10_000, sweep.ENOUGH_USERS):
         base = load_preset("default").with_changes(arms=arms, horizon=users, trials=2)
-        found = threshold_check.points(simulate(threshold_check.experiment_of(base, REN_DISCRETE, groups)))
+        found = sweep.points(simulate(sweep.experiment_of(base, REN_DISCRETE, groups)))
         fits[users] = linear_fit(found["v"].to_numpy(), found["regret"].to_numpy())[2]
-    assert fits[10_000] < 0.95 < threshold_check.STRAIGHT < fits[threshold_check.ENOUGH_USERS]
+    assert fits[10_000] < 0.95 < sweep.STRAIGHT < fits[sweep.ENOUGH_USERS]

@@ -11,7 +11,7 @@ from runs import LATENESS, arms_pulled, assert_pulls, coins, looped, one_line
 from runs import instance_of as numbered
 from scipy import stats
 
-from bandit_core.auditing.auditor import audit
+from bandit_core.auditing.subjects import audit
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams

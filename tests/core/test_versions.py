@@ -14,9 +14,9 @@ import rounding
 
 from bandit_core import Experiment, Simulation, simulate
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.jit import decorators, version
-from bandit_core.jit.version import kernel_name, kernel_version
-from bandit_core.kernels import contexts, index, kl, streams
+from bandit_core.jit import decorators
+from bandit_core.jit.decorators import kernel_name, kernel_version
+from bandit_core.kernels import contextual, index, kl, streams
 from bandit_core.policies import registry
 from bandit_core.policies.contextual import zheng
 from bandit_core.simulation import prepared
@@ -154,13 +154,13 @@ def test_a_file_that_changes_under_a_running_process_is_told(tmp_path):
 
 
 def test_the_versions_of_the_project_are_of_what_was_imported(monkeypatch):
-    monkeypatch.setattr(version.linecache, "getlines", lambda path: [])  # as if the files were gone
-    version.linecache.clearcache()
+    monkeypatch.setattr(decorators.linecache, "getlines", lambda path: [])  # as if the files were gone
+    decorators.linecache.clearcache()
     assert fresh_version(index.vectorised) == kernel_version(index.vectorised)
 
 
 def fresh_version(kernel) -> str:
-    return version.kernel_version.__wrapped__(kernel)
+    return decorators.kernel_version.__wrapped__(kernel)
 
 
 def line_of(name: str, **changes):
@@ -175,9 +175,9 @@ def line_of(name: str, **changes):
 
 def identities() -> dict[str, bytes]:
     """The identity of every policy's line, with versions that are not remembered."""
-    version.kernel_version.cache_clear()
+    decorators.kernel_version.cache_clear()
     found = {name: prepared_lines(line_of(name))[0].identity for name in NAMES}
-    version.kernel_version.cache_clear()
+    decorators.kernel_version.cache_clear()
     return found
 
 
@@ -205,7 +205,7 @@ def test_a_constant_changes_exactly_the_kernels_that_reach_it(monkeypatch, modul
     ("module", "constant", "policies"),
     [
         (kl, "MARGIN", {"kl-ucb", "kl-ucb-cf"}),
-        (contexts, "MAX_TRIES", WITH_FEATURES),
+        (contextual, "MAX_TRIES", WITH_FEATURES),
         (users, "POISSON_CAP", WITH_FEATURES),
         (zheng, "IDENTITY", {"ldp-linucb", "ldp-gloc"}),
     ],
@@ -302,7 +302,7 @@ def test_functions_typed_in_have_versions_too():
 
 
 def test_a_parser_that_other_threads_confuse_is_asked_again(monkeypatch):
-    right, parse, asked = version.kernel_version(index.vectorised), ast.parse, []
+    right, parse, asked = decorators.kernel_version(index.vectorised), ast.parse, []
 
     def confused(source, *given):
         asked.append(source)
@@ -310,29 +310,29 @@ def test_a_parser_that_other_threads_confuse_is_asked_again(monkeypatch):
             raise SystemError("AST constructor recursion depth mismatch")
         return parse(source, *given)
 
-    monkeypatch.setattr(version.ast, "parse", confused)
-    monkeypatch.setattr(version.numba.config, "CACHE_DIR", "")  # else what was parsed is kept there
-    version._kept.cache_clear()  # private
-    assert version.kernel_version.__wrapped__(index.vectorised) == right and len(asked) > 2
+    monkeypatch.setattr(decorators.ast, "parse", confused)
+    monkeypatch.setattr(decorators.numba.config, "CACHE_DIR", "")  # else what was parsed is kept there
+    decorators._kept.cache_clear()  # private
+    assert decorators.kernel_version.__wrapped__(index.vectorised) == right and len(asked) > 2
 
 
 def test_a_later_process_reads_no_syntax_of_what_has_not_changed(monkeypatch, tmp_path):
-    right, folder = version.kernel_version(index.vectorised), tmp_path / "kernels-here"
+    right, folder = decorators.kernel_version(index.vectorised), tmp_path / "kernels-here"
     folder.mkdir()
-    monkeypatch.setattr(version.numba.config, "CACHE_DIR", str(folder))
+    monkeypatch.setattr(decorators.numba.config, "CACHE_DIR", str(folder))
 
     def read_anew(source):
         raise AssertionError("its syntax is known")
 
     for parse in (ast.parse, read_anew):
-        monkeypatch.setattr(version.ast, "parse", parse)
-        version._kept.cache_clear()  # private
-        assert version.kernel_version.__wrapped__(index.vectorised) == right
+        monkeypatch.setattr(decorators.ast, "parse", parse)
+        decorators._kept.cache_clear()  # private
+        assert decorators.kernel_version.__wrapped__(index.vectorised) == right
     for file in folder.iterdir():
         file.write_text("{", encoding="utf-8")  # damaged
-    version._kept.cache_clear()
+    decorators._kept.cache_clear()
     with pytest.raises(AssertionError, match="its syntax is known"):
-        version.kernel_version.__wrapped__(index.vectorised)
+        decorators.kernel_version.__wrapped__(index.vectorised)
     monkeypatch.undo()
-    version._kept.cache_clear()
-    assert version.kernel_version.__wrapped__(index.vectorised) == right
+    decorators._kept.cache_clear()
+    assert decorators.kernel_version.__wrapped__(index.vectorised) == right

@@ -11,8 +11,9 @@ from helpers import refused
 from scipy import stats
 
 from bandit_core import cli, price
-from bandit_core.simulation.comparisons import Estimate
+from bandit_core.simulation.results import Estimate
 from bandit_core.simulation.store import Store
+from bandit_core.studies.best_arm import RollOutStudy
 from bandit_core.studies.price import (
     COLUMNS,
     MAX_WEEKS,
@@ -25,9 +26,7 @@ from bandit_core.studies.price import (
     rows_of,
     weeks_words,
 )
-from bandit_core.studies.roll_out import RollOutStudy
-from bandit_core.theory.critical_values import critical_value
-from bandit_core.theory.power import TestPlan, sample_size
+from bandit_core.theory.power import TestPlan, critical_value, sample_size
 
 ALL_BEATEN = 1.16913  # x of E[Phi(sqrt(2) x + U)^2] = .8
 SIGNUPS = {"baseline": 0.031, "lifts": [8, 15], "weekly": 40_000, "weeks": 26}

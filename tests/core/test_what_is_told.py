@@ -7,14 +7,14 @@ import pytest
 from helpers import refused
 
 from bandit_core import Experiment, simulate
-from bandit_core.auditing.private_reports import first_users, messages
+from bandit_core.auditing.runs import first_users, messages
 from bandit_core.data import lending
 from bandit_core.data.observations import Option
 from bandit_core.simulation.results import Result, baseline, best_share_at_end, scale, summaries
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Lognormal
 from bandit_core.spec.rewards import MAX_OBSERVED, Empirical
-from bandit_core.studies.threshold_check import experiment_of, points, spread_thresholds
+from bandit_core.studies.sweep import experiment_of, points, spread_thresholds
 from bandit_core.theory import threshold
 
 LINES = [

@@ -8,7 +8,7 @@ import numpy as np
 from bandit_core.literature.erratum import Check
 from bandit_core.mechanisms import Hybrid
 from bandit_core.mechanisms.counter import laplace_sum_bound
-from bandit_core.theory import accounting
+from bandit_core.theory import definitions
 
 _SQRT_8 = math.sqrt(8)
 
@@ -116,8 +116,8 @@ def _exact_epsilon(interval: int, v: float, delta: float) -> float:
 def release_interval() -> Check:
     epsilon, delta, v = 1.0, math.exp(-10), 1.1
 
-    def kept(rule: accounting.Rule) -> float:
-        return _exact_epsilon(accounting.release_interval(epsilon, delta, v, rule), v, delta)
+    def kept(rule: definitions.Rule) -> float:
+        return _exact_epsilon(definitions.release_interval(epsilon, delta, v, rule), v, delta)
 
     measure = "ε that DP-UCB-INT really keeps in 100,000 pulls of an arm when asked for ε = 1 (v = 1.1, δ = e^-10)"
     return Check(measure, "at most", epsilon, kept, "as printed", "calibrated")

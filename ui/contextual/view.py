@@ -1,8 +1,9 @@
-"""The parts of the Contextual page."""
+"""The parts of the page Users with features, and what its controls say of the experiment."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,31 +11,85 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment, InputError
-from bandit_core.auditing.private_reports import POLICIES as SENDERS
-from bandit_core.auditing.private_reports import Messages, Users, first_users, messages
-from bandit_core.model.bound import Bound
+from bandit_core.auditing.runs import POLICIES as SENDERS
+from bandit_core.auditing.runs import Messages, Users, first_users, messages
+from bandit_core.experiments.presets import load_preset
+from bandit_core.model.policy import Bound
 from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Contexts, Margin, Table
+from bandit_core.spec.errors import Issue
 from bandit_core.theory import contextual as theory
-from ui import charts, figures, page_fields, shared, templates, theme, words
-from ui.contextual import setting
-from ui.page_fields import Field
+from ui import charts, figures, page_fields, shared, stylesheet, theme, words
+from ui.page_fields import Field, Fields
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The setting of the Contextual page: how many features and options, how rare close calls are, in the experiment.
+
+
+DIMENSIONS = (2, 3, 5, 8)
+ARMS = (2, 3, 5, 10, 20)
+BETAS = tuple(round(0.1 * step, 1) for step in range(11))
+_FORMER = Fields(  # fields of the address in former links
+    "contextual",
+    Field("eps", "", 1.0, "", allowed=(0.2, 8.0), place="epsilon"),
+    Field("d", "", 2, "", allowed=DIMENSIONS, place="dimension"),
+    Field("K", "", 2, "", allowed=ARMS, place="arms"),
+    Field("beta", "", 0.5, "", allowed=BETAS, place="beta"),
+    Field("upto", "", 1000, "", allowed=(1000, 300_000), place="horizon"),
+)
+BETA_HELP = (
+    "The share of users whose two best options differ by at most h grows like h^β. β = 0: nearly equal options are "
+    "common; β = 1: they are rare."
+)
+
+
+def changed(experiment: Experiment, **fields: Any) -> Experiment:
+    """The experiment with another ``dimension``, number of ``arms`` or margin exponent ``beta``.
+
+    Raises
+    ------
+    InputError
+        Where the experiment refuses that.
+    """
+    contexts = experiment.spec()["contexts"]
+    if "beta" in fields:
+        contexts["law"] = {"kind": "margin", "beta": fields["beta"]}
+    contexts |= {name: value for name, value in fields.items() if name != "beta"}
+    return experiment.with_changes(contexts=contexts)
+
+
+def of_fields(fields: dict[str, str]) -> tuple[Experiment, list[Issue]]:
+    """The experiment that a link in the page's former fields asks for, and what is wrong with it."""
+    said, issues = _FORMER.read(fields)
+    epsilon, horizon = said.pop("epsilon", None), said.pop("horizon", None)
+    experiment = load_preset("users-with-features")
+    lines = experiment.spec()["lines"]
+    for line in lines:
+        if "epsilon" in line and epsilon is not None:
+            line["epsilon"] = {"kind": "fixed", "value": epsilon}
+    experiment = experiment.with_changes(lines=lines, horizon=horizon or experiment.horizon)
+    return changed(experiment, **said) if said else experiment, issues
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The parts of the Contextual page.
+
 
 MAX_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
 SHOWN_USERS = 5
 USERS = {"title": "users so far", **charts.USERS_LOG}
 _CONTROLS = (
-    Field("contextual-dimension", "Features", 2, "Numbers in a context (dimension d).", allowed=setting.DIMENSIONS,
+    Field("contextual-dimension", "Features", 2, "Numbers in a context (dimension d).", allowed=DIMENSIONS,
           place="dimension"),
-    Field("contextual-arms", "Options (arms)", 2, "How many options there are for every user.", allowed=setting.ARMS,
+    Field("contextual-arms", "Options (arms)", 2, "How many options there are for every user.", allowed=ARMS,
           place="arms"),
-    Field("contextual-beta", "Margin exponent β: ← close calls are common · rare →", 0.5, setting.BETA_HELP,
-          allowed=setting.BETAS, place="beta"),
+    Field("contextual-beta", "Margin exponent β: ← close calls are common · rare →", 0.5, BETA_HELP,
+          allowed=BETAS, place="beta"),
 )  # fmt: skip
 _BETA = Field(  # of the shapes; it changes no user
-    "shapes_beta", "Margin exponent β of the shapes: ← close calls are common · rare →", 0.5, setting.BETA_HELP,
-    allowed=setting.BETAS, key="contextual-beta",
+    "shapes_beta", "Margin exponent β of the shapes: ← close calls are common · rare →", 0.5, BETA_HELP,
+    allowed=BETAS, key="contextual-beta",
 )  # fmt: skip
 _GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
 
@@ -49,7 +104,7 @@ def controls(experiment: Experiment) -> None:
     for field, place in zip(_CONTROLS, st.columns(3), strict=True):
         value = getattr(contexts.law if field.place == "beta" else contexts, field.place, None)
         if value is not None:
-            page_fields.change(field, value, partial(setting.changed, experiment), place)
+            page_fields.change(field, value, partial(changed, experiment), place)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -366,7 +421,7 @@ def regimes_panel(result: Result) -> None:
 
 def explanation(result: Result | None) -> None:
     """How the page is computed."""
-    st.markdown(templates.text("features.md"))
+    st.markdown(stylesheet.asset("features.md"))
     st.latex(r"R_T=\sum_{t\le T}\Big(\max_a\mu(x_{t,a}^{\top}\theta)-\mu(x_{t,a_t}^{\top}\theta)\Big)")
     st.caption(
         "Han, Liang, Wang, Zhang 2021 (LDP-OLS, LDP-SGD, margin); Zheng, Cai, Huang, Li, Wang 2020 (LDP-LinUCB, "

@@ -1,12 +1,12 @@
-"""The parts of the Heavy tails page."""
+"""The parts of the page Heavy tails, and what its controls say of the experiment."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -14,46 +14,212 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment, Simulation, simulate
+from bandit_core.experiments.presets import load_preset
+from bandit_core.model import PROMISES
 from bandit_core.simulation.costs import estimated_seconds, worker_count
 from bandit_core.simulation.results import Result
+from bandit_core.spec.errors import Issue
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.own_data import remembered
 from bandit_core.spec.rewards import RewardDistribution
-from bandit_core.theory import heavy, robust_mean
+from bandit_core.theory import heavy
 from ui import (
     charts,
     figures,
     gallery,
     lab_parts,
-    legends,
     page_fields,
-    page_lock,
     panels,
-    run_panel,
-    runner,
+    runner,  # fmt: skip
+    serving,
     shared,
     theme,
     words,
-)  # fmt: skip
-from ui.heavy_tails import setting
-from ui.heavy_tails.setting import Setting
-from ui.page_fields import Field
+)
+from ui.page_fields import Field, Fields
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The setting of the page on heavy tails: what its controls say of the experiment that is shown, and change in it.
+
+
+Trust = Literal["central", "local"]
+
+MEANS = {
+    "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
+    "S2": (0.9, 0.55, 0.3, 0.15, 0.1),
+    "S3": (0.9, 0.85, 0.7, 0.45, 0.1),
+}
+INSTANCES = {
+    "S1": "S1: evenly spread",
+    "S2": "S2: most far behind",
+    "S3": "S3: most close by",
+    "own": "as in the sidebar",
+}
+DISTRIBUTIONS = {
+    "pareto": "Pareto: wild above",
+    "student": "Student: wild both ways",
+    "own": "as in the sidebar",
+}
+TRUST: dict[Trust, str] = {"central": PROMISES["central"].who, "local": PROMISES["local"].who}
+EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))
+EPOCHS = ("dp-robust-se", "ldp-robust-se")  # policies that play in epochs: the page explains them
+EVERY_USER = ("robust-ucb", "dp-robust-ucb")  # policies that take a step for every user
+STEP_BY_STEP = 10**7  # beyond so many users they are left out
+ENOUGH_USERS: dict[Trust, int] = {"central": 10**5, "local": 10**9}  # that the private policies learn
+_FORMER = Fields(  # fields of the address in former links
+    "heavy",
+    Field("instance", "", "", "", "box", tuple(MEANS), place="instance"),
+    Field("law", "", "", "", "box", ("pareto", "student"), place="distribution"),
+    Field("trust", "", "", "", "box", tuple(TRUST), place="trust"),
+    Field("printed", "", False, "", "switch", place="printed"),
+    Field("v", "", 1.0, "", allowed=EXPONENTS, place="v"),
+    Field("budget", "", 1.0, "", allowed=(0.1, 20.0), place="epsilon"),
+    Field("users", "", 1, "", allowed=(1, 10**9), place="horizon"),
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is special about an experiment with heavy tails."""
+
+    instance: str
+    distribution: str
+    v: float
+    trust: Trust
+    printed: bool  # the constants of the theory
+
+    @property
+    def estimator(self) -> heavy.Estimator:
+        """How the private policy of this trust model estimates a mean."""
+        return "epoch" if self.trust == "central" else "local"
+
+
+def explained(experiment: Experiment) -> int:
+    """The line that the page explains: the last policy that plays in epochs."""
+    return max(number for number, line in enumerate(experiment.lines) if line.policy in EPOCHS)
+
+
+def epsilon_of(experiment: Experiment) -> float:
+    """The budget of the line that the page explains."""
+    budget = experiment.lines[explained(experiment)].epsilon
+    assert budget is not None and budget.fixed is not None  # its policy takes one budget only
+    return budget.fixed
+
+
+def of(experiment: Experiment) -> Setting:
+    """What the controls of the page say of an experiment."""
+    number = explained(experiment)
+    parameters = experiment.setups[number].parameters
+    trust = cast(Trust, experiment.lines[number].entry.privacy)
+    instance = distribution = "own"
+    for name, means in MEANS.items():
+        for kind in ("pareto", "student"):
+            if experiment.arms == _typed(name, kind, parameters.v):
+                instance, distribution = name, kind
+        if instance == "own" and tuple(experiment.means) == means:
+            instance = name
+    printed = experiment.lines[number].params.get("kappa") == 1.0
+    return Setting(instance, distribution, parameters.v, trust, printed)
+
+
+def _arms(instance: str, distribution: str, v: float) -> list[dict[str, Any]]:
+    shape = round(1.05 + v, 6)  # moments are finite below this order
+    if distribution == "pareto":
+        return [{"kind": "pareto", "mean": mean, "shape": shape} for mean in MEANS[instance]]
+    return [{"kind": "student", "mean": mean, "scale": 0.2, "df": shape} for mean in MEANS[instance]]
+
+
+@remembered(256)
+def _typed(instance: str, distribution: str, v: float) -> tuple[RewardDistribution, ...]:
+    arms = _arms(instance, distribution, v)
+    return Experiment.model_validate({"arms": arms, "lines": [{"policy": "ucb"}]}).arms
+
+
+def _lines(setting: Setting, epsilon: float) -> list[dict[str, Any]]:
+    """The policies of a trust model, and a curator's to compare with; the page explains the last one."""
+    params: dict[str, Any] = {"v": setting.v} | ({"kappa": 1.0} if setting.printed else {})
+    names = ["dp-robust-ucb", "dp-robust-se"] if setting.trust == "central" else list(EPOCHS)
+    budget = {"kind": "fixed", "value": epsilon}
+    return [{"policy": "robust-ucb", "params": params}] + [
+        {"policy": name, "epsilon": budget, "params": params} for name in names
+    ]
+
+
+def changed(experiment: Experiment, **fields: Any) -> Experiment:
+    """The experiment in another setting (see `Setting` for the fields).
+
+    Raises
+    ------
+    InputError
+        Where its arms or policies refuse that, for example own arms without a finite moment of the order 1 + v.
+    """
+    before = of(experiment)
+    after = replace(before, **fields)
+    if after.instance != "own" and after.distribution == "own":
+        after = replace(after, distribution="pareto")
+    document = experiment.spec()
+    if after.trust != before.trust:
+        document["lines"] = _lines(after, epsilon_of(experiment))
+        if experiment.horizon == ENOUGH_USERS[before.trust]:
+            document["horizon"] = ENOUGH_USERS[after.trust]
+    else:
+        for line, stated in zip(document["lines"], experiment.lines, strict=True):
+            parameters = stated.entry.parameters.model_fields
+            params = dict(line.get("params", {}))
+            if "v" in parameters:
+                params["v"] = after.v
+            if "kappa" in parameters and after.printed != before.printed:
+                params.pop("kappa", None)
+                params |= {"kappa": 1.0} if after.printed else {}
+            line["params"] = params
+    arms = document["arms"]
+    if after.instance != "own" and (after.instance, after.distribution, after.v) != (
+        before.instance, before.distribution, before.v,
+    ):  # fmt: skip
+        arms = _arms(after.instance, after.distribution, after.v)
+    return experiment.with_changes(arms=arms, lines=document["lines"], horizon=document["horizon"])
+
+
+def playable(experiment: Experiment) -> Experiment:
+    """Without the lines that take a step for every user, where there are too many users for that."""
+    lines = [line for line in experiment.spec()["lines"] if line["policy"] not in EVERY_USER]
+    if experiment.horizon <= STEP_BY_STEP or len(lines) == len(experiment.lines):
+        return experiment
+    return experiment.with_changes(lines=lines, view=experiment.view.model_dump() | {"hidden": []})
+
+
+def of_fields(fields: dict[str, str]) -> tuple[Experiment, list[Issue]]:
+    """The experiment that a link in the page's former fields asks for, and what is wrong with it."""
+    said, issues = _FORMER.read({name: text for name, text in fields.items() if name in _FORMER})  # the rest is gone
+    epsilon, users = said.pop("epsilon", None), said.pop("horizon", None)
+    preset = load_preset("wild-rewards")
+    experiment = changed(preset, **said)
+    lines = experiment.spec()["lines"]
+    for line in lines:
+        if "epsilon" in line and epsilon is not None:
+            line["epsilon"] = {"kind": "fixed", "value": epsilon}
+    return experiment.with_changes(lines=lines, horizon=users or preset.horizon), issues
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The parts of the Heavy tails page.
+
 
 TRIALS_AGAINST_V = 10
 LONGEST_SECONDS = 30  # that the picture against v may take
 _EXPONENT = Field(
     "heavy-v", "Exponent v: ← wilder · tamer →", 1.0, "Moments of order 1 + v are finite. v = 1: a finite variance; "
-    f"near 0: hardly more than a finite mean. {words.PUBLIC['moments']}", allowed=setting.EXPONENTS, place="v",
+    f"near 0: hardly more than a finite mean. {words.PUBLIC['moments']}", allowed=EXPONENTS, place="v",
 )  # fmt: skip
 _TRUST = Field(
     "heavy-trust", "Trust", "", "Central DP: noise on sums. Local DP: noise on every single reward, which takes far "
-    "more users.", "box", setting.TRUST, place="trust",
+    "more users.", "box", TRUST, place="trust",
 )  # fmt: skip
 _CONTROLS = (
     Field("heavy-instance", "Arms", "", "The means of five arms, three sets of Tao et al. 2022. Others can be written "
-          "in the sidebar.", "box", setting.INSTANCES, place="instance"),
+          "in the sidebar.", "box", INSTANCES, place="instance"),
     Field("heavy-distribution", "Rewards", "", "Pareto rewards have a smallest value and no largest one, Student's "
-          "have neither. Both have finite moments below the order 1.05 + v only.", "box", setting.DISTRIBUTIONS,
+          "have neither. Both have finite moments below the order 1.05 + v only.", "box", DISTRIBUTIONS,
           place="distribution"),
     Field("heavy-printed", "Constants of the theory (κ = 1)", False, "The printed constants instead of reduced ones. "
           "They make the first epoch last up to 10^15 pulls.", "switch", place="printed"),
@@ -66,12 +232,12 @@ _REWARDS = Field(
 
 def exponent(experiment: Experiment) -> None:
     """How wild the rewards are, as a control that changes the experiment."""
-    page_fields.change(_EXPONENT, setting.of(experiment).v, partial(setting.changed, experiment))
+    page_fields.change(_EXPONENT, of(experiment).v, partial(changed, experiment))
 
 
 def trust(experiment: Experiment) -> None:
     """Whom users trust, as a control that changes policies and the number of users."""
-    page_fields.change(_TRUST, setting.of(experiment).trust, partial(setting.changed, experiment))
+    page_fields.change(_TRUST, of(experiment).trust, partial(changed, experiment))
 
 
 def controls(experiment: Experiment, now: Setting) -> None:
@@ -81,7 +247,7 @@ def controls(experiment: Experiment, now: Setting) -> None:
         value, allowed = getattr(now, field.place), field.allowed
         if field.kind == "box":  # "as in the sidebar" is offered while it is so
             allowed = {name: text for name, text in field.allowed.items() if name != "own" or value == "own"}
-        page_fields.change(replace(field, allowed=allowed), value, partial(setting.changed, experiment))
+        page_fields.change(replace(field, allowed=allowed), value, partial(changed, experiment))
 
 
 def cut_off(chosen: Setting, experiment: Experiment) -> None:
@@ -105,12 +271,12 @@ def cut_off(chosen: Setting, experiment: Experiment) -> None:
 
 def _rule(chosen: Setting, experiment: Experiment) -> dict[str, Any]:
     """The truncation rule of the page's private policy, in its first epoch."""
-    instance = experiment.setups[setting.explained(experiment)]
+    instance = experiment.setups[explained(experiment)]
     factor = 4 if chosen.trust == "central" else 8
     return {
         "v": chosen.v,
         "u": instance.parameters.u,
-        "epsilon": setting.epsilon_of(experiment),
+        "epsilon": epsilon_of(experiment),
         "estimator": chosen.estimator,
         "logarithm": math.log(factor * len(instance.arms) * experiment.horizon),
     }
@@ -121,7 +287,7 @@ def _best_arm(experiment: Experiment) -> RewardDistribution:
 
 
 def _level(chosen: Setting, experiment: Experiment, n: int) -> float:
-    return float(robust_mean.truncation_level(n, **_rule(chosen, experiment)))
+    return float(heavy.truncation_level(n, **_rule(chosen, experiment)))
 
 
 def tail_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> go.Figure:
@@ -130,7 +296,7 @@ def tail_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> g
     largest = float(np.max(np.abs(distribution.quantile(np.array([5e-7, 1 - 5e-7])))))
     smallest = max(distribution.support[0], largest * 1e-6, 0.01 * abs(distribution.expected)) or 1e-3
     sizes = np.unique(np.append(np.geomspace(smallest, max(largest, 1.5 * level), 400), level))
-    chances = robust_mean.chance_beyond(distribution, sizes)
+    chances = heavy.chance_beyond(distribution, sizes)
     colour = theme.policy_colour("dp-robust-se" if chosen.trust == "central" else "ldp-robust-se", dark)
     beyond = (sizes >= level) & (chances > 1e-7)
     shade = {"fill": "tozeroy", "fillcolor": theme.transparent(colour, 0.25)}
@@ -149,9 +315,9 @@ def tail_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> g
 def tail_words(chosen: Setting, experiment: Experiment, n: int) -> str:
     """How much is thrown away, as a share of rewards and of the mean."""
     distribution, level = _best_arm(experiment), _level(chosen, experiment, n)
-    first, _ = robust_mean.truncated_moments(distribution, level)
+    first, _ = heavy.truncated_moments(distribution, level)
     lost = 1 - float(first) / distribution.expected if distribution.expected else 0.0
-    beyond = percent(float(robust_mean.chance_beyond(distribution, np.array([level]))[0]))
+    beyond = percent(float(heavy.chance_beyond(distribution, np.array([level]))[0]))
     moved = f"{'lowers' if lost >= 0 else 'raises'} the mean by {percent(abs(lost))}"
     reached = f"After {words.count(n)} rewards B = {words.number(level, 2)}"
     return f"{reached}: {beyond} of the rewards lie beyond, which {moved}."
@@ -160,7 +326,7 @@ def tail_words(chosen: Setting, experiment: Experiment, n: int) -> str:
 def error_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> go.Figure:
     """Bias, privacy noise and sampling error of the private robust mean against the number of rewards."""
     grid = np.unique(np.round(np.geomspace(10, 1e7, 61)).astype(np.int64))
-    frame = robust_mean.errors(_best_arm(experiment), grid, **_rule(chosen, experiment))
+    frame = heavy.errors(_best_arm(experiment), grid, **_rule(chosen, experiment))
     shades = ("#d55e00", "#0072b2", "#7a828a") if not dark else ("#f08838", "#58b7e0", "#aab2ba")
     titles = {"bias": "truncation (bias)", "noise": "privacy noise", "sampling": "chance (sampling)"}
     curves = [
@@ -182,7 +348,7 @@ def error_words(chosen: Setting) -> str:
 
 def constants(chosen: Setting, experiment: Experiment, result: Result | None) -> None:
     """Which constants run, what that costs, and the exact numbers."""
-    local, epsilon = chosen.trust == "local", setting.epsilon_of(experiment)
+    local, epsilon = chosen.trust == "local", epsilon_of(experiment)
     if chosen.printed:
         st.markdown(
             "The simulation uses the **constants of the theory** (κ = 1): the orders of regret are proved for this "
@@ -207,9 +373,9 @@ def constants(chosen: Setting, experiment: Experiment, result: Result | None) ->
 
 def no_help_words(experiment: Experiment) -> str:
     """Says so where even reduced constants let the policy that plays in epochs drop no arm."""
-    number = setting.explained(experiment)
+    number = explained(experiment)
     title = experiment.lines[number].entry.title
-    if setting.of(experiment).printed or not shared.once(
+    if of(experiment).printed or not shared.once(
         "drops-none", experiment, number, lambda: _drops_none(experiment, number)
     ):
         return ""
@@ -231,32 +397,32 @@ def band_words(result: Result) -> str:
     report = (
         f"{words.sentence(words.band(result.experiment.trials, result.experiment.view))}. Regret in units of reward."
     )
-    if result.experiment.horizon > setting.STEP_BY_STEP:
+    if result.experiment.horizon > STEP_BY_STEP:
         report += (
-            f" Beyond {words.count(setting.STEP_BY_STEP)} users only policies that play in epochs are shown: "
+            f" Beyond {words.count(STEP_BY_STEP)} users only policies that play in epochs are shown: "
             "the others need a step for each user."
         )
     return report
 
 
 def _at(experiment: Experiment, v: float) -> Experiment:
-    return setting.changed(experiment, v=v).with_changes(trials=TRIALS_AGAINST_V, seed=experiment.seed)
+    return changed(experiment, v=v).with_changes(trials=TRIALS_AGAINST_V, seed=experiment.seed)
 
 
 @remembered(64)  # asked whenever the page is drawn
 def _seconds(experiment: Experiment) -> float:
-    return sum(estimated_seconds(_at(experiment, v)) for v in setting.EXPONENTS)
+    return sum(estimated_seconds(_at(experiment, v)) for v in EXPONENTS)
 
 
 def _points(experiment: Experiment, report: Callable[[float], None]) -> pd.DataFrame:
     """Regret of every line at every exponent; ``report`` hears the share that is done, and may end it."""
     rows = []
-    for place, v in enumerate(setting.EXPONENTS):
+    for place, v in enumerate(EXPONENTS):
 
         def show(running: Simulation, place: int = place) -> None:
-            report((place + running.fraction) / len(setting.EXPONENTS))
+            report((place + running.fraction) / len(EXPONENTS))
 
-        report(place / len(setting.EXPONENTS))
+        report(place / len(EXPONENTS))
         result = simulate(_at(experiment, v), on_progress=show)
         for number, line in enumerate(result.lines):
             assert line is not None
@@ -271,8 +437,8 @@ def _computed_points(experiment: Experiment) -> pd.DataFrame:
     if before is not None and before[0] == wanted:
         return before[1]
     place = st.empty()
-    with page_lock.computing():
-        points = _points(wanted, run_panel.bar(place, "simulating each exponent … (switch it off to stop)"))
+    with serving.computing():
+        points = _points(wanted, runner.bar(place, "simulating each exponent … (switch it off to stop)"))
     place.empty()
     st.session_state["heavy-points"] = (wanted, points)
     return points
@@ -287,7 +453,7 @@ def against_v(chosen: Setting, experiment: Experiment) -> None:
     wanted = cost <= runner.LIVE_SECONDS or page_fields.ask(
         Field(
             "against", f"Simulate every exponent ({words.duration(cost)} when nothing is cached)", False,
-            f"{len(setting.EXPONENTS)} experiments of {TRIALS_AGAINST_V} trials, each with tails as wild as its v "
+            f"{len(EXPONENTS)} experiments of {TRIALS_AGAINST_V} trials, each with tails as wild as its v "
             "allows.", "switch", key="heavy-against-v",
         )
     )  # fmt: skip
@@ -296,11 +462,11 @@ def against_v(chosen: Setting, experiment: Experiment) -> None:
     if cost > LONGEST_SECONDS:
         st.info(f"That would take {words.duration(cost)} here. Choose fewer users, or Pareto rewards.")
         return
-    points = _computed_points(setting.changed(experiment, v=setting.EXPONENTS[0]))
+    points = _computed_points(changed(experiment, v=EXPONENTS[0]))
     figure = _against_chart(points, experiment, chosen.v, not theme.is_phone(), theme.is_dark())
     figures.plot(figure, "against-v", "Regret at the horizon against the exponent v", tall=True)
-    many = words.count(setting.ENOUGH_USERS["local"])
-    why = f" Noise on every reward needs far more users, so “{setting.TRUST['local']}” opens with {many}."
+    many = words.count(ENOUGH_USERS["local"])
+    why = f" Noise on every reward needs far more users, so “{TRUST['local']}” opens with {many}."
     st.caption(
         f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. Large dots: v = {chosen.v:g}, drawn below."
         + why * (chosen.trust == "local")
@@ -313,16 +479,16 @@ def _against_chart(points: pd.DataFrame, experiment: Experiment, v: float, direc
         line, regret = int(number), part["regret"].to_numpy()
         marker = {"size": np.where(np.isclose(part["v"], v), 16, 6), "color": colours[line]}
         more = {"mode": "lines+markers", "marker": marker, "error_y": {"type": "data", "array": 2 * part["stderr"]}}
-        look = {"hover": "v = %{x}: %{y:,.4~g}", "legend": legends.NARROW if direct else None, "more": more}
+        look = {"hover": "v = %{x}: %{y:,.4~g}", "legend": charts.NARROW if direct else None, "more": more}
         curves.append(charts.line_curve(experiment, line, part["v"], regret, colours[line], **look))
         ends[line] = regret
     span = np.log10([max(1e-3, limit) for limit in (points["regret"].min() / 3, points["regret"].max() * 1.5)])
-    across = {"title": "exponent v  (← wilder · tamer →)", "tickvals": setting.EXPONENTS, "range": (0.16, 1.03)}
+    across = {"title": "exponent v  (← wilder · tamer →)", "tickvals": EXPONENTS, "range": (0.16, 1.03)}
     up = charts.log_axis(f"regret after {words.count(experiment.horizon)} users", *span, range=span)
     figure = charts.draw(curves, across, up, lab_parts.HEIGHT, dark, [charts.Mark(v)], closest=True)
     if direct:
-        charts.add_direct_labels(figure, experiment, setting.EXPONENTS[-1], ends, colours, lab_parts.HEIGHT, dark)
-        figure.layout[legends.NARROW].update(y=0.02, yanchor="bottom")  # curves begin high
+        charts.add_direct_labels(figure, experiment, EXPONENTS[-1], ends, colours, lab_parts.HEIGHT, dark)
+        figure.layout[charts.NARROW].update(y=0.02, yanchor="bottom")  # curves begin high
     return figure
 
 
@@ -350,9 +516,9 @@ def theory(experiment: Experiment, result: Result, line: int | None) -> None:
         st.markdown(
             f"Values after {words.count(experiment.horizon)} users, shapes with the factor 1. They may exceed what can "
             "be lost at all. *Bounded*: the same gaps with rewards between 0 and 1, for comparison."
-            f"{beyond * (setting.epsilon_of(experiment) > 1)}"
+            f"{beyond * (epsilon_of(experiment) > 1)}"
         )
-        table(heavy.table_1(experiment.setups[setting.explained(experiment)]))
+        table(heavy.table_1(experiment.setups[explained(experiment)]))
 
 
 def table(frame: pd.DataFrame) -> None:

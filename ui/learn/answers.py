@@ -10,11 +10,11 @@ import streamlit as st
 
 from bandit_core.spec.errors import Issue
 from ui import charts, page_fields, shared, state, theme
+from ui.learn.course import Slider, Step, tips
 from ui.learn.measured import Number
-from ui.learn.step import Slider, Step, tips
 from ui.page_fields import Field
-from ui.player import view as player
-from ui.player.document import Stop, text
+from ui.player import slider as player
+from ui.player.slider import Stop, text
 from ui.words import as_html
 
 OTHER = "eps"  # field of the address: where the second slider of a lesson stands
@@ -52,7 +52,7 @@ def check(step: Step | None = None) -> None:
 
 
 def document(step: Step, dark: bool, **look: Any) -> str:
-    """A lesson at all positions of its slider, for the player; ``look`` as `ui.player.document` says.
+    """A lesson at all positions of its slider, for the player; ``look`` as `ui.player.slider` says.
 
     Raises
     ------

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from ui import figures, page_links
-from ui.learn import answers, course, player, printed
+from ui.learn import answers, course, player, quiz
 
 
 def draw(go: Callable[[str], None]) -> None:
@@ -15,7 +15,7 @@ def draw(go: Callable[[str], None]) -> None:
     st.title("What you have seen")
     st.markdown("\n".join(f"{number}. {step.so}" for number, step in enumerate(course.STEPS, 1)))
     label, look = "Print these sentences (HTML)", {"icon": ":material/print:", "key": "learn-print"}
-    figures.download(st, label, printed.sentences, "ten-sentences.html", "One page.", "content", **look)
+    figures.download(st, label, quiz.sentences, "ten-sentences.html", "One page.", "content", **look)
     own, lab = st.columns(2)
     with own.container(border=True, height="stretch"):
         st.markdown("#### Use your own numbers\nWhat would privacy cost in your experiment?")

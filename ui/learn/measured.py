@@ -10,9 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from bandit_core.experiments.corridor import corridor
-from bandit_core.simulation.comparisons import Estimate
-from bandit_core.simulation.results import LineResult, Result, best_share_at_end
+from bandit_core.experiments.catalogue import corridor
+from bandit_core.simulation.results import Estimate, LineResult, Result, best_share_at_end
 from bandit_core.spec.number_text import with_error
 from bandit_core.studies.tradeoff import blind_regret
 

@@ -7,10 +7,10 @@ from html import escape
 from urllib.parse import quote
 
 from bandit_core.export.page import source, style_of
-from ui import templates
-from ui.learn import answers, classroom, course, toss
+from ui import stylesheet
+from ui.learn import answers, classroom, course
+from ui.learn.course import Step
 from ui.learn.measured import Number
-from ui.learn.step import Step
 from ui.words import as_html
 
 AGAIN = 4  # seconds between loads of the page where there are no scripts
@@ -124,7 +124,7 @@ def _coins(step: Step, code: str, phone: str, guess: float | None) -> str:
 
 def _share(step: Step, code: str) -> str:
     """What the class sent."""
-    bits = toss.Bits(classroom.CLASSES.bits(code, step.name))
+    bits = classroom.Bits(classroom.CLASSES.bits(code, step.name))
     message = f"<p>{as_html(bits.message())}</p>" if bits.bits else "<p>No phone sent a bit.</p>"
     return f"{message}<p><b>So: {as_html(step.so)}</b></p>"
 
@@ -140,8 +140,8 @@ def _answer(step: Step, measured: Number, mine: float | None) -> str:
 @cache
 def _files() -> dict[str, str]:
     """Style and script of the page, and what allows these two and nothing else."""
-    style = style_of(()) + templates.text("phone.css")
-    script = toss.SCRIPT + templates.text("phone.js")
+    style = style_of(()) + stylesheet.asset("phone.css")
+    script = classroom.SCRIPT + stylesheet.asset("phone.js")
     return {
         "style": style, "styles": source(style), "script": script, "scripts": source(script)
     }  # fmt: skip
@@ -150,4 +150,4 @@ def _files() -> dict[str, str]:
 def page(part: str, code: str) -> str:
     """The whole page around a part."""
     address, code = quote(code), escape(code)
-    return templates.filled("phone.html", **_files(), part=part, code=code, address=address, again=AGAIN)
+    return stylesheet.filled("phone.html", **_files(), part=part, code=code, address=address, again=AGAIN)

@@ -13,12 +13,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bandit_core import AuditResult
-from bandit_core.auditing.auditor import audit
+from bandit_core.auditing.subjects import audit
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.simulation.sentences import surest
 from ui import charts, theme
-from ui.learn import pictures, toss
+from ui.learn import classroom, pictures
 from ui.learn.measured import Number, spread
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ class Tips:
     def draw(self, at: float, dark: bool, height: int) -> go.Figure:
         """The tips, the cut-off, and what it costs."""
         quiet, shade, curves = theme.quiet(dark), pictures.colour(pictures.CENTRAL, dark), []
-        ranks = np.unique(np.geomspace(1, TIPS, toss.POINTS).round().astype(int))
+        ranks = np.unique(np.geomspace(1, TIPS, classroom.POINTS).round().astype(int))
         sizes = np.array(self.tips)[ranks - 1]
         for kept, colour in ((sizes <= at, shade), (sizes > at, quiet)):
             marker = {"color": colour, "size": 7}
@@ -214,5 +214,5 @@ SAMPLES: dict[str, Callable[[float, int, tuple[float, ...], float], Any]] = {
     "crowd": lambda at, seed, stops, epsilon: _crowds(stops, epsilon, seed),
     "noises": lambda at, seed, stops, epsilon: _counts(stops, epsilon, seed),
     "promise": lambda at, seed, *_: Audit(audit(SUBJECT, CLAIM, samples=int(at), confidence=SURE, seed=seed)),
-    "toss": lambda at, seed, *_: toss.sample(at, seed),
+    "toss": lambda at, seed, *_: classroom.sample(at, seed),
 }  # fmt: skip

@@ -7,10 +7,9 @@ from typing import Any
 import streamlit as st
 
 from ui import page_fields, page_links, state, watch
-from ui.learn import answers, ending, player, quiz, toss
-from ui.learn.course import ADDRESSES, MINUTES, STEPS, title
-from ui.learn.step import Step
-from ui.player.view import or_small
+from ui.learn import answers, classroom, ending, player, quiz
+from ui.learn.course import ADDRESSES, MINUTES, STEPS, Step, title
+from ui.player.slider import or_small
 from ui.words import unbroken
 
 HEIGHT = "clamp(20rem, 42vh, 36rem)"  # of the picture; its legend comes below it
@@ -97,7 +96,7 @@ def _lesson(step: Step) -> None:
             else:
                 answers.scene(step, height=HEIGHT)
                 if step.coins:
-                    toss.own_coins(step.coins)
+                    classroom.own_coins(step.coins)
     if run:
         st.subheader(step.watch["title"])
         watch.draw(step.experiment(step.slider.start), 1, "learn-watch", run)

@@ -11,10 +11,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import AuditResult
-from bandit_core.auditing.auditor import audit, power
-from bandit_core.auditing.subjects import Subject, subjects
+from bandit_core.auditing.subjects import Subject, audit, power, subjects
 from bandit_core.spec.number_text import percent
-from ui import charts, figures, lab_parts, page_fields, page_lock, state, templates, theme, words
+from ui import charts, figures, lab_parts, page_fields, serving, state, stylesheet, theme, words
 from ui.mechanisms.answer import FIELDS
 
 KINDS = {"mechanism": "mechanism", "negative control": "negative control", "run": "policy run"}
@@ -125,7 +124,7 @@ def _audited(subject: Subject, epsilon: float, samples: int, confidence: float, 
     def drawn(share: float) -> None:
         bar.progress(min(1.0, share), "Drawing samples …")
 
-    with page_lock.computing():
+    with serving.computing():
         result = audit(subject.name, epsilon, samples=samples, confidence=confidence, seed=seed, on_progress=drawn)
     bar.empty()
     return result
@@ -191,7 +190,7 @@ def _caught_words(result: AuditResult, subject: Subject) -> str:
 
 def explanation() -> None:
     """In plain words: how it works, and what it cannot show."""
-    st.markdown(templates.text("audit.md"))
+    st.markdown(stylesheet.asset("audit.md"))
     st.latex(r"\epsilon\ \ge\ \ln\frac{p_{\text{low}}-\delta}{q_{\text{high}}}")
     st.code("python -m bandit_core audit ctb-as-printed --epsilon 0.1", language="bash")
 

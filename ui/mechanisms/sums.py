@@ -16,7 +16,7 @@ from bandit_core import InputError
 from bandit_core.mechanisms import Counter
 from bandit_core.mechanisms.square_root import DELTA
 from bandit_core.spec.errors import Issue
-from ui import charts, figures, page_fields, state, templates, theme, words
+from ui import charts, figures, page_fields, state, stylesheet, theme, words
 from ui.mechanisms import counted
 from ui.mechanisms.answer import COUNTERS, FIELDS, facts, opening, pair_chart
 
@@ -182,7 +182,7 @@ def spending_chart(chosen: Sums, dark: bool) -> go.Figure:
 
 def draw() -> None:
     """The whole part."""
-    st.markdown(templates.filled("sums.md", delta=f"{DELTA:g}"))
+    st.markdown(stylesheet.filled("sums.md", delta=f"{DELTA:g}"))
     above = opening()
     epsilon = FIELDS.ask("eps", above)
     with st.expander("Change the stream or the published sums"):

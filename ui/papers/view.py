@@ -1,13 +1,15 @@
-"""Papers' parts: which paper and figure, and a figure beside what its paper says."""
+"""The parts of the page Papers: a figure beside what its paper says, and computed again."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections import Counter
 from functools import lru_cache, partial
 from typing import Any, Literal, get_args
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -15,17 +17,82 @@ from streamlit.delta_generator import DeltaGenerator
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
-from bandit_core.literature import claims, claims_table, papers, reproductions
+from bandit_core.literature import claims, papers, reproductions
 from bandit_core.literature.claims import Held, Verdict
 from bandit_core.literature.papers import Figure, Paper
 from bandit_core.literature.reproductions import Shipped
-from bandit_core.simulation.costs import estimated_seconds
+from bandit_core.simulation.costs import estimated_seconds, steps
+from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.number_text import percent
-from bandit_core.studies import threshold_check
-from ui import charts, figures, lab_parts, page_fields, page_links, state, theme, threshold_view, uploads, words
+from bandit_core.studies import sweep
+from ui import charts, figures, lab_parts, page_fields, page_links, runner, state, theme, threshold_view, uploads, words
 from ui.page_fields import Field
-from ui.papers import rerun
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Computing a paper's figure again, here and with other random numbers, beside the shipped one.
+
+
+def rerun_panel(name: str) -> None:
+    """The command that computes the shipped file, and a run of one's own with another seed."""
+    experiment = load_preset(name)
+    st.markdown("On a computer with the project installed, this command computes the shipped file again:")
+    st.code(f"python -m bandit_core reproduce {name}", language="bash")
+    help = "Another seed gives other random numbers. The result should agree within its errors."
+    field = Field("seed", "Seed of another run", 0, help, "number", (0, 2**53 - 1))
+    seed = page_fields.draw(field, experiment.seed + 1, f"again-seed-{name}")
+    time = words.duration(estimated_seconds(experiment))
+    label, help = f"Compute here ({words.count(steps(experiment))} pulls, {time})", "Short runs start at once. "
+    if not st.toggle(label, key=f"again-{name}", help=f"{help}Longer ones ask first and can be cancelled."):
+        return
+    result = runner.result_of(
+        experiment.with_changes(seed=seed, view={**experiment.view.model_dump(mode="json"), "bounds": False}),
+        f"again-{name}",
+    )
+    shipped = reproductions.load(name)
+    if result is None:
+        return
+    if shipped is not None:
+        rows, apart = beside(result, shipped)
+        st.markdown(agreement(apart))
+        lab_parts.table(words.table(rows), "again")
+    drawn = charts.regret_chart(result, theme.is_dark(), 380, direct_labels=not theme.is_phone())
+    figures.plot(drawn, "again-figure", alt=charts.describe(result))
+
+
+def beside(result: Result, shipped: Shipped) -> tuple[pd.DataFrame, list[float]]:
+    """Final regret of both runs, a row per line; and the differences in their standard errors, NaN without an error."""
+    rows, apart = [], []
+    for number, (again, theirs) in enumerate(zip(result.lines, shipped.lines, strict=True)):
+        if again is None:
+            continue
+        (mine, my_error), (other, error) = ((float(each.mean[-1]), float(each.stderr[-1])) for each in (again, theirs))
+        both = math.hypot(my_error, error)
+        apart.append(abs(mine - other) / both if both > 1e-9 * abs(other) else math.nan)
+        rows.append(
+            {
+                "policy": shipped.experiment.label(number),
+                "this run": words.with_error(mine, my_error),
+                "shipped": words.with_error(other, error),
+                "standard errors apart": "–" if math.isnan(apart[-1]) else f"{apart[-1]:.1f}",
+            }
+        )
+    return pd.DataFrame(rows), apart
+
+
+def agreement(distances: list[float]) -> str:
+    """Whether the two runs agree, in a sentence."""
+    apart = [value for value in distances if math.isfinite(value)]
+    if not apart:
+        return "Neither run has an error to compare with."
+    wide = sum(value > 3 for value in apart)
+    trust = "They agree." if not wide else f"{wide} of {len(apart)} curves are more than three standard errors apart."
+    return f"This run and the shipped one are at most **{max(apart):.1f}** standard errors apart. {trust}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Papers' parts: which paper and figure, and a figure beside what its paper says.
+
 
 EVERY = "all"
 HELD: tuple[Held, ...] = get_args(Held)
@@ -59,7 +126,7 @@ def chip(paper: Paper) -> str:
 
 def tally() -> tuple[str, str]:
     """How many statements have which verdict, over all papers; printed numbers are counted apart."""
-    return claims_table.tally(each for figure in papers.figures().values() for each in verdicts(figure))
+    return claims.tally(each for figure in papers.figures().values() for each in verdicts(figure))
 
 
 def choose() -> tuple[list[Figure], DeltaGenerator]:
@@ -136,7 +203,7 @@ def _without_bounds(shipped: Shipped, panel: str) -> Shipped:
 def _chart(shipped: Shipped, figure: Figure, dark: bool = False, direct: bool = False) -> go.Figure:
     """The figure from shipped numbers of a panel or of a reading of it."""
     if is_fit(figure):
-        return threshold_view.fit_chart(threshold_check.points(shipped), dark)
+        return threshold_view.fit_chart(sweep.points(shipped), dark)
     return charts.regret_chart(shipped, dark, 400, direct_labels=direct)
 
 
@@ -150,7 +217,7 @@ def _for_print(shipped: Shipped, figure: Figure, spec: dict[str, Any]) -> go.Fig
 
 def _described(shipped: Shipped, figure: Figure) -> str:
     if is_fit(figure):
-        return f"Regret against V for {len(threshold_check.points(shipped))} policies, and a straight line."
+        return f"Regret against V for {len(sweep.points(shipped))} policies, and a straight line."
     return charts.describe(shipped)
 
 
@@ -258,7 +325,7 @@ def large(figure: Figure, panel: str) -> None:
         figures.fold_for_print(partial(_for_print, shown, figure, shipped.experiment.spec()), shipped.name)
     tests(figure)
     if panel:
-        lab_parts.fold("Compute it again", f"again-fold-{panel}", partial(rerun.panel, panel), icon=":material/replay:")
+        lab_parts.fold("Compute it again", f"again-fold-{panel}", partial(rerun_panel, panel), icon=":material/replay:")
 
 
 AS_STATED = (

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from ui import figures, lesson, sharing, state, theme, words
-from ui.learn import answers, classroom, course, pictures, toss
+from ui import export_panel, figures, lesson, state, theme, words
+from ui.learn import answers, classroom, course, pictures
+from ui.learn.course import Choice, Scale, Step
 from ui.learn.measured import Number
-from ui.learn.step import Choice, Scale, Step
 from ui.words import as_html
 
 EVERY = 1.5  # seconds between looks at the class
@@ -131,7 +131,7 @@ def listens_there() -> bool:
 
 def for_phones(code: str) -> tuple[str, str]:
     """The address for the phones of a class, and what to do first where phones do not reach it (else nothing)."""
-    where = f"{sharing.base('teach')}/learn?class={code}&controls=off"
+    where = f"{export_panel.base_address('teach')}/learn?class={code}&controls=off"
     seen = urlsplit(where)
     if seen.hostname not in (None, "localhost", "127.0.0.1", "::1"):
         return where, ""
@@ -214,7 +214,7 @@ def _again_button(room: Room) -> None:
 @st.fragment(run_every=EVERY)
 def share_now(code: str, step: Step) -> None:
     """The class's share of yes, estimated from the bits so far."""
-    _share(toss.Bits(classroom.CLASSES.bits(code, step.name)))
+    _share(classroom.Bits(classroom.CLASSES.bits(code, step.name)))
 
 
 def share(room: Room, step: Step) -> None:
@@ -228,11 +228,11 @@ def share(room: Room, step: Step) -> None:
         )  # fmt: skip
         _again_button(room)
     with picture:
-        _share(toss.Bits(bits, None if hands is None or not bits else 100 * hands / len(bits)))
+        _share(classroom.Bits(bits, None if hands is None or not bits else 100 * hands / len(bits)))
     follow(room)
 
 
-def _share(found: toss.Bits) -> None:
+def _share(found: classroom.Bits) -> None:
     if not found.bits:
         st.caption("No phone has sent a bit yet.")
         return

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from bandit_core.spec.number_text import number
-from ui import lesson, page_fields, state, stylesheet, templates
+from ui import lesson, page_fields, state, stylesheet
 from ui.learn import answers, course
+from ui.learn.course import Step, with_unit
 from ui.learn.measured import Number
-from ui.learn.step import Step, with_unit
-from ui.player.view import or_small
+from ui.player.slider import or_small
 from ui.teach import board
 from ui.teach.board import Room
 from ui.words import unbroken
@@ -71,7 +71,7 @@ def draw() -> None:
             else:
                 st.markdown(step.idea)
                 _question(step, room)
-    st.html(f"<script>{templates.text('project.js')}</script>", unsafe_allow_javascript=True)
+    st.html(f"<script>{stylesheet.asset('project.js')}</script>", unsafe_allow_javascript=True)
 
 
 def _way(step: Step, room: Room | None, lessons: tuple[Step, ...]) -> None:

@@ -15,10 +15,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.presets import shared_budget
 from bandit_core.model import MEASURES, PROMISES, Measure, Privacy
 from bandit_core.simulation.results import Result
-from bandit_core.studies.trust_steps import CLEARLY, Step, best_lines, by_level, kept, ladder, level_of, steps
+from bandit_core.studies.tradeoff import CLEARLY, Step, best_lines, by_level, kept, ladder, level_of, steps
 from ui import charts, diagrams, figures, lab_parts, page_links, shared, theme, words
 
 

@@ -1,30 +1,212 @@
-"""The answer of the Your numbers page, drawn: cards, methods, chart, search, and what a visitor takes away."""
+"""The answer of Your numbers, drawn; and pages to take away, one HTML file each."""
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
+from html import escape
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from bandit_core import paths
 from bandit_core.model import PROMISES
 from bandit_core.spec import own_data
 from bandit_core.studies.best_method import FEWEST, FINALISTS, Contest, Decision, Question, Tried
-from bandit_core.studies.business_case import goal
+from bandit_core.studies.business_case import goal, ranges_of
 from bandit_core.studies.goal_search import BestSearch, Found
-from bandit_core.studies.price import Price, PriceQuestion, PriceStudy, rows_of, unknown_words
+from bandit_core.studies.price import PRIVATE, Price, PriceQuestion, PriceStudy, advise, rows_of, unknown_words
 from bandit_core.studies.price import advise as advise_on
-from ui import charts, figures, gallery, lab_parts, runner, shared, templates, theme, uploads, words
-from ui.your_numbers import address
-from ui.your_numbers.answers import Reply, amount, best_rows, found_words, goals, verdict
+from ui import charts, figures, gallery, lab_parts, printing, runner, shared, stylesheet, theme, uploads, words
+from ui.your_numbers import question
+from ui.your_numbers.answers import Reply, amount, best_rows, chart, describe, found_words, goals, verdict
 from ui.your_numbers.inputs import Asked, Setting, question_of
-from ui.your_numbers.one_page import TITLE, one_page
-from ui.your_numbers.planned import table
-from ui.your_numbers.question import control, text
-from ui.your_numbers.summary import summary_page
-from ui.your_numbers.until import studied
+from ui.your_numbers.planned import correction, looks_words, picture, studied, table
+from ui.your_numbers.question import control, spans, text
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The one-page summary of Your numbers: one HTML file that needs nothing else.
+#
+# It is made when someone asks for it, by a thread without a session: nothing here may ask the session for anything.
+
+
+SIZE = printing.Size(17.0, 8.0, 9)  # of the picture
+
+
+def plain_html(markdown: str) -> str:
+    """The few marks of a verdict as HTML: bold, and escapes taken away."""
+    text = escape(re.sub(r"\\(.)", r"\1", markdown.replace("**", "\0")))
+    return re.sub(r"\0(.*?)\0", r"<b>\1</b>", text).replace("\0", "")
+
+
+def shareable(link: str | None) -> bool:
+    """Whether a link opens on other machines: not where it names this one, or a private network."""
+    host = urlsplit(link or "").hostname or ""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith((".local", ".localhost", ".internal", ".lan"))
+
+
+def _origin(answer: Reply, made: datetime) -> str:
+    """Where the numbers came from: methods, promises, seeds, trials, versions, date."""
+    meta, rows = answer.result.metadata, []
+    for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
+        chosen = guarantee["parameters"]  # a test's length says all of the numbers that it was planned with
+        told = {name: chosen[name] for name in ({"users"} if "baseline" in chosen else chosen)}
+        method = f"{answer.decision.chosen(row.privacy).title}, the best of {answer.decision.policies(row.privacy)}"
+        method = "; ".join((method, *(f"{name} = {value}" for name, value in told.items())))
+        shown = {"who is trusted": PROMISES[row.privacy].who, "method": method}
+        rows.append({**shown, "what it promises": guarantee["words"]})
+    kernels = {name.rpartition("kernels.")[2]: version for name, version in meta["kernels"].items()}
+    used = {"Private Bandit Lab": paths.project_version(), **meta["versions"], **kernels}
+    said = text(
+        "origin", trials=answer.experiment.trials, seed=answer.experiment.seed, screened=answer.decision.screened,
+        other=answer.question.screening_seed, made=f"{made:%Y-%m-%d %H:%M}",
+        used=", ".join(f"{name} {version}" for name, version in used.items()),
+    )  # fmt: skip
+    return f"{table_html(rows)}<p class='small'>{escape(said)}</p>"
+
+
+def table_html(rows: list[dict[str, str]]) -> str:
+    """Rows of text as a table, which scrolls where it is wider than the page."""
+    head = "".join(f"<th>{escape(name)}" for name in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}" for cell in row.values()) for row in rows)
+    return f"<div style='overflow-x:auto'><table><tr>{head}{body}</table></div>"
+
+
+def summary_page(
+    answer: Reply,
+    verdict: str,
+    found: dict[str, list[Found]],
+    limit: str,
+    link: str | None,
+    made: datetime | None = None,
+    price: Price | None = None,
+) -> str:
+    """Question, answer, assumptions, origin and (for typed numbers) the link, as one self-contained HTML page.
+
+    ``found`` are the answers of the searches by what was searched, ``limit`` what they were to meet, in words;
+    ``made`` is the date that the page bears (default: now), ``price`` has the rows of tests.
+    """
+    asked, chosen, searched, tests = answer.asked, answer.chosen, "", ""
+    if price is not None:
+        tests = f"<h2>Tests</h2>{table_html(table(price.question, price.rows).to_dict('records'))}"
+        tests += f"<p class='small'>{escape(correction(price.question))} {escape(looks_words(price.question))}</p>"
+    for axis, rows in found.items():
+        message = "".join(
+            f"<li>{escape(PROMISES[each.privacy].who)}: {plain_html(found_words(each, answer, axis == 'users'))}"
+            for each in rows
+        )
+        what = "Fewest users" if axis == "users" else "Smallest ε"
+        searched += f"<h2>{what} for {escape(limit)}</h2><ul>{message}</ul>"
+    if shareable(link):
+        again = f'<p class="small">Open again: <a href="{escape(link or "")}">{escape(link or "")}</a></p>'
+    elif own_data.store():
+        again = '<p class="small">Computed from an uploaded file, which is not part of this page.</p>'
+    else:
+        again = f"<pre style='white-space:pre-wrap'>{escape(json.dumps(answer.experiment.spec(), indent=1))}</pre>"
+        again = f"<details class='small'><summary>Settings file of the learners</summary>{again}</details>"
+    ends = f"<p class='small'>One user's reward: {asked.low:g} to {asked.high:g}. {escape(asked.cut)}</p>"
+    return stylesheet.filled(
+        "summary.html",
+        verdict=plain_html(verdict),
+        unit=escape(words.sentence(chosen.unit)),
+        users=words.count(chosen.users),
+        budget=escape(chosen.budget),
+        picture=printing.image(chart(answer, False), SIZE, describe(answer)),
+        learners=table_html(best_rows(answer)),
+        trials=answer.rows[0].trials,
+        covered="cover draws of the means" if asked.draws else "do not cover how far the means are from the truth",
+        odds=f"<p>{escape(words.odds(chosen.epsilon))}</p>" if isinstance(chosen.epsilon, float) else "",
+        tests=tests,
+        searched=searched,
+        options=table_html(asked.rows),
+        ends="" if asked.unit == "%" else ends,
+        sure=plain_html(asked.sure),
+        origin=_origin(answer, made or datetime.now(UTC)),
+        again=again,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The page for a meeting: question, advice, one picture and one table on one sheet, from a `Price` alone.
+#
+# It is made when someone asks for it, by a thread without a session: nothing here may ask the session for anything.
+
+
+TITLE = "What would privacy cost?"
+
+
+def one_page(price: Price, title: str = "", link: str | None = None, made: datetime | None = None) -> str:
+    """One self-contained HTML page; ``made`` is the date that it bears (default: now)."""
+    question, rate = price.question, price.question.scale == 1
+    named = question.names or [f"option {place}" for place, _ in enumerate(question.arms, 1)]
+    options = "; ".join(f"{escape(name)} {span}" for name, span in zip(named, spans(question, rate), strict=True))
+    address, drawn = escape(link or ""), picture(question, question.epsilons, False)
+    return stylesheet.filled(
+        "meeting.html",
+        title=escape(title or TITLE),
+        options=options,
+        people=f"{words.count(question.users)} people, {words.count(question.weekly)} a week",
+        advice=plain_html(advise(question, price.rows, words.plain).words),
+        picture=printing.image(drawn, SIZE, charts.read_aloud(drawn, "Weeks of a planned A/B test against ε")),
+        table=table_html(table(question, price.rows).to_dict("records")),
+        assumptions=_assumptions(price),
+        again=f'Open again: <a href="{address}">{address}</a>.' if shareable(link) else _settings(price),
+        version=escape(paths.project_version()),
+        seed=question.seed,
+        date=f"{made or datetime.now(UTC):%Y-%m-%d}",
+    )
+
+
+def _assumptions(price: Price) -> str:
+    question = price.question
+    message = [
+        price.unknown or "The means above are taken as exact.",
+        f"Error {words.number(100 * question.delta)}%, power {words.number(100 * question.power)}%.",
+        correction(question),
+        looks_words(question),
+        "In tests each person counts once.",
+        f"A person comes {question.visits} times, and ε covers all visits." if question.visits > 1 else "",
+        f"A learner learns after every {words.count(question.batch)} visits." if question.batch > 1 else "",
+        "Tests are sized for larger differences than the ignored one." if question.zone else "",
+        text("assumptions"),
+    ]
+    return escape(" ".join(filter(None, message)))
+
+
+def _settings(price: Price) -> str:
+    """The command that makes these numbers again; empty where they came from a file or are amounts."""
+    question = price.question
+    ranges = ranges_of(question.beliefs)
+    (first, _), *others = ranges or [(mean, mean) for mean in question.tests.means]
+    if question.scale != 1 or not first or question.clip is not None or (question.draws and not ranges):
+        return ""
+    ends = [dict.fromkeys(f"{100 * (mean / first - 1):.6g}%" for mean in pair) for pair in others]
+    lifts = ",".join("..".join(pair) for pair in ends)
+    learned = dict.fromkeys(row.epsilon for row in price.rows[1:] if not math.isnan(row.loss.value))
+    budgets = ",".join(f"{epsilon:g}" for epsilon in learned or question.epsilons)
+    command = f"bandit-lab price --baseline {100 * first:.10g}% --lifts={lifts} --epsilon {budgets}"
+    names = ("visits", "batch", "delta", "power", "looks", "sides", "split")
+    numbers = {"weekly": question.weekly, "weeks": question.weeks}
+    said = {name: getattr(question, name) for name in names}
+    numbers |= {name: value for name, value in said.items() if value != getattr(PriceQuestion, name)}
+    command += f" --trust {','.join(question.trusts)}" if question.trusts != PRIVATE else ""
+    command += "".join(f" --{name} {value:.10g}" for name, value in numbers.items())
+    command += f" --zone {100 * question.zone / first:.10g}%" if question.zone else ""
+    return f"The same numbers again: <code>{escape(command)}</code>."
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The answer of the Your numbers page, drawn: cards, methods, chart, search, and what a visitor takes away.
 
 
 @uploads.refused
@@ -70,7 +252,7 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
 
 def search(answer: Reply) -> dict[str, list[Found]]:
     """The inverse questions: the smallest ε, and the fewest users, for a limit that the visitor chooses."""
-    key, wanted = "own-search", address.said("search") != "nothing"
+    key, wanted = "own-search", question.said("search") != "nothing"
     if wanted:
         st.session_state.setdefault(key, True)
     fold = st.expander("Which ε can I afford?", key=key, on_change="rerun")
@@ -83,15 +265,15 @@ def search(answer: Reply) -> dict[str, list[Found]]:
 def _searches(answer: Reply) -> dict[str, list[Found]]:
     asked = replace(answer.question, draws=())
     left, right = st.columns([1, 3], vertical_alignment="bottom")
-    kind = address.ask("goal", right, allowed=goals(answer.chosen.unit))
-    limit = address.ask("limit", left)
+    kind = question.ask("goal", right, allowed=goals(answer.chosen.unit))
+    limit = question.ask("limit", left)
     wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
     chosen = [row.privacy for row in answer.rows[1:]]
     found, visits = {}, answer.chosen.visits
     asks = {"epsilon": (bool(chosen), chosen), "users": (kind == "percent" and visits == 1, ["none", *chosen])}
     told = {"most": words.count(answer.chosen.users), "budget": answer.chosen.budget}
     for axis, (offered, trusts) in asks.items():
-        if address.searches(axis, offered, **told):
+        if question.searches(axis, offered, **told):
             build = partial(BestSearch, asked, wanted, tuple(trusts), users=axis == "users")
             found[axis] = _searched(answer, axis, build)
     return {axis: rows for axis, rows in found.items() if rows}
@@ -116,7 +298,7 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
 def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     """Every value that was tried."""
     dark, curves = theme.is_dark(), []
-    kind, limit = address.said("goal"), address.said("limit")
+    kind, limit = question.said("goal"), question.said("limit")
     scale = answer.asked.scale if kind in ("regret", "extra") else 1.0
     axis, name = ("users", "users tried") if users else ("ε", "ε tried")
     for each in rows:
@@ -141,7 +323,7 @@ def known(asked: Asked, chosen: Setting, decision: Decision | None) -> Price:
     return Price(question, rows_of(question, decisions))
 
 
-def advise(place: DeltaGenerator, price: Price, decision: Decision | None) -> None:
+def show_advice(place: DeltaGenerator, price: Price, decision: Decision | None) -> None:
     """What to do; where it follows from learners that are still being tried, only what is known of the tests."""
     sure = decision is not None and not decision.more
     advice = advise_on(price.question, price.rows if sure else rows_of(price.question), words.plain)
@@ -177,8 +359,8 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
 def take_away(answer: Reply, price: Price, found: dict[str, list[Found]]) -> None:
     """The page for a meeting, the sheet for engineers, and the links where the numbers were typed."""
     st.header("Take it to a meeting")
-    limit = f"at most {address.said('limit'):.12g} {goals(answer.chosen.unit)[address.said('goal')]}"
-    link = None if own_data.store() else address.link()
+    limit = f"at most {question.said('limit'):.12g} {goals(answer.chosen.unit)[question.said('goal')]}"
+    link = None if own_data.store() else question.link()
     left, first, second = st.columns([2, 1, 1], vertical_alignment="bottom")
     title = left.text_input(**control("box title"), value=TITLE, max_chars=80, key="own-title")
     # Files are made when they are asked for, by a thread without a session: all that they need is handed over now.
@@ -191,7 +373,7 @@ def take_away(answer: Reply, price: Price, found: dict[str, list[Found]]) -> Non
         return
     _, *columns = st.columns([2, 1, 1], vertical_alignment="bottom")
     with columns[0].popover(**control("box link"), width="stretch"):
-        st.code(address.link(), language=None, wrap_lines=True)
+        st.code(question.link(), language=None, wrap_lines=True)
     with columns[1]:
         gallery.link_to_explore("Open in Explore", answer.experiment)
 
@@ -201,4 +383,4 @@ def explanation(answer: Reply) -> None:
     covered = "The ± does not cover how far your numbers are from the truth."
     if answer.asked.draws:
         covered = "The runs are spread evenly over draws of the means that are not known, so the ± covers those, too."
-    st.markdown(templates.filled("your-numbers.md", trials=answer.experiment.trials, covered=covered))
+    st.markdown(stylesheet.filled("your-numbers.md", trials=answer.experiment.trials, covered=covered))

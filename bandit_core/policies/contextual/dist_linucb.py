@@ -24,7 +24,7 @@ a batch is Skellam of variance V on every number. Two users' numbers are at most
 Euclidean norm: 1.5 by the proof of `jdp_linucb`, and rounding moves each number by less than 1; users of different arms
 are at most sqrt(2) (g + sqrt(D)) apart, which is less. These are whole numbers, so the sum of the absolute values is at
 most D_1 = min(sqrt(n) D_2, D_2^2) with n = D, or 2 D for users of different arms. Renyi divergences of independent
-numbers add up, and so does the bound on that of one number (`theory.accounting.skellam_renyi`, as published), with the
+numbers add up, and so does the bound on that of one number (`theory.definitions.skellam_renyi`, as published), with the
 squares adding up to D_2^2 and the absolute values to D_1. V = (D_2/rate)^2 for the largest rate that keeps (epsilon,
 delta).
 
@@ -41,13 +41,21 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.jit.decorators import device_function
-from bandit_core.kernels.contexts import Users, row_of
-from bandit_core.kernels.contextual import Visitor, clipped, play_users, shrunk
-from bandit_core.kernels.indices_ahead import Optimism, optimism
+from bandit_core.kernels.contextual import (
+    DIAGONAL,
+    Optimism,
+    Users,
+    Visitor,
+    clipped,
+    numbers_of,
+    optimism,
+    play_users,
+    row_of,
+    shrunk,
+)
 from bandit_core.kernels.play import Rule, Stream, uniform
 from bandit_core.kernels.poisson import poisson
-from bandit_core.kernels.released_sums import DIAGONAL, numbers_of
-from bandit_core.mechanisms.modular_sums import decoded, skellam_slack
+from bandit_core.mechanisms.batch import decoded, skellam_slack
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies.contextual import family, jdp_linucb
 from bandit_core.policies.contextual.exact_ols import Ridge
@@ -56,7 +64,7 @@ from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.field_types import Number
 from bandit_core.spec.portable_math import bisected
 from bandit_core.theory import contextual
-from bandit_core.theory.accounting import WHOLE_ORDERS, renyi_epsilon, skellam_renyi
+from bandit_core.theory.definitions import WHOLE_ORDERS, renyi_epsilon, skellam_renyi
 
 
 class DistributedParameters(Parameters):

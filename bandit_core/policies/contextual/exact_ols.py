@@ -31,11 +31,22 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels.contexts import Users, row_of
-from bandit_core.kernels.contextual import Arrival, Visitor, greedy_arm, play_users, predicted
-from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
+from bandit_core.kernels.contextual import (
+    Arrival,
+    Inverses,
+    Optimism,
+    Users,
+    Visitor,
+    add_context,
+    greedy_arm,
+    inverses_of,
+    optimism,
+    optimistic_arm,
+    play_users,
+    predicted,
+    row_of,
+)
 from bandit_core.kernels.play import Rule, Stream
-from bandit_core.kernels.ridge import Inverses, add_context, inverses_of
 from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.contexts import Contexts

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels.contexts import BLOCK, MAX_TRIES
+from bandit_core.kernels.contextual import BLOCK, MAX_TRIES
 from bandit_core.kernels.play import Late, Rule
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup

@@ -91,13 +91,33 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.jit.decorators import device_function, inlined
-from bandit_core.kernels.contexts import Users, row_of
-from bandit_core.kernels.contextual import Arrival, Visitor, clipped, greedy_arm, play_users, shrunk
-from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
-from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
-from bandit_core.kernels.noisy_sums import NoisySums, add_shared, next_due, noisy_sums
+from bandit_core.kernels.contextual import (
+    Arrival,
+    Counter,
+    Noise,
+    NoisySums,
+    Optimism,
+    Users,
+    Visitor,
+    add_shared,
+    clipped,
+    factorise,
+    greedy_arm,
+    invert_factored,
+    next_due,
+    next_noise,
+    no_noise,
+    noisy_sums,
+    numbers_of,
+    optimism,
+    optimistic_arm,
+    play_users,
+    row_of,
+    shrunk,
+    solve_factored,
+    with_noise,
+)
 from bandit_core.kernels.play import Rule, Stream
-from bandit_core.kernels.released_sums import Counter, Noise, next_noise, no_noise, numbers_of, with_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.mechanisms.square_root import exponentials, squared_length

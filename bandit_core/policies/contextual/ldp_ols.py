@@ -52,10 +52,24 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.jit.decorators import device_function
-from bandit_core.kernels.contexts import Users, row_of
-from bandit_core.kernels.contextual import Visitor, clipped, greedy_after_warm_up, play_users, remember, shrunk
-from bandit_core.kernels.linalg import factorise, solve_factored, solve_indefinite
-from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next_due, noisy_sums
+from bandit_core.kernels.contextual import (
+    NoisySums,
+    Users,
+    Visitor,
+    add_shared,
+    clipped,
+    complete,
+    factorise,
+    greedy_after_warm_up,
+    next_due,
+    noisy_sums,
+    play_users,
+    remember,
+    row_of,
+    shrunk,
+    solve_factored,
+    solve_indefinite,
+)
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
 from bandit_core.model import KernelCall, Release, RunSetup

@@ -43,9 +43,19 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of
-from bandit_core.kernels.contextual import Visitor, greedy_after_warm_up, play_users, predicted, remember
-from bandit_core.kernels.l2_ball import Ball, release_into
+from bandit_core.kernels.contextual import (
+    Ball,
+    Users,
+    Visitor,
+    dot,
+    greedy_after_warm_up,
+    mean_reward,
+    play_users,
+    predicted,
+    release_into,
+    remember,
+    row_of,
+)
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.l2_ball import radius
 from bandit_core.model import KernelCall, Parameters, Release, RunSetup

@@ -60,11 +60,28 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.jit.decorators import device_function
-from bandit_core.kernels.contexts import Users, mean_reward, row_of
-from bandit_core.kernels.contextual import Arrival, Visitor, clipped, play_users, predicted, shrunk
-from bandit_core.kernels.indices_ahead import Optimism, optimism, optimistic_arm
-from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
-from bandit_core.kernels.noisy_sums import NoisySums, add_shared, complete, next_due, noisy_sums
+from bandit_core.kernels.contextual import (
+    Arrival,
+    NoisySums,
+    Optimism,
+    Users,
+    Visitor,
+    add_shared,
+    clipped,
+    complete,
+    factorise,
+    invert_factored,
+    mean_reward,
+    next_due,
+    noisy_sums,
+    optimism,
+    optimistic_arm,
+    play_users,
+    predicted,
+    row_of,
+    shrunk,
+    solve_factored,
+)
 from bandit_core.kernels.normals import fill_in_turn
 from bandit_core.kernels.play import Rule, Stream
 from bandit_core.mechanisms.gaussian import analytic_sd

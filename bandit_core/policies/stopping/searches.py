@@ -45,7 +45,7 @@ Z_a >= ln(1/delta) + ln(1 + ln n) + ln(1 + ln m).
 
 Guarantee: epsilon-central DP, pure. Released: one sum per arm and batch; every reward is in at most one of them, and
 actions, stopping time and recommendation are computed from these sums and coins alone. The stopping rule and its proof
-are derived in `bandit_core.kernels.noisy_stopping`. Jourdan and Azize 2025 (arXiv 2510.17348) have a rule of the same
+are derived in `bandit_core.kernels.stopping`. Jourdan and Azize 2025 (arXiv 2510.17348) have a rule of the same
 kind (arm-dependent geometric batches, transportation costs that know the noise); theirs is another one.
 
 Elimination (`se`): Sajed, Sheffet 2019 (DP-SE), with an end.
@@ -133,8 +133,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.kernels import stopping
-from bandit_core.kernels.noisy_stopping import dp_tt
-from bandit_core.kernels.stopping import Epochs, Outcome, Search, elimination, top_two
+from bandit_core.kernels.stopping import Epochs, Outcome, Search, dp_tt, elimination, top_two
 from bandit_core.model import Described, Guarantee, Release, Signal, no_privacy
 from bandit_core.policies.central_family import noisy_sums
 from bandit_core.spec.budgets import LARGEST
