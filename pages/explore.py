@@ -26,10 +26,10 @@ from ui import (
     menu,
     page_fields,
     page_frame,
+    page_lock,
     panels,
     policy_controls,
     runner,
-    serving,
     shared,
     state,
     theme,
@@ -101,7 +101,7 @@ lit = panels.lit(experiment, focus)
 make, name = partial(chart, drawn, before, vertical, focus, lit), "lesson" if lesson_mode else "regret"
 how = direct, vertical, before and before.content, focus, lit
 figures.draw("regret-chart", drawn, make, partial(charts.describe, drawn), *how, name=name, tall=not lesson_mode)
-serving.shown()
+page_lock.shown()
 verdict = "" if hidden else shared.once("verdict", result, None, lambda: words.verdict(result))
 distances = shared.once("distances", result, focus, lambda: words.distances(result, focus))
 if verdict or distances:

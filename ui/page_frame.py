@@ -20,9 +20,9 @@ from ui import (
     menu,
     page_fields,
     page_links,
+    page_lock,
     page_requirements,
     runner,
-    serving,
     sidebar,
     state,
     theme_watch,
@@ -54,11 +54,11 @@ def leave() -> NoReturn:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
-    with serving.drawing(new="page" not in state.memory()):
+    with page_lock.drawing(new="page" not in state.memory()):
         with state.drawing():
             _open(page)
-        serving.settle(page.url_path)
-        serving.search_for_garbage()
+        page_lock.settle(page.url_path)
+        page_lock.search_for_garbage()
 
 
 def _open(page: Any) -> None:
@@ -91,7 +91,7 @@ def _draw(page: Any, stated: menu.Page, lesson_mode: bool, with_sidebar: bool) -
         places = sidebar.draw(stated)
         state.write_address(stated)
         links_of = partial(export_panel.panel, page.url_path, places, [])
-        serving.before_wait(links_of)
+        page_lock.before_wait(links_of)
     page_fields.open_place()
     if with_sidebar and not lesson_mode and state.example_of() and state.is_chosen():
         st.caption("This page uses an example; your settings are saved.")

@@ -15,6 +15,6 @@ for _name in ("pandas", "joblib.parallel", "plotly.graph_objects"):  # elsewhere
 for _module in pkgutil.walk_packages([str(Path(__file__).parent)], "ui."):
     if _module.name != "ui.preload":
         importlib.import_module(_module.name)
-# Every search for garbage (see ui/serving.py) walks all of memory. What was imported stays for ever and need not be
+# Every search for garbage (see ui/page_lock.py) walks all of memory. What was imported stays for ever and need not be
 # looked at again: that took a tenth of a second, longer than a page.
 gc.freeze()

@@ -30,7 +30,7 @@ from bandit_core.spec import own_data
 from bandit_core.studies.best_arm import RollOut
 from bandit_core.studies.best_method import Decision
 from bandit_core.studies.sweep import Sweep, SweepResult, sweep
-from ui import exports, figures, serving, shared, words
+from ui import exports, figures, page_lock, shared, words
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A run in the background: in a thread of its own, so that controls stay alive, until no one looks any more.
@@ -421,7 +421,7 @@ def _answer(request: Request, simulation: Computation) -> Any:
         if run.simulation.kept:
             forget(request.name)  # what it made is in the store; its memory belongs to all
     place = st.empty()
-    with serving.computing(), compiling(simulation, place) as inside:
+    with page_lock.computing(), compiling(simulation, place) as inside:
         show = bar(inside, "computing …")
         result = simulation.run(on_progress=lambda running: show(running.fraction))
     place.empty()
@@ -470,7 +470,7 @@ def preview_of(experiment: Experiment) -> Result | None:
         if small is not None:
             own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
             simulation = Simulation(small)
-            with serving.computing(), compiling(simulation, st.empty()):
+            with page_lock.computing(), compiling(simulation, st.empty()):
                 return split(simulation.run(), own)
     return None
 
@@ -480,7 +480,7 @@ def sweep_preview(experiment: Experiment, epsilons: tuple[float, ...]) -> SweepR
     with contextlib.suppress(InputError):
         small = _small(_played(experiment), PREVIEW_SECONDS / len(epsilons))
         if small is not None:
-            with serving.computing():
+            with page_lock.computing():
                 swept = sweep(small, epsilons)
             return swept.without_companions(experiment.with_changes(trials=small.trials, horizon=small.horizon))
     return None

@@ -48,7 +48,7 @@ class Memory:
     def get_or_make(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
         """What ``make`` returned the first time. Who asks while it is made waits; should that fail, makes it himself.
 
-        ``make`` must not give the drawing lock away (see ui/serving.py). What alone is above the limit is not kept.
+        ``make`` must not give the drawing lock away (see ui/page_lock.py). What alone is above the limit is not kept.
         """
         if own_data.store() is not None:
             return make()

@@ -31,8 +31,8 @@ from ui import (
     gallery,
     lab_parts,
     page_fields,
+    page_lock,
     real_world_budgets,
-    serving,
     shared,
     state,
     study_view,
@@ -374,7 +374,7 @@ def question(experiment: Experiment) -> None:
             def trying(at: float, name: str = name, what: str = "ε =") -> None:
                 place.progress(0.5, f"{name}: trying {what} {words.number(at)}")
 
-            with serving.computing():
+            with page_lock.computing():
                 rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
                 if kind == "missed":
                     message = partial(trying, what="users:")

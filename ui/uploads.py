@@ -19,7 +19,7 @@ from bandit_core.policies import registry
 from bandit_core.simulation.store import Store, default_store
 from bandit_core.spec import own_data
 from bandit_core.spec.errors import Issue
-from ui import serving, words
+from ui import page_lock, words
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -75,7 +75,7 @@ def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
     if st.session_state.get(slot, (None,))[0] != key:
         found: Read | InputError
         try:
-            with serving.computing(), _reading:
+            with page_lock.computing(), _reading:
                 found = read()
         except InputError as error:
             found = InputError(error.issues)  # the error itself holds on to all that was read, by its traceback

@@ -10,7 +10,7 @@ from bandit_core.experiments.presets import load_preset
 from bandit_core.model import PROMISES
 from bandit_core.policies import registry
 from bandit_core.simulation import engine
-from ui import serving
+from ui import page_lock
 
 TINY = {"upto": "1000", "d": "2", "K": "3"}
 SHARED = {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1),ldp-sgd(1)", **on.SMALL}
@@ -186,7 +186,7 @@ def test_a_table_is_read_once_and_outside_of_the_pages_turn(
         read = getattr(lending, name)
 
         def look(*given: object) -> object:
-            seen.append((name, serving.drawing_lock.locked()))
+            seen.append((name, page_lock.drawing_lock.locked()))
             return read(*given)
 
         monkeypatch.setattr(lending, name, look)

@@ -34,7 +34,7 @@ from bandit_core.studies.business_case import Cost, typed_arms
 from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found
 from bandit_core.studies.price import weeks_words
 from bandit_core.theory import best_arm
-from ui import serving
+from ui import page_lock
 from ui.your_numbers import answers, drawing, inputs, planned, question
 from ui.your_numbers import inputs as limits_of
 from ui.your_numbers.inputs import Asked, Setting
@@ -438,7 +438,7 @@ def test_a_file_is_read_once_and_outside_of_the_pages_turn(
     read, turn_taken = getattr(inputs, reader), []
 
     def look(data: bytes, *how: object, **more: object) -> object:
-        turn_taken.append(serving.drawing_lock.locked())
+        turn_taken.append(page_lock.drawing_lock.locked())
         return read(data, *how, **more)
 
     monkeypatch.setattr(inputs, reader, look)

@@ -29,9 +29,9 @@ from ui import (
     gallery,
     lab_parts,
     page_fields,
+    page_lock,
     panels,
     runner,  # fmt: skip
-    serving,
     shared,
     theme,
     words,
@@ -437,7 +437,7 @@ def _computed_points(experiment: Experiment) -> pd.DataFrame:
     if before is not None and before[0] == wanted:
         return before[1]
     place = st.empty()
-    with serving.computing():
+    with page_lock.computing():
         points = _points(wanted, runner.bar(place, "simulating each exponent … (switch it off to stop)"))
     place.empty()
     st.session_state["heavy-points"] = (wanted, points)

@@ -13,7 +13,7 @@ import streamlit as st
 from bandit_core import AuditResult
 from bandit_core.auditing.subjects import Subject, audit, power, subjects
 from bandit_core.spec.number_text import percent
-from ui import charts, figures, lab_parts, page_fields, serving, state, stylesheet, theme, words
+from ui import charts, figures, lab_parts, page_fields, page_lock, state, stylesheet, theme, words
 from ui.mechanisms.answer import FIELDS
 
 KINDS = {"mechanism": "mechanism", "negative control": "negative control", "run": "policy run"}
@@ -124,7 +124,7 @@ def _audited(subject: Subject, epsilon: float, samples: int, confidence: float, 
     def drawn(share: float) -> None:
         bar.progress(min(1.0, share), "Drawing samples …")
 
-    with serving.computing():
+    with page_lock.computing():
         result = audit(subject.name, epsilon, samples=samples, confidence=confidence, seed=seed, on_progress=drawn)
     bar.empty()
     return result

@@ -12,7 +12,7 @@ from bandit_core import InputError, load_preset, simulate
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Guarantee
 from bandit_core.policies import registry
-from ui import charts, figures, gallery, serving, theme, words
+from ui import charts, figures, gallery, page_lock, theme, words
 
 PRESET = "better-counters"
 ON = {"hybrid": "hybrid counters", "binary": "binary trees", "k-ary": "k-ary trees", "square-root": "square roots"}
@@ -111,7 +111,7 @@ def draw(epsilon: float) -> None:
     experiment = experiment_at(epsilon)
     st.markdown("**Does a better counter make a better bandit?** All private policies at the same ε")
     try:
-        with serving.computing():
+        with page_lock.computing():
             losses = _losses(epsilon)
     except InputError as refused:  # more than this server computes
         st.info(str(refused))

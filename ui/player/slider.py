@@ -18,7 +18,7 @@ import streamlit as st
 from bandit_core import Experiment, paths
 from bandit_core.export.page import Pool
 from bandit_core.spec.errors import InputError, Issue, unreadable
-from ui import charts, page_fields, serving, state, stylesheet, theme, words
+from ui import charts, page_fields, page_lock, state, stylesheet, theme, words
 from ui.learn.measured import Number
 from ui.page_fields import Field
 
@@ -77,7 +77,7 @@ def ask(field: Field, document: str, now: Any, guess: Mapping[str, Any] | None =
     moved = found.at is not None and found.at[0] == turn  # else it is where it was before the Back button
     said = stops[found.at[1] if moved else begin]
     page_fields.keep(field, said)
-    serving.shown()
+    page_lock.shown()
     return said
 
 
