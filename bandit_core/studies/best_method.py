@@ -9,13 +9,14 @@ promise: what privacy costs is measured against them.
 One contest answers for a whole table of budgets and trust models. Everyone plays at least `FEWEST` trials, and more
 where trials are cheap: methods whose rare runs are very costly (DP-IMED, A/B tests) are cheap, and few of their runs
 say little. Then the leader of each cell, and whoever is not clearly behind it and may be better by more than `CLOSE`,
-play twice as many, round by round, as far as `SECONDS` and `PULLS` reach: where these do not reach for all, those with
-the fewest trials play on. An interval for skewed losses says so, over pairs of trials where these tell more. Nobody is
-dropped for good: the leader's later runs may bring others back. A budget need not be spent: what keeps a smaller one
-keeps this one, too. So whoever is not clearly behind also plays at the next smaller usual budget, and so on while that
-loses least, because some methods lose more at a larger one (DP-IMED on ten arms, from 1.5 to 2). Of those that are not
-told from the leader and surely within `CLOSE` of its loss, the one whose losses differ least from run to run is chosen.
-A cell chooses by the trials that it has asked for itself, so that it chooses alike in every table.
+play twice as many, round by round, as far as `SECONDS` and `PULLS` reach (up to four times as far from `LONGER` users
+on, as each of their trials is longer): where these do not reach for all, those with the fewest trials play on. An
+interval for skewed losses says so, over pairs of trials where these tell more. Nobody is dropped for good: the leader's
+later runs may bring others back. A budget need not be spent: what keeps a smaller one keeps this one, too. So whoever
+is not clearly behind also plays at the next smaller usual budget, and so on while that loses least, because some
+methods lose more at a larger one (DP-IMED on ten arms, from 1.5 to 2). Of those that are not told from the leader and
+surely within `CLOSE` of its loss, the one whose losses differ least from run to run is chosen. A cell chooses by the
+trials that it has asked for itself, so that it chooses alike in every table.
 
 What is reported comes from trials with another seed, which had no part in the choice, so that the choice does not
 flatter it. They go on until the standard error of every chosen method is at most `PRECISE` of its loss, or the limits
@@ -67,6 +68,7 @@ MOST_AT_FIRST = 512
 MOST = 4096  # trials of one candidate
 CHEAP_SECONDS, CHEAP_PULLS = 0.2, 2.56e7  # of one candidate that plays more than `FEWEST` at first
 SECONDS, PULLS = 7.0, 3.5e8  # on one core: of the later screening, and again of the reported trials, for each cell
+LONGER, MOST_LONGER = 40_000, 4.0  # users from which on these limits grow with the users, and by how much at most
 OPEN = 6  # candidates of one cell, the leader included, that play on
 FINALISTS = 3  # candidates of one cell in the reported trials
 LESS = 2  # smaller budgets that a finalist is tried at
@@ -369,7 +371,8 @@ class _Table:
                     self.fields[place, privacy] = [_enter(self.pool, each) for each in entered]
         self.so_far: Callable[[], tuple[Decision, ...]] | None = None
         self.counts: dict[Cell, dict[Name, int]] = {cell: {} for cell in self.fields}
-        self.limits = np.array([SECONDS, min(PULLS, self.asked.horizon * MOST * OPEN)])  # of a cell
+        longer = min(MOST_LONGER, max(1.0, self.asked.horizon / LONGER)) if self.asked.horizon <= LONG else 1.0
+        self.limits = np.array([SECONDS * longer, min(PULLS * longer, self.asked.horizon * MOST * OPEN)])  # of a cell
         at_first = sum(self.at_first(name) for name in self.pool)
         self.steps = int(self.asked.horizon * (1 + LESS) * at_first + 2 * len(self.fields) * self.limits[1])
         if self.steps > len(questions) * most_steps():

@@ -283,6 +283,12 @@ def test_where_all_at_once_exceed_the_limits_those_with_the_fewest_trials_play_o
     assert table.within(0.9 * cost, wanted, cell) == {first: 128, second: 128}
 
 
+def test_between_40_000_and_a_million_users_a_contest_may_take_up_to_four_times_as_long() -> None:
+    users = (40_000, 100_000, 160_000, 1_000_000, 1_000_001)
+    seconds, pulls = np.array([_Table([replace(SMALL, horizon=each)], ["none"]).limits for each in users]).T
+    assert (seconds / seconds[0]).tolist() == (pulls / pulls[0]).tolist() == [1.0, 2.5, 4.0, 4.0, 1.0]
+
+
 def test_of_those_that_are_tied_within_3_percent_the_one_with_the_smaller_spread_is_chosen() -> None:
     calm, wild = np.tile([9.85, 10.25], 5000), np.tile([0.0, 20.0], 5000)
     few = dict(zip(NAMES, map(line_of, (wild[:400], calm[:400])), strict=False))
