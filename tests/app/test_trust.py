@@ -1,5 +1,7 @@
 """Trust: one budget for all, steps that the run supports, what each party sees, and why a curator adds less noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import screen as on
@@ -95,7 +97,12 @@ def test_a_hidden_promise_is_no_step_and_one_alone_is_told() -> None:
         0, step.saved.value
     )
     alone = simulate(load_preset("trust").with_changes(horizon=300, trials=4, view={"hidden": [0, 1]}), jobs=1)
-    assert len(view.bars(alone, False).data) == 0 and "**" not in view.verdict(alone)
+    assert len(view.bars(alone, False).data) == 0 and "two privacy levels" in view.verdict(alone)
+
+
+def test_levels_that_wait_for_run_are_not_asked_for_again() -> None:
+    result = simulate(load_preset("trust").with_changes(horizon=300, trials=4), jobs=1)
+    assert view.verdict(replace(result, lines=(result.lines[0], None, None))) == ""
 
 
 def test_a_bar_leaves_out_0_exactly_where_the_sentence_claims_something() -> None:

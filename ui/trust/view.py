@@ -97,7 +97,7 @@ def verdict(result: Result) -> str:
     experiment, stand = result.experiment, best_lines(result)
     *private, free = [line for line in ladder(experiment) if result.lines[stand[line]] is not None] or [-1]
     if not private:
-        return "To see what trust saves, choose methods of at least two privacy levels in the sidebar."
+        return "" if len(ladder(experiment)) > 1 else "To compare, choose methods of two privacy levels in the sidebar."
     base = result.lines[stand[free]]
     assert base is not None
     failures = {kept(experiment, line).failure for line in private}
