@@ -113,7 +113,7 @@ def typed_arms(
     paths = ["baseline", *(f"lifts[{place}]" for place in range(len(lifts)))]
     typed = [f"{baseline:.6g}", *(f"{100 * lift:.6g}%" if relative else f"{lift:.6g}" for lift in lifts)]
     raise_any(
-        Issue(path, said, f"what leaves a mean between {low:g} and {high:g}; this leaves {mean:.6g}")
+        Issue(path, said, f"must give a mean between {low:g} and {high:g}; this gives {mean:.6g}")
         for path, said, mean in zip(paths, typed, means, strict=True)
         if not low <= mean <= high
     )

@@ -67,7 +67,7 @@ def weeks_words(weeks: float) -> str:
     if weeks >= 1:
         return f"{number(weeks, 2)} week{'' if number(weeks, 2) == '1' else 's'}"
     days = number(7 * weeks, 2)
-    return "under a day" if weeks < 1 / 7 else f"{days} day{'' if days == '1' else 's'}"
+    return "less than a day" if weeks < 1 / 7 else f"{days} day{'' if days == '1' else 's'}"
 
 
 def read_epsilons(text: str) -> tuple[float, ...]:

@@ -169,7 +169,7 @@ def test_advice_speaks_of_the_budgets_that_were_simulated_beside_others_that_wer
 @pytest.mark.parametrize(
     ("weeks", "message"),
     [
-        (0.05, "under a day"), (0.5, "3.5 days"), (1.0, "1 week"), (9.914, "9.9 weeks"), (104, "100 weeks"),
+        (0.05, "less than a day"), (0.5, "3.5 days"), (1.0, "1 week"), (9.914, "9.9 weeks"), (104, "100 weeks"),
         (238, "4.6 years (not in practice)"), (1e9, "over 1,000 years (not in practice)"),
         (math.inf, "not in practice"),
     ],
