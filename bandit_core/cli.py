@@ -176,7 +176,11 @@ def _power(options: argparse.Namespace) -> None:
     if numbers["baseline"] in (0, 1):
         raise InputError([Issue("baseline", options.baseline, "nothing to find; a rate between 0% and 100%")])
     numbers |= command_options.read(options, ("users", "solve", "goal", "spending"))
-    command_options.write(power_table(**numbers, trusts=options.trust), options.out)
+    found = power_table(**numbers, trusts=options.trust)
+    if options.lift is not None:
+        ends = numbers["baseline"], numbers["baseline"] + numbers["effect"]
+        print("From {} to {}.".format(*map(number_text.percent, ends)), file=sys.stderr)
+    command_options.write(found, options.out)
 
 
 def _price(options: argparse.Namespace) -> None:

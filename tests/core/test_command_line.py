@@ -241,6 +241,12 @@ def test_a_mistyped_preset_is_answered_with_its_neighbours(refuse):
     assert "ren-1c" in line and ".json" in line
 
 
+@pytest.mark.parametrize(("typed", "said"), [("", "From 50% to 54%."), ("--baseline 4%", "From 4% to 4.32%.")])
+def test_power_says_what_a_lift_makes_of_the_baseline(capsys, typed, said):
+    main(["power", "--lift", "8%", *typed.split()])
+    assert capsys.readouterr().err.strip() == said
+
+
 def test_an_audit_prints_one_row_and_says_it_in_words(capsys):
     words = ["audit", "ctb-as-printed", "--epsilon", "0.1", "--samples", "20000", "--seed", "3"]
     assert main(words) == 1  # a violation
