@@ -196,12 +196,13 @@ def test_a_picture_for_print_has_the_words_of_the_screen(kind: str, monkeypatch:
         draw_text(self, gc, x, y, s, *rest, **more)
 
     monkeypatch.setattr(RendererAgg, "draw_text", noted)
-    lines = [{"policy": "thompson"}, {"policy": "ucb", "label": "a <br> of one's own & more"}]
+    label = "a <br> of one's own, and more & more"
+    lines = [{"policy": "thompson"}, {"policy": "ucb", "label": label}]
     figure = charts.regret_chart(simulate(EXPERIMENT.with_changes(lines=lines)))
     assert any("<br>" in name for name in on.legend_entries(figure))
     figure.layout.yaxis.title.text = "one<br>two"
     found = read(kind, printing.file_of(figure, kind, printing.SIZES["page of a paper"], "sans serif", 9), drawn)
-    assert {"Thompson sampling", "a <br> of one's own & more", "one two", "users so far"} <= set(found.split("\n"))
+    assert {"Thompson sampling", label, "one two", "users so far"} <= set(found.split("\n"))
 
 
 @pytest.mark.parametrize("place", list(printing.SIZES))

@@ -288,6 +288,8 @@ class Visitor:
             has=self.tab.get_by_test_id("stWidgetLabel").get_by_text(label, exact=True)
         )
         entry = self.tab.get_by_role("option", name=option, exact=True)
+        box.wait_for()  # a box of a method draws it once it is open
+        self.settle()
         while not self.tab.get_by_role("option").count():  # a list goes where its page is still being drawn
             box.get_by_role("combobox").click()
             self.tab.wait_for_timeout(500)

@@ -145,7 +145,7 @@ print(loaded, product(np.eye(2), np.full((2, 2), 7.0))[0, 0])
 MODULE = """
 import sys
 import tempfile
-from bandit_core.jit import decorators, machine_code
+from bandit_core.jit import decorators
 def tripled(number):
     return 3.0 * number
 kernel = decorators.kernel(tripled)
@@ -155,8 +155,8 @@ if "full" in sys.argv:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 value = kernel(2.0)
 if "share" in sys.argv:
-    machine_code.open_for_reading()
-print(machine_code.kernel_folder(), value, sum(kernel.stats.cache_hits.values()))
+    decorators.open_for_reading()
+print(decorators.kernel_folder(), value, sum(kernel.stats.cache_hits.values()))
 """
 
 
