@@ -1,4 +1,10 @@
-"""Which epsilon does a mechanism, or a policy's run, really have? Lower bounds from outputs, and what has a name."""
+"""Which epsilon does a mechanism, or a policy's run, really have? Lower bounds from outputs, and what has a name.
+
+>>> audit("ctb", 1.0, samples=2000).verdict
+'consistent'
+>>> audit("ctb-as-printed", 0.1, samples=2000).verdict  # the formula as it was misprinted
+'violates'
+"""
 
 from __future__ import annotations
 
@@ -383,12 +389,7 @@ def subject(name: str) -> Subject:
 # for all pairs together (Bonferroni). An audit can refute a claim; it can never prove privacy: it looks at a few pairs
 # of inputs and at ranges of one number, and a leak elsewhere, or one too rare for the samples, stays unseen.
 #
-# What can be audited by name stands in `bandit_core.auditing.subjects`. How often it errs is measured in docs/audit.md.
-#
-# >>> audit("ctb", 1.0, samples=2000).verdict
-# 'consistent'
-# >>> audit("ctb-as-printed", 0.1, samples=2000).verdict  # the formula as it was misprinted
-# 'violates'
+# What can be audited by name stands above. How often it errs is measured in docs/audit.md.
 
 
 Progress = Callable[[float], None]

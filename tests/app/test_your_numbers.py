@@ -36,7 +36,6 @@ from bandit_core.studies.price import weeks_words
 from bandit_core.theory import best_arm
 from ui import page_lock
 from ui.your_numbers import answers, drawing, inputs, planned, question
-from ui.your_numbers import inputs as limits_of
 from ui.your_numbers.inputs import Asked, Setting
 
 QUICK = {"users": "400"}
@@ -354,7 +353,7 @@ def test_limits_without_what_lies_far_off_say_at_once_that_they_change_the_best_
     screen = upload(on.visit("your-numbers", **QUICK), rows)
     assert "9000" in on.words(screen) and not screen.get("plotly_chart")
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
-    [near] = [place for place, name in enumerate(choice.options) if name.endswith(limits_of.NEAR)]
+    [near] = [place for place, name in enumerate(choice.options) if name.endswith(inputs.NEAR)]
     assert "another option looks best then" in choice.captions[near]
     limits(screen, near)
     assert screen.session_state["own-limited"][1].misled

@@ -13,7 +13,6 @@ from scipy import stats
 
 from bandit_core import InputError
 from bandit_core.kernels import stopping as kernels
-from bandit_core.kernels import stopping as noisy
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KEPT, Signal
 from bandit_core.policies.stopping import Rule, stopping_policies
@@ -378,7 +377,7 @@ def test_the_evidence_of_noisy_sums_is_that_of_a_slow_search(epsilon, zone):
         j, h = (int(rng.integers(1, 20)) for _ in range(2))
         p, q = sorted(rng.uniform(0, 1, 2))[::-1]
         y, z = p * n + rng.laplace(0, 2 / epsilon), q * m + rng.laplace(0, 2 / epsilon)
-        mine = noisy.evidence(y, n, j, z, m, h, epsilon, -1.0, zone)
+        mine = kernels.evidence(y, n, j, z, m, h, epsilon, -1.0, zone)
         slow = best_arm_reference.noisy_evidence((y, n, j), (z, m, h), epsilon, zone)
         assert mine == pytest.approx(slow, rel=1e-6, abs=1e-6)
         if 0 <= y <= n and 0 <= z <= m and y / n > z / m:
@@ -432,7 +431,7 @@ def test_the_rate_of_a_noisy_sum_is_rarely_large(chance, epsilon):
     count, releases, many = 300, 4, 20_000
     sums = rng.binomial(count, chance, many) + rng.laplace(0, 1 / epsilon, (releases, many)).sum(axis=0)
     odds = math.log(chance / (1 - chance))
-    rates = np.array([noisy.rate(each, count, releases, odds, epsilon)[0] for each in sums])
+    rates = np.array([kernels.rate(each, count, releases, odds, epsilon)[0] for each in sums])
     for x in (1.0, 2.0, 4.0):
         low, _ = share_limits(int(np.count_nonzero(rates >= x)), many, 1e-4)
         assert low <= math.exp(-x)
@@ -442,9 +441,9 @@ def test_the_rate_of_a_noisy_sum_is_rarely_large(chance, epsilon):
 @pytest.mark.parametrize("arms", [2, 5, 1000])
 @pytest.mark.parametrize("delta", [1e-6, 0.05, 0.9])
 def test_the_chances_of_noisy_sums_add_up_to_delta(arms, delta):
-    cost = noisy.confidence_cost(arms, delta)
+    cost = kernels.confidence_cost(arms, delta)
     assert delta * (1 - 1e-6) <= (arms - 1) * (1 + cost) * math.exp(-cost) <= delta
-    assert sum(math.exp(-noisy.release_cost(float(j))) for j in range(1, 100_000)) == pytest.approx(1, abs=1e-4)
+    assert sum(math.exp(-kernels.release_cost(float(j))) for j in range(1, 100_000)) == pytest.approx(1, abs=1e-4)
 
 
 def test_a_heuristic_threshold_of_top_two_never_lies_above_the_proved_one():
@@ -458,10 +457,10 @@ def test_a_heuristic_threshold_of_top_two_never_lies_above_the_proved_one():
     for epsilon in (0.01, 0.1, 1.0, 1000.0):
         totals = [0.0]
         while totals[-1] < 1e12:
-            totals.append(noisy.total_after(totals[-1], epsilon))
+            totals.append(kernels.total_after(totals[-1], epsilon))
         for j, n in enumerate(totals[1:], 1):
             for h, m in enumerate(totals[1:], 1):
-                proved, quick = (noisy.sums_threshold(code, 2, 0.5, n, m, j, h) for code in (0, 1))
+                proved, quick = (kernels.sums_threshold(code, 2, 0.5, n, m, j, h) for code in (0, 1))
                 assert quick <= proved
 
 

@@ -23,7 +23,6 @@ from bandit_core.studies.best_method import FEWEST, FINALISTS, Contest, Decision
 from bandit_core.studies.business_case import goal, ranges_of
 from bandit_core.studies.goal_search import BestSearch, Found
 from bandit_core.studies.price import PRIVATE, Price, PriceQuestion, PriceStudy, advise, rows_of, unknown_words
-from bandit_core.studies.price import advise as advise_on
 from ui import charts, figures, gallery, lab_parts, printing, runner, shared, stylesheet, theme, uploads, words
 from ui.your_numbers import question
 from ui.your_numbers.answers import Reply, amount, best_rows, chart, describe, found_words, goals, verdict
@@ -326,7 +325,7 @@ def known(asked: Asked, chosen: Setting, decision: Decision | None) -> Price:
 def show_advice(place: DeltaGenerator, price: Price, decision: Decision | None) -> None:
     """What to do; where it follows from learners that are still being tried, only what is known of the tests."""
     sure = decision is not None and not decision.more
-    advice = advise_on(price.question, price.rows if sure else rows_of(price.question), words.plain)
+    advice = advise(price.question, price.rows if sure else rows_of(price.question), words.plain)
     if sure or advice.kind != "open":
         place.success(advice.words, icon=":material/tips_and_updates:")
     else:
