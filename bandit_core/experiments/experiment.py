@@ -358,7 +358,7 @@ def clip_problems(document: Document) -> list[Issue]:
 
 def _with_typed_parameters(line: Line) -> Line:
     typed = line.entry.parameters.model_validate(line.params)
-    return line.model_copy(update={"params": {name: getattr(typed, name) for name in line.params}})
+    return line.model_copy(update={"params": {name: value for name, value in typed if name in line.params}})
 
 
 def _setup(line: Line, experiment: Experiment) -> RunSetup:

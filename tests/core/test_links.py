@@ -59,6 +59,12 @@ def test_only_what_differs_from_the_preset_is_written():
     assert links.write(experiment) == {"preset": "ren-1c", "T": "1e6", "seed": "7"}
 
 
+def test_parameters_in_another_order_have_the_same_link():
+    preset = load_preset("tenenbaum-1").with_changes(horizon=2000)
+    turned = [line.model_copy(update={"params": dict(reversed(line.params.items()))}) for line in preset.lines]
+    assert links.write(Experiment.model_validate(preset.model_dump() | {"lines": turned})) == links.write(preset)
+
+
 def test_every_parameter_has_its_key():
     changed = default().with_changes(
         title="Mine",
