@@ -13,12 +13,18 @@ import pydantic
 
 MAX_TOLD = 20  # problems of one input in a text; the others are counted
 _PLAIN_NAME = re.compile(r"[\w-]+")
-_SUBJECT = re.compile(r"^(Input|String|Tuple|List|Dictionary) should")
-_SHORTER = {
-    "greater than or equal to": "at least", "less than or equal to": "at most", "be a valid string": "be text",
-    "valid integer, got a number with a fractional part": "whole number", "be a valid boolean": "be True or False",
-}  # fmt: skip
 _NAMED_FIELDS = "must be an object with named fields"
+_PLAINER = {  # what pydantic says, and what whoever knows no Python can follow
+    r"^Keys should be strings": "names of fields must be text",
+    r"^(Input|String|Tuple|List|Set|Dictionary) should": "must",
+    r"^must be (iterable|a valid (tuple|list|set|frozenset))$": "must be a list",
+    r"^must be a (valid )?(dictionary|mapping).*": _NAMED_FIELDS,
+    r"^must be callable$": "must be a function",
+    r"^must be None$": "must be null",
+    r"a valid string.*": "text", r"a valid integer.*": "a whole number", r"a valid number.*": "a number",
+    r"a valid boolean.*": "true or false", r"greater than or equal to": "at least", r"less than or equal to": "at most",
+    r" after validation, not \d+$": "",
+}  # fmt: skip
 
 
 class _Excerpt(reprlib.Repr):
@@ -170,16 +176,10 @@ def issues_of(
             location.append("kind")
             value = value.get("kind") if isinstance(value, Mapping) else value
             words = f"allowed: {item['ctx']['expected_tags']}"
-        elif kind in ("model_type", "model_attributes_type", "dict_type"):
-            words = _NAMED_FIELDS
-        elif kind == "too_short":
-            least = item["ctx"]["min_length"]
-            words = f"must have at least {least} item{'s' if least > 1 else ''}"
         elif kind in ("value_error", "assertion_error"):
             words = words.partition(", ")[2] or words
-        words = _SUBJECT.sub("must", words)
-        for long, short in _SHORTER.items():
-            words = words.replace(long, short)
+        for said, plainer in _PLAINER.items():
+            words = re.sub(said, plainer, words)
         path = path_of((*prefix, *location))
         values[path] = value
         if words not in by_path.setdefault(path, []):

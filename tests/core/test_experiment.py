@@ -2,15 +2,20 @@
 
 import json
 import math
+import re
+import typing
 
 import numpy as np
+import pydantic
 import pytest
 import spec_strategies as specs
 from helpers import refused
 from hypothesis import given, settings
+from pydantic_core import core_schema
 
 from bandit_core.experiments.experiment import Experiment, parse, read, read_json
 from bandit_core.experiments.presets import load_preset
+from bandit_core.spec import errors
 from bandit_core.spec.errors import InputError, Issue, path_of
 
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5, "count": 2}]
@@ -95,6 +100,33 @@ def test_all_mistakes_are_told_at_once():
         "arms[0].mean", "arms[1].a", "arms[1].b", "lines[0].policy", "lines[1].epsilon.value",
         "lines[1].params.eps_min", "lines[1].params.q", "trials", "view.y",
     }  # fmt: skip
+
+
+OF_SPECS = re.compile(
+    r"(model|dict|mapping|tuple|list|set|frozen_set|iterable|callable|none|string|int|float|bool|literal|enum|union|"
+    r"finite|greater|less|multiple|too|missing|extra|invalid)_|missing$"
+)
+NOT_OF_SPECS = ("set_item_not_hashable", "int_parsing_size")  # sets, and numbers written as text
+PYTHON = re.compile(r"[Ii]nput|tuple|dict|frozenset|iterable|callable|instance|valid|string|None|True|pars|integer")
+FACTS = {  # what any of the messages may speak of
+    "class_name": "Rate", "expected": "1 or 2", "expected_tags": "'a'", "discriminator": "kind", "tag": "b",
+    "field_type": "Tuple", "pattern": "a+", "error": "why", "gt": 1, "ge": 1, "lt": 1, "le": 1, "multiple_of": 2,
+    "min_length": 2, "max_length": 2, "actual_length": 3,
+}  # fmt: skip
+
+
+def test_no_message_asks_for_something_of_python():
+    kinds = [each for each in typing.get_args(core_schema.ErrorType) if OF_SPECS.match(each)]
+    kinds = [each for each in kinds if each not in NOT_OF_SPECS and "_arg" not in each and "_sentinel" not in each]
+    assert len(kinds) > 35
+    found = {}
+    for kind in kinds:
+        line = {"type": kind, "loc": ("arms",), "input": None, "ctx": FACTS}
+        [found[kind]] = errors.issues_of(pydantic.ValidationError.from_exception_data("", [line]), {"arms": None})
+    assert {kind: issue.allowed for kind, issue in found.items() if PYTHON.search(issue.allowed)} == {}
+    assert found["tuple_type"].allowed == issues_of(spec(arms=None))[0].allowed == "must be a list"
+    assert found["too_long"].allowed == "must have at most 2 items"
+    assert {issue.allowed for issue in issues_of({1: 2, **spec()})} == {"names of fields must be text"}
 
 
 @pytest.mark.parametrize("policy", ["heldp-ucb-l", "heldp-ucb-b"])
