@@ -42,7 +42,7 @@ from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Bound, Guarantee, Parameters, Release, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import central_release
-from bandit_core.spec.field_types import Number, Small, Whole
+from bandit_core.spec.field_types import Positive, Small, Whole
 from bandit_core.spec.number_text import number
 from bandit_core.theory import central
 
@@ -55,7 +55,7 @@ class GaussianThompsonParameters(Parameters):
     pre_pulls: Annotated[Whole, Field(ge=1, le=10**9)] | Literal["auto"] = "auto"
     """Pulls of each arm before any draw, b. auto: sqrt(T) / mu, of which the draws' variance is 1 afterwards, and at
     most half of the users in all."""
-    factor: Annotated[Number, Field(gt=0, le=10**12)] | Literal["auto"] = "auto"
+    factor: Positive | Literal["auto"] = "auto"
     """Factor c of the draws' variance. auto: what epsilon needs, and at least 1. A number: the guarantee shown is what
     the run then has."""
 

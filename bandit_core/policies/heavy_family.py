@@ -38,7 +38,7 @@ class HeavyParameters(Parameters):
 
     v: Annotated[Number, Field(gt=0, le=1)] = 0.5
     """Moments of order 1 + v are finite: 1 is a finite variance, near 0 hardly more than a finite mean."""
-    u: Annotated[Positive, Field(le=1e12)] | Literal["auto"] = "auto"
+    u: Positive | Literal["auto"] = "auto"
     """Bound on the (1+v)-th raw moment of every arm. auto: the largest of the arms."""
 
 

@@ -5,7 +5,7 @@ import math
 import batch_reference
 import numpy as np
 import pytest
-from helpers import fixed
+from helpers import fixed, refused
 from runs import (
     FIVE,
     LADDER,
@@ -20,6 +20,7 @@ from runs import (
     instance_of,
     looped,
     one_by_one,
+    one_line,
     same_law,
 )
 
@@ -274,6 +275,14 @@ def test_auto_first_batch_is_five_over_epsilon():
     for epsilon, size in ((1.0, 5), (0.3, 17), (0.01, 500), (1000.0, 1)):
         _, instance = instance_of("dp-imed", TWO, epsilon, 1000)
         assert instance.parameters.first_batch == size
+
+
+def test_a_budget_that_visits_make_tiny_is_refused_in_words():
+    for policy in ("dp-imed", "dist-dp-se", "normal-ts-c", "adac-ucb"):  # each kind that asks
+        once = one_line(policy, TWO, 1e-6)
+        with refused("lines[0].params") as issues:
+            once.with_changes(visits=2)
+        assert issues[0].allowed == "epsilon is 5e-07; allowed: from 1e-06 on"
 
 
 def test_estimates_of_cost_know_laws_and_horizon():
