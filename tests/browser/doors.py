@@ -128,9 +128,9 @@ def of_documents_and_examples() -> list[str]:
 
 
 def some_presets() -> list[str]:
-    """On each page the example of its kind."""
-    taken = [(page.address, page_requirements.KINDS[page.shows].example) for page in menu.pages() if page.sidebar]
-    return [place(page, preset=name, **SMALL) for page, name in taken]
+    """The example of each kind on the first page that shows it."""
+    pages = {page_requirements.KINDS[page.shows].example: page.address for page in menu.pages()[::-1] if page.sidebar}
+    return [place(page, preset=name, **SMALL) for name, page in pages.items()]
 
 
 @dataclass

@@ -13,6 +13,9 @@ from urllib.request import urlopen
 
 from visitor import HANGS, SECONDS, Server
 
+# A run whose visitor has gone is stopped soon, so that no test computes for nobody, nor waits for it.
+STREAMLIT = "from streamlit.web import cli; from ui import runner; runner.FORGOTTEN_SECONDS = 2.0; cli.main()"
+
 
 @contextmanager
 def running_server(folder: Path) -> Iterator[Server]:
@@ -29,7 +32,7 @@ def running_server(folder: Path) -> Iterator[Server]:
         port = free.getsockname()[1]
     log = folder / "server.log"
     options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command = [sys.executable, "-c", STREAMLIT, "run", "app.py"]
     command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
     with log.open("wb") as output:  # never a pipe: an unread one would stall the server
         process = subprocess.Popen(
