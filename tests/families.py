@@ -1,8 +1,14 @@
-"""One preset of each family, where those of a family differ in numbers only."""
+"""One preset and one policy of each family, where those of a family differ in numbers or in one piece of code only."""
 
 import re
 
 from bandit_core.experiments.presets import preset_names
+
+# Indices, also of random bits and heavy tails; posteriors; trees; batches; eliminations; steps of trust; a test.
+POLICIES = (
+    "ucb", "kl-ucb-cf", "heldp-ucb-l", "dp-robust-ucb", "gaussian-ts", "lazy-dp-ts", "dp-ucb", "dp-imed", "dp-se",
+    "ldp-robust-se", "dist-dp-se", "explore-then-commit-central",
+)  # fmt: skip
 
 
 def one_of_each_family() -> list[str]:
