@@ -4,10 +4,11 @@ import re
 
 from bandit_core.experiments.presets import preset_names
 
-# Indices, also of random bits and heavy tails; posteriors; trees; batches; eliminations; steps of trust; a test.
+# Each function that tells a watcher what decided, and each kind of noise, is that of one of these.
 POLICIES = (
-    "ucb", "kl-ucb-cf", "heldp-ucb-l", "dp-robust-ucb", "gaussian-ts", "lazy-dp-ts", "dp-ucb", "dp-imed", "dp-se",
-    "ldp-robust-se", "dist-dp-se", "explore-then-commit-central",
+    "kl-ucb-cf", "heldp-ucb-l", "heldp-ucb-lw", "dp-robust-ucb", "normal-ts-c", "ts-cf", "gaussian-ts", "lazy-dp-ts",
+    "dp-ucb", "private-ucb", "dp-ucb-int", "dp-imed", "dp-klucb", "ldp-robust-se", "dist-dp-se", "shuffle-se",
+    "explore-then-commit-central",
 )  # fmt: skip
 
 

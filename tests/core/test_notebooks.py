@@ -11,39 +11,35 @@ import runpy
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import bandit_core
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "notebooks"
 
 
-@pytest.fixture(scope="module")
-def played() -> dict[str, dict[str, Any]]:
-    """The names that every notebook has made when its last cell has run, and what it has printed."""
-    found: dict[str, dict[str, Any]] = {}
-    for path in sorted(FOLDER.glob("*.md")):
-        cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-        assert cells, path
-        names: dict[str, Any] = {}
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            for number, cell in enumerate(cells, 1):
-                exec(compile(cell, f"{path.name}, cell {number}", "exec"), names)
-        found[path.stem] = names | {"printed": out.getvalue()}
-    return found
+def played(name: str) -> dict[str, Any]:
+    """The names that a notebook has made when its last cell has run, and what it has printed."""
+    text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert cells and {path.stem for path in FOLDER.glob("*.md")} == {"lecturer", "practitioner", "researcher"}
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        for number, cell in enumerate(cells, 1):
+            exec(compile(cell, f"{name}, cell {number}", "exec"), names)
+    return names | {"printed": out.getvalue()}
 
 
-def test_the_lecture_shows_that_privacy_costs_more_the_more_of_it_there_is(played: dict[str, dict[str, Any]]) -> None:
-    prices = played["lecturer"]["prices"]
+def test_the_lecture_shows_that_privacy_costs_more_the_more_of_it_there_is() -> None:
+    names = played("lecturer")
+    prices = names["prices"]
     assert list(prices.columns) == ["trusting a curator", "trusting no one"]
     assert prices["trusting no one"].is_monotonic_decreasing
     assert (prices["trusting no one"] > prices["trusting a curator"]).tolist() == [True, True, True, True, False]
-    assert "controls=off" in played["lecturer"]["link"]
+    assert "controls=off" in names["link"]
 
 
-def test_the_decision_names_a_method_and_a_budget_for_every_promise(played: dict[str, dict[str, Any]]) -> None:
-    names = played["practitioner"]
+def test_the_decision_names_a_method_and_a_budget_for_every_promise() -> None:
+    names = played("practitioner")
     lost = names["chosen"]["lost clicks"]
     assert lost["local"] > lost["central"] and lost["local"] > lost["none"]
     smallest = {each.privacy: each.answer.best for each in names["found"]}
@@ -52,8 +48,8 @@ def test_the_decision_names_a_method_and_a_budget_for_every_promise(played: dict
     assert set(released["guarantee_epsilon"]) == {1.0}
 
 
-def test_the_paper_measures_bounds_reproduces_and_audits(played: dict[str, dict[str, Any]]) -> None:
-    names = played["researcher"]
+def test_the_paper_measures_bounds_reproduces_and_audits() -> None:
+    names = played("researcher")
     experiment = names["experiment"]
     upper = names["beside"].query("side == 'upper'")
     assert set(upper["line"]) == {0, 1, 2} and (upper["measured"] <= upper["value"]).all()

@@ -98,7 +98,7 @@ def test_a_liar_is_refused_with_the_epsilon_found(file, liar):
 
 
 PRIVATE = [name for name, policy in registry().items() if policy.privacy != "none"]
-SOME = [name for name in PRIVATE if name in (*POLICIES, "ldp-ols", "jdp-linucb", "ctb-tt", "shuffle-se")]
+SOME = [name for name in PRIVATE if name in (*POLICIES, "ldp-ols", "jdp-linucb", "ctb-tt")]
 
 
 @pytest.mark.parametrize("name", [name for name in PRIVATE if name not in SOME])
