@@ -147,7 +147,8 @@ class Roles:
         """The column of a role: the said one, the only one there is, or the proposal of several."""
         if role not in self.said and len(found) == 1 and found[0].kind != "date" and not looks:
             return found[0].name
-        choices = {each.name: ", ".join(map(visible, each.words[:4])) for each in found or self.columns.values()}
+        every = sorted(self.columns.values(), key=lambda each: named(each.name, "person", inside=True))
+        choices = {each.name: ", ".join(map(visible, each.words[:4])) for each in found or every}
         return self.questions.put(question, choices, self.columns, looks=looks)
 
     # ---------------------------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ class Roles:
         score -= 3 * named(option.name, "trait", inside=True) + 2 * named(option.name, "reward")
         score += 4 * named(outcome.name, "reward", inside=True) + 2 * (outcome.kind in ("coin", "truth"))
         score -= 3 * named(outcome.name, "trait", inside=True)
-        return score - 3 * named(outcome.name, "price", "cost") - 2 * named(outcome.name, "arm", "person")
+        return score - 3 * named(outcome.name, "price", "cost") - 3 * named(outcome.name, "arm", "person", "people")
 
     def people(self) -> tuple[str, str]:
         """The columns of option and outcome where a row is a person."""
@@ -196,11 +197,13 @@ class Roles:
             ones = self.table.frame[coins].apply(pd.to_numeric, errors="coerce").sum(axis=1)
             if (ones == 1).all():
                 self.questions.put("indicators", columns=", ".join(coins))
-        options = list({option.name: option for option, _ in self.pairs}.values())
+        options = list({option.name: option for option, _ in self.pairs}.values()) or self.of("words", "truth")
         option = self.choose("option", "option", options)
         outcomes = [outcome for each, outcome in self.pairs if each.name == option]
         if not outcomes:
-            outcomes = [each for each in self.columns.values() if each.name != option]
+            others = [each for each in self.columns.values() if each.name != option]
+            outcomes = [each for each in others if each.kind != "person"] or others
+            outcomes.sort(key=lambda each: not named(each.name, "reward", inside=True))
             if len(outcomes) == 1 and outcomes[0].kind in ("date", "text"):
                 name, kind = outcomes[0].name, outcomes[0].kind
                 self.questions.put("times" if kind == "date" else "unread", column=name, cell=self.table.cell(name, 0))
@@ -212,6 +215,12 @@ class Roles:
 
     # ---------------------------------------------------------------------------------------------------------------
     # A row is a total
+
+    @cached_property
+    def labels(self) -> list[Column]:
+        """The columns that can say which option a total is of: words, or numbers that are called so, such as doses."""
+        doses = [each for each in self.of("number") if each.few and named(each.name, "arm", inside=True)]
+        return self.of("words", "truth", "text", "constant", "coin") or doses
 
     @cached_property
     def counts(self) -> list[tuple[str, str]]:
@@ -246,7 +255,7 @@ class Roles:
 
     def totals(self) -> tuple[str, str, str]:
         """The columns of option, successes and people where a row is a total."""
-        found = [each for each in self.of("words", "truth", "text", "constant", "coin") if len(each.words) != 1]
+        found = [each for each in self.labels if len(each.words) != 1]
         words = [each for each in found if each.kind != "coin"] or found
         ordered = sorted(words, key=lambda each: not named(each.name, "arm", inside=True))
         option = self.choose("option", "option", ordered)
@@ -258,7 +267,7 @@ class Roles:
             weight = self.said.get("weight", outcome)
             return option, outcome, weight if weight in self.columns else outcome
         wins = dict.fromkeys(wins for _, wins in pairs if not named(wins, "people")) or dict.fromkeys(pairs[0][1:])
-        outcome = self.choose("successes", "outcome", [self.columns[name] for name in wins])
+        outcome = self.choose("successes", "outcome", [self.columns[name] for name in (*wins, *self.means)])
         people = dict.fromkeys(people for people, wins in pairs if wins == outcome) or dict.fromkeys(pairs[0][:1])
         people = {name: None for name in people if named(name, "people")} or people
         self.other = first = next(iter(people))
@@ -288,7 +297,7 @@ class Roles:
 
     def distinct_rows(self, *others: str) -> bool:
         """Whether no two rows agree in all words, dates and ``others``, so that each may stand for many people."""
-        names = [each.name for each in self.of("words", "truth", "date", "constant", "text")]
+        names = [each.name for each in (*self.labels, *self.of("date"))]
         names += [name for name in others if name not in names]
         return bool(names) and not pd.DataFrame(self.table.frame[names]).duplicated().any()
 
@@ -333,7 +342,7 @@ class Roles:
 
     def _totals_likely(self, counts: Sequence[tuple[str, str]]) -> int:
         """0: a row is no total, 1: it may be one, 2: its columns are called so, and no two rows say the same."""
-        if not counts or not self.of("words", "truth", "text", "constant", "coin"):
+        if not counts or not self.labels:
             return 0
         known, apart = self._named_counts(counts[0]), self.distinct_rows()
         if known == 3 and apart:
