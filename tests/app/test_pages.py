@@ -9,11 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import screen as on
-from families import one_of_each_family
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment
-from bandit_core.experiments.presets import load_preset
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Discrete
 from bandit_core.studies import sweep
@@ -203,15 +201,6 @@ def test_unusual_experiments_are_drawn(fields: dict[str, str], page: str) -> Non
     screen = on.visit(page, **{**on.SMALL, **fields})
     assert not screen.warning and not screen.error
     assert screen.get("plotly_chart")
-
-
-@pytest.mark.parametrize("name", one_of_each_family())
-def test_a_preset_of_every_family_opens(name: str) -> None:
-    screen = on.visit("explore", preset=name, T="100", n="2")
-    assert not screen.warning and not screen.error
-    assert len(on.chart(screen).names) >= 2
-    assert screen.session_state["lab"]["experiment"] == load_preset(name).with_changes(horizon=100, trials=2)
-    assert set(on.address(screen)) <= {"preset", "T", "n"}  # the sidebar did not rewrite it
 
 
 def test_too_expensive_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,14 +35,5 @@ def test_every_address_in_documents_and_every_other_page_opens(visits: Visits) -
     doors.opened(visits, sorted(with_fields | plain - ELSEWHERE - reached), narrow=True)
 
 
-def test_some_lessons_open_alone_in_the_full_window_and_lead_to_their_pages(visits: Visits) -> None:
-    lessons = doors.opened(visits, doors.of_lessons()[::5])
-    doors.opened(visits, sorted({link for seen in lessons for link in seen.page["links"]}))
-
-
-def test_controls_of_every_method_and_distribution_are_in_use(visits: Visits) -> None:
-    doors.opened(visits, doors.of_methods())
-
-
 def test_a_preset_of_each_kind_opens_and_after_a_change_its_link_opens_the_same(visits: Visits) -> None:
     doors.none(doors.trips(visits, doors.some_presets()))

@@ -9,15 +9,6 @@ from visitor import Visitor
 CORPUS = Path(__file__).parents[1] / "corpus"
 
 
-def uploaded(visits: Callable[..., Visitor], name: str, **options: object) -> Visitor:
-    visitor = visits("/your-numbers?users=400", **options)
-    visitor.main().get_by_text("I upload observations").click()
-    visitor.main().locator("input[type=file]").first.set_input_files(CORPUS / name)
-    expect(box(visitor, "A row is")).to_be_visible()
-    visitor.settle()
-    return visitor
-
-
 def box(visitor: Visitor, label: str) -> Locator:
     """A select box, in the middle of the window: at its edge the list closes as the page scrolls."""
     found = visitor.main().get_by_role("combobox", name=label)
@@ -26,7 +17,11 @@ def box(visitor: Visitor, label: str) -> Locator:
 
 
 def test_a_wrong_proposal_is_mended_in_its_box_and_a_doubt_is_asked(visits: Callable[..., Visitor]) -> None:
-    visitor = uploaded(visits, "app-versions.csv", width=390, dark=True)
+    visitor = visits("/your-numbers?users=400", width=390, dark=True)
+    visitor.main().get_by_text("I upload observations").click()
+    visitor.main().locator("input[type=file]").first.set_input_files(CORPUS / "app-versions.csv")
+    expect(box(visitor, "A row is")).to_be_visible()
+    visitor.settle()
     answer = visitor.main().get_by_role("heading", name="1. A planned A/B test")
     agree = visitor.main().get_by_role("button", name="Yes, read it so")
     expect(agree).to_be_visible()
@@ -43,13 +38,3 @@ def test_a_wrong_proposal_is_mended_in_its_box_and_a_doubt_is_asked(visits: Call
     agree.click()
     expect(answer).to_be_visible()
     assert visitor.tab.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_marks_that_can_be_read_in_two_ways_are_asked_with_the_keyboard(visits: Callable[..., Visitor]) -> None:
-    visitor = uploaded(visits, "thousands-or-not.csv", width=1280)
-    asked = visitor.main().get_by_role("radiogroup", name="What do the marks in column spend mean?")
-    choice = asked.get_by_role("radio").first
-    expect(choice).not_to_be_checked()
-    choice.focus()
-    visitor.tab.keyboard.press("Space")
-    expect(visitor.main().get_by_role("radiogroup", name="Limits of one user's reward")).to_be_visible()
