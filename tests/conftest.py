@@ -25,7 +25,9 @@ NIGHTLY_TESTS = SLOW_TESTS.with_name("nightly_tests.txt")
 QUICK = "not slow and not nightly"  # as in pyproject.toml
 SLOW_SECONDS = 0.2  # of a processor, with everything compiled
 SECONDS = "processor seconds"
-HALF_OF_THE_BROWSER = {f"test_{name}_in_browser" for name in ("controls", "doors", "every_page", "links")}  # of time
+HALF_OF_THE_BROWSER = {  # of processor time
+    f"test_{name}_in_browser" for name in ("controls", "doors", "every_page", "lesson", "links")
+}
 
 VERSIONS_KEPT = 4  # of machine code, as in bandit_core.jit.decorators
 COMPILES = 300.0  # seconds after which one who waits for another process compiles by itself
