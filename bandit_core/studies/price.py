@@ -297,7 +297,7 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
                 message += " (uncut; cut at the same limits it would be quicker, too)"
             message += "."
             less = [each for each in private if KEPT.index(each.privacy) < KEPT.index(row.privacy)]
-            if less:
+            if less := [each for each in less if each.epsilon == row.epsilon]:  # no other ε would be a fair comparison
                 best = min(less, key=lambda each: each.test_users)
                 message += f" If you {best.who}, it takes {weeks(best.test_users)}."
             return Advice("test", row, message)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -117,7 +118,7 @@ def dressed(rows, question, place):
 
 
 def test_the_advice_never_contradicts_its_table():
-    kinds = set()
+    kinds, told = set(), 0
     for place, (baseline, lifts, weekly, weeks, epsilon) in enumerate(GRID):
         question = price_question(baseline=baseline, lifts=lifts, weekly=weekly, weeks=weeks, epsilon=epsilon)
         rows = dressed(rows_of(question), question, place)
@@ -132,6 +133,8 @@ def test_the_advice_never_contradicts_its_table():
             assert PRIVATE.index(row.privacy) == min(PRIVATE.index(each.privacy) for each in in_time)
             assert row.epsilon == min(each.epsilon for each in in_time if each.privacy == row.privacy)
             assert weeks_words(users / weekly) in advice.words and row.who in advice.words
+            assert {*re.findall(r"ε = ([\d.]+)", advice.words)} == {f"{row.epsilon:g}"}  # every trust at the same ε
+            told += "trust no one" in advice.words and row.privacy == "central"
             assert "not in practice" not in advice.words.partition("**;")[0]
             continue
         assert not in_time
@@ -144,7 +147,7 @@ def test_the_advice_never_contradicts_its_table():
             assert all(row.loss.value + 2 * row.loss.stderr >= question.keep for row in private)
         else:
             assert advice.kind == "nothing" and all(math.isinf(row.test_users) for row in rows)
-    assert kinds == {"test", "learn", "keep", "nothing"}
+    assert kinds == {"test", "learn", "keep", "nothing"} and told
 
 
 def test_what_was_not_simulated_is_no_advice():

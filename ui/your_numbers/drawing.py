@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -191,8 +190,7 @@ def _settings(price: Price) -> str:
         return ""
     ends = [dict.fromkeys(f"{100 * (mean / first - 1):.6g}%" for mean in pair) for pair in others]
     lifts = ",".join("..".join(pair) for pair in ends)
-    learned = dict.fromkeys(row.epsilon for row in price.rows[1:] if not math.isnan(row.loss.value))
-    budgets = ",".join(f"{epsilon:g}" for epsilon in learned or question.epsilons)
+    budgets = ",".join(f"{epsilon:g}" for epsilon in question.epsilons)
     command = f"bandit-lab price --baseline {100 * first:.10g}% --lifts={lifts} --epsilon {budgets}"
     names = ("visits", "batch", "delta", "power", "looks", "sides", "split")
     numbers = {"weekly": question.weekly, "weeks": question.weeks}
@@ -201,7 +199,7 @@ def _settings(price: Price) -> str:
     command += f" --trust {','.join(question.trusts)}" if question.trusts != PRIVATE else ""
     command += "".join(f" --{name} {value:.10g}" for name, value in numbers.items())
     command += f" --zone {100 * question.zone / first:.10g}%" if question.zone else ""
-    return f"The same numbers again: <code>{escape(command)}</code>."
+    return f"The same tests again, with what learners lose at each ε: <code>{escape(command)}</code>."
 
 
 # ---------------------------------------------------------------------------------------------------------------------
