@@ -21,18 +21,22 @@ from bandit_core import paths
 from bandit_core.export import command_options
 from bandit_core.export.command_options import finished
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.errors import InputError, Issue, raise_any, unreadable
+from bandit_core.spec.errors import InputError, Issue, did_you_mean, raise_any, unreadable
 from bandit_core.spec.later import pd
 
 if TYPE_CHECKING:
     from bandit_core.experiments.experiment import Experiment
 
 DONE, VIOLATED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+LONGEST = 1000  # characters of a message of the parser
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise InputError([Issue("command line", " ".join(message.split()), f"see {self.prog} --help")])
+        words, near = " ".join(message.split())[:LONGEST], ""
+        if wrong := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", words):
+            near = did_you_mean(wrong[1], re.findall(r"[\w-]+", wrong[2]))
+        raise InputError([Issue("command line", None, f"{words}; {near or f'see {self.prog} --help'}")])
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -13,9 +13,11 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from bandit_core.spec import own_data
-from ui import charts, printing, shared, theme
+from ui import charts, page_fields, printing, shared, theme
+from ui.page_fields import Field
 from ui.shared import Picture
 
+POINTS = Field("points", "Size of letters (pt)", 0, "Lines and markers grow with them.", "number", (5, 48))
 QUIET: Mapping[str, Any] = {"displayModeBar": False}
 
 
@@ -107,14 +109,7 @@ def for_print(draw: Callable[[], go.Figure], file_name: str) -> None:
         key="print-font",
         help="The PDF carries them with it. Latin and Greek; signs of other scripts become boxes.",
     )
-    points = third.number_input(
-        "Size of letters (pt)",
-        5,
-        48,
-        size.points,
-        key=f"print-points-{place}",
-        help="In the printed picture; lines and markers grow with them.",
-    )
+    points = page_fields.draw(POINTS, size.points, f"print-points-{place}", third)
 
     def printed(kind: str) -> bytes:
         return printing.file_of(draw(), kind, size, font, points)

@@ -10,8 +10,8 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.spec import notation, number_text, own_data
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec import number_text, own_data
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 from ui import state, uploads, words
 
 Word = TypeVar("Word", bound=str)
@@ -38,7 +38,6 @@ class Field:
     allowed: Any = ()
     write: Callable[[Any], str] | None = None
     key: str = ""
-    step: float | None = None
     place: str = ""
     ends: tuple[float, ...] = ()
 
@@ -60,11 +59,18 @@ class Field:
                 self.allowed(text)
             return text
         if self.kind in ("stops", "number"):
-            number, ends = notation.read_number(text), self.ends or self.allowed
+            ends = self.ends or self.allowed
             low, high = min(ends), max(ends)
-            if not isinstance(number, str) and low <= number <= high and (number == int(number) or not self.is_whole):
-                return int(number) if self.is_whole else float(number)
-            raise InputError([Issue(self.name, text, f"a {'whole ' * self.is_whole}number from {low:g} to {high:g}")])
+            found, percent = number_text.typed_numbers(text, self.is_whole)
+            if high <= 1:  # a share: 5% and 5 are 0.05
+                found = [each.scaleb(-2) if percent or each > 1 else each for each in found]
+            elif percent and "%" not in self.label:
+                found = []
+            found = [each for each in found if low <= each <= high]
+            allowed = f"a {'whole ' * self.is_whole}number from {_plainly(low)} to {_plainly(high)}"
+            refuse_if(not found, self.name, text, allowed)
+            refuse_if(len(found) > 1, self.name, text, number_text.either(found))
+            return int(found[0]) if self.is_whole else float(found[0])
         values = (
             {"0": False, "1": True} if self.kind == "switch" else dict(zip(self.allowed, self.allowed, strict=True))
         )
@@ -105,15 +111,29 @@ def ask(field: Field, place: Any = None, **more: Any) -> Any:
     if field.kind == "box":
         names = field.allowed.values() if isinstance(field.allowed, Mapping) else field.allowed
         field = about(field, tuple(names), keep=True)
-    now = value(field)
-    said = draw(field, now, state.own_key(field.key or field.name), place, **more)
-    try:
-        field.read(said) if field.kind == "text" else None
-    except InputError as error:
-        (place or st).error(words.issues([replace(issue, path=field.label) for issue in error.issues]))
-        return now
+    said = draw(field, value(field), state.own_key(field.key or field.name), place, **more)
     keep(field, said)
     return said
+
+
+def typed(field: Field, text: str, now: Any, place: Any = None) -> Any:
+    """What the box of a text or a number says; ``now`` where that cannot be used, and why is told."""
+    try:
+        return now if text.strip() == shown(now) else field.read(text)
+    except InputError as error:
+        until = "" if now is None else f"\n\nUntil then this page uses {words.plain(shown(now))}."
+        (place or st).error(words.issues([replace(issue, path=field.label) for issue in error.issues]) + until)
+        return now
+
+
+def _plainly(number: float) -> str:
+    """A number with separators, however large, such as 100,000,000."""
+    return f"{number:,.15g}"
+
+
+def shown(now: Any) -> str:
+    """What stands in the box of a text or a number."""
+    return f"{now:.15g}" if isinstance(now, float) else "" if now is None else str(now)
 
 
 def about(field: Field, what: Hashable, keep: bool = False) -> Field:
@@ -147,13 +167,12 @@ def _controls() -> dict[str, tuple[Hashable, int, int]]:
 def draw(field: Field, now: Any, key: str, place: Any = None, **more: Any) -> Any:
     """The widget of a field, which opens at ``now``; what it says."""
     where, common = place or st, {"key": key, "help": field.help, **more}
-    if field.kind in ("switch", "text"):
-        return (where.toggle if field.kind == "switch" else where.text_input)(field.label, now, **common)
+    if field.kind == "switch":
+        return where.toggle(field.label, now, **common)
+    if field.kind in ("text", "number"):  # a browser's own field for numbers drops a comma before the app sees it
+        return typed(field, where.text_input(field.label, shown(now), **common), now, where)
     options = list(field.allowed)
     spoken = field.allowed.__getitem__ if isinstance(field.allowed, Mapping) else field.write or str
-    if field.kind == "number":
-        form = None if field.is_whole else "%g"
-        return where.number_input(field.label, *options, now, step=field.step, format=form, **common)
     if field.kind == "stops":
         return where.select_slider(
             field.label, sorted({*options, now}), now, format_func=field.write or "{:g}".format, **common
@@ -175,10 +194,10 @@ def change(field: Field, now: Any, changed: Callable[..., Experiment], place: An
 
     def moved() -> None:
         # A busy browser still sends controls that the page has left, and Streamlit takes them for moved.
-        if st.session_state[key] == now or key != state.key(named):
+        if key != state.key(named) or (said := st.session_state[key]) in (now, shown(now)):
             return
         try:
-            said = st.session_state[key]
+            said = field.read(said) if field.kind == "number" else said
             state.adopt(changed(**{field.place: said}) if field.place else changed(said), state.issues())
         except InputError as error:
             state.adopt(state.experiment(), state.issues())

@@ -25,7 +25,7 @@ from bandit_core.simulation.results import latex, markdown, versions
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue, refuse_if
 from bandit_core.spec.later import pd
-from bandit_core.spec.number_text import p_value, read_shares
+from bandit_core.spec.number_text import either, p_value, read_shares, typed_numbers
 from bandit_core.theory.power import EVERY_TRUST, Goal, Solved, Spending
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -168,6 +168,14 @@ def load_files(options: argparse.Namespace) -> list[str]:
     return [name for file in files for name in load_policy(Path(file))] if isinstance(files, list) else []
 
 
+def _number(text: str) -> int | float | str:
+    """A number as people type it; the text itself where it is none."""
+    found, percent = typed_numbers(text)
+    if len(found) > 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: {either(found)}")
+    return notation.read_number(str(found[0]) if found and not percent else text)
+
+
 def _several(text: str) -> list[int | float | str]:
     return [notation.read_number(part) for part in text.split(",")]
 
@@ -176,7 +184,7 @@ def _words(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-_READERS: dict[str, Any] = {"number": notation.read_number, "numbers": _several, "words": _words}
+_READERS: dict[str, Any] = {"number": _number, "numbers": _several, "words": _words}
 _CHOICES = {"--solve": get_args(Solved), "--goal": get_args(Goal), "--spending": get_args(Spending)}
 _OUT = {"table": (), "pictures": PICTURES, "page": (".html",)}
 
@@ -187,7 +195,7 @@ def _option(said: str | Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if number := words.pop("number", None):
         default = words["default"].replace("%", "%%")
         words |= {"name": f"--{number}", "help": f"{words['help']} (default {default})"}
-        words["type"] = str if number in SHARES else notation.read_number
+        words["type"] = str if number in SHARES else _number
     elif "read" in words:
         words["type"] = _READERS[words.pop("read")]
     if "type" in words:

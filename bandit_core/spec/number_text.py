@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
 
@@ -10,21 +11,38 @@ from bandit_core.spec.errors import InputError, Issue, refuse_if
 EXACT = 1e15  # whole numbers below are exact in a double
 LEAST_EITHER = Decimal("0.1")  # from here to 1, a number without a sign may be a share or in percent
 _GAPS = " '’\u00a0\u202f"  # between thousands
-_TYPED = re.compile(rf"([+-]?(?:\d{{1,3}}(?:[{_GAPS}]\d{{3}})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d{{1,2}})?)\s?(%?)")
+_TYPED = re.compile(rf"([+-]?[0-9.,{_GAPS}]*[0-9][.,]?)([eE][+-]?[0-9]{{1,3}})?\s?(%?)")
+_DECIMAL = re.compile(r"[+-]?(?:\d+[.,]?\d*|[.,]\d+)", re.ASCII)
+_GROUPED = re.compile(rf"([+-]?[1-9]\d{{0,2}}(?:([{_GAPS}.,])\d{{3}})(?:\2\d{{3}})*)(?:(?!\2)[.,](\d*))?", re.ASCII)
 
 
-def typed_number(text: str) -> tuple[Decimal, bool] | None:
-    """A number as people type it, and whether a percent sign follows; None where it is none.
+def typed_numbers(text: str, whole: bool = False) -> tuple[list[Decimal], bool]:
+    """What a number may be as people type it, none where it is none, and whether a percent sign follows.
 
-    A space groups thousands only before three digits.
+    A comma or a point is the decimal sign, or groups thousands where three digits follow: a comma before ``000`` and
+    in a ``whole`` number always, a point only where it may also be decimal: before ``000`` and in a ``whole`` number.
 
-    >>> typed_number("−8 %"), typed_number("40 000"), typed_number("8 15")
-    ((Decimal('-8'), True), (Decimal('40000'), False), None)
+    >>> typed_numbers("−8 %"), typed_numbers("3,1"), typed_numbers("40 000"), typed_numbers("8 15")
+    (([Decimal('-8')], True), ([Decimal('3.1')], False), ([Decimal('40000')], False), ([], False))
+    >>> typed_numbers("50,000")[0], typed_numbers("50.000")[0], typed_numbers("3,125")[0]
+    ([Decimal('50000')], [Decimal('50.000'), Decimal('50000')], [Decimal('3.125'), Decimal('3125')])
     """
-    found = _TYPED.fullmatch(re.sub("[−–]", "-", text.strip()))
-    if found is None or not re.search(r"\d", found[1].lower().partition("e")[0]):
-        return None
-    return Decimal(re.sub(f"[{_GAPS}]", "", found[1])), bool(found[2])
+    if (found := _TYPED.fullmatch(re.sub("[−–]", "-", text.strip()))) is None:
+        return [], False
+    digits, ways = found[1], list[str]()
+    grouped, round_number = _GROUPED.fullmatch(digits), digits.endswith("000")
+    if _DECIMAL.fullmatch(digits) and not ("," in digits and grouped and (whole or round_number)):
+        ways.append(digits.replace(",", "."))
+    if grouped and (whole or round_number or not ways or "," in digits):
+        ways.append(re.sub(f"[{_GAPS}.,]", "", grouped[1]) + "." + (grouped[3] or ""))
+    numbers = [Decimal(way + (found[2] or "")) for way in ways]
+    return [number for number in numbers if not whole or number == number.to_integral_value()], bool(found[3])
+
+
+def either(numbers: Sequence[Decimal], unit: str = "") -> str:
+    """That a text has two readings, in words: ``may be 50 or 50,000; write 50 or 50000``."""
+    said, plain = (" or ".join(f"{each.normalize():{form}}{unit}" for each in numbers) for form in (",f", "f"))
+    return f"may be {said}; write {plain}"
 
 
 def read_shares(name: str, *texts: str, asks: bool = True) -> list[float]:
@@ -48,10 +66,12 @@ def read_shares(name: str, *texts: str, asks: bool = True) -> list[float]:
     >>> read_shares("lift", "8"), read_shares("lift", "8%"), read_shares("lift", "0.08", "0.15")
     ([0.08], [0.08], [0.08, 0.15])
     """
-    found = [typed_number(text) for text in texts]
+    found = [typed_numbers(text) for text in texts]
     whole = "-".join(texts)
-    refuse_if(None in found, name, whole, "a number, or a percentage such as 8%")
-    numbers = [each for each in found if each is not None]
+    for readings, percent in found:
+        refuse_if(not readings, name, whole, "a number, or a percentage such as 8%")
+        refuse_if(len(readings) > 1, name, whole, either(readings, "%" * percent))
+    numbers = [(readings[0], percent) for readings, percent in found]
     signed = any(percent for _, percent in numbers)  # of a range the last sign is enough
     sizes = [abs(value) for value, _ in numbers]
     kinds = {size > 1 for size in sizes if size > 1 or 0 < size < LEAST_EITHER}

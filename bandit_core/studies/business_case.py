@@ -22,7 +22,7 @@ from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.results import NOT_KNOWN, Estimate, Result, reference
 from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if
 from bandit_core.spec.field_types import SMALLEST
-from bandit_core.spec.number_text import read_shares, typed_number, write_number
+from bandit_core.spec.number_text import either, read_shares, typed_numbers, write_number
 from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than
 
@@ -30,6 +30,7 @@ GOALS: tuple[Kind, ...] = ("price", "extra", "regret", "percent")
 UNKNOWN: Literal["?"] = "?"  # a lift of which nothing is known
 Lift = float | tuple[float, float] | Literal["?"]  # exact, anything between two ends, or not known
 _RANGE = re.compile(r"([+-]?[\d.]+(?: ?%)?)(?:-| - | ?to ?|\.\.)([+-]?[\d.]+(?: ?%)?)")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d(?!\d)|0\d)")  # as it may be; before 15 it stands between two lifts
 LITTLE = 0.9  # a loss above this share of what choosing at random loses: next to nothing is learned
 
 
@@ -48,7 +49,7 @@ def read_lifts(text: str, relative: bool = True) -> list[Lift]:
     Raises
     ------
     InputError
-        With every part that is neither a number, nor a range, nor ``?``, or that may be two of them.
+        With every part that is neither a number, nor a range, nor ``?``, or that may be two of them: ``8,5``.
     """
     parts = re.split(r"[;\n]", text.replace(",", ".")) if re.search(r"[;\n]", text) else text.split(",")
     lifts: list[Lift] = []
@@ -58,9 +59,12 @@ def read_lifts(text: str, relative: bool = True) -> list[Lift]:
             lifts.append(_read_lift(f"lifts[{place}]", part, relative))
         except InputError as error:
             issues += error.issues
-    if not issues and not 1 <= len(lifts) < MAX_OPTIONS:
-        issues.append(Issue("lifts", len(lifts), f"write 1 to {MAX_OPTIONS - 1} lifts, such as 20, 50"))
     raise_any(issues)
+    allowed = f"{'this is empty; ' * (not lifts)}write 1 to {MAX_OPTIONS - 1} lifts, such as 20, 50"
+    refuse_if(not 1 <= len(lifts) < MAX_OPTIONS, "lifts", len(lifts) or None, allowed)
+    decimal, listed = _DECIMAL_COMMA.sub(".", text), [part.strip() for part in parts]
+    both = f"may be {decimal} or {' and '.join(listed)}; write {decimal} or {', '.join(listed)}"
+    refuse_if(decimal != text and not re.search(r",\S|\.\d+\.", decimal) and ";" not in text, "lifts", text, both)
     return lifts
 
 
@@ -70,14 +74,17 @@ def _read_lift(path: str, text: str, relative: bool) -> Lift:
         return UNKNOWN
     found = _RANGE.fullmatch(re.sub("[−–]", "-", text))
     ends = found.groups() if found else (text,)
-    numbers = [typed_number(end) for end in ends]
-    refuse_if(None in numbers, path, text, "numbers, ranges or ?, with commas between: 5%, 8-15%, ?")
+    numbers = [typed_numbers(end) for end in ends]
+    allowed = "numbers, ranges or ?, with commas between: 5%, 8-15%, ?"
+    refuse_if(not all(readings for readings, _ in numbers), path, text, allowed)
     if relative:
         read = [round(100 * share, 10) for share in read_shares(path, *ends)]
-    elif any(percent for _, percent in filter(None, numbers)):
+    elif any(percent for _, percent in numbers):
         raise InputError([Issue(path, text, "points or amounts without a sign, or lifts in % of the baseline")])
     else:
-        read = [float(value) for value, _ in filter(None, numbers)]
+        for readings, _ in numbers:
+            refuse_if(len(readings) > 1, path, text, either(readings))
+        read = [float(readings[0]) for readings, _ in numbers]
     refuse_if(read[0] > read[-1], path, text, "the smaller end first")
     return (read[0], read[1]) if len(read) == 2 else read[0]
 

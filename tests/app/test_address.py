@@ -79,7 +79,7 @@ def test_a_picture_that_no_link_can_hold_offers_none(monkeypatch: pytest.MonkeyP
 
 def test_the_experiment_survives_a_change_of_pages() -> None:
     screen = on.visit(**CASES["mixed"])
-    on.change(screen, "number_input", "seed", 3)
+    on.change(screen, "text_input", "seed", "3")
     wanted = screen.session_state["lab"]["experiment"]
     for page in ("threshold", "home", "explore"):
         on.go(screen, page)
@@ -87,7 +87,7 @@ def test_the_experiment_survives_a_change_of_pages() -> None:
         if page != "home":
             assert on.address(screen) == {**CASES["mixed"], "seed": "3"}
         if page == "explore":
-            assert on.control(screen, "number_input", "seed").value == 3
+            assert on.control(screen, "text_input", "seed").value == "3"
 
 
 def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:

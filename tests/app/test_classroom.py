@@ -393,7 +393,7 @@ def test_a_toss_takes_one_bit_of_a_phone_and_shows_the_share(store: Classroom) -
     assert on.chart(teacher, "class-share").y(classroom.ESTIMATE)[-1] == pytest.approx(100)  # 1/2 + 2 (3/4 - 1/2)
     teacher = press(teacher, "project-reveal")
     assert "truth" not in on.chart(teacher, "class-share").names
-    on.put(teacher, teacher.number_input[0], 3)
+    on.put(teacher, next(box for box in teacher.text_input if box.label.startswith("Hands")), "3")
     assert set(on.chart(teacher, "class-share").y("truth")) == {75}
     assert TOSS.so in on.words(teacher) and TOSS.so in phone.load().words and "100" in phone.words
     teacher = press(teacher, "class-again")

@@ -66,7 +66,7 @@ def test_shapes_are_order_only_and_move_with_the_multiplier() -> None:
     shapes = [trace for trace in chart.traces if trace["line"].get("dash") == "longdash"]
     assert len(shapes) >= 2 and all("order-only, C = 0.001" in trace["name"] for trace in shapes)
     before = chart.y(shapes[0]["name"])
-    on.put(screen, screen.number_input(key="contextual-C"), 0.002)
+    on.put(screen, screen.text_input(key="contextual-C"), "0.002")
     assert on.address(screen)["C"] == "0.002"
     after = on.chart(screen, "regimes").y(shapes[0]["name"].replace("0.001", "0.002"))
     np.testing.assert_allclose(after[-1], 2 * before[-1], rtol=1e-5)

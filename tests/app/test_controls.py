@@ -30,7 +30,7 @@ def headline(screen: AppTest, start: str) -> str:
 def test_horizon_trials_and_seed_change_the_experiment_and_its_headline() -> None:
     screen = on.visit(**TWO)
     curve = on.chart(screen).y("– UCB")
-    on.change(screen, "number_input", "seed", 9)
+    on.change(screen, "text_input", "seed", "9")
     assert not np.array_equal(curve, on.chart(screen).y("– UCB"))
     on.change(screen, "select_slider", "horizon", 1000)
     on.change(screen, "select_slider", "trials", 10)
@@ -117,7 +117,7 @@ def test_a_preset_fills_every_control() -> None:
     assert experiment(screen) == preset
     assert on.control(screen, "select_slider", "horizon").value == preset.horizon
     assert on.control(screen, "select_slider", "trials").value == preset.trials
-    assert on.control(screen, "number_input", "seed").value == preset.seed
+    assert on.control(screen, "text_input", "seed").value == str(preset.seed)
     assert on.control(screen, "toggle", "bounds").value is preset.view.bounds
     assert on.setting(screen, "button_group", "axes").value == preset.view.x == preset.view.y
     assert [on.control(screen, "text_input", f"label-{row}").value for row in range(len(preset.lines))] == [
@@ -324,7 +324,7 @@ def test_a_spec_is_uploaded(form: str) -> None:
     on.control(screen, "file_uploader", "upload").upload(f"mine.{form}", content.encode())
     on.run(screen)
     assert experiment(screen) == wanted
-    assert on.control(screen, "number_input", "seed").value == 77
+    assert on.control(screen, "text_input", "seed").value == "77"
     assert on.address(screen) == {"preset": "two-treatments", "seed": "77"}
 
 

@@ -53,14 +53,14 @@ def labels(screen: Any) -> list[str]:
 
 def test_another_experiment_is_not_computed_until_it_is_asked_for():
     screen = take(on.look(on.visit(lines=LINES, **on.SMALL), "Download"), "explore")
-    on.change(screen, "number_input", "seed", 7)
+    on.change(screen, "text_input", "seed", "7")
     assert SAVE not in labels(screen) and screen.button(key="take-along-explore").label == BUTTON
 
 
 def test_a_press_holds_while_a_control_moves():
     screen = on.look(on.visit(lines=LINES, **on.SMALL), "Download")
     screen.button(key="take-along-explore").click()
-    on.change(screen, "number_input", "seed", 7)  # in the same run of the page
+    on.change(screen, "text_input", "seed", "7")  # in the same run of the page
     if "run-lesson" in screen.session_state:
         screen.session_state["run-lesson"].thread.join()
         on.run(screen)

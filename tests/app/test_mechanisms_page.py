@@ -248,7 +248,7 @@ def test_how_often_a_negative_control_is_caught_is_told_with_its_number() -> Non
 @pytest.mark.parametrize("part", ["answers", "sums", "guess", "audit"])
 def test_controls_and_pictures_of_all_parts_have_words_and_one_says_what_is_not_hidden(part: str) -> None:
     screen = on.unfold(on.visit("mechanisms", part=part, run="1", samples="2000"), "mechanisms-public")
-    kinds = "button number_input selectbox multiselect select_slider slider toggle button_group"
+    kinds = "button text_input selectbox multiselect select_slider slider toggle button_group"
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
     assert len(controls) >= 5
     assert [element.label for element in controls if not element.help.strip()] == []
@@ -260,7 +260,7 @@ def test_controls_and_pictures_of_all_parts_have_words_and_one_says_what_is_not_
 
 def test_what_is_public_is_said_where_it_is_chosen() -> None:
     def helps(screen) -> str:  # type: ignore[no-untyped-def]
-        kinds = "selectbox select_slider text_input text_area number_input"
+        kinds = "selectbox select_slider text_input text_area"
         return "\n".join(element.help for kind in kinds.split() for element in getattr(screen, kind))
 
     lines = "ucb,heldp-ucb-b(discrete(0,1,2))"

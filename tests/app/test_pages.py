@@ -91,7 +91,7 @@ def test_a_page_states_its_fields_and_tells_its_controls_and_pictures(
 
 def every_control_says_what_it_is_for(screen: AppTest, page: menu.Page) -> None:
     kinds = (
-        "button text_input text_area number_input selectbox multiselect select_slider slider toggle checkbox "
+        "button text_input text_area selectbox multiselect select_slider slider toggle checkbox "
         "button_group file_uploader download_button"
     )
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]

@@ -180,7 +180,7 @@ def test_a_figure_is_computed_again_with_another_seed() -> None:
     assert [line.split()[-1] for line in table["policy"]] == ["5", "10", "20"]
     assert all(table["this run"] != table["shipped"])
     assert all(float(value) < 5 for value in table["standard errors apart"])
-    on.put(screen, screen.number_input(key="again-seed-tao-s3-local-v09"), 0)  # the shipped file's own
+    on.put(screen, screen.text_input(key="again-seed-tao-s3-local-v09"), "0")  # the shipped file's own
     assert "**0.0**" in on.words(screen)
 
 

@@ -178,7 +178,7 @@ def test_another_experiment_stops_the_run(no_thread_left: None) -> None:
     screen = on.visit(seed="112", **EXPENSIVE)
     press(screen, "Run")
     run = screen.session_state["run-main"]
-    on.change(screen, "number_input", "seed", 113)
+    on.change(screen, "text_input", "seed", "113")
     wait_for(lambda: not run.alive)
     assert run.simulation.stopped
     assert labels(screen) == ["Run"]

@@ -80,8 +80,8 @@ def test_a_file_of_revenue(shop: tuple[Path, Path], dialect: int) -> None:
     on.put(screen, next(box for box in screen.selectbox if box.label == "Baseline"), "present")
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
     on.put(screen, choice, inputs.OWN_LIMITS)
-    for label, value in (("Smallest", 0.0), ("Largest", 2000.0)):
-        next(box for box in screen.number_input if box.label == label).set_value(value)
+    for label, value in (("Smallest", "0"), ("Largest", "2000")):
+        next(box for box in screen.text_input if box.label == label).set_value(value)
     on.run(screen)
     unit = str(next(box.value for box in screen.selectbox if "unit" in box.label))
     expected = answered(shop[0], weekly=5000, first="present", limits=(0, 2000))

@@ -193,6 +193,37 @@ def test_each_field_refuses_what_it_cannot_use() -> None:
         assert row.read(row.text(row.default)) == row.default
 
 
+def test_a_number_is_read_as_people_type_it_and_asked_where_it_may_be_two() -> None:
+    fields = question.FIELDS | {"base": replace(question.FIELDS["base"], label="Baseline rate, %")}
+    read = {"base": "3,1 %", "users": "50,000", "week": "40 000", "most": "1.234,5", "delta": "5%", "power": "80"}
+    found = {name: fields[name].read(text) for name, text in read.items()}
+    assert found == {"base": 3.1, "users": 50_000, "week": 40_000, "most": 1234.5, "delta": 0.05, "power": 0.8}
+    assert isinstance(found["users"], int) and fields["looks"].read("5.000") == 5  # 5,000 are too many
+    for name, text, allowed in (
+        ("users", "50.000", "may be 50 or 50,000; write 50 or 50000"),
+        ("sale", "3,125", "may be 3.125 or 3,125; write 3.125 or 3125"),
+        ("users", "5", "a whole number from 10 to 100,000,000"),
+        ("sale", "40%", "a number from 1e-06 to 1,000,000,000"),
+    ):
+        with pytest.raises(InputError) as error:
+            fields[name].read(text)
+        assert str(error.value) == f"{name}: {text!r}: {allowed}"
+
+
+def test_a_number_that_cannot_be_read_stays_in_its_box_and_the_page_says_what_it_uses() -> None:
+    screen = on.visit("your-numbers", **QUICK)
+    on.put(screen, screen.text_input(key="own-base"), "3,125")
+    said = screen.error[0].value.replace("\\", "")
+    assert "Baseline rate, %: '3,125': may be 3.125" in said and "Until then this page uses 10." in said
+    assert (
+        screen.text_input(key="own-base").value == "3,125"
+        and "base" not in on.address(screen)
+        and screen.get("plotly_chart")
+    )
+    on.put(screen, screen.text_input(key="own-base"), "3,1")
+    assert not screen.error and on.address(screen)["base"] == "3.1" and "**baseline** 3.1%" in on.words(screen)
+
+
 @pytest.mark.parametrize(
     ("field", "value"), [("goal", "all"), ("users", "1e9"), ("search", "users"), ("list", "0.5, x")]
 )
@@ -201,7 +232,7 @@ def test_fields_that_cannot_be_used_are_told_and_defaults_stand_in(field: str, v
     assert field in screen.warning[0].value and screen.get("plotly_chart")
     assert field in on.run(screen).warning[0].value  # a page that waits for its numbers is drawn again and again
     if field == "users":
-        next(box for box in screen.number_input if box.label == "Users").set_value(500)
+        next(box for box in screen.text_input if box.label == "Users").set_value("500")
         assert not on.run(on.run(screen)).warning
 
 
@@ -305,13 +336,13 @@ def test_columns_can_be_chosen() -> None:
 def test_limits_of_ones_own_and_limits_that_are_none() -> None:
     screen = limits(upload(on.visit("your-numbers", **QUICK), b"A,B\n" + b"10,0\n20,40\n30,0\n" * 5), -1)
     assert not screen.get("plotly_chart")  # both ends are still to be said
-    for label, value in (("Smallest", 0.0), ("Largest", 25.0)):
-        next(box for box in screen.number_input if box.label == label).set_value(value)
+    for label, value in (("Smallest", "0"), ("Largest", "25,0")):
+        next(box for box in screen.text_input if box.label == label).set_value(value)
     on.run(screen)
     asked = screen.session_state["own-limited"][1]
     assert asked.means.tolist() == pytest.approx([20, 40 / 3]) and screen.get("plotly_chart")
     assert (asked.limits, asked.low, asked.high) == ((0, 25), 0, 40)
-    on.put(screen, next(box for box in screen.number_input if box.label == "Largest"), -1.0)
+    on.put(screen, next(box for box in screen.text_input if box.label == "Largest"), "−1")
     assert "limits" in screen.error[0].value and not screen.get("plotly_chart")
 
 
@@ -321,8 +352,8 @@ SHOP = b"often,dear\n" + b"1,0\n2,0\n0,0\n2,0\n" * 24 + b"1,400\n2,600\n2,0\n0,0
 def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> None:
     """Limits of 0 to 3: the learner sees the wrong page ahead, and what that loses is counted whole."""
     screen = limits(upload(on.visit("your-numbers", users="3000", eps="10"), SHOP), -1)
-    for label, value in (("Smallest", 0.0), ("Largest", 3.0)):
-        next(box for box in screen.number_input if box.label == label).set_value(value)
+    for label, value in (("Smallest", "0"), ("Largest", "3")):
+        next(box for box in screen.text_input if box.label == label).set_value(value)
     on.run(screen)
     [message] = [box.value for box in screen.error if "which option is best" in box.value]
     assert all(
@@ -426,7 +457,7 @@ def test_a_limit_that_asks_for_no_learning_and_one_that_nobody_reaches() -> None
     screen = on.unfold(on.visit("your-numbers", **QUICK, limit="100000", goal="regret"), "own-search")
     on.put(screen, search(screen, "epsilon"), True)
     assert on.words(screen).count("no learning") == 2 and "ε = **" not in on.words(screen)
-    on.put(screen, screen.number_input(key=screen.number_input[-1].key), 0.001)
+    on.put(screen, next(box for box in screen.text_input if box.label == "I accept at most"), "0,001")
     assert on.words(screen).count("not reached") == 2
 
 
@@ -556,7 +587,7 @@ def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() ->
 @pytest.mark.parametrize(
     ("name", "kind", "value", "said"),
     [
-        ("week", "number_input", 77, "77"),
+        ("week", "text_input", "77", "77"),
         ("rule", "button_group", "heuristic", "heuristic"),
         ("sides", "toggle", True, "1"),
         ("list", "text_input", "1, 3", "1, 3"),

@@ -13,7 +13,6 @@ WIDGETS = {
     "select box": "stSelectbox",
     "choice of several": "stMultiSelect",
     "switch": "stCheckbox",
-    "number": "stNumberInput",
     "text": "stTextInput",
     "long text": "stTextArea",
     "buttons": "stButtonGroup",
@@ -98,7 +97,7 @@ def move(visitor: Visitor, name: str) -> Iterator[None]:
         for _ in range(2):
             widget(visitor, name).locator("input").press("Space")
             yield
-    elif kind in ("number", "text", "long text"):
+    elif kind in ("text", "long text"):
         field = here.locator("input, textarea").first
         stood = field.input_value()
         for value in (doors.elsewhere(stood, name), stood):

@@ -15,7 +15,6 @@ PARTS = {  # what shows by its ground or edge where a control is, and what it sa
     "thumb": "[data-testid=stSlider] div:has(>div>input[type=range])",
     "switch": "[data-testid=stCheckbox] label>span+div",
     "progress": "[data-testid=stProgressBarTrack]",
-    "number": "[data-testid=stNumberInputContainer]",
     "text": "[data-testid=stTextInputRootElement]",
     "choice": "[data-testid=stSelectbox] [role=group]",
 }

@@ -29,9 +29,9 @@ def test_what_is_no_lift_is_told(text):
         read_lifts(text)
 
 
-@pytest.mark.parametrize("number", [0, 100])
-def test_too_few_or_too_many_lifts_say_what_to_write(number):
-    with pytest.raises(InputError, match=f"^lifts: {number}: write 1 to 99 lifts, such as 20, 50$"):
+@pytest.mark.parametrize(("number", "said"), [(0, "this is empty;"), (100, "100:")])
+def test_too_few_or_too_many_lifts_say_what_to_write(number, said):
+    with pytest.raises(InputError, match=f"^lifts: {said} write 1 to 99 lifts, such as 20, 50$"):
         read_lifts(", ".join(["5"] * number))
 
 

@@ -45,6 +45,33 @@ def test_a_lift_is_the_same_in_every_command_and_on_the_page(text, meant, monkey
         assert tables_of[0] == tables_of[1]
 
 
+@pytest.mark.parametrize(
+    ("text", "both"),
+    [
+        ("8,5", "8.5 or 8 and 5; write 8.5 or 8, 5"), ("8,5%", "8.5% or 8 and 5%; write 8.5% or 8, 5%"),
+        ("8,5-15,5", "write 8.5-15.5 or 8, 5-15, 5"), ("8,05", "8.05 or 8 and 05"),
+        ("2,5, 8", "2.5, 8 or 2 and 5 and 8"),
+    ],
+)  # fmt: skip
+def test_a_comma_between_lifts_that_may_be_decimal_is_asked(text, both, capsys):
+    with refused("lifts", value=text) as issues:
+        read_lifts(text)
+    assert both in issues[0].allowed
+    assert cli.main(["price", "--baseline", "2%", "--lifts", text]) == cli.BAD_INPUT
+    assert both in capsys.readouterr().err
+    assert read_lifts("8, 5") == read_lifts("8; 5") == [8, 5] and read_lifts("8,15") == [8, 15]
+
+
+def test_commas_and_points_of_one_number_in_the_shell(monkeypatch, capsys):
+    question = asked(monkeypatch, "--baseline", "3,1%", "--lifts", "8%", "--weekly", "40,000", "--weeks", "2,5")
+    assert (question.arms[0].mean, question.weekly, question.users) == (0.031, 40_000, 100_000)
+    for option, text, both in (("weekly", "50.000", "50 or 50,000"), ("baseline", "3,125%", "3.125% or 3,125%")):
+        words = {"baseline": "2%", "lifts": "8%", option: text}
+        assert cli.main(["price", *(f"--{name}={said}" for name, said in words.items())]) == cli.BAD_INPUT
+        said = capsys.readouterr().err
+        assert option in said and f"'{text}': may be {both}" in said
+
+
 SINGLE = [(text, meant) for text, meant in SPELLINGS.items() if not re.search(r"\d( %)?( |%)?([-–]|to)", text)]
 
 
@@ -89,7 +116,7 @@ def test_a_negative_number_after_an_option_is_read(monkeypatch, tmp_path, capsys
     file.write_text("control,new\n" + "\n".join(f"{-7 * place % 40 - 20},{place % 7}.5" for place in range(40)))
     question = asked(monkeypatch, str(file), "--rows", "wide", "--limits", "-200,100", "--weekly", "40")
     assert (question.low, question.scale) == (-200, 300)
-    assert asked(monkeypatch, "--baseline", "50%", "--lifts", "-5,8").arms[1].mean == pytest.approx(0.475)
+    assert asked(monkeypatch, "--baseline", "50%", "--lifts", "-5, 8").arms[1].mean == pytest.approx(0.475)
     assert cli.main(["price", "--baseline", "50%", "--lifts", "5", "--weeks", "-.5"]) == cli.BAD_INPUT
     assert "weeks: -0.5" in capsys.readouterr().err
 

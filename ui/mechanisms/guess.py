@@ -25,7 +25,7 @@ def _more() -> None:
 
 def _next_round() -> None:
     key = "mechanisms-round"
-    st.session_state[key] = st.session_state[key] % MAX_ROUNDS + 1
+    st.session_state[key] = str(FIELDS.said("round") % MAX_ROUNDS + 1)
 
 
 def _guess(which: str, guess: int, truth: int) -> None:
@@ -73,13 +73,14 @@ def _game(chosen: Choice) -> None:
     one = chosen.shown[0]
     first, second = st.columns(2)
     # Kept under their keys, because buttons move them; read from the address when the page opens.
-    for name in ("answers", "round"):
+    for name, kept in (("answers", int), ("round", str)):
         if f"mechanisms-{name}" not in st.session_state:
-            st.session_state[f"mechanisms-{name}"] = FIELDS.said(name)
+            st.session_state[f"mechanisms-{name}"] = kept(FIELDS.said(name))
     answers = first.slider(
         FIELDS["answers"].label, 1, MAX_ANSWERS, key="mechanisms-answers", help=FIELDS["answers"].help
     )
-    number = second.number_input("Round", 1, MAX_ROUNDS, key="mechanisms-round", help=FIELDS["round"].help)
+    said = second.text_input("Round", key="mechanisms-round", help=FIELDS["round"].help)
+    number = page_fields.typed(FIELDS["round"], said, FIELDS.said("round"), second)
     page_fields.keep(FIELDS["answers"], answers)
     page_fields.keep(FIELDS["round"], number)
     game = play_round(one.mechanism, chosen.inputs, chosen.epsilon, answers, number)

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from ui import export_panel, figures, lesson, state, theme, words
+from ui import export_panel, figures, lesson, page_fields, state, theme, words
 from ui.learn import answers, classroom, course, pictures
 from ui.learn.course import Choice, Scale, Step
 from ui.learn.measured import Number
+from ui.page_fields import Field
 from ui.words import as_html
 
 EVERY = 1.5  # seconds between looks at the class
@@ -222,10 +223,9 @@ def share(room: Room, step: Step) -> None:
     picture, side = st.columns([3, 1])
     bits = classroom.CLASSES.bits(room.code, step.name)
     with side:
-        hands = st.number_input(
-            "Hands raised for yes", 0, max(1, len(bits)), None, key=f"class-hands-{len(bits)}",
-            help="Optional: the true answers, by a show of hands. The number is not kept.",
-        )  # fmt: skip
+        help = "Optional: the true answers, by a show of hands. The number is not kept."
+        field = Field("hands", "Hands raised for yes", None, help, "number", (0, max(1, len(bits))))
+        hands = page_fields.draw(field, None, f"class-hands-{len(bits)}")
         _again_button(room)
     with picture:
         _share(classroom.Bits(bits, None if hands is None or not bits else 100 * hands / len(bits)))

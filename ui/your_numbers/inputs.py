@@ -49,7 +49,7 @@ from bandit_core.studies.price import PRIVATE, PriceQuestion, read_epsilons
 from bandit_core.theory.power import EVERY_TRUST
 from ui import charts, figures, lab_parts, page_fields, real_world_budgets, state, theme, uploads, words
 from ui.your_numbers import question
-from ui.your_numbers.question import FIELDS, Asked, Setting, ask, control, said, text, write_address
+from ui.your_numbers.question import FIELDS, LIMITS, Asked, Setting, ask, control, said, text, write_address
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Limits of one user's reward, chosen for uploaded amounts: what they cut, and whether that changes the best option.
@@ -153,11 +153,9 @@ def chosen_limits(seen: Observations, slot: str) -> tuple[float, float] | None:
     if named != OWN_LIMITS:
         limits = choices[named][0] if named else None
     else:
-        left, right = st.columns(2)
-        empty: dict[str, Any] = {"value": None, "format": "%g"}
-        least = left.number_input(**control("box low"), **empty, key=f"{slot}-low")
-        most = right.number_input(**control("box high"), **empty, key=f"{slot}-high")
-        limits = None if least is None or most is None else (float(least), float(most))
+        ends = zip(LIMITS, st.columns(2), strict=True)
+        least, most = (page_fields.draw(end, None, f"{slot}-{end.name}", place) for end, place in ends)
+        limits = None if least is None or most is None else (least, most)
     if limits is not None and limits[0] < limits[1]:
         _tell_misled(seen, limits, slot)
     return limits
@@ -172,7 +170,8 @@ def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str) -> 
     st.error(said, icon=":material/swap_vert:")
 
     def use() -> None:
-        st.session_state.update({f"{slot}-limits": OWN_LIMITS, f"{slot}-low": low, f"{slot}-high": high})
+        ends = {f"{slot}-{end.name}": page_fields.shown(limit) for end, limit in zip(LIMITS, (low, high), strict=True)}
+        st.session_state.update({f"{slot}-limits": OWN_LIMITS, **ends})
 
     label = f"Use limits that keep the order: {_ends((low, high))}"
     st.button(label, key=f"{slot}-harmless", on_click=use, help=text("harmless"))
