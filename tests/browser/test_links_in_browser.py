@@ -83,6 +83,16 @@ def test_select_boxes_of_heavy_tails_by_mouse(visits: Visits) -> None:
         assert not visitor.alerts() and not visitor.switched_off()
 
 
+def test_a_number_in_the_box_of_a_policy_by_mouse_and_back(visits: Visits) -> None:
+    lines = "ucb,ldp-robust-se(1)"
+    visitor = visits(f"/explore?arms=0.9,0.5&lines={lines}&T=1000&n=2")
+    visitor.open_controls()
+    visitor.open_fold("LDPRSE")
+    for chosen, written in (("2", "ucb,ldp-robust-se(1,shrink=2)"), ("4", lines)):
+        visitor.choose("shrink", chosen)
+        assert visitor.address["lines"] == written and not visitor.alerts()
+
+
 def test_an_error_leaves_every_control_alive_and_one_of_the_page_mends_it(visits: Visits) -> None:
     visitor = visits("/heavy-tails?preset=wild-rewards&T=5000")
     visitor.open_controls()
