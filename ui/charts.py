@@ -144,7 +144,7 @@ SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
 LEGEND_ROW, LEGEND_HEIGHT = 28, 300  # letters of its rows, and pixels of the plot, where a legend is in the picture
 ROW_HEIGHT, APART = 17, 5  # pixels of a row, and between the labels of two curves
-LETTER, PLOTS = 6.3, (600, 280)  # pixels of a letter, and of a plot's width where words stand in it
+LETTER, PLOT = 6.3, 215  # pixels of a letter, and of the width of a narrow plot
 SCALES = (1, 1.4)  # how much higher a plot may be, as it fills half of a window
 CORRIDOR = "corridor"  # what its curves are marked by
 MOST_NAMED = 3  # further bounds in a legend
@@ -344,7 +344,7 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
     low, high = figure.layout.yaxis.range
     log, room = figure.layout.yaxis.type == "log", figure.layout.height - 130
     drawn = [trace for trace in figure.data if trace.line.width and len(trace.x) > 1]
-    taken: list[tuple[float, int]] = []  # where words are wanted, and by how much they are moved
+    taken: list[tuple[float, float]] = []  # the middles of words, and half their heights
     for curve in filter(_is_edge, curves):
         end = math.log10(curve.y[-1]) if log and curve.y[-1] > 0 else float(curve.y[-1])
         place = (end - low) / (high - low)
@@ -354,28 +354,30 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
         text = f"{outside} {curve.name}: {words.number(float(curve.y[-1]))}" if outside else curve.name
         first = -1 if outside == "↑" or (curve.name != ABOVE and place > 2 * NEAR_ZERO) else 1
         inside = min(max(place, 0.0), 1.0) * room
-        across, on_log = np.asarray(curve.x, float), figure.layout.xaxis.type == "log"
-        x = np.concatenate([_end_of(across, max(0, 1 - LETTER * len(text) / wide), on_log) for wide in PLOTS])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            met = np.array([np.interp(x, trace.x, trace.y, left=np.nan) for trace in drawn]).ravel()
-            met = ((np.log10(met) if log else met) - low) / (high - low) * room - inside
-
-        def hidden(way: int, met: np.ndarray = met, inside: float = inside) -> tuple[int, int]:
-            curves = sum(int((np.abs(met * scale - way) < ROW_HEIGHT / 2).sum()) for scale in SCALES)
-            said = sum(abs(there + other - inside - way) < ROW_HEIGHT for there, other in taken)
-            return curves + said * len(met), abs(way)
-
-        ways = [first * side * shift for shift in range(12, 60, 4) for side in (1, -1)]
-        shift = min((way for way in ways if not (outside and way * first < 0)), key=hidden)
-        taken.append((inside, shift))
-        where = {"xanchor": "right", "xshift": -4, "yanchor": "middle", "yshift": shift}
-        _write_at(figure, curve.x[-1], min(max(end, low), high), text, theme.as_text(curve.colour, dark), where)
+        looks = []
+        for rows in ([text], wrap(text, len(text) // 2 + 2)):
+            met, half = _heights(figure, drawn, curve, max(map(len, rows))) - inside, ROW_HEIGHT * len(rows) / 2
+            for way in [first * side * far for far in range(12, 60, 4) for side in (1, -1)[: 1 if outside else 2]]:
+                hidden = sum(int((np.abs(met * scale - way) < half).sum()) for scale in SCALES)
+                said = sum(abs(there - inside - way) < half + other for there, other in taken)
+                looks.append((said, hidden, abs(way), len(rows), way, rows))
+        *_, shift, rows = min(looks, key=lambda look: look[:4])
+        taken.append((inside + shift, ROW_HEIGHT * len(rows) / 2))
+        where = {"xanchor": "right", "align": "right", "xshift": -4, "yanchor": "middle", "yshift": shift}
+        _write_at(
+            figure, curve.x[-1], min(max(end, low), high), "<br>".join(rows), theme.as_text(curve.colour, dark), where
+        )
 
 
-def _end_of(x: np.ndarray, since: float, log: bool) -> np.ndarray:
-    """Places of a horizontal axis from a part of its length on to its end."""
-    parts = np.linspace(since, 1, 12)
-    return x[0] * (x[-1] / x[0]) ** parts if log else x[0] + (x[-1] - x[0]) * parts
+def _heights(figure: go.Figure, drawn: Iterable[Any], curve: Curve, letters: int) -> np.ndarray:
+    """How many pixels above the axis curves run where so many letters stand at the end of one in a narrow picture."""
+    (low, high), log = figure.layout.yaxis.range, figure.layout.yaxis.type == "log"
+    x, on_log = np.asarray(curve.x, float), figure.layout.xaxis.type == "log"
+    parts = np.linspace(max(0, 1 - LETTER * letters / PLOT), 1, 60)
+    x = x[0] * (x[-1] / x[0]) ** parts if on_log else x[0] + (x[-1] - x[0]) * parts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        met = np.array([np.interp(x, each.x, each.y, left=np.nan) for each in drawn])
+        return ((np.log10(met) if log else met) - low) / (high - low) * (figure.layout.height - 130)
 
 
 def _write_at(figure: go.Figure, x: float, y: float, text: str, colour: str, where: Mapping[str, Any]) -> None:
@@ -479,7 +481,8 @@ def add_direct_labels(
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if log else y for number, y in ends.items() if not log or y > 0}
     room = height - 130
-    numbers = sorted(ends, key=lambda number: ends[number])
+    once = {(end, experiment.label(number)): number for number, end in ends.items()}  # of curves that are one
+    numbers = [once[each] for each in sorted(once)]
     labels = [_rows(experiment.label(number)) for number in numbers]
     wanted = [(ends[number] - low) / (high - low) * room for number in numbers]
     for number, rows, place, there in zip(numbers, labels, wanted, _apart(wanted, labels, room), strict=True):
@@ -605,7 +608,7 @@ def describe(result: Drawable) -> str:
     for number, line in enumerate(result.lines):
         if line is not None:
             end = words.with_error(float(line.mean[-1]), float(line.stderr[-1]))
-            parts.append(f"{experiment.label(number)} ends at {end} ({line.count} trials).")
+            parts.append(f"{experiment.label(number)} ends at {end} ({words.count(line.count)} trials).")
     return " ".join(parts)
 
 

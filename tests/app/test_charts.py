@@ -63,6 +63,34 @@ def test_words_of_a_corridor_keep_off_other_curves() -> None:
     assert abs(shift(60, 170)) > 20
 
 
+def test_words_of_a_corridor_cross_no_steep_curve_of_a_narrow_picture() -> None:
+    x = np.geomspace(1, 1e6, 200)
+    look = {"more": {"meta": charts.CORRIDOR}}
+    floor = charts.Curve(x, np.minimum(0.3 * x, 8), "no local method can be below", **look)
+    rate = charts.Curve(
+        x, np.where(x < 4000, np.nan, 300 * np.log10(x) - 600), "in the long run at least this fast", **look
+    )
+    played = charts.Curve(x, 4000 * (1 - np.exp(-x / 20_000)) + 0.2)
+    up = {"type": "log", "range": (-0.7, 4.7)}
+    figure = charts.draw([floor, rate, played], charts.USERS_LOG, up, 340, False)
+    charts.name_corridor(figure, [floor, rate], False)
+    assert len(figure.layout.annotations) == 2
+    for each in figure.layout.annotations:
+        rows = each.text.split("<br>")
+        under = 10 ** np.linspace(6 - 6 * 6.3 * max(map(len, rows)) / 215, 6, 200)  # 6 powers of ten in 215 pixels
+        middle = (each.y + 0.7) / 5.4 * 210 + each.yshift
+        assert abs(each.yshift) <= 40  # beside its curve
+        for trace in figure.data:
+            heights = (np.log10(np.interp(under, trace.x, trace.y)) + 0.7) / 5.4 * 210
+            assert not (np.abs(heights - middle) < 17 * len(rows) / 2 - 3).any(), (each.text, trace.name)
+
+
+def test_curves_that_are_one_are_named_once_at_their_end() -> None:
+    alike = short("default").with_changes(lines=[{"policy": name} for name in ("ucb", "kl-ucb", "ucb")])
+    labels = charts.regret_chart(simulate(alike, jobs=1)).layout.annotations
+    assert sorted(each.text for each in labels) == ["UCB", "kl-UCB"]
+
+
 def test_bounds_stand_below_the_lines_in_a_legend():
     result = simulate(short("ren-1c"), jobs=1)
     drawn = charts.regret_chart(result, asked=[further(result.experiment, 1)[0].label])
