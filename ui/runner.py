@@ -440,7 +440,7 @@ def origin() -> None:
     """Say, once for each run of a page, which of its numbers were not computed here."""
     made = st.session_state.pop("bundled_results", "")
     if made:
-        st.caption(f"The first numbers on this page were precomputed with {made}.")
+        st.caption(f"The first numbers on this page were precomputed with {words.plain(made)}.")
 
 
 def _too_expensive(small: Experiment, seconds: float) -> bool:

@@ -336,7 +336,8 @@ def markdown_text(text: str) -> str:
 def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
     """A ``tabular`` with the rules of booktabs; ``made`` stands above it as JSON in a comment."""
     message = [" & ".join(_cell(text, latex_text, r"\textbf{%s}") for text in row) + r" \\" for row in (columns, *rows)]
-    begin = rf"\begin{{tabular}}{{{'l' * len(columns)}}}"
+    wide = ["p{4cm}" if max(map(len, column)) > 40 else "l" for column in zip(columns, *rows, strict=True)]
+    begin = rf"\begin{{tabular}}{{{''.join(wide)}}}"
     lines = [begin, r"\toprule", message[0], r"\midrule", *message[1:], r"\bottomrule", r"\end{tabular}"]
     comment = [] if made is None else [f"% {json.dumps(made)}"]
     return "\n".join([*comment, *lines]) + "\n"
@@ -571,7 +572,8 @@ class Result(Shown):
     """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done.
 
     ``companions`` are lines that the experiment lacks and that were run for comparison.
-    ``bundled_results`` names the version, where trials were not computed here but came with the project.
+    ``bundled_results`` names the version, where trials were not computed here but came with the project; where only
+    some lines' did, also these lines.
     """
 
     experiment: Experiment
@@ -791,8 +793,10 @@ def counterpart(policy: Policy) -> Policy | None:
 
 
 def _free(experiment: Experiment) -> list[int]:
-    """Lines without privacy that are drawn."""
-    return [number for number in experiment.drawn if experiment.lines[number].entry.privacy == "none"]
+    """Lines without privacy that are drawn; of those that play the same the first."""
+    free = [number for number in experiment.drawn if experiment.lines[number].entry.privacy == "none"]
+    played = [experiment.played[number] for number in free]
+    return [number for place, number in enumerate(free) if played[place] not in played[:place]]
 
 
 def _field(experiment: Experiment) -> tuple[Line, ...]:

@@ -122,6 +122,11 @@ def test_the_best_of_a_named_field_where_nothing_without_privacy_is_drawn(arms, 
     np.testing.assert_equal(*([row.price for row in summaries(each) if row.line == 0] for each in (result, drawn)))
 
 
+def test_a_method_that_is_played_twice_counts_once(store):
+    result = played(made(UCB, KL, UCB, IMED), store)
+    assert reference(result, 3).among == 2 and "best of 2 methods" in sentences.verdict(result)
+
+
 def test_a_price_at_fewer_users_is_relative_to_what_was_best_by_then(store):
     result = played(made(UCB, KL, IMED), store)
     free = [np.array([10.0, 1.0]), np.array([2.0, 9.0])]

@@ -146,7 +146,7 @@ def test_the_final_table_says_the_same_in_every_form_and_carries_how_it_was_made
         assert (row.low, row.high) == tuple(interval(line.regret[:, -1]))
     comment, begin, *rows = result.to_latex().splitlines()
     assert Experiment.model_validate(json.loads(comment.removeprefix("% "))["spec"]) == spec
-    assert begin == r"\begin{tabular}{llllll}" and rows[-1] == r"\end{tabular}" and len(rows) == 4 + 3
+    assert begin == r"\begin{tabular}{lp{4cm}lp{4cm}lp{4cm}}" and rows[-1] == r"\end{tabular}" and len(rows) == 4 + 3
     assert r"50\% \$x\_1\$ \& \{a|b\} \textbackslash{} \# \textasciitilde{}\textasciicircum{}" in rows[3]
     assert r"\~\^ --> end (UCB)".replace(r"\~\^", r"\textasciitilde{}\textasciicircum{}") in rows[3]
     assert [len(re.findall(r"(?<!\\)&", row)) for row in rows if "&" in row] == [5, 5, 5]
