@@ -154,6 +154,8 @@ def _in_full(text: str, name: str, preset: Sequence[Any]) -> str:
 def _of_lines(preset: Experiment, experiment: Experiment) -> Iterator[dict[str, str]]:
     """Ways to write the lines beside a preset that is named; some may be read as other lines."""
     texts, theirs = _one_by_one(experiment.lines), {line.label or line.policy: line.epsilon for line in preset.lines}
+    mine, known = ([line.policy for line in each.lines] for each in (experiment, preset))
+    alike = mine == known or trust_table.position(experiment) is not None  # else nothing but `lines` says the lines
     yield {"lines": _in_runs(texts, _one_by_one(preset.lines))}
     labels: dict[tuple[str, str], list[str | None]] = {}
     for line in preset.lines:
@@ -166,13 +168,13 @@ def _of_lines(preset: Experiment, experiment: Experiment) -> Iterator[dict[str, 
     if bare != experiment.lines:
         pairs = zip(experiment.lines, bare, strict=True)
         names = ",".join(line.label or "" if line.label != there.label else "" for line, there in pairs).rstrip(",")
-        yield {"names": names}
+        yield from [{"names": names}] * alike
         yield from (each | {"names": names} for each in _of_lines(preset, experiment.with_lines(bare)))
     others = [line.epsilon for line in experiment.lines if line.epsilon != theirs.get(line.label or line.policy)]
     budgets = [notation.write_epsilon(each, spaces=False) for each in (shared_budget(experiment), *others) if each]
-    for eps in dict.fromkeys(budgets[:2]):
+    for eps in dict.fromkeys(budgets[:2]) if alike or {*mine} & {*known} else ():
         there = _at(experiment.with_lines(preset.lines), notation.read_epsilon(eps), [])
-        yield {"eps": eps}
+        yield from [{"eps": eps}] * alike
         yield {"eps": eps, "lines": _in_runs(texts, _one_by_one(there.lines))}
 
 
