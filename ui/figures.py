@@ -51,7 +51,8 @@ def draw(
     """The figure of ``make`` for dark or light ground, drawn once for all visitors who see the same, and shown.
 
     The same is what has the same ``of`` and ``how`` (see ui/shared.py). ``what`` it shows begins its
-    words, or gives all of them. Where ``make`` finds nothing to draw, nothing is shown, and None is returned.
+    words, or gives all of them. Where ``make`` finds nothing to draw, nothing is shown, and None is returned; axes
+    without any curve are not shown either, but why.
     """
     dark = theme.is_dark()
 
@@ -62,6 +63,8 @@ def draw(
         return Picture(drawn, charts.read_aloud(drawn, what) if isinstance(what, str) else what())
 
     shown = shared.once(name or key, of, (*how, dark), picture)
+    if shown is not None and not shown.to_dict()["data"]:
+        return st.caption("Nothing to draw yet: no method that belongs here has been run.")
     return None if shown is None else show(shown, key, **options)
 
 

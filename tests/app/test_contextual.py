@@ -40,6 +40,14 @@ def test_a_field_that_cannot_be_read_is_told() -> None:
     assert on.setting(screen, "select_slider", "contextual-beta").value == 0.5
 
 
+def test_a_fold_whose_methods_have_not_been_run_says_so_in_place_of_bare_axes() -> None:
+    screen = on.visit("contextual", **SHARED | {"lines": "linucb,ldp-linucb(1)"})
+    on.unfold(screen, "contextual-share", "contextual-regimes")
+    assert "Nothing to draw yet" in on.words(screen) and on.chart(screen, "share").names
+    with pytest.raises(KeyError):
+        on.chart(screen, "regimes")
+
+
 def test_plain_arms_are_kept_beside_the_example() -> None:
     screen = on.visit("contextual", **on.SMALL)
     assert (
