@@ -12,7 +12,7 @@ from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIE
 from ui import theme
 
 # Of `who_sees_what` and `noises`, in pixels: two, or one, fit on a phone; ui/assets/app.css keeps their room.
-WIDTH, HEIGHT, COST, NOISE_WIDTH, NOISE_HEIGHT = 156, 262, 40, 352, 164
+WIDTH, HEIGHT, COST, NOISE_WIDTH, NOISE_HEIGHT = 152, 262, 40, 352, 164
 # The privacy levels, least trust first: where users have no features, and where they do.
 LEVELS: tuple[Privacy, ...] = (*(key for key in KEPT[1:] if key != "joint"), KEPT[0])
 WITH_FEATURES: tuple[Privacy, ...] = ("local", "distributed", "joint", "none")

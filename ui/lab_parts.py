@@ -44,7 +44,7 @@ def heading(place: DeltaGenerator, experiment: Experiment, lesson_mode: bool) ->
         title = f"{preset.title} (changed)" if alike else title
     with place.container():
         st.title(words.plain(title))
-        if note and not lesson_mode:
+        if not lesson_mode and (note := note or "Changed from an example." * bool(state.base().note)):
             st.caption(words.plain(note))
     for each in () if lesson_mode else (state.base(), experiment.model_copy(update={"title": "", "note": ""})):
         room = "".join(f"<p>{escape(text)}</p>" for text in words.heading(each) if text)

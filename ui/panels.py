@@ -201,7 +201,7 @@ def _late(experiment: Experiment) -> str:
         )
         message = (
             f"Here the reward of user *t* is counted after the first user, from *t* + {feedback.delay} on, whose "
-            f"number is a multiple of {feedback.batch}; until then {until_then}. "
+            f"number is a multiple of {words.count(feedback.batch)}; until then {until_then}. "
         )
     if experiment.visits > 1:
         message += (

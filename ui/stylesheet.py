@@ -30,8 +30,8 @@ def asset(name: str) -> str:
 
 
 def filled(name: str, **parts: object) -> str:
-    """The file of that name with its blanks filled in."""
-    return Template(asset(name)).substitute(parts)
+    """The file of that name with its blanks filled in; ``$paper`` is the style of a page that is handed on."""
+    return Template(asset(name)).substitute(parts, paper=asset("paper.css"))
 
 
 def component(name: str, folder: Path, files: str) -> Any:

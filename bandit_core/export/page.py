@@ -310,7 +310,7 @@ def _numbers(position: Position, result: Result, lines: list[dict[str, Any]]) ->
     head = "".join(f'<th scope="col">{each}</th>' for each in heads)
     trials = min((line.count for line in result.lines if line is not None), default=0)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(found)}</tbody></table>"
-    return table, f"{words} ({trials} trials.)"
+    return table, f"{words} ({count(trials)} trials.)"
 
 
 def _link(experiment: Experiment, base: str) -> str:

@@ -156,7 +156,7 @@ def _cost(row: Summary, escape: Escape) -> str:
     name, other = called(row.label, escape), reference(row.against, escape)
     times = f"{number(row.price, 2)} times"
     if row.trials > 1 and not row.differs:
-        return f"**{name}** is statistically tied with {other} ({times} its regret, in {row.trials} trials)"
+        return f"**{name}** is statistically tied with {other} ({times} its regret, in {count(row.trials)} trials)"
     return f"**{name}** has about **{times}** the regret of {other}"
 
 

@@ -13,6 +13,7 @@ import pydantic
 
 MAX_TOLD = 20  # problems of one input in a text; the others are counted
 _PLAIN_NAME = re.compile(r"[\w-]+")
+_LIMIT = re.compile(r"\b(at most|at least|from|to|than) (\d{5,})\b")
 _NAMED_FIELDS = "must be an object with named fields"
 _PLAINER = {  # what pydantic says, and what whoever knows no Python can follow
     r"^Keys should be strings": "names of fields must be text",
@@ -57,7 +58,8 @@ class Issue:
 
     def __str__(self) -> str:
         stood = "" if self.value is None else f"{_SHOWN.repr(self.value)}: "
-        return " ".join(f"{self.path or 'document'}: {stood}{self.allowed}".split())
+        allowed = _LIMIT.sub(lambda found: f"{found[1]} {int(found[2]):,}", self.allowed)
+        return " ".join(f"{self.path or 'document'}: {stood}{allowed}".split())
 
 
 def message(issues: Sequence[Issue], most: int = MAX_TOLD) -> list[str]:

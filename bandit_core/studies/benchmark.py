@@ -601,7 +601,9 @@ def under_floors(rows: pd.DataFrame) -> list[str]:
     most = most_mean(rows["mean"], rows["sd"], rows["runs"], rows["users"] * rows["task"].map(gaps), 1e-4 / len(rows))
     low = rows[most < rows["floor"]].drop_duplicates("policy")
     return [
-        below_its_floor(row.policy, row.mean, row.floor, f" (task {row.task}, ε = {row.epsilon:g}, {row.users} users)")
+        below_its_floor(
+            row.policy, row.mean, row.floor, f" (task {row.task}, ε = {row.epsilon:g}, {count(row.users)} users)"
+        )
         for row in low.itertuples()
     ]
 

@@ -58,12 +58,12 @@ Escape = Callable[[str], str]
 
 
 def weeks_words(weeks: float) -> str:
-    """A time in words: ``9.9 weeks``, ``3.5 days``, ``5.4 years (not in practice)``."""
+    """A time in words: ``9.9 weeks``, ``3.5 days``, ``5.4 years``."""
     if not math.isfinite(weeks):
         return "not in practice"
     if weeks > MAX_WEEKS:
         years = weeks * 7 / 365.25
-        return f"{'over 1,000' if years > 1000 else number(years, 2)} years (not in practice)"
+        return f"{'over 1,000' if years > 1000 else number(years, 2)} years"
     if weeks >= 1:
         return f"{number(weeks, 2)} week{'' if number(weeks, 2) == '1' else 's'}"
     days = number(7 * weeks, 2)

@@ -222,3 +222,8 @@ def test_equal_experiments_are_equal_also_when_both_were_used() -> None:
     assert first == second and hash(first) == hash(second)
     assert first != second.with_changes(seed=8)
     assert first != first.spec()
+
+
+def test_large_limits_are_written_with_separators():
+    with pytest.raises(InputError, match=r"horizon: 1000000000000: must be at most 1,000,000,000$"):
+        load_preset("default").with_changes(horizon=10**12)

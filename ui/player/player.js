@@ -205,7 +205,7 @@ export function picture(doc, svg, point, legend) {
     const past = old.length ? `before: ${doc.positions[before].name}` : "";
     if (past && beside) labels.push({ ...old.at(-1), key: "before", rows: [past] });
     const letters = Math.max(0, ...labels.flatMap(each => each.rows.map(row => row.length)), beside ? ROW : 0);
-    const numbers = up.hidden ? 0 : Math.max(...ticks(up).map(value => amount(value).length));
+    const numbers = up.hidden ? 0 : Math.max(...doc.positions.flatMap(each => ticks(each.y).map(value => amount(value).length)));
     const left = up.hidden ? 14 : size * (2.2 + 0.55 * numbers), last = amount(across.ends[1]).length;
     const right = width - 14 - 0.5 * size * Math.max(letters, last / 2 - 1);
     const top = size, bottom = height - 3.2 * size, x = placed(across, left, right), y = placed(up, bottom, top);

@@ -146,7 +146,8 @@ def _handle(positions: list[dict[str, Any]], pool: Pool) -> int | None:
         if first["key"] in last and not (first.keys() & {"dash", "bar"}) and first.get("width", 2) > THIN:
             ends = [(pool.rows[first[row]][-1], pool.rows[last[first["key"]][row]][-1]) for row in ("x", "y")]
             moves[first["key"]] = max(abs(math.log(other / one)) for one, other in ends if one and other)
-    return max((key for key, far in moves.items() if far), key=moves.__getitem__, default=None)
+    private = [key for key in moves if last[key].get("sign") != "line"]  # what a slider of privacy is about
+    return max((key for key in private or moves if moves[key]), key=moves.__getitem__, default=None)
 
 
 def _axis(axis: Any) -> dict[str, Any]:

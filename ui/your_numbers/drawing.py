@@ -66,8 +66,8 @@ def _origin(answer: Reply, made: datetime) -> str:
     kernels = {name.rpartition("kernels.")[2]: version for name, version in meta["kernels"].items()}
     used = {"Private Bandit Lab": paths.project_version(), **meta["versions"], **kernels}
     said = text(
-        "origin", trials=answer.experiment.trials, seed=answer.experiment.seed, screened=answer.decision.screened,
-        other=answer.question.screening_seed, made=f"{made:%Y-%m-%d %H:%M}",
+        "origin", trials=words.count(answer.experiment.trials), seed=answer.experiment.seed,
+        screened=answer.decision.screened, other=answer.question.screening_seed, made=f"{made:%Y-%m-%d %H:%M}",
         used=", ".join(f"{name} {version}" for name, version in used.items()),
     )  # fmt: skip
     return f"{table_html(rows)}<p class='small'>{escape(said)}</p>"
@@ -121,7 +121,7 @@ def summary_page(
         budget=escape(chosen.budget),
         picture=printing.image(chart(answer, False), SIZE, describe(answer)),
         learners=table_html(best_rows(answer)),
-        trials=answer.rows[0].trials,
+        trials=words.count(answer.rows[0].trials),
         covered="cover draws of the means" if asked.draws else "do not cover how far the means are from the truth",
         odds=f"<p>{escape(words.odds(chosen.epsilon))}</p>" if isinstance(chosen.epsilon, float) else "",
         tests=tests,
@@ -243,7 +243,7 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
         "method": each.title,
         f"{answer.chosen.unit} lost": amount(*(each.lost * scale)[:2]),
         "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: within the error",
-        "runs": f"{each.trials}, reported" if each.finalist else f"{each.trials}, to choose",
+        "runs": f"{words.count(each.trials)}, {'reported' if each.finalist else 'to choose'}",
     }
 
 
@@ -349,7 +349,10 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
         price = found or price
     rows = shared.once("own-table", (question, price.rows), None, lambda: words.table(table(question, price.rows)))
     lab_parts.table(rows, "own")
-    st.caption("The same ε is a different promise for each level of trust. " + unknown_words(question, price.rows))
+    long = "A test that takes years is not practical. " * (" years" in rows)
+    st.caption(
+        f"The same ε is a different promise for each level of trust. {long}{unknown_words(question, price.rows)}"
+    )
     return price
 
 
@@ -380,4 +383,4 @@ def explanation(answer: Reply) -> None:
     covered = "The ± does not cover how far your numbers are from the truth."
     if answer.asked.draws:
         covered = "The runs are spread evenly over draws of the means that are not known, so the ± covers those, too."
-    st.markdown(stylesheet.filled("your-numbers.md", trials=answer.experiment.trials, covered=covered))
+    st.markdown(stylesheet.filled("your-numbers.md", trials=words.count(answer.experiment.trials), covered=covered))

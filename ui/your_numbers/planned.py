@@ -238,7 +238,7 @@ def _cases(row: Row, weekly: int) -> str:
     """What 10%, half and 90% of the draws take at most, where the means are not known exactly."""
     if row.cases is None or not math.isfinite(row.test_users):
         return ""
-    low, middle, high = (weeks_words(users / weekly).removesuffix(" (not in practice)") for users in row.cases)
+    low, middle, high = (weeks_words(users / weekly) for users in row.cases)
     return f" on average (one draw: {low} to {high}, median {middle})"
 
 

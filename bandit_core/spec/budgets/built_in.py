@@ -73,7 +73,7 @@ def _normal_cdf(z: float) -> float:
 class ClampedGaussian(base.BudgetDistribution):
     """Gaussian; budgets outside [low, high] are moved to the border (Ren et al. 2020, section 4.2)."""
 
-    words: ClassVar[str] = "bell-shaped, cut at both ends"
+    words: ClassVar[str] = "normal, cut at both ends"
     example: ClassVar[str] = "clamped-gaussian(1, 1, 0, 100)"
     nats: ClassVar[tuple[str, ...]] = ("mean", "sd", "low", "high")
     code: ClassVar[int] = base.CLAMPED_GAUSSIAN
@@ -119,7 +119,7 @@ class ClampedGaussian(base.BudgetDistribution):
 class UniformEpsilon(base.BudgetDistribution):
     """Any budget between ``low`` and ``high``, all equally likely."""
 
-    words: ClassVar[str] = "anything in a range, all equally likely"
+    words: ClassVar[str] = "uniform in a range"
     example: ClassVar[str] = "uniform(0.1, 3)"
     nats: ClassVar[tuple[str, ...]] = ("low", "high")
     code: ClassVar[int] = base.UNIFORM
@@ -147,7 +147,7 @@ class UniformEpsilon(base.BudgetDistribution):
 class Lognormal(base.BudgetDistribution):
     """Half the users are below ``median``; ``sigma`` is the standard deviation of ln epsilon."""
 
-    words: ClassVar[str] = "spread over orders of magnitude"
+    words: ClassVar[str] = "log-normal"
     example: ClassVar[str] = "lognormal(1, 1)"
     nats: ClassVar[tuple[str, ...]] = ("median",)
     code: ClassVar[int] = base.LOGNORMAL
@@ -201,7 +201,7 @@ class Lognormal(base.BudgetDistribution):
 class EmpiricalEpsilon(base.DiscreteBudgets):
     """Observed budgets, each equally likely."""
 
-    words: ClassVar[str] = "as observed, each value equally likely"
+    words: ClassVar[str] = "as observed"
     example: ClassVar[str] = "empirical(0.5, 1, 1, 2)"
     nats: ClassVar[tuple[str, ...]] = ("values",)
     kind: Literal["empirical"] = "empirical"
