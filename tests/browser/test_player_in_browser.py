@@ -86,9 +86,12 @@ def test_keys_back_and_the_ring_at_the_curve_s_end_move_it_too(visits: Visits) -
     visitor.sees("At ε = 0.1,")
     visitor.settle()
     assert player.slider.input_value() == "0" and player.root.count() == 1
+    grid = player.root.locator(".grid").first
+    left = str(grid.get_attribute("d")).split()[0]
     player.slider.press("End")
     visitor.sees("At ε = 8,")
     visitor.settle()
+    assert str(grid.get_attribute("d")).split()[0] == left  # though its axis has shorter numbers
     box, mouse = player.handle.bounding_box(), visitor.tab.mouse
     assert box
     across, up = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
