@@ -345,13 +345,6 @@ def test_any_text_in_notation(reader, text):
 
 
 @many
-@given(notes)
-def test_any_text_is_a_number_or_stays_text(text):
-    value = notation.read_number(text)
-    assert isinstance(value, int | float | str)
-
-
-@many
 @given(st.floats(), st.lists(st.floats(), max_size=4), st.booleans(), st.tuples(st.floats(), st.floats()))
 def test_any_rates(baseline, lifts, relative, limits):
     try:

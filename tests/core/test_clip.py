@@ -155,14 +155,6 @@ def test_a_link_and_a_document_carry_the_limits():
     assert titled.with_changes(contexts=users, lines=[{"policy": "linucb"}]).clip is None
 
 
-@pytest.mark.parametrize(
-    ("text", "path"), [("3,1", "clip"), ("1,1", "clip"), ("a", "clip"), ("0,x", "clip[1]"), ("0,inf", "clip[1]")]
-)
-def test_a_link_with_limits_that_are_none_opens_without_them(text, path):
-    experiment, issues = links.read({"clip": text})
-    assert experiment.clip is None and path in {issue.path for issue in issues}
-
-
 def test_limits_are_refused_where_they_cannot_cut():
     with refused("clip", value=[0.0, 1.0]) as issues:
         experiment_of(arms=[{"kind": "beta", "a": 1, "b": 1}, {"kind": "gaussian", "mean": 1, "sd": 1}], clip=(0, 1))

@@ -139,10 +139,6 @@ def test_run_prints_the_curves_and_takes_other_numbers_from_its_options(say, spe
     assert all(frame.groupby("line")["t"].max() == experiment.horizon) and set(frame["trials"]) == {experiment.trials}
 
 
-def test_the_number_of_workers_changes_no_digit(say, spec):
-    assert say("run", spec, "--jobs", "1") == say("run", spec, "--jobs", "3")
-
-
 def test_run_takes_json_from_standard_input(say, spec, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(SPEC)))
     assert say("run", "-") == say("run", spec)
@@ -216,14 +212,6 @@ def test_thresholds(capsys, epsilon):
 def test_check_says_ok(say, spec):
     assert say("check", spec) == "ok\n"
     assert say("check", "ren-2") == "ok\n"
-
-
-def test_check_tells_every_error_in_a_line_of_its_own(refuse, tmp_path):
-    path = tmp_path / "bad.json"
-    wrong = {**SPEC, "arms": [{"kind": "bernoulli", "mean": 2}], "horizon": 0, "colour\n": 1}
-    path.write_text(json.dumps(wrong), encoding="utf-8")
-    lines = refuse("check", str(path))
-    assert sorted(line.split(":")[0] for line in lines) == ['["colour\\n"]', "arms[0].mean", "horizon"]
 
 
 def test_link(say, spec):

@@ -8,7 +8,7 @@ import pytest
 from helpers import memory, refused
 from scipy import stats
 
-from bandit_core import InputError, cli, price, simulate
+from bandit_core import cli, price, simulate
 from bandit_core.data.observations import Option
 from bandit_core.simulation.questions import Study, over_draws
 from bandit_core.spec.rewards import Bernoulli
@@ -41,12 +41,6 @@ CASE = {"baseline": 0.5, "weekly": 40, "weeks": 10, "epsilon": [2]}
 )  # fmt: skip
 def test_ranges_as_people_type_them(text, lifts):
     assert read_lifts(text) == lifts
-
-
-@pytest.mark.parametrize("text", ["15-8", "8-", "-", "?-3", "5, 1-x", "1-inf", "??"])
-def test_what_is_no_range_is_told(text):
-    with pytest.raises(InputError, match="lifts"):
-        read_lifts(text)
 
 
 def test_draws_fill_a_range_evenly_and_exact_lifts_need_none():

@@ -19,7 +19,6 @@ from bandit_core.export import course
 from bandit_core.export.page import (
     EPSILONS,
     MAX_BYTES,
-    MAX_POSITIONS,
     SHADES,
     Pool,
     Positions,
@@ -205,21 +204,6 @@ def test_what_does_not_fit_is_thinned_and_then_refused(lesson, monkeypatch):
     monkeypatch.setattr("bandit_core.export.page.MAX_BYTES", 1000)
     with refused("lesson"):
         page(*lesson)
-
-
-@pytest.mark.parametrize(
-    ("slider", "values", "path"),
-    [
-        ("colour", None, "slider"),
-        ("epsilon", [0], "epsilon[0]"),
-        ("horizon", [10.5], "horizon[0]"),
-        ("horizon", [0], "horizon"),
-        ("horizon", range(1, MAX_POSITIONS + 2), "horizon"),
-    ],
-)
-def test_sliders_that_cannot_be_are_refused(experiment, slider, values, path):
-    with refused(path):
-        Positions(experiment, slider, values)
 
 
 def test_an_experiment_without_budgets_has_no_slider_of_budgets(experiment):

@@ -23,17 +23,16 @@ from bandit_core.model.policy import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
-from bandit_core.studies.best_arm import stopping_lines
 from bandit_core.studies.production import composed
 from bandit_core.theory import definitions
 
 WIDE = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "pareto", "mean": 1.0, "shape": 2.5}]
 LATE = [name for name, policy in registry().items() if policy.late and policy.setting == "arms"]
-BATCHES = {  # their runs: test_late_batches.py
+BATCHES = {  # their runs: test_batches.py
     *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),
     *("se", "ldp-se", "dp-se"),
 }
-# Theirs: test_gaussian_ts.py, test_normal_ts.py, test_heavy.py, test_trees.py, test_ladder.py;
+# Theirs: test_gaussian_ts.py, test_gaussian_ts.py, test_heavy.py, test_trees.py, test_batches.py;
 # with features: test_contextual_kernels.py.
 OTHERS = {
     *(
@@ -84,17 +83,6 @@ def test_the_arms_of_the_reference(name, line, arms, batch, delay):
     for trial in range(2):
         followed = {"played": pulled[trial]} if name in MIXED_BITS | {"kl-ucb"} else {}
         np.testing.assert_array_equal(pulled[trial], reference.pulled_arms(name, setup, rows[trial], **followed))
-
-
-@pytest.mark.parametrize("name", [name for name in reference.POLICIES if name not in ("thompson", "ts-cf")])
-def test_without_lateness_the_loop_is_the_plain_kernel_bit_for_bit(name):
-    """Or, of Thompson sampling, has its law: see test_posterior.py."""
-    setup = experiment_of(line_of(name, 1.0), horizon=2000).setups[0]
-    times, rows = np.array([1, 10, 777, 2000]), streams(5, 0, 4)
-    play = registry()[name].play
-    plain, late = (play(each, rows, times, Signal()) for each in (setup, looped(setup)))
-    assert late.regret.tobytes() == plain.regret.tobytes()
-    assert late.pulls.tobytes() == plain.pulls.tobytes()
 
 
 @pytest.mark.parametrize("name", TESTS)
@@ -191,18 +179,6 @@ def test_who_cannot_wait_is_refused_by_name():
         assert (policy.privacy, policy.setting, bool(policy.late)) == ("local", "arms", True)
 
 
-@pytest.mark.parametrize(("field", "value", "path"), [
-    ("feedback", {"batch": 0}, "feedback.batch"), ("feedback", {"delay": -1}, "feedback.delay"),
-    ("feedback", {"batch": 1.5}, "feedback.batch"), ("feedback", {"every": 2}, "feedback.every"),
-    ("feedback", 7, "feedback"), ("visits", 0, "visits"), ("visits", True, "visits"),
-    ("visits_delta", 1.0, "visits_delta"), ("visits_delta", -1e-9, "visits_delta"),
-    ("visits_delta", "tight", "visits_delta"),
-])  # fmt: skip
-def test_fields_that_cannot_be_are_refused_by_path(field, value, path):
-    with refused(path):
-        experiment_of(line_of("ucb"), **{field: value})
-
-
 def test_upper_bounds_of_immediate_feedback_are_not_drawn_where_it_is_late():
     lines = [line_of(name) for name in ("ucb", "heldp-ucb-b", "kl-ucb-cf")]
     late = bounds(experiment_of(*lines, batch=20))
@@ -210,12 +186,6 @@ def test_upper_bounds_of_immediate_feedback_are_not_drawn_where_it_is_late():
     plain = bounds(experiment_of(*lines))
     assert len(set(plain.name[plain.side == "upper"])) > 1
     assert set(late.name[late.side == "lower"]) == set(plain.name[plain.side == "lower"])
-
-
-@pytest.mark.parametrize("given", [{"feedback": {"delay": 1}}, {"visits": 2}])
-def test_policies_that_stop_refuse_both(given):
-    with refused(*given):
-        stopping_lines({"arms": COINS, "lines": [{"policy": "top-two"}], **given})
 
 
 # --- people who come again ------------------------------------------------------------------------------------------

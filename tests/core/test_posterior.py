@@ -209,16 +209,6 @@ def test_the_comparison_notices_a_slightly_different_policy():
     assert least_p(few, law_of("thompson", [0.9, 0.68, 0.3], 1.0, seed=2, every_draw=True)) < SIZE
 
 
-@pytest.mark.parametrize("policy", ["thompson", "lazy-dp-ts"])
-def test_a_shorter_horizon_and_other_checkpoints_change_no_byte(policy):
-    (line,) = prepared_lines(one_line(policy, horizon=50_000))
-    first = run_kernel(line.call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
-    second = run_kernel(line.call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
-    assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
-    alone = run_kernel(line.call, streams(3, 4, 5), np.array([7_777]), Signal())
-    assert alone.regret[0, 0] == first.regret[4, 1]
-
-
 @pytest.mark.parametrize("policy", ["ts-cf", "lazy-dp-ts"])
 def test_what_is_watched_has_the_draws_that_decided(policy):
     run = one_run(one_line(policy, coins(0.9, 0.8, 0.3), 2.0, 50_000), users=700)

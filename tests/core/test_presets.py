@@ -4,7 +4,6 @@ import tomllib
 
 import numpy as np
 import pytest
-from helpers import refused
 
 from bandit_core.experiments.experiment import Experiment, parse
 from bandit_core.experiments.presets import FOLDER, load_preset, preset_names, presets
@@ -171,18 +170,6 @@ def test_every_file_says_its_group_which_is_no_part_of_the_spec():
     assert parse(text, "toml") == load_preset("ren-1c")
     with pytest.raises(InputError, match="group"):
         Experiment.model_validate(tomllib.loads(text))
-
-
-@pytest.mark.parametrize("name", ["ren-1x", "", "../presets/default", "default.toml", "\0"])
-def test_an_unknown_name_is_refused_with_names_that_look_like_it(name):
-    with refused("preset") as issues:
-        load_preset(name)
-    assert any(known in issues[0].allowed for known in preset_names())
-
-
-def test_close_matches_are_named():
-    with pytest.raises(InputError, match="shy-users"):
-        load_preset("shy-user")
 
 
 def test_presets_with_features_have_the_settings_that_are_known():
