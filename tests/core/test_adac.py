@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from runs import coins, one_line
 
-from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms.gaussian import smallest_delta
-from bandit_core.model import Signal
 from bandit_core.policies import adac, registry
 from bandit_core.studies.production import composed
 from bandit_core.theory import definitions
@@ -43,16 +41,6 @@ def test_the_concentrated_budget_gives_the_epsilon_that_was_chosen(epsilon, delt
         assert composed([release], delta) == pytest.approx(kept.epsilon, rel=1e-6)
 
 
-def test_noise_has_the_stated_law():
-    """An arm that always pays the same: after two pulls of each arm nothing but noise has decided who is third."""
-    arms = [{"kind": "bernoulli", "mean": 1.0}, {"kind": "two-point", "low": 0.0, "high": 0.5, "p_high": 1.0}]
-    policy, setup = line(1.0, arms, 3, delta=0.01)
-    sd = 1 / math.sqrt(2 * adac.budget(setup))
-    better = policy.play(setup, streams(1, 0, 40_000), np.array([3]), Signal()).best_pulls[:, -1].mean() - 1
-    chance = 0.5 * (1 + math.erf(0.5 / (sd * math.sqrt(2)) / math.sqrt(2)))  # of N(0.5, 2 sd^2) above 0
-    assert better == pytest.approx(chance, abs=4.5 * 0.5 / math.sqrt(40_000))
-
-
 def test_the_bound_by_hand_and_where_it_is_proved():
     policy, setup = line()
     [bound] = [bound for bound in policy.bounds(setup) if bound.side == "upper"]
@@ -67,10 +55,3 @@ def test_the_bound_by_hand_and_where_it_is_proved():
     own = (powers * (powers + 1) ** -3).sum()
     best = (powers[:, None] * (powers[:, None] + powers) ** -3).sum()
     assert own + best < 1
-
-
-def test_pure_bounds_are_not_drawn_beside_it():
-    policy, setup = line()
-    lower = [bound.judged(policy.guarantee(setup)) for bound in policy.bounds(setup) if bound.side == "lower"]
-    about_privacy = [bound for bound in lower if bound.model == "central"]
-    assert about_privacy and all(bound.not_applicable for bound in about_privacy)

@@ -1,25 +1,38 @@
-"""Policies that stop: the runs of a plain reference, how often they err, what they release, and the study of them."""
+"""Policies that stop: runs of a plain reference, how often they err, what they release, searches as lines, studies."""
 
+import csv
+import io
+import json
 import math
 import threading
+from functools import partial
 from itertools import cycle
 from typing import get_args
 
 import best_arm_reference
 import numpy as np
 import pytest
-from runs import coins
+from helpers import memory
+from runs import coins, one_line
 from scipy import stats
 
-from bandit_core import InputError
+from bandit_core import InputError, cli, decide, simulate, stopping_policies, time_bounds
+from bandit_core.experiments.catalogue import line_bounds
 from bandit_core.kernels import stopping as kernels
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KEPT, Signal
-from bandit_core.policies.stopping import Rule, stopping_policies
+from bandit_core.policies import registry
+from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.results import share_limits
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import best_arm
+from bandit_core.studies.best_arm import DECISION_COLUMNS as COLUMNS
+from bandit_core.studies.best_arm import StoppingSpec, decision_table, searches_of, stopping, stopping_lines
 from bandit_core.studies.production import composed
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Policies that stop: the runs of a plain reference, how often they err, what they release, and the study of them.
+
 
 POLICIES = stopping_policies()
 NAMES = {"top-two", "ctb-tt", "dp-tt", "adap-tt", "se", "ldp-se", "dp-se"}
@@ -82,15 +95,6 @@ def test_the_order_of_the_arms_decides_nothing(name):
     counts = [np.bincount(forth.recommended, minlength=4), np.bincount(back.recommended, minlength=4)[::-1]]
     seen = np.array(counts)[:, np.sum(counts, axis=0) > 0]
     assert seen.shape[1] == 1 or stats.chi2_contingency(seen).pvalue > 1e-3
-
-
-@EVERY
-def test_numbers_add_up(name):
-    result = result_of(name, CLOSE, cap=30_000, delta=0.2)
-    np.testing.assert_array_equal(result.pulls.sum(axis=1), result.users)
-    assert (result.users[~result.stopped] == 30_000).all() and (result.users <= 30_000).all()
-    assert result.pulls.min() >= 1
-    assert (result.pulls[np.arange(200), result.recommended] >= 1).all()
 
 
 @EVERY
@@ -474,3 +478,183 @@ def test_without_noise_a_policy_is_played_with_an_infinite_budget(name):
     assert np.median(endless.users) < np.median(loud.users)
     near = best_arm.play(spec, streams(0, 0, 50), Signal())
     assert np.median(endless.users) == pytest.approx(np.median(near.users), rel=0.3)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Searches as lines of an experiment: the runs of a plain reference, and those that `decide` times.
+
+
+SEARCHES = [name for name, policy in registry().items() if policy.stops]
+EVERY_SEARCH = pytest.mark.parametrize("name", SEARCHES)
+
+
+experiment_of = partial(one_line, epsilon=2.0, horizon=3000, trials=4, seed=3)
+
+
+def test_they_are_those_that_are_not_in_the_registry_anyway():
+    assert sorted([*SEARCHES, "dp-tt", "se", "ldp-se", "dp-se"]) == sorted(stopping_policies())
+    for name in SEARCHES:
+        assert registry()[name].privacy == stopping_policies()[name].privacy
+
+
+@EVERY_SEARCH
+def test_a_run_that_stops_is_the_one_that_is_timed(name):
+    """Pulls of the search, and of what it recommends: arm by arm, trial by trial; both ends are seen."""
+    experiment = experiment_of(name, coins(0.7, 0.4, 0.6), epsilon=3.0, horizon=4000, trials=300, delta=0.3)
+    (line,) = searches_of(experiment)
+    (timed,) = stopping([line.spec], jobs=1)
+    played = simulate(experiment, jobs=1, store=memory()).lines[0].pulls
+    early = timed.users < 4000
+    assert early.any() and not early.all() and timed.stopped[early].all()
+    expected = timed.pulls.copy()
+    expected[np.arange(300), timed.recommended] += 4000 - timed.users
+    np.testing.assert_array_equal(played[early], expected[early])
+    assert np.abs(played - expected)[~early].max() <= 1  # the coin of turns that the last user cuts short
+
+
+@EVERY_SEARCH
+def test_the_times_of_a_line_are_told_with_its_own_settings(name):
+    experiment = experiment_of(name, coins(0.9, 0.2), trials=50, delta=0.2, growth=1.1)
+    found = searches_of(experiment)
+    frame = decision_table(found, stopping([line.spec for line in found], jobs=1))
+    assert (frame.delta[0], frame.not_stopped[0], frame.trials[0]) == (0.2, 0.0, 50)
+    assert 2 < frame.stop_mean[0] < 3000 and frame.wrong_low[0] <= 0.2
+    assert stopping_lines(experiment)[0].spec == found[0].spec  # a line's own numbers go before the usual ones
+    assert decide(experiment).drop(columns="label").equals(frame.drop(columns="label"))
+    again = searches_of(experiment.with_changes(visits=2))[0].spec
+    assert again.epsilon == (None if registry()[name].epsilon == "none" else 1.0)
+    assert searches_of(experiment_of(name, coins(0.9), trials=2)) == []
+
+
+@EVERY_SEARCH
+def test_rewards_count_as_bits(name):
+    unit = [{"kind": "beta", "a": 3.0, "b": 1.0}, {"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": 0.5}]
+    blocks = [
+        registry()[name].play(experiment_of(name, arms).setups[0], streams(1, 0, 5), np.array([3000]), Signal())
+        for arms in (unit, coins(0.75, 0.5))
+    ]
+    assert blocks[0].pulls.tobytes() == blocks[1].pulls.tobytes()
+
+
+def test_what_limits_the_loss_holds_for_a_proof_one_best_arm_and_rewards_in_the_unit_interval():
+    def upper(arms, **params):
+        bounds = line_bounds(experiment_of("top-two", arms, **params), 0)
+        return next(bound for bound in bounds if bound.name == "Search then commit")
+
+    found = upper(coins(0.9, 0.5, 0.2), delta=0.1)
+    assert found.form == "slope" and found.not_applicable is None
+    assert found.values(np.array([1000.0]), 0.7)[0] == pytest.approx(0.1 * 0.7 * 1000)
+    assert upper(coins(0.9, 0.9, 0.5)).not_applicable
+    assert upper(coins(0.9, 0.5), rule="heuristic").not_applicable
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# `decide`: the lines of a spec as questions to policies that stop, in CSV.
+
+
+THREE = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4, 0.6)]
+
+
+def question(*lines, **fields):
+    return {"version": 1, "arms": THREE, "lines": list(lines), "horizon": 10**6, "trials": 40, "seed": 5, **fields}
+
+
+def asked(policy, epsilon=2.0, **fields):
+    budget = {} if stopping_policies()[policy].privacy == "none" else {"epsilon": {"kind": "fixed", "value": epsilon}}
+    return {"policy": policy, **budget, **fields}
+
+
+@pytest.fixture
+def printed(tmp_path, capsys):
+    """What the command prints for a document, as rows of text."""
+
+    def call(said, *words):
+        path = tmp_path / "question.json"
+        path.write_text(json.dumps(said), encoding="utf-8")
+        assert cli.main(["decide", str(path), *words]) == 0
+        return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+
+    return call
+
+
+def test_every_policy_that_stops_is_asked_by_its_name_and_its_numbers_are_those_of_the_study(printed):
+    names = ["top-two", "ctb-tt", "dp-tt", "adap-tt", "se", "ldp-se", "dp-se"]
+    assert set(names) == set(stopping_policies())
+    rows = printed(question(*map(asked, names)), "--delta", "0.1", "--trials", "60")
+    assert [row["policy"] for row in rows] == names and tuple(rows[0]) == COLUMNS
+    for number, (name, row) in enumerate(zip(names, rows, strict=True)):
+        budget = None if stopping_policies()[name].privacy == "none" else 2.0
+        spec = StoppingSpec.of(arms=THREE, policy=name, epsilon=budget, delta=0.1, trials=60, seed=5, cap=10**6)
+        (result,) = stopping([spec])
+        users = np.sort(result.users)
+        wrong = int(result.wrong.sum())
+        expected = {
+            "line": number, "delta": 0.1, "stop_mean": users.mean(), "stop_q05": users[2], "stop_median": users[29],
+            "stop_q95": users[56], "not_stopped": 0.0, "wrong": wrong / 60, "wrong_low": share_limits(wrong, 60)[0],
+            "wrong_high": share_limits(wrong, 60)[1], "trials": 60,
+        }  # fmt: skip
+        assert {name: float(row[name]) for name in expected} == pytest.approx(expected)
+        assert (row["rule"], row["epsilon"]) == ("proved", "" if budget is None else "2.0")
+        bounds = time_bounds(spec.arms, 0.1, stopping_policies()[name].privacy, budget)
+        assert float(row["lower_bound"]) == pytest.approx(max(bound.users for bound in bounds))
+        assert float(row["lower_bound"]) <= float(row["stop_mean"])
+
+
+def test_trials_horizon_labels_and_rule_are_those_of_the_spec_and_the_options(printed):
+    lines = (
+        asked("ctb-tt", 2.0, label="randomised, {epsilon} {v}"),
+        asked("ctb-tt", 0.05),
+        asked("adap-tt"),
+    )
+    proved = printed(question(*lines, horizon=3000))
+    quick = printed(question(*lines, horizon=3000), "--rule", "heuristic")
+    assert [row["trials"] for row in proved] == ["40"] * 3 and quick[0]["rule"] == "heuristic"
+    assert proved[0]["label"] == "randomised, ε = 2 {v}"
+    assert "0.05" in proved[1]["label"] and proved[2]["label"] == stopping_policies()["adap-tt"].title
+    assert float(quick[0]["stop_mean"]) < float(proved[0]["stop_mean"])
+    late = proved[1]  # at a small budget 3,000 users are too few
+    assert float(late["not_stopped"]) == 1.0 and late["stop_mean"] == ""
+    assert float(late["stop_median"]) == math.inf
+
+
+def test_no_bound_leaves_the_cell_empty_and_a_file_takes_the_table(printed, tmp_path):
+    tied = question(asked("top-two"), arms=[*THREE, THREE[0]], horizon=2000)
+    assert printed(tied)[0]["lower_bound"] == ""
+    out = tmp_path / "times.json"
+    assert printed(tied, "--out", str(out)) == []
+    (row,) = json.loads(out.read_text(encoding="utf-8"))
+    assert tuple(row) == COLUMNS and row["lower_bound"] is None
+
+
+def test_the_table_of_the_library_is_the_printed_one(printed):
+    said = question(asked("se"), asked("adap-tt"))
+    frame = decide(said, delta=0.2, trials=30)
+    rows = printed(said, "--delta", "0.2", "--trials", "30", "--jobs", "2")
+    assert [float(row["stop_mean"]) for row in rows] == list(frame["stop_mean"])
+
+
+@pytest.mark.parametrize(("option", "value"), [("delta", "1"), ("delta", "x"), ("trials", "0"), ("trials", "many")])
+def test_numbers_out_of_range_are_told(option, value, tmp_path, capsys):
+    path = tmp_path / "question.json"
+    path.write_text(json.dumps(question(asked("se"))), encoding="utf-8")
+    assert cli.main(["decide", str(path), f"--{option}", value]) == cli.BAD_INPUT
+    assert option in capsys.readouterr().err
+
+
+def test_a_policy_without_a_heuristic_rule_says_so(tmp_path):
+    with pytest.raises(InputError) as refusal:
+        stopping_lines(question(asked("se"), asked("adap-tt")), rule="heuristic")
+    assert [(issue.path, "se" in issue.allowed) for issue in refusal.value.issues] == [("rule", True)]
+
+
+def test_people_who_come_several_times_are_refused_with_the_budget_to_use_which_is_used_on_request(printed):
+    """Two answers of half a budget each keep the whole one, so the runs are those of the half."""
+    twice = question(asked("ctb-tt", 2.0), asked("top-two"), visits=2)
+    with pytest.raises(InputError) as refusal:
+        decide(twice)
+    [issue] = refusal.value.issues
+    assert issue.path == "visits" and "ε/2" in issue.allowed
+    split = printed(twice, "--split-visits")
+    half = printed(question(asked("ctb-tt", 1.0), asked("top-two")))
+    assert [row["stop_mean"] for row in split] == [row["stop_mean"] for row in half]
+    assert split[0]["epsilon"] == "1.0"

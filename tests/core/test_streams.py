@@ -4,21 +4,29 @@ import math
 from statistics import NormalDist
 from typing import ClassVar
 
+import batch_reference
 import numpy as np
 import pytest
 import reference
+from helpers import chi_square_p
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 from pydantic import TypeAdapter
 from scipy import stats
 
+from bandit_core.jit.decorators import kernel
+from bandit_core.kernels import binomial
 from bandit_core.kernels import streams as kernel_streams
 from bandit_core.kernels.play import draw_labels
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import beta, fill_words, gamma, next_uniform, normal_quantile, streams
 from bandit_core.kernels.users import draw_epsilon
 from bandit_core.spec import budgets, rewards
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Random numbers of the kernels: the generator bit for bit, every law in distribution (fixed seeds, stated tests).
+
 
 # Published first outputs of xoshiro256++ from the state 1, 2, 3, 4.
 PUBLISHED = [
@@ -247,3 +255,54 @@ def test_equal_arms_share_one_table_and_counts_take_no_room():
     rows, pool = rewards.tables(rewards.expand((law, same)))
     assert rows.shape == (3001, rewards.ROW)
     assert len(pool) == 4
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The binomial sampler: the right law for small and huge counts, and the very values of a plain reference.
+
+
+BINOMIAL_DRAWS = 200_000
+
+
+@kernel
+def fill(state, count, chance, out):
+    for place in range(out.shape[0]):
+        out[place] = binomial.binomial(count, chance, state, 0)
+
+
+def draws(count: int, chance: float, many: int = BINOMIAL_DRAWS, seed: int = 1) -> np.ndarray:
+    out = np.empty(many)
+    fill(streams(seed, 0, 1), count, chance, out)
+    return out
+
+
+CASES = [
+    *[(1, 0.3), (2, 0.5), (5, 0.95), (19, 0.5), (1000, 1e-3), (10**9, 2e-9)],  # by inversion
+    *[(20, 0.5), (21, 0.49), (34, 0.3), (50, 0.8), (153, 0.9), (1000, 0.0101), (10**4, 0.6)],  # by rejection
+    *[(10**6, 1e-5), (10**6, 0.3), (10**9, 0.5), (10**9, 0.999), (10**9, 1.1e-8)],
+]
+
+
+@pytest.mark.parametrize(("count", "chance"), CASES)
+def test_the_law_is_binomial(count, chance):
+    law = stats.binom(count, chance)
+    sample = draws(count, chance)
+    assert sample.min() >= 0
+    assert sample.max() <= count
+    np.testing.assert_array_equal(sample, np.round(sample))
+    assert chi_square_p(sample, law) > 1e-4
+    assert abs(sample.mean() - law.mean()) < 4.5 * law.std() / math.sqrt(BINOMIAL_DRAWS)
+    spread = math.sqrt((law.stats("k") + 2) / BINOMIAL_DRAWS)  # of the sample variance, relative
+    assert abs(sample.var() / law.var() - 1) < 4.5 * spread
+
+
+def test_certain_outcomes():
+    for count, chance, sure in ((0, 0.5, 0), (7, 0.0, 0), (7, 1.0, 7), (10**9, 1.0, 10**9)):
+        np.testing.assert_array_equal(draws(count, chance, many=10), sure)
+
+
+@pytest.mark.parametrize(("count", "chance"), [(3, 0.3), (19, 0.51), (25, 0.45), (60, 0.7), (400, 0.2), (8000, 0.55)])
+def test_the_same_values_as_the_plain_reference(count, chance):
+    generator = reference.Stream(streams(1, 0, 1)[0]).rejections
+    expected = [batch_reference.binomial(count, chance, generator.uniform) for _ in range(2000)]
+    np.testing.assert_array_equal(draws(count, chance, many=2000), expected)

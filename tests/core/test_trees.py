@@ -1,5 +1,6 @@
-"""Counters and the policies that play on them: against the pseudo-code of their papers, audits, error distributions."""
+"""Counters and the policies that play on them: nodes, variances and privacy, pseudo-code of papers, audits."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,15 +10,251 @@ from helpers import refused
 from reference import INFINITY, Late, by_labels
 from runs import LATENESS, arms_pulled, assert_pulls, coins, looped, one_line
 from runs import instance_of as numbered
-from scipy import stats
+from scipy import special, stats
 
 from bandit_core.auditing.subjects import audit
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.mechanisms import Binary, Hybrid, SignedDigits, SquareRoot, laplace_sum_bound
-from bandit_core.model import Signal
+from bandit_core.mechanisms.counter import equal_laplace_bound
+from bandit_core.mechanisms.gaussian import smallest_delta, smallest_epsilon
+from bandit_core.mechanisms.signed_digits import best_base, levels
+from bandit_core.mechanisms.square_root import coefficients, exponentials, squared_length
 from bandit_core.policies import registry
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The k-ary tree with signed digits and the square-root factorisation: nodes, variances and privacy by brute force.
+
+
+TREES = pytest.mark.parametrize(("base", "horizon"), [(3, 13), (3, 40), (5, 62), (7, 90), (41, 20)])
+
+
+# ---- The k-ary tree ----
+
+
+@TREES
+def test_nodes_add_up_to_exactly_the_items_that_came(base, horizon):
+    """The identity that the proof of privacy rests on, and that an item lies in no more nodes than there are levels."""
+    reference, seen = SignedTree(1.0, horizon, base), set()
+    for count in range(1, horizon + 1):
+        nodes, part = reference.nodes(count), np.zeros(base**reference.levels, int)
+        for sign, first, end in nodes:
+            part[first:end] += sign
+        np.testing.assert_array_equal(part, np.arange(len(part)) < count)
+        seen |= {(first, end) for _, first, end in nodes}
+    entered = [sum(first <= item < end for first, end in seen) for item in range(horizon)]
+    assert max(entered) == reference.levels == levels(horizon, base)
+
+
+def test_the_base_is_the_best_one():
+    def size(base, horizon):
+        return (base - 1 / base) * levels(horizon, base) ** 3
+
+    for horizon in (*range(1, 120), 364, 365, 1000, 9841):
+        best = min((size(base, horizon), base) for base in range(3, 2 * horizon + 4, 2))
+        assert size(best_base(horizon), horizon) == pytest.approx(best[0])
+        assert (best_base(horizon) ** levels(horizon, best_base(horizon)) - 1) // 2 >= horizon
+
+
+@pytest.mark.parametrize(
+    ("horizon", "base", "depth", "signed", "binary", "root"),
+    [(10**3, 13, 3, 170, 988, 134), (10**4, 29, 3, 369, 2533, 205)],
+)
+def test_mean_squared_errors_at_epsilon_one(horizon, base, depth, signed, binary, root):
+    """Hand values: formulas-in-words of three counters, averaged over all counts."""
+    counters = SignedDigits(1.0, horizon), Binary(1.0, horizon), SquareRoot(1.0, horizon)
+    means = [np.mean([counter.variance(count) for count in range(1, horizon + 1)]) for counter in counters]
+    assert (counters[0].base, counters[0].depth) == (base, depth)
+    np.testing.assert_allclose(means, [signed, binary, root], atol=0.6)
+    whole = (base**depth - 1) // 2  # over all numbers that the digits can write the mean is k (1 - 1/k^2) h^3 / 2
+    every = SignedDigits(1.0, whole, base)
+    exact = 2 * sum(every.variance(count) for count in range(1, whole + 1)) / base**depth  # and of those below 0
+    assert exact == pytest.approx(base * (1 - base**-2) * depth**3 / 2)
+
+
+# ---- The square root ----
+
+
+def matrix(horizon):
+    """The square root of the counting matrix, by solving R R = A column by column from the diagonal on."""
+    root = np.eye(horizon)
+    for below in range(1, horizon):
+        for row in range(below, horizon):
+            column = row - below
+            between = root[row, column + 1 : row] @ root[column + 1 : row, column]
+            root[row, column] = (1 - between) / (root[row, row] + root[column, column])
+    return root
+
+
+def test_the_square_root_releases_what_the_matrices_say():
+    horizon, items = 12, np.random.default_rng(0).random(12)
+    counter, root = SquareRoot(0.8, horizon, 0.01), matrix(horizon)
+    np.testing.assert_allclose(root @ root, np.tri(horizon), atol=1e-12)
+    normals = np.random.default_rng(7).standard_normal(horizon)
+    released = counter.release(items, np.random.default_rng(7))
+    np.testing.assert_allclose(released, root @ (root @ items + counter.sd * normals), atol=1e-9)
+    variances = [counter.variance(count) for count in range(1, horizon + 1)]
+    np.testing.assert_allclose(variances, counter.sd**2 * (root**2).sum(axis=1), rtol=1e-12)
+    assert counter.sensitivity == pytest.approx(np.linalg.norm(root, axis=0).max())
+    # The noise is neither too small nor, by a thousandth, too large for the exact condition.
+    assert smallest_delta(counter.sensitivity, counter.sd, 0.8) <= 0.01
+    assert smallest_delta(counter.sensitivity, 0.999 * counter.sd, 0.8) > 0.01
+    for item in (1, 4, 12):
+        weights = counter.evidence(item)
+        assert (weights @ np.tri(horizon))[item - 1] == pytest.approx(1)  # the item counts once
+        length = np.linalg.norm(root[:, item - 1])
+        assert np.linalg.norm(weights @ root) == pytest.approx(1 / length)  # and no unbiased total has less noise
+    spent = counter.spent(np.arange(horizon + 1))
+    assert spent[0] == 0 and np.all(np.diff(spent) > 0) and spent[-1] == pytest.approx(0.8)
+    for count in (1, 5):
+        seen = np.linalg.norm(root[:count, 0])  # of the first item in so many rows
+        assert smallest_delta(seen, counter.sd, spent[count]) == pytest.approx(0.01, rel=1e-6)
+
+
+@pytest.mark.parametrize("counter", [SquareRoot(0.7, 20), SignedDigits(0.7, 20, 3)], ids=["square root", "k-ary"])
+def test_noise_follows_its_density(counter):
+    drawn = counter.release(np.zeros((20_000, 20)), np.random.default_rng(2))
+    for count in (1, 7, 20):
+        sd = math.sqrt(counter.variance(count))
+        edges = sd * np.array([-6, -2, -1, -0.3, 0.3, 1, 2, 6])
+        fine = [np.linspace(low, high, 401) for low, high in itertools.pairwise(edges)]
+        chances = np.array([np.trapezoid(counter.density(count, x), x) for x in fine])
+        seen, _ = np.histogram(drawn[:, count - 1], edges)
+        assert stats.chisquare(seen, chances / chances.sum() * seen.sum()).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("horizon", [1, 30, 1000, 200_000])
+def test_exponentials_are_the_coefficients(horizon):
+    """At every lag, to ten decimals; and the noise they make hides an item as well as that of the square root."""
+    weights, rates = exponentials(horizon)
+    lags = np.unique(np.concatenate([np.arange(min(horizon, 3000)), np.geomspace(1, horizon, 500).astype(int) - 1]))
+    met = (weights * rates ** lags[:, None]).sum(axis=1)
+    np.testing.assert_allclose(met, coefficients(horizon)[lags], rtol=0, atol=1e-10)
+    if horizon == 1000:  # R' Z hides A x as well as Z hides the solution of R' y = A x: the first column is the longest
+        column = np.zeros(horizon)
+        for row in range(horizon):
+            column[row] = (1 - met[1 : row + 1] @ column[:row][::-1]) / met[0]
+        assert np.linalg.norm(column) == pytest.approx(SquareRoot(1.0, horizon).sensitivity, rel=1e-9)
+
+
+def test_squared_lengths_beyond_the_table_are_those_of_the_sum():
+    exact = np.cumsum(coefficients(2**18) ** 2)
+    counts = np.array([1, 7, 2**16, 2**16 + 1, 10**5, 2**18])
+    np.testing.assert_allclose(squared_length(counts), exact[counts - 1], rtol=1e-12)
+    assert SquareRoot(1.0, 10**9).variance(10**9) > SquareRoot(1.0, 10**9).variance(10**8)  # and need no memory
+
+
+# ---- How far the noise of a sum goes ----
+
+
+def tail(count, x):
+    """P(sum of ``count`` Laplace variables of scale 1 > x), from the difference of two Gamma(count) variables."""
+    chances = special.comb(count - 1 + np.arange(count), np.arange(count)) * 2.0 ** -(count + np.arange(count))
+    return float(chances @ special.gammaincc(count - np.arange(count), x))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 23, 100])
+@pytest.mark.parametrize("gamma", [0.2, 1e-4, 1e-12, 1e-20])
+def test_the_margin_of_a_k_ary_sum_holds_and_wastes_little(count, gamma):
+    """Against the exact tail; at most 1.8 times as far as needed where failures are rare."""
+    bound = equal_laplace_bound(count, 3.0, gamma)
+    assert 2 * tail(count, bound / 3.0) <= gamma
+    if gamma < 0.1:
+        assert 2 * tail(count, bound / 3.0 / 1.8) > gamma
+    assert tail(1, 2.0) == pytest.approx(math.exp(-2) / 2) and tail(count, 0.0) == pytest.approx(0.5)
+
+
+# ---- Bad input ----
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "value"),
+    [
+        (lambda: SignedDigits(1.0, 10, 4), "base", 4),
+        (lambda: SignedDigits(1.0, 10, 1), "base", 1),
+        (lambda: SignedDigits(0.0, 10), "epsilon", 0.0),
+        (lambda: SignedDigits(1.0, 0), "horizon", 0),
+        (lambda: SquareRoot(-1.0, 10), "epsilon", -1.0),
+        (lambda: SquareRoot(1.0, 0), "horizon", 0),
+        (lambda: SquareRoot(1.0, 10, 1.0), "delta", 1.0),
+        (lambda: SignedDigits(1.0, 2).release([1, 1, 1], np.random.default_rng(0)), "item", 3),
+        (lambda: Binary(1.0, 2).release([1, 1, 1], np.random.default_rng(0)), "item", 3),
+        (lambda: SquareRoot(1.0, 2).release([1, 1, 1], np.random.default_rng(0)), "item", 3),
+        (lambda: SquareRoot(1.0, 2).release([1.5], np.random.default_rng(0)), "item", 1.5),
+    ],
+)
+def test_bad_input_is_told(make, path, value):
+    with refused(path, value=value):
+        make()
+
+
+# ---- Policies on other counters than their papers print ----
+
+POLICIES = pytest.mark.parametrize("name", ["dp-ucb", "dp-ucb-bound", "private-ucb"])
+
+
+def setup_of(name, visits=1, horizon=10_000, **params):
+    experiment = one_line(name, coins(0.9, 0.6), horizon=horizon, **params)
+    return experiment.with_changes(visits=visits).setups[0]
+
+
+@POLICIES
+def test_what_a_run_on_k_ary_trees_tells_of_itself(name):
+    setup, policy, tree = setup_of(name, counter="k-ary"), registry()[name], SignedDigits(1.0, 10_000)
+    [row] = policy.releases(setup)
+    assert (row.times, row.scale, row.epsilon) == (tree.depth, tree.node_scale, pytest.approx(1 / tree.depth))
+    assert policy.guarantee(setup).epsilon == 1.0 and policy.guarantee(setup).measure == "pure"
+    assert setup.parameters.delta is None
+    assert policy.knows_horizon(setup) and policy.knows_horizon(setup_of(name)) == (name == "private-ucb")
+    uppers = [bound for bound in policy.bounds(setup) if bound.side == "upper"]
+    assert uppers and all(bound.not_applicable for bound in uppers)
+    assert policy.held(setup, 1) > policy.held(setup_of(name), 1)
+
+
+@POLICIES
+def test_what_a_run_on_square_roots_tells_of_itself(name):
+    """The promise is weaker, and no bound of a stronger one stands beside it."""
+    setup, policy = setup_of(name, counter="square-root", delta=0.01), registry()[name]
+    root, kept = SquareRoot(1.0, 10_000, 0.01), policy.guarantee(setup)
+    assert (kept.epsilon, kept.delta, kept.measure) == (1.0, 0.01, "approximate")
+    [row] = policy.releases(setup)
+    assert smallest_epsilon(row.sensitivity, row.scale, 0.01) == pytest.approx(1.0) and row.scale == root.sd
+    np.testing.assert_allclose(policy.spent(setup, np.array([0, 1, 10_000])), root.spent([0, 1, 10_000]))
+    for bound in policy.bounds(setup):
+        assert bound.not_applicable or (bound.side == "lower" and bound.model == "none"), bound.name
+    assert any(not bound.not_applicable for bound in policy.bounds(setup))
+    # Of a person who comes twice each answer has a part of epsilon and of delta.
+    twice = setup_of(name, counter="square-root", delta=0.01, visits=2)
+    whole = policy.guarantee(twice)
+    assert whole.epsilon == pytest.approx(1.0) and whole.delta == pytest.approx(0.01)
+    assert 0 < twice.parameters.delta < 0.005
+
+
+def test_the_square_root_of_2015_keeps_a_part():
+    kept = registry()["private-ucb"].guarantee(setup_of("private-ucb", counter="square-root", variant="2015"))
+    assert (kept.epsilon, kept.delta) == (0.5, 1e-6)
+
+
+@POLICIES
+def test_what_belongs_to_the_printed_counter_is_refused_with_others(name):
+    if name != "private-ucb":
+        with refused("lines[0].params"):
+            setup_of(name, counter="k-ary", accounting="paper")
+    if name == "dp-ucb-bound":
+        with refused("lines[0].params"):
+            setup_of(name, counter="square-root", version="arXiv")
+    with refused("lines[0].params.delta", value=0.01):
+        setup_of(name, counter="k-ary", delta=0.01)
+    with refused("lines[0].params.delta", value=0.0):
+        setup_of(name, counter="square-root", delta=0.0)
+    with refused("lines[0].params.counter", value="ternary"):
+        setup_of(name, counter="ternary")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Counters and the policies that play on them: against the pseudo-code of their papers, audits, error distributions.
+
 
 # ---- The pseudo-code of Chan, Shi and Song 2011, with a tap for the noise ----
 
@@ -147,15 +384,6 @@ def test_items_outside_the_unit_interval_are_refused(item):
         Hybrid.calibrated(1.0).release([0.5, item], np.random.default_rng(0))
 
 
-def test_a_binary_counter_ends_at_its_horizon():
-    running = Binary(1.0, 2).start(np.random.default_rng(0))
-    running.insert(1.0)
-    running.insert(1.0)
-    with refused("item", value=3):
-        running.insert(1.0)
-    assert running.count == 2
-
-
 @pytest.mark.parametrize("make", [lambda e: Binary(e, 4), Hybrid.calibrated, Hybrid.as_printed])
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
 def test_budgets_must_be_positive_numbers(make, epsilon):
@@ -181,18 +409,6 @@ def test_noise_has_the_variance_and_the_bounds_of_theory(counter, chan):
             bound = laplace_sum_bound(counter.noise_scales(count), gamma)
             exceeded = int(np.count_nonzero(np.abs(column) > bound))
             assert exceeded <= stats.binom.ppf(1 - 1e-6, STREAMS, gamma), (count, gamma)
-
-
-def test_the_first_release_is_one_laplace_variable():
-    for counter, scale in ((Binary(0.5, 8), 8.0), (Hybrid.calibrated(0.5), 4.0)):
-        noise = counter.release(np.zeros((STREAMS, 1)), np.random.default_rng(3))[:, 0]
-        assert stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue > 1e-4, counter.name
-
-
-def test_variances_by_hand():
-    assert Binary(2.0, 8).variance(7) == pytest.approx(3 * 2 * (4 / 2) ** 2)
-    assert Binary(2.0, 8).variance(8) == pytest.approx(2 * (4 / 2) ** 2)
-    assert Hybrid.calibrated(2.0).variance(13) == pytest.approx(2 * 4 + 2 * 2 * 4**2)
 
 
 def test_the_bound_on_sums_covers_where_the_printed_one_does_not():
@@ -467,18 +683,6 @@ def test_a_constant_gamma_hides_the_theorem():
 
     assert upper() and not any(bound.not_applicable for bound in upper())
     assert all(bound.not_applicable for bound in upper(gamma=0.1))
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "index", "mean"),
-    [(10.0, "as printed", 17.8), (10.0, "with root", 140.0), (1.0, "as printed", 153.6), (1.0, "with root", 303.0)],
-)
-def test_dp_ucb_bound_meets_an_independent_simulation(epsilon, index, mean):
-    """Means 0.9 and 0.6, T = 10^5, 40 runs of another implementation (both parts of the counter at epsilon)."""
-    given = {"index": index, "accounting": "paper"}
-    [instance] = one_line("dp-ucb-bound", coins(0.9, 0.6), epsilon, 100_000, **given).setups
-    block = registry()["dp-ucb-bound"].play(instance, streams(0, 0, 40), np.array([100_000]), Signal())
-    assert block.regret[:, -1].mean() == pytest.approx(mean, rel=0.06)
 
 
 def test_a_part_of_the_margin_of_private_ucb_has_no_proved_bound():
