@@ -29,7 +29,9 @@ from bandit_core.studies import price
 
 TUTORIAL = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"Save it as `(\w+)\.py`:\n\n```python\n(.*?)```", TUTORIAL, re.DOTALL))  # its policies
-REFUSED = tomllib.loads(Path(__file__).with_name("refused.toml").read_text(encoding="utf-8"))
+REFUSED, EDITS = (
+    tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8")) for name in ("refused", "edits")
+)
 HANGS = 300.0  # seconds after which a test that would wait for ever gives up; no test passes or fails by its speed
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
 SLOW = [{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}]  # drawn one by one at every horizon, for minutes at 10^9

@@ -96,6 +96,8 @@ def test_every_bound_of_every_policy_is_in_the_catalogue():
                 assert key in every()
                 listed = known(setting, 0.5)[key].bound
                 assert (listed.name, listed.side, listed.model) == (bound.name, bound.side, bound.model)
+                assert all((bound.words, bound.source, bound.formula, bound.assumptions))
+                assert bound.not_applicable or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
 
 
 @pytest.mark.parametrize(
