@@ -1,4 +1,4 @@
-"""Studies as files: combinations, refusals, going on after a stop; and the map of who wins where."""
+"""Studies of many runs: as files and as generators, refused, stopped and taken up again; the map of who wins where."""
 
 import io
 import json
@@ -8,18 +8,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import memory, refused
+from helpers import experiment_of, memory, refused
 
-from bandit_core import Experiment, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import PreparedLine
+from bandit_core.simulation.questions import Round, Study, answer, once, within
 from bandit_core.simulation.results import holm, interval
 from bandit_core.spec.errors import validated
 from bandit_core.studies import study as module
 from bandit_core.studies.study import StudyFile, StudyRun, at_point, points, read_study
 from bandit_core.studies.sweep import at_budget, sweep
 from bandit_core.studies.tradeoff import left_out, rows_of, who_wins
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Studies as files: combinations, refusals, going on after a stop; and the map of who wins where.
+
 
 BASE = Experiment.model_validate(
     {
@@ -295,3 +300,82 @@ def test_the_studies_of_the_module_and_of_the_guide_are_some(tmp_path):
     (shown,) = (found for found in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL) if "[axes]" in found)
     found = points(*read_study(written(tmp_path, shown)))
     assert len(found) == 96 and {len(point.experiment.lines) for point in found} == {3}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Questions as generators: played, stopped, taken up again and refused as one run, whatever they ask.
+
+
+PLAIN = experiment_of(lines=[{"policy": "ucb"}], trials=4)
+TRIALS = (4, 8, 12)
+
+
+def growing(trials=TRIALS):
+    """The mean loss after more and more trials; each round is a third of the work."""
+    means = []
+    for place, count in enumerate(trials):
+        share = place / len(trials), (place + 1) / len(trials)
+        [result] = yield Round([PLAIN.with_changes(trials=count, seed=place)], *share, later=1.0 * (3 - place), steps=7)
+        means.append(float(result.lines[0].mean[-1]))
+    return means
+
+
+@pytest.fixture(scope="module")
+def means():
+    """What `growing` must answer, from runs of their own."""
+    runs = [simulate(PLAIN.with_changes(trials=n, seed=k), store=memory()) for k, n in enumerate(TRIALS)]
+    return [run.lines[0].mean[-1] for run in runs]
+
+
+def test_a_question_is_sent_what_it_asks_and_progress_never_falls(means):
+    study, seen = Study(growing(), memory()), []
+    assert study.result() is None and study.fraction == 0 and study.missing_seconds > 3 and study.steps == 7
+    assert study.run(1, lambda running: seen.append(running.fraction)) == means
+    assert seen == sorted(seen) and study.finished and study.fraction == 1 and study.missing_seconds == 0
+    assert not study.waiting and study.kept and study.notices == []
+
+
+def test_what_the_store_holds_is_not_played_again_and_a_stopped_question_goes_on_where_it_was(means):
+    store = memory()
+    stopped = Study(growing(), store)
+    assert stopped.run(1, lambda running: running.stop()) is None and stopped.run(1) is None and not stopped.finished
+    left = Study(growing(), store)
+    assert left.fraction == pytest.approx(1 / 3) and left.missing_seconds < Study(growing(), memory()).missing_seconds
+    assert left.run(2) == means
+    again = Study(growing(), store)
+    assert again.finished and again.result() == means
+
+
+def test_questions_ask_questions_one_after_the_other_or_side_by_side(means):
+    def both():
+        first = yield from within(growing(TRIALS[:1]), 0.0, 0.5, times=2, steps=9)
+        side = yield Round([growing(), growing(TRIALS[:2])], 0.5)
+        return first, *side
+
+    study = Study(both(), memory())
+    assert study.steps == 9 and study.missing_seconds > 2 * 3
+    seen = []
+    assert study.run(1, lambda running: seen.append(running.fraction)) == (means[:1], means, means[:2])
+    assert seen == sorted(seen)
+
+
+def test_a_question_hears_what_is_refused_and_may_go_on(monkeypatch):
+    def careful(trials):
+        try:
+            [result] = yield Round([PLAIN.with_changes(trials=trials)])
+        except InputError as error:
+            return error.issues[0].path
+        return result.lines[0].count
+
+    monkeypatch.setenv("LAB_MAX_STEPS", str(4 * PLAIN.horizon))
+    assert [answer(careful(trials), 1, memory()) for trials in (4, 5)] == [4, "horizon"]
+    with pytest.raises(InputError, match="steps"):
+        Study(once([PLAIN, PLAIN.with_changes(trials=5)]), memory())
+
+
+def test_what_is_done_of_the_present_round_can_be_seen():
+    study = Study(once([PLAIN, PLAIN.with_changes(seed=1)]), memory())
+    study.run(1, lambda running: running.stop())
+    first, second = study.results
+    assert study.result() is None and first.lines[0] is not None and second.lines[0] is None
+    np.testing.assert_array_equal(first.lines[0].trials, np.arange(first.lines[0].count))

@@ -1,25 +1,31 @@
-"""Sweeps over budgets, what is read off them, and the inverse question."""
+"""Sweeps over budgets and what is read off them: the inverse question, steps of trust, the threshold heuristic."""
 
 import io
 import itertools
 import json
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from helpers import refused
+from scipy import integrate, optimize
 
-from bandit_core import Experiment, InputError, simulate
+from bandit_core import Experiment, InputError, load_preset, simulate, thresholds
 from bandit_core.cli import main
+from bandit_core.experiments import trust_table
 from bandit_core.experiments.catalogue import edges
-from bandit_core.model import Block
+from bandit_core.experiments.presets import at_shared
+from bandit_core.model import PROMISES, Block
 from bandit_core.simulation.prepared import PreparedLine
-from bandit_core.simulation.results import LineResult, Result, baseline, interval
+from bandit_core.simulation.results import LineResult, Result, baseline, interval, linear_fit
 from bandit_core.simulation.store import Store
+from bandit_core.spec.budgets import ClampedGaussian, Discrete, EmpiricalEpsilon, Fixed, Lognormal, UniformEpsilon
 from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies import sweep as sweeps
 from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Question, best_methods
 from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
@@ -33,8 +39,12 @@ from bandit_core.studies.sweep import (
     sweep,
     swept_label,
 )
-from bandit_core.theory import central
-from bandit_core.theory.divergences import bernoulli_kl
+from bandit_core.theory import central, threshold
+from bandit_core.theory.divergences import bernoulli_kl, beta
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Sweeps over budgets, what is read off them, and the inverse question.
+
 
 SPEC = {
     "version": 1,
@@ -116,13 +126,6 @@ def test_a_grid_is_ascending_and_bounded() -> None:
     with refused("epsilon", value=201) as issues:
         budgets(np.linspace(0.1, 1, 201))
     assert " 200 " in issues[0].allowed
-
-
-def test_unknown_or_wrong_second_parameters_are_refused(experiment: Experiment) -> None:
-    with refused("vary", value="gamma"):
-        Sweep(experiment, [1], ("gamma", [1]))
-    with refused("lines[1].params.eps_min", "lines[2].params.eps_min", value=-1):
-        Sweep(experiment, [1], ("eps_min", [-1]))
 
 
 def test_all_points_of_a_sweep_count_against_the_limit(
@@ -434,3 +437,321 @@ def test_the_command_varies_a_second_parameter_and_writes_files(spec: str, tmp_p
     assert set(itertools.product([1.0, 2.0], [0.5, 1.0])) == set(
         frame.loc[frame["line"] == 1, ["epsilon", "eps_min"]].itertuples(index=False, name=None)
     )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What each step of trust saves, and where lines change places, on results whose numbers are known.
+
+
+LINES = ("ucb", "dp-se", "ucb-cf", "dp-ucb", "thompson")
+RNG = np.random.default_rng(1)
+NOISE = RNG.normal(size=(20, 3))
+
+
+def trust_experiment(**view):
+    lines = [{"policy": name} | ({} if name in ("ucb", "thompson") else {"epsilon": {"kind": "fixed", "value": 1}})
+             for name in LINES]  # fmt: skip
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
+    return Experiment.model_validate({"arms": arms, "lines": lines, "horizon": 1000, "trials": 20, "view": view})
+
+
+def result_of(means, **view):
+    """Lines with these mean regrets at three times, and noise that all share but for a thousandth."""
+    times = np.array([10, 100, 1000])
+    trials = np.arange(20)
+    played = [
+        None
+        if mean is None
+        else LineResult(trials, np.asarray(mean) + NOISE + 1e-3 * RNG.normal(size=NOISE.shape), NOISE, NOISE[:, :2])
+        for mean in means
+    ]
+    return Result(trust_experiment(**view), times, tuple(played), tuple(None for _ in played))
+
+
+def test_the_ladder_goes_from_least_trust_to_most_and_takes_the_first_visible_line():
+    assert tradeoff.ladder(trust_experiment()) == (2, 1, 0)
+    assert tradeoff.ladder(trust_experiment(hidden=[1, 0])) == (2, 3, 4)
+    strength = [len(PROMISES[key].implied()) for key in ("local", "shuffle", "distributed", "central", "none")]
+    assert strength == sorted(strength, reverse=True) and len(set(strength)) == len(strength)
+
+
+def test_steps_are_differences_over_pairs_of_trials_at_the_horizon():
+    far = [9, 99, 999]  # lines that no level stands on
+    found = tradeoff.steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], far, far]))
+    assert [(step.stronger, step.weaker) for step in found] == [(2, 1), (1, 0)]
+    assert [step.saved.value for step in found] == pytest.approx([41, 6], abs=0.01)
+    assert all(step.clear and step.saved.stderr < 0.01 for step in found)  # the noise that they share is gone
+    (alone,) = tradeoff.steps(result_of([[1, 2, 3], None, [1, 2, 3], far, far]))
+    assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved.value) < 0.01
+
+
+MIXED = [
+    {"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": 1}},
+    {"policy": "dist-rdp-se", "epsilon": {"kind": "fixed", "value": 1}},
+    {"policy": "gaussian-ts", "epsilon": {"kind": "fixed", "value": 1}},
+]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("more", [[], MIXED, MIXED[:1], MIXED[1:]])
+def test_no_step_leads_from_one_measure_into_another_but_from_pure_at_the_foot(epsilon, more):
+    """Else a promise with a delta would seem to ask for less trust and to lose less than a pure one."""
+    whole = load_preset("trust-ladder")
+    experiment = at_shared(whole.with_changes(lines=[*whole.spec()["lines"], *more]), epsilon)
+    found = {each.measure: each.lines for each in tradeoff.ladders(experiment)}
+    named = {measure: [experiment.lines[line].policy for line in lines] for measure, lines in found.items()}
+    assert named["pure"] == ["ldp-se", "dist-dp-se", "dp-se", "se"]
+    approximate = ["ldp-se", "shuffle-se", *(line["policy"] for line in more if line["policy"] != "adac-ucb"), "se"]
+    assert named["approximate"] == approximate
+    assert named.get("concentrated") == (["dist-dp-se", "adac-ucb", "se"] if MIXED[0] in more else None)
+    for measure, lines in found.items():
+        counted = [tradeoff.kept(experiment, line).measure for line in lines]
+        assert set(counted[1:-1]) == {measure} and counted[0] in ("pure", measure)
+        trust = [-len(PROMISES[experiment.lines[line].entry.privacy].implied()) for line in lines]
+        assert trust == sorted(set(trust))
+    assert set(tradeoff.ladder(experiment)) == {line for lines in found.values() for line in lines}
+
+
+def test_the_steps_of_each_ladder_add_up():
+    result = simulate(load_preset("trust-ladder").with_changes(horizon=2000, trials=6), jobs=1)
+    found = tradeoff.steps(result)
+    assert {step.measure for step in found} == {"pure", "approximate"}
+    for measure in ("pure", "approximate"):
+        mine = [step for step in found if step.measure == measure]
+        top, bottom = (result.lines[line].mean[-1] for line in (mine[0].stronger, mine[-1].weaker))
+        assert sum(step.saved.value for step in mine) == pytest.approx(top - bottom)
+        assert [step.stronger for step in mine[1:]] == [step.weaker for step in mine[:-1]]
+
+
+def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses_less():
+    """Line 2 trusts no one, 1 and 3 a curator, 0 and 4 have no privacy."""
+    result = result_of([[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]])
+    assert tradeoff.best_lines(result) == {2: 2, 1: 2, 0: 4}
+    found = tradeoff.steps(result)
+    assert [(step.stronger, step.weaker, step.played) for step in found] == [(2, 1, (2, 2)), (1, 0, (2, 4))]
+    assert found[0].same and found[0].saved == (0, 0, 0, 0) and not found[0].clear
+    assert not found[1].same and found[1].saved.value == pytest.approx(50, abs=0.01)
+    shown = tradeoff.by_level(result)
+    assert [line.policy for line in shown.experiment.lines] == ["thompson", "ucb-cf", "ucb-cf", "dp-ucb", "thompson"]
+    assert shown.lines[1] is result.lines[2] and "TS-CF" not in shown.experiment.label(1)
+    assert shown.experiment.label(1) == "trust a curator: UCB-CF is best"
+    tie = result_of([[1, 2, 3], [2, 5, 50], [4, 20, 50], [9, 9, 60], [9, 9, 9]])
+    assert tradeoff.best_lines(tie) == {2: 2, 1: 1, 0: 0} and tradeoff.by_level(tie) is tie
+
+
+def test_a_level_never_stands_on_more_trust_a_larger_budget_or_what_is_hidden():
+    losses = [[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]]
+    assert tradeoff.best_lines(result_of([[1, 2, 3], [2, 5, 9], *losses[2:]]))[2] == 2
+    assert tradeoff.best_lines(result_of(losses, hidden=[2])) == {1: 3, 0: 4}
+    result = result_of(losses)
+    lines = result.experiment.spec()["lines"]
+    lines[2]["epsilon"] = {"kind": "fixed", "value": 2}
+    assert tradeoff.best_lines(replace(result, experiment=result.experiment.with_changes(lines=lines)))[1] == 3
+
+
+def test_a_pure_line_may_stand_for_a_promise_with_a_delta_and_not_the_other_way_round():
+    """By a private function: what is public gives the best line only."""
+    experiment = load_preset("trust-ladder")
+    local, shuffler, curator = 4, 3, 1
+    assert tradeoff._keeps(experiment, local, shuffler) and tradeoff._keeps(experiment, local, curator)
+    assert not tradeoff._keeps(experiment, shuffler, curator)  # it keeps that with a delta only
+    assert not tradeoff._keeps(experiment, curator, shuffler) and not tradeoff._keeps(experiment, 0, local)
+
+
+def test_a_pure_line_stands_for_a_concentrated_promise_where_half_its_square_is_no_larger():
+    """Bun and Steinke 2016: ε-DP is (ε²/2)-zCDP. By a private function, as above."""
+    whole = load_preset("trust-ladder")
+    rho = tradeoff.kept(whole.with_changes(lines=MIXED[:1]), 0).rho
+    for share in (0.999, 1.001):
+        pure = {"policy": "dp-se", "epsilon": {"kind": "fixed", "value": share * (2 * rho) ** 0.5}}
+        experiment = whole.with_changes(lines=[pure, MIXED[0]])
+        assert tradeoff._keeps(experiment, 0, 1) == (share < 1)
+
+
+def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
+    experiment = load_preset("trust-ladder").with_changes(trials=100)
+    swept = sweep(experiment, (0.3, 1.0, 10.0), jobs=1)
+    taken = 0
+    for result in swept.results:
+        assert all(step.saved.low >= 0 or not step.clear for step in tradeoff.steps(result))
+        taken += sum(step.same for step in tradeoff.steps(result))
+    assert taken  # else this test sees nothing
+
+
+def test_in_home_s_picture_a_curator_is_a_level_also_where_it_needs_no_trust():
+    experiment = trust_table.moved(load_preset("trust"), 8.0).with_changes(horizon=10_000, trials=20)
+    assert [tradeoff.level_of(experiment, line) for line in range(3)] == ["none", "central", "local"]
+    assert tradeoff.ladder(experiment) == (2, 1, 0)
+    first, _ = tradeoff.steps(simulate(experiment, jobs=1))
+    assert (first.stronger, first.weaker, first.saved.value, first.same, first.clear) == (2, 1, 0, True, False)
+    other = experiment.with_changes(horizon=5000)  # one of one's own: two promises only
+    assert [tradeoff.level_of(other, line) for line in range(3)] == ["none", "local", "local"]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The threshold heuristic: quadrature, V_L and V_B, recommended thresholds, the table.
+
+
+REN_DISCRETE = Discrete(values=(0, 0.2, 1, 2, 100))
+REN_GAUSSIAN = ClampedGaussian(mean=1, sd=1, low=0, high=100)
+CONTINUOUS = [
+    REN_GAUSSIAN,
+    ClampedGaussian(mean=50, sd=5, low=0, high=100),
+    ClampedGaussian(mean=0.5, sd=0.05, low=0, high=100),
+    ClampedGaussian(mean=-119, sd=10, low=0, high=100),
+    ClampedGaussian(mean=1e4, sd=1000, low=0, high=900),
+    ClampedGaussian(mean=1000, sd=0.01, low=0, high=1000),
+    UniformEpsilon(low=0, high=1),
+    UniformEpsilon(low=3, high=3.001),
+    UniformEpsilon(low=0, high=1000),
+    Lognormal(median=1, sigma=0.01),
+    Lognormal(median=0.001, sigma=2),
+    Lognormal(median=1, sigma=10),
+    Lognormal(median=1000, sigma=0.5),
+]
+FUNCTIONS = {
+    "one": np.ones_like,
+    "alpha": lambda epsilon: epsilon**-2.0,
+    "v_l": lambda epsilon: (1 + 4 / epsilon) ** 2,
+    "v_b": beta,
+    "contrast": lambda epsilon: np.tanh(epsilon / 2) ** 2,
+}
+
+
+def by_adaptive_quadrature(law, function, eps_min):
+    """E[function 1{eps >= eps_min}] from the definition of the law alone, panel by panel."""
+    if isinstance(law, Lognormal):
+        start = max(math.log(eps_min / law.median) / law.sigma, -13 - 2 * law.sigma)
+        pieces = np.linspace(start, max(start, 0) + 13, 60)
+
+        def integrand(z):
+            at = np.array(law.median * math.exp(law.sigma * z))
+            return float(function(at)) * math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+        atoms = 0.0
+    else:
+        low, high = law.low, law.high
+        if isinstance(law, ClampedGaussian):
+            scaled = math.sqrt(2) * law.sd
+            ends = [
+                (low, math.erfc((law.mean - low) / scaled) / 2),
+                (high, math.erfc((high - law.mean) / scaled) / 2),
+            ]
+            atoms = sum(float(function(np.array(at))) * p for at, p in ends if at >= eps_min and p > 0)
+            centre = min(max(law.mean, low), high)
+            low, high = max(low, centre - 14 * law.sd), min(high, centre + 14 * law.sd)
+
+            def density(at):
+                return math.exp(-(((at - law.mean) / law.sd) ** 2) / 2) / (law.sd * math.sqrt(2 * math.pi))
+        else:
+            atoms = 0.0
+
+            def density(at):
+                return 1 / (law.high - law.low)
+
+        low = max(low, eps_min)
+        pieces = np.union1d(np.linspace(low, high, 60), np.geomspace(low, high, 30)) if low < high else []
+
+        def integrand(at):
+            return float(function(np.array(at))) * density(at)
+
+    panels = [integrate.quad(integrand, a, b, epsabs=0, epsrel=1e-12)[0] for a, b in pairwise(pieces)]
+    return atoms + math.fsum(panels)
+
+
+@pytest.mark.parametrize("law", CONTINUOUS, ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
+def test_quadrature_agrees_with_adaptive_integration(law, name):
+    for eps_min in (1e-6, 0.3, 2.5):
+        expected = by_adaptive_quadrature(law, FUNCTIONS[name], eps_min)
+        assert law.expect_above(FUNCTIONS[name], eps_min) == pytest.approx(expected, rel=1e-8, abs=1e-280)
+
+
+@pytest.mark.parametrize("law", [*CONTINUOUS, REN_DISCRETE, Fixed(value=0.5)], ids=str)
+def test_one_pass_over_many_thresholds_equals_one_at_a_time(law):
+    grid = np.array([2.5, 0.2, 1e-3, 1.0, 100.0, 1e5])
+    together = law.expect_above_each(beta, grid)
+    assert together.shape == grid.shape
+    assert together == pytest.approx([law.expect_above(beta, each) for each in grid], rel=1e-9, abs=1e-290)
+
+
+def test_discrete_v_by_hand():
+    kept = np.array([1.0, 2.0, 100.0])
+    assert threshold.v_l(REN_DISCRETE, 1.0) == pytest.approx(np.mean((1 + 4 / kept) ** 2) / 0.6)
+    assert threshold.v_b(REN_DISCRETE, 1.0) == pytest.approx(np.mean(1 / np.tanh(kept / 2) ** 2) / 0.6)
+    assert threshold.v_l(REN_DISCRETE, 100.0) == pytest.approx(1.04**2 / 0.2)
+    assert threshold.v_w(REN_DISCRETE) == pytest.approx(5 / np.sum(np.tanh(np.array([0.2, *kept]) / 2) ** 2))
+    assert threshold.v_w(REN_DISCRETE, 2.0) == pytest.approx(5 / (np.tanh(1) ** 2 + 1))
+
+
+def test_recommended_of_the_paper():
+    assert threshold.recommended(REN_DISCRETE, "v_l") == 100
+    assert threshold.recommended(REN_DISCRETE, "v_b") == 2
+    table = thresholds(REN_GAUSSIAN, [0.5, 1.0, 1.5, 2.0])
+    assert table["eps_min"][table["v_l"].idxmin()] == 1.0
+    assert table["eps_min"][table["v_b"].idxmin()] == 1.0
+
+
+@pytest.mark.parametrize("rule", ["v_l", "v_b"])
+def test_one_epsilon_recommends_itself(rule):
+    assert threshold.recommended(Fixed(value=0.1234567891), rule) == 0.1234567891
+    assert threshold.recommended(Discrete(values=(0.7, 0.7)), rule) == 0.7
+
+
+@pytest.mark.parametrize("law", [*CONTINUOUS, EmpiricalEpsilon(values=(0, 0.3, 0.3, 2.5, 7))], ids=str)
+@pytest.mark.parametrize("rule", ["v_l", "v_b"])
+def test_recommended_is_the_least_of_the_searched_curve(law, rule):
+    best = threshold.recommended(law, rule)
+    grid, shares, v_l, v_b, v_w = threshold.search(law)
+    searched = {"v_l": v_l, "v_b": v_b}[rule]
+    height = {"v_l": threshold.v_l, "v_b": threshold.v_b}[rule](law, best)
+    assert best > 0
+    assert law.share_above(best) > 0
+    assert height <= searched.min() * (1 + 1e-9)
+    assert np.all(v_w <= v_b * (1 + 1e-9)) and np.all(np.diff(v_w) >= -1e-9 * v_w[:-1])  # nobody need be ignored
+    assert np.all(np.diff(grid) > 0)
+    assert np.all(np.diff(shares) <= 1e-12)
+    threshold.recommended.cache_clear()
+    assert threshold.recommended(law, rule) == best
+
+
+@pytest.mark.parametrize("law", [REN_GAUSSIAN, UniformEpsilon(low=0, high=1), Lognormal(median=1, sigma=1)], ids=str)
+@pytest.mark.parametrize("rule", ["v_l", "v_b"])
+def test_recommended_of_a_density_agrees_with_a_scalar_optimiser(law, rule):
+    value = {"v_l": threshold.v_l, "v_b": threshold.v_b}[rule]
+    bounds = (0.05, min(5.0, 0.95 * law.largest))
+    exact = optimize.minimize_scalar(
+        lambda eps_min: value(law, eps_min), bounds=bounds, method="bounded", options={"xatol": 1e-9}
+    )
+    assert threshold.recommended(law, rule) == pytest.approx(exact.x, rel=1e-3)
+
+
+def test_nobody_above_the_threshold_costs_infinitely_much():
+    table = thresholds({"kind": "uniform", "low": 0, "high": 1}, [0.5, 2.0])
+    assert list(table.columns) == ["eps_min", "p0", "v_l", "v_b", "v_w"]
+    assert table["p0"].tolist() == pytest.approx([0.5, 0.0])
+    assert np.isfinite(table["v_l"][0])
+    assert math.isinf(table["v_l"][1])
+    assert math.isinf(table["v_b"][1])
+    assert thresholds("uniform(0,1)", [0.5, 2.0]).equals(table)
+    assert math.isinf(table["v_w"][1])
+    assert table.attrs["recommended"] == {
+        "v_l": threshold.recommended(UniformEpsilon(low=0, high=1), "v_l"),
+        "v_b": threshold.recommended(UniformEpsilon(low=0, high=1), "v_b"),
+    }
+
+
+def test_without_thresholds_the_searched_grid_is_shown():
+    assert thresholds(REN_DISCRETE)["eps_min"].tolist() == [0.2, 1, 2, 100]
+
+
+def test_the_check_opens_where_the_prediction_is_right_and_fails_before():
+    """Two arms, five groups of users: a straight line at the horizon of the page, none at ten thousand users."""
+    arms, fits = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}], {}
+    groups = sweeps.spread_thresholds(REN_DISCRETE)
+    for users in (10_000, sweeps.ENOUGH_USERS):
+        base = load_preset("default").with_changes(arms=arms, horizon=users, trials=2)
+        found = sweeps.points(simulate(sweeps.experiment_of(base, REN_DISCRETE, groups)))
+        fits[users] = linear_fit(found["v"].to_numpy(), found["regret"].to_numpy())[2]
+    assert fits[10_000] < 0.95 < sweeps.STRAIGHT < fits[sweeps.ENOUGH_USERS]

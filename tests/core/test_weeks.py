@@ -1,4 +1,4 @@
-"""Weeks of a test, and the advice that follows: against independent formulas, and over a grid."""
+"""How long tests take: weeks and advice, grids of plans, several tests at once, critical values."""
 
 import itertools
 import math
@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import refused
-from scipy import stats
+from scipy import optimize, stats
 
 from bandit_core import cli, price
 from bandit_core.simulation.results import Estimate
 from bandit_core.simulation.store import Store
-from bandit_core.studies.best_arm import RollOutStudy
+from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies.best_arm import RollOutQuestion, RollOutStudy
 from bandit_core.studies.price import (
     COLUMNS,
     MAX_WEEKS,
@@ -27,7 +28,21 @@ from bandit_core.studies.price import (
     rows_of,
     weeks_words,
 )
-from bandit_core.theory.power import TestPlan, critical_value, sample_size
+from bandit_core.studies.production import parts
+from bandit_core.theory.power import (
+    EVERY_TRUST,
+    TestPlan,
+    _integrated_boundaries,
+    critical_value,
+    crossings,
+    design_of,
+    power_table,
+    sample_size,
+)
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Weeks of a test, and the advice that follows: against independent formulas, and over a grid.
+
 
 ALL_BEATEN = 1.16913  # x of E[Phi(sqrt(2) x + U)^2] = .8
 SIGNUPS = {"baseline": 0.031, "lifts": [8, 15], "weekly": 40_000, "weeks": 26}
@@ -255,3 +270,245 @@ def test_a_file_of_a_shop_is_answered_in_its_unit_in_two_dialects(tmp_path):
         price(tmp_path / "none.csv")
     at_random = 300 * float(frame["new"].mean() - frame["old"].mean()) / 2
     assert first["loss"].between(0.1 * at_random, at_random).all()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a plan says, against brute force on a grid of rates, budgets and trusts: enumerated answers, exact binomials, and
+# a plain search over numbers of users. Nothing here uses the planner's formulas.
+
+
+TRUSTS = [("none", None), *itertools.product(("local", "central"), (0.1, 0.7, 1.0, 4.0))]
+RATES = [(0.04, 0.004), (0.04, 0.02), (0.3, 0.1), (0.5, 0.05), (0.85, 0.1)]
+TRUST = pytest.mark.parametrize(("privacy", "epsilon"), TRUSTS)
+
+
+def answers(rate, privacy, epsilon):
+    """(what one user adds to the mean, with which chance), every case: the reward, and whether the bit is turned."""
+    if privacy != "local":
+        return [(0.0, 1 - rate), (1.0, rate)]
+    lie = 1 / (1 + math.exp(epsilon))
+    # The two values that a 0 and a 1 must be read as for the mean to be right.
+    low, high = np.linalg.solve([[1 - lie, lie], [lie, 1 - lie]], [0.0, 1.0])
+    cases = [(bit, turned) for bit in (0, 1) for turned in (False, True)]
+    chance = {True: lie, False: 1 - lie}
+    return [(high if bit != turned else low, (rate if bit else 1 - rate) * chance[turned]) for bit, turned in cases]
+
+
+def variance_of(cases):
+    mean = sum(value * chance for value, chance in cases)
+    return mean, sum((value - mean) ** 2 * chance for value, chance in cases)
+
+
+def spread_at(n, rates, privacy, epsilon):
+    """Variance of the difference of two means of n users, by enumeration; of a curator's noise by its quantiles."""
+    found = [variance_of(answers(rate, privacy, epsilon)) for rate in rates]
+    assert [mean for mean, _ in found] == pytest.approx(rates)
+    noise = 2 * stats.laplace(scale=1 / (epsilon * n)).var() if privacy == "central" else 0.0
+    return sum(variance for _, variance in found) / n + noise
+
+
+def fewest(enough):
+    """The smallest n with which a test is good enough; more users are never worse."""
+    low, high = 0, 1
+    while not enough(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+@TRUST
+@pytest.mark.parametrize(("rate", "effect"), RATES)
+@pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.01, 0.95)])
+def test_users_per_option_are_the_fewest_that_a_plain_search_finds(rate, effect, privacy, epsilon, alpha, power):
+    normal = stats.norm()
+    shift = normal.ppf(1 - alpha / 2) + normal.ppf(power)
+    plan = sample_size(rate, effect, alpha, power, privacy, epsilon)
+    n = fewest(lambda n: shift * math.sqrt(spread_at(n, (rate, rate + effect), privacy, epsilon)) <= effect)
+    assert plan.users_per_option == n
+
+
+def exact_power(n, rate, effect, alpha, privacy, epsilon):
+    """Chance that the difference of means exceeds its quantile: every pair of counts, and the noise in closed form."""
+    bar = stats.norm.ppf(1 - alpha / 2) * math.sqrt(spread_at(n, (rate, rate + effect), privacy, epsilon))
+    shares = [rate, rate + effect]
+    scale = 1.0
+    if privacy == "local":
+        lie = 1 / (1 + math.exp(epsilon))
+        shares, scale = [lie + (1 - 2 * lie) * share for share in shares], 1 - 2 * lie
+    counts = np.arange(n + 1)
+    one, other = (stats.binom.pmf(counts, n, share) for share in shares)
+    kept = np.ix_(one > 1e-12, other > 1e-12)
+    apart = bar - ((counts[None, :] - counts[:, None]) / (n * scale))[kept]  # what noise must add
+    chance = (apart < 0).astype(float)
+    if privacy == "central":  # the difference of two Laplace variables of scale b: (1/2 + x/(4b)) e^(-x/b) beyond x
+        x = np.abs(apart) * epsilon * n
+        tail = (0.5 + x / 4) * np.exp(-x)
+        chance = np.where(apart > 0, tail, 1 - tail)
+    return float(np.sum(np.outer(one, other)[kept] * chance))
+
+
+@pytest.mark.parametrize(
+    ("rate", "effect", "privacy", "epsilon"),
+    [
+        (rate, effect, privacy, epsilon)
+        for (rate, effect), (privacy, epsilon) in itertools.product(RATES, TRUSTS)
+        if sample_size(rate, effect, privacy=privacy, epsilon=epsilon).users_per_option <= 2500
+    ],
+)
+def test_the_planned_test_has_its_power_by_exact_binomials(rate, effect, privacy, epsilon):
+    """Within 2 %, by which binomial means are not normal; within 5 % where a curator's noise outweighs the sampling."""
+    n = sample_size(rate, effect, 0.05, 0.8, privacy, epsilon).users_per_option
+    sampling = spread_at(n, (rate, rate + effect), "none", None) if privacy == "central" else 1.0
+    normal = privacy != "central" or spread_at(n, (rate, rate + effect), privacy, epsilon) < 1.5 * sampling
+    assert exact_power(n, rate, effect, 0.05, privacy, epsilon) == pytest.approx(0.8, abs=0.02 if normal else 0.05)
+
+
+@TRUST
+@pytest.mark.parametrize("rates", [(0.05, 0.044, 0.04), (0.2, 0.5, 0.35), (0.95, 0.9, 0.5, 0.1), (0.999, 0.99, 0.98)])
+def test_the_plan_of_several_options_is_that_of_the_hardest_pair(rates, privacy, epsilon):
+    """Every option against the best one: the second best needs most users, and every option gets as many."""
+    asked = () if epsilon is None else ((privacy, epsilon),)
+    question = RollOutQuestion(arms=tuple(Bernoulli(mean=rate) for rate in rates), users=1000, epsilons=asked, trials=2)
+    best = max(rates)
+    alike = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)  # what the others share: the best option's mean
+
+    def all_beaten(lead):
+        return np.mean(stats.norm.cdf(math.sqrt(2) * lead + alike) ** (len(rates) - 1)) - question.power
+
+    shift = critical_value(question.delta, len(rates), 1) + optimize.brentq(all_beaten, 0, 9)
+
+    def enough(n, rate):
+        return shift * math.sqrt(spread_at(n, (rate, best), privacy, epsilon)) <= best - rate
+
+    hardest = max(fewest(lambda n, rate=rate: enough(n, rate)) for rate in rates if rate < best)
+    size = next(size for size in question.sizes if (size.privacy, size.epsilon) == (privacy, epsilon))
+    assert size.users_per_option == pytest.approx(hardest, rel=1e-4, abs=1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A person in several tests: what each may spend, against composition by hand.
+
+
+def delta_by_hand(epsilon, part, times):
+    """Hockey-stick divergence of so many randomised responses, over all strings of them."""
+    truth, total = math.exp(part) / (1 + math.exp(part)), 0.0
+    for bits in itertools.product((0, 1), repeat=times):
+        ones = sum(bits)
+        mine = truth**ones * (1 - truth) ** (times - ones)
+        other = truth ** (times - ones) * (1 - truth) ** ones
+        total += max(0.0, mine - math.exp(epsilon) * other)
+    return total
+
+
+def test_without_delta_the_budget_is_divided():
+    local, central = parts(0.5, 4, 5)
+    assert (local.test, local.answer) == pytest.approx((0.125, 0.025)) == (central.test, central.answer)
+
+
+@pytest.mark.parametrize(("tests", "visits"), [(10, 1), (5, 2), (2, 3)])
+def test_with_delta_all_answers_together_keep_it_and_no_more_would(tests, visits):
+    local, central = parts(1.0, tests, visits, 1e-3)
+    for part, times in ((local.answer, tests * visits), (central.test, tests)):
+        assert part >= 1.0 / times
+        assert delta_by_hand(1.0, part, times) <= 1e-3 * (1 + 1e-9) < delta_by_hand(1.0, 1.001 * part, times)
+    assert local.test == pytest.approx(visits * local.answer) and central.answer == pytest.approx(central.test / visits)
+
+
+def test_the_command_prints_the_parts(capsys):
+    assert cli.main(["budget", "--epsilon", "2", "--tests", "4", "--visits", "5"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "trust,test_epsilon,answer_epsilon", "local,0.5,0.1", "central,0.5,0.1",
+    ]  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Critical values and tests with looks, against printed tables and against paths that are played.
+
+
+# Jennison and Turnbull (2000, Group Sequential Methods), tables 2.1 to 2.4: two-sided level .05, power .8
+PRINTED = [  # looks, Pocock's constant and its factor of users, those of O'Brien and Fleming
+    (2, 2.178, 1.110, 1.977, 1.008),
+    (3, 2.289, 1.166, 2.004, 1.017),
+    (4, 2.361, 1.202, 2.024, 1.024),
+    (5, 2.413, 1.229, 2.040, 1.028),
+    (10, 2.555, 1.301, 2.087, 1.040),
+]
+
+
+@pytest.mark.parametrize("count,pocock,pocock_users,fleming,fleming_users", PRINTED)
+def test_the_integrals_give_the_printed_tables(count, pocock, pocock_users, fleming, fleming_users):
+    times = tuple(np.arange(1, count + 1) / count)
+    for boundaries, users in ((np.full(count, pocock), pocock_users), (fleming / np.sqrt(times), fleming_users)):
+        assert crossings(times, boundaries).sum() == pytest.approx(0.05, abs=1e-4)
+        drift = (1.959964 + 0.841621) * np.sqrt(users)
+        assert crossings(times, boundaries, drift)[0].sum() == pytest.approx(0.8, abs=3e-4)
+
+
+def test_boundaries_of_print():
+    """Five looks by the program of Lan and DeMets (Reboussin et al. 2000), which spends on each side; and Pocock's."""
+    times = tuple(np.arange(1, 6) / 5)
+    each_side = [2 * (2 - 2 * stats.norm.cdf(stats.norm.ppf(1 - 0.0125) / np.sqrt(time))) for time in times]
+    found = _integrated_boundaries(times, np.diff(each_side, prepend=0.0), 2)
+    assert np.round(found, 4).tolist() == [4.8769, 3.3570, 2.6803, 2.2898, 2.0310]
+    pocock = design_of(looks=5, spending="pocock")
+    assert np.round(pocock.boundaries, 3).tolist() == [2.438, 2.427, 2.410, 2.397, 2.386]
+
+
+@pytest.mark.parametrize("plan", [{}, {"options": 3}, {"options": 5, "best": True, "sides": 1}], ids=str)
+@pytest.mark.parametrize("looks", [4, 5, 7, 10])
+def test_half_of_the_tests_with_looks_end_before_the_planned_one(plan, looks):
+    planned, early = design_of(**plan).drift(0.8), design_of(**plan, looks=looks)
+    longer = (early.drift(0.8) / planned) ** 2
+    average, median = early.users(early.drift(0.8))
+    assert 1 < longer < 1.09 and longer * average < 0.92 and longer * median < 0.96
+
+
+def test_the_best_of_several_needs_more_users_than_one_difference():
+    ratios = [(design_of(options=options, best=True, sides=1).drift(0.8) / design_of(options=options).drift(0.8)) ** 2
+              for options in (3, 4, 5, 10)]  # fmt: skip
+    assert np.round(ratios, 2).tolist() == [1.02, 1.14, 1.21, 1.39]
+
+
+def test_critical_values_of_print():
+    # Dunnett 1955, one- and two-sided tables at infinitely many degrees of freedom; Hsu's are the one-sided ones
+    for options, one, two in ((2, 1.64, 1.96), (3, 1.92, 2.21), (4, 2.06, 2.35), (5, 2.16, 2.44), (10, 2.42, 2.69)):
+        assert critical_value(0.05, options, 1) == pytest.approx(one, abs=0.006)
+        assert critical_value(0.05, options) == pytest.approx(two, abs=0.006)
+
+
+PLANS = [
+    {"looks": 10, "spending": "pocock", "options": options, "goal": goal}
+    for options, goal in ((2, "baseline"), (5, "baseline"), (3, "best"), (5, "best"))
+] + [{"looks": 5, "options": 4, "goal": goal} for goal in ("best", "baseline")]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: "-".join(map(str, plan.values())))
+def test_played_tests_keep_level_and_power(plan):
+    """40,000 normal paths: no difference at all, then one option ahead of all others, which are equally good."""
+    asked, random, paths = TestPlan(**plan), np.random.default_rng(5), 40_000
+    looks, others, design = asked.looks, asked.options - 1, asked.test
+    high, times = np.array(design.boundaries) * np.sqrt(design.times), np.array(design.times)
+    shared = random.standard_normal((paths, 1, looks))
+    walks = (np.sqrt(0.5 / looks) * (random.standard_normal((paths, others, looks)) + shared)).cumsum(axis=2)
+    drift = design.drift(0.8)
+    if asked.best:  # from the best option's side: whether it is beaten, and whether it beats all others
+        alarms, found = (walks >= high).any(axis=(1, 2)), (walks.min(axis=1) + drift * times >= high).any(axis=1)
+    else:
+        alarms, found = (np.abs(walks) >= high).any(axis=(1, 2)), (walks[:, 0] + drift * times >= high).any(axis=1)
+    assert alarms.mean() == pytest.approx(0.05, abs=0.005) and found.mean() == pytest.approx(0.8, abs=0.01)
+    average, median = design.users(drift)
+    assert median <= 1 and average < 1
+
+
+def test_any_of_four_numbers_follows_from_the_others():
+    for privacy in EVERY_TRUST:
+        plan = TestPlan(privacy=privacy, epsilon=1.0, options=3, goal="best", looks=2)
+        users = plan.users(0.1, 0.02)
+        assert plan.chance(users, 0.1, 0.02) == pytest.approx(0.8, abs=2e-4)
+        assert plan.solve("effect", users, 0.1) == pytest.approx(0.02, rel=2e-3)
+        if privacy != "none":
+            assert plan.solve("epsilon", users, 0.1, 0.02) == pytest.approx(1.0, rel=5e-3)
+    rows = power_table(0.1, 0.02, 1.0, trusts=EVERY_TRUST, delta=1e-6).set_index("trust").users
+    assert rows["none"] < rows["central"] <= rows["distributed"] * 1.001 < rows["shuffle"] < rows["local"]
