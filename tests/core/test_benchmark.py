@@ -27,7 +27,7 @@ from bandit_core.studies.benchmark import (
     scores,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).parents[2]
 ROWS = benchmark.load()
 SMALL = Contest("arms", "shuffle", "approximate")
 

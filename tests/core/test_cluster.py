@@ -20,7 +20,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.studies.study import StudyFile, StudyRun
 
 distributed = pytest.importorskip("distributed")
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).parents[2]
 
 
 def long_experiment(**fields):

@@ -1,29 +1,47 @@
-"""A practitioner's CSV: what is read, what is told with row and column, and the arms it becomes."""
+"""A practitioner's files: what is read, what is refused at which row, their right reading, and what may leave again."""
 
 import contextlib
 import csv
 import io
+import json
 import math
+import shlex
 import subprocess
 import sys
+import tomllib
 import tracemalloc
+import unicodedata
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import refused
-from hypothesis import given
+from helpers import asked, refused
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
+from spec_strategies import labels
 
-from bandit_core import InputError
+from bandit_core import InputError, cli, simulate
+from bandit_core.cli import main
 from bandit_core.data import lending, observations, tables
-from bandit_core.data.observations import Observations, Option, read_budgets, read_observations
-from bandit_core.data.reading import Reading
+from bandit_core.data.observations import Observations, Option, observations_of, read_budgets, read_observations
+from bandit_core.data.reading import ROLES, Reading
+from bandit_core.data.spreadsheets import defused, defused_frame, read_csv, restored, to_csv
+from bandit_core.data.tables import read_sheet
+from bandit_core.experiments import links
+from bandit_core.experiments.experiment import Experiment, Line
+from bandit_core.experiments.presets import load_preset
+from bandit_core.export.page import lesson
+from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import Issue
+from bandit_core.spec.field_types import visible, why_not
 from bandit_core.spec.rewards import Empirical, TwoPoint
 from bandit_core.studies.business_case import chances_of_being_best
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A practitioner's CSV: what is read, what is told with row and column, and the arms it becomes.
 
 
 def refusal(text: str | bytes, read=read_observations) -> Issue:  # type: ignore[no-untyped-def]
@@ -69,28 +87,6 @@ def test_a_word_that_comes_again_or_in_many_rows_is_never_dropped(bad):
     assert not doubt.choices and f" {bad - 1} more" in doubt.question
     typed = wide(b"A,B\nx,1\n" + b"1,0\n" * 9)  # one cell of ten is more than 2%
     assert not typed.doubts[0].choices
-
-
-USELESS = {
-    b"": ("file", "empty"),
-    b"  \n \n": ("file", "empty"),
-    b"PK\x03\x04rest": ("file", "broken"),
-    b"A,B\n\0\0,1\n": ("file", "zero"),
-    b"arm,reward\nA,1\nA,0\n": ("option", "option"),
-    b"A,B\n": ("file", "row"),
-    b"A,B\n1,0\n1,0,1\n": ("row 3", "row 1 has 2"),
-    b"A,B\n1,5,0\n": ("row 2", "decimal"),
-    b"A,B\n1,5,0\n1,5,0\n1,5,0\n": ("row 2", "decimal"),
-    b'A,B\n"1,0\n1,1\n': ("file", "quotation"),
-    b"option,outcome\n" + b"".join(b"o%d,1\n" % number for number in range(101)): ("option", "option"),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), USELESS.items(), ids=range(len(USELESS)))
-def test_useless_files_are_refused_in_words(text, message):
-    path, word = message
-    found = refusal(text)
-    assert found.path == path and word in found.allowed
 
 
 def test_a_file_that_is_too_large(monkeypatch):
@@ -373,9 +369,9 @@ def test_a_long_file_is_read_in_whatever_order_its_rows_are():
 
 def test_an_outcome_that_no_one_can_read_is_a_doubt_whatever_was_answered():
     thousands = "".join(f"{'AB'[place % 2]},{place}th\n" for place in range(60))
-    for rows, asked in ((thousands, ["unread"]), ("A,\nB,\n" * 30, ["columns"])):
+    for rows, questions in ((thousands, ["unread"]), ("A,\nB,\n" * 30, ["columns"])):
         found = read_observations(f"group,revenue\n{rows}".encode(), option="group")
-        assert [doubt.key for doubt in found.doubts] == asked
+        assert [doubt.key for doubt in found.doubts] == questions
 
 
 @pytest.mark.parametrize("weight", ["none", "both"])
@@ -421,3 +417,285 @@ def test_columns_beyond_number_are_looked_at_in_little_work():
     with refused("columns") as issues:
         read_observations(wide_file)
     assert "100 options" in issues[0].allowed
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files such as people have, and their right reading: by the library, by the shell, and as the page reads them.
+
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+CASES = tomllib.loads((CORPUS / "cases.toml").read_text(encoding="utf-8"))
+
+
+def library(name: str, answers: dict[str, str]) -> Reading:
+    roles = {role: answers[role] for role in ROLES if role in answers}
+    others = {key: answer for key, answer in answers.items() if key not in ROLES}
+    return read_observations((CORPUS / name).read_bytes(), **roles, answers=others)
+
+
+def page(name: str, answers: dict[str, str]) -> Reading:
+    """As `ui.your_numbers.inputs` does: the sheet first, then its columns."""
+    of_text = {key: answer for key, answer in answers.items() if key in ("sheet", "heading")}
+    return observations_of(read_sheet((CORPUS / name).read_bytes(), of_text), answers)
+
+
+def test_the_corpus_has_the_right_reading_of_each_of_its_files() -> None:
+    files = {path.name for path in CORPUS.iterdir() if path.suffix != ".toml"}
+    assert files == CASES.keys() and len(files) >= 60
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("read", [library, page], ids=["library", "page"])
+def test_a_file_is_read_rightly_or_asked_about(name, read):
+    case = CASES[name]
+    if name.endswith(".xlsx"):
+        pytest.importorskip("python_calamine")
+    if "refused" in case and "doubts" not in case:
+        with pytest.raises(InputError, match=case["refused"]):
+            _ = read(name, {}).data
+    if "doubts" in case:
+        found = read(name, {})
+        assert [doubt.key for doubt in found.doubts] == case["doubts"]
+        proposed = {doubt.key: next(iter(doubt.choices), None) for doubt in found.doubts}
+        assert proposed.items() >= case.get("proposed", {}).items()
+        if case["doubts"]:
+            with refused(*case["doubts"]):
+                _ = found.data
+    if "options" in case:
+        found = read(name, case.get("answers", {}))
+        told = {option.name: [option.count, option.mean] for option in found.data.options}
+        assert told == {option: [count, pytest.approx(mean)] for option, (count, mean) in case["options"].items()}
+        assert case.get("said", "") in " ".join([found.sentence, *found.notes, *found.checks, *map(str, found.asked)])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_shell_reads_what_the_library_reads(name, monkeypatch, capsys):
+    case = CASES[name]
+    if name.endswith(".xlsx"):
+        pytest.importorskip("python_calamine")
+
+    words = ["price", str(CORPUS / name), "--limits=-1000,10000000"]
+    if case.get("doubts") or "refused" in case:
+        assert cli.main(words) == cli.BAD_INPUT
+        said = capsys.readouterr().err
+        assert case.get("refused", "") in said
+        for key, answer in case.get("answers", {}).items():
+            hint = f"--{key} {shlex.quote(answer)}" if key in ROLES else f"--answer {shlex.quote(f'{key}={answer}')}"
+            assert hint in said or key not in case.get("doubts", ())
+    if "options" not in case:
+        return
+    for key, answer in case.get("answers", {}).items():
+        words += [f"--{key}", answer] if key in ROLES else ["--answer", f"{key}={answer}"]
+    question = asked(monkeypatch, *words[1:])
+    found = [question.low + question.scale * arm.expected for arm in question.arms]
+    told = {option: mean for option, (_, mean) in case["options"].items()}
+    assert dict(zip(question.names, found, strict=True)) == {
+        option: pytest.approx(mean, rel=1e-6, abs=1e-6) for option, mean in told.items()
+    }
+    assert library(name, case.get("answers", {})).sentence in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# CSV that leaves the lab: no cell is a formula to a spreadsheet, numbers stay numbers, and it can be read back.
+
+
+ATTACK = "=cmd|'/c calc'!A1"
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+texts = st.one_of(
+    st.text(),
+    st.text("=+-@\t\r\n,;|\"' a1＝", max_size=12),
+    st.lists(st.sampled_from([ATTACK, ",", ";", "\t", '"', "'", "\n", " ", "x"]), max_size=6).map("".join),
+)
+
+
+@given(texts)
+@example(ATTACK)
+@example("a;=1")
+@example("' =1")
+@example("\t\t=1")
+def test_every_text_comes_back_and_none_begins_a_formula(text: str) -> None:
+    safe = defused(text)
+    assert restored(safe) == text
+    assert not safe.lstrip(" ").startswith(FORMULA)
+
+
+@given(st.lists(texts, min_size=1, max_size=4), st.lists(st.floats(), min_size=4, max_size=4))
+def test_whatever_separator_a_spreadsheet_cuts_at_no_cell_is_a_formula(labels: list[str], numbers: list[float]) -> None:
+    labels = [label.encode("utf-8", "replace").decode().replace("\0", "") for label in labels]
+    frame = pd.DataFrame({"label": labels, "mean": numbers[: len(labels)], "=heading": labels})
+    text = to_csv(frame)
+    assert text is not None
+    header, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert header == ["label", "mean", "'=heading"]
+    assert [restored(row[0]) for row in rows] == labels
+    shown = [float(row[1]) if row[1] else np.nan for row in rows]
+    np.testing.assert_array_equal(shown, numbers[: len(labels)])  # bit for bit, and no apostrophe before a minus
+    for separator in ",;\t|":
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
+            for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, quoting=quoting):
+                for cell in row:
+                    bare = cell.strip(' "')
+                    assert not bare.startswith(FORMULA) or _is_number(bare.split(",")[0]), (separator, row)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def test_numbers_in_columns_of_any_kind_are_untouched() -> None:
+    frame = pd.DataFrame({"a": [-1.5, 2.0], "b": [-1, 2], "c": [-1, "-1"], "d": [True, None]})
+    assert defused_frame(frame)["a"].tolist() == [-1.5, 2.0]
+    assert defused_frame(frame)["c"].tolist() == [-1, "'-1"]
+    pd.testing.assert_frame_equal(defused_frame(frame)[["a", "b", "d"]], frame[["a", "b", "d"]])
+
+
+@pytest.mark.parametrize("command", [["run"], ["sweep", "--epsilon", "1"]])
+def test_the_command_line_defuses_labels(command, monkeypatch, capsys, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    line = {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1}, "label": ATTACK}
+    coins = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
+    spec = json.dumps({"arms": coins, "lines": [line], "horizon": 20, "trials": 2})
+    for out in (None, tmp_path / "curves.csv"):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(spec))
+        assert main([*command[:1], "-", *command[1:], *(["--out", str(out)] if out else [])]) == 0
+        text = out.read_text() if out else capsys.readouterr().out
+        labels = pd.read_csv(io.StringIO(text))["label"]
+        assert len(labels) and labels.str.startswith("'=cmd").all()
+        assert {label.split(",")[0] for label in read_csv(io.StringIO(text))["label"]} == {ATTACK}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Labels, titles, notes and names of uploads: no hidden character comes in, and none leaves in a file.
+
+
+HIDDEN = {
+    "right-to-left override": "\u202e", "isolate": "\u2067", "mark": "\u200f", "zero width space": "\u200b",
+    "joiner": "\u200d", "soft hyphen": "\u00ad", "byte order mark": "\ufeff", "tag": "\U000e0041", "null": "\0",
+    "escape": "\x1b", "tab": "\t", "carriage return": "\r", "next line": "\x85", "line separator": "\u2028",
+    "paragraph separator": "\u2029", "half of a pair": "\ud800",
+}  # fmt: skip
+each = pytest.mark.parametrize("character", HIDDEN.values(), ids=HIDDEN)
+one_hidden = st.one_of(st.characters(categories=("Cc", "Cf", "Zl", "Zp")), st.sampled_from(list(HIDDEN.values())))
+
+
+def code(character: str) -> str:
+    return f"U+{ord(character):04X}"
+
+
+def spec(**fields: object) -> dict[str, object]:
+    return {"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": [{"policy": "ucb"}], **fields}
+
+
+@each
+def test_a_hidden_character_is_refused_with_its_field_its_code_and_what_is_allowed(character):
+    text = f"6{character}81"
+    for path, document in (
+        ("title", spec(title=text)),
+        ("note", spec(note=text)),
+        ("lines[0].label", spec(lines=[{"policy": "ucb", "label": text}])),
+    ):
+        with refused(path, value=text) as issues:
+            Experiment.model_validate(document)
+        assert f"character 2 is {code(character)}" in issues[0].allowed
+        assert "no control, formatting or direction characters" in issues[0].allowed
+        assert character not in str(issues[0])
+
+
+@each
+def test_a_link_is_refused_alike(character):
+    label = json.dumps(f"6{character}81")
+    experiment, problems = links.read({"title": f"6{character}81", "note": character, "lines": f"ucb(label={label})"})
+    assert {problem.path for problem in problems} == {"title", "note", "lines[0].label"}
+    assert all(code(character) in problem.allowed for problem in problems)
+    assert experiment == load_preset("default")
+
+
+def test_a_note_has_lines_and_nothing_else_has():
+    assert Experiment.model_validate(spec(note="one\ntwo")).note == "one\ntwo"
+    for fields in ({"title": "one\ntwo"}, {"lines": [{"policy": "ucb", "label": "one\ntwo"}]}):
+        with pytest.raises(InputError, match=r"U\+000A"):
+            Experiment.model_validate(spec(**fields))
+
+
+def test_other_scripts_and_single_emoji_are_taken_and_joined_ones_are_not():
+    for text in ("ε ≥ 1 → ½", "חשבון 681", "نسخة", "試験", "é", "👩🏽", "a\u00a0b"):
+        assert Experiment.model_validate(spec(title=text)).title == text
+    with pytest.raises(InputError, match=r"U\+200D \(ZERO WIDTH JOINER\)"):
+        Experiment.model_validate(spec(title="👩\u200d🔬"))
+
+
+@given(labels, one_hidden, labels)
+def test_any_hidden_character_anywhere(before, character, after):
+    text = before + character + after
+    found = why_not(text)
+    assert found is not None and f"character {len(before) + 1} is {code(character)}" in found
+    assert (why_not(text, lines=True) is None) == (character == "\n")
+    assert why_not(visible(text), lines=True) is None
+    assert visible(before) == before and why_not(before) is None
+
+
+def exports(result: Result) -> dict[str, str]:
+    experiment = result.experiment
+    page = lesson(experiment, "horizon", [20, 40])
+    return {
+        "csv": str(to_csv(result.curves)),
+        "final": str(to_csv(result.final)),
+        "latex": result.to_latex(),
+        "markdown": result.to_markdown(),
+        "json": json.dumps(experiment.spec(), ensure_ascii=False),
+        "html": page,
+        "link": json.dumps(links.write(experiment), ensure_ascii=False),
+    }
+
+
+def test_what_was_built_without_validation_holds_none_in_any_export():
+    sly = "\u202e186\u2066 x\x1b\u2028"
+    seen = "[U+202E]186[U+2066] x[U+001B][U+2028]"
+    valid = load_preset("default").with_changes(horizon=40, trials=3)
+    first = valid.lines[0]
+    copied = first.model_copy(update={"label": sly})
+    built = Line.model_construct(**{**dict(first), "label": sly})
+    assert copied == built and copied.label == seen
+    for line in (copied, built):
+        fields = {"title": sly, "note": f"a\n{sly}", "lines": (line, *valid.lines[1:])}
+        for experiment in (
+            valid.model_copy(update=fields),
+            Experiment.model_construct(**{**dict(valid), **fields}),
+            valid.with_lines((line, *valid.lines[1:])),
+        ):
+            result = simulate(experiment)
+            for name, text in exports(result).items():
+                found = {code(each) for each in text if each != "\n" and unicodedata.category(each)[:1] == "C"}
+                assert not found and "\u2028" not in text, (name, found)
+                assert "186" in text, name
+
+
+@each
+def test_names_of_an_upload_are_refused_and_line_breaks_in_them_are_spaces(character):
+    rows = "".join(f"{row % 2},{row % 3 % 2}\n" for row in range(12))
+    wide = f'"A{character}x",B\n{rows}'
+    long = "option,reward\n" + "".join(f'"A{character}x",{row % 2}\nB,1\n' for row in range(12))
+    taken = character in "\t\r\x85\u2028\u2029"
+    for path, text in (("column 1", wide), ("column option", long)):
+        data = text.encode("utf-8", "surrogatepass")
+        if character in "\0\ud800":  # no text file, or not in UTF-8 and then read as Western European
+            continue
+        if taken:
+            seen = read_observations(data, rows="wide" if text is wide else "person").data
+            assert [option.name for option in seen.options] == ["A x", "B"]
+        else:
+            with refused(path) as issues:
+                read_observations(data)
+            assert code(character) in issues[0].allowed
+
+
+def test_names_of_a_table_with_features_are_refused():
+    with refused("column 2") as issues:
+        lending.read_table(b"age;off\xe2\x80\xaeer;bought\n1;a;1\n2;b;0\n", ["age"], "offer", "bought")
+    assert "U+202E" in issues[0].allowed
+    with refused("column offer") as issues:
+        lending.read_table("age;offer;bought\n1;\u202ea;1\n2;b;0\n".encode(), ["age"], "offer", "bought")
+    assert "U+202E" in issues[0].allowed

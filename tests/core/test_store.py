@@ -1,7 +1,8 @@
-"""Blocks on disk: exact, bounded, shared by processes, and never in the way when the disk is."""
+"""Blocks on disk, shared by processes, and those that ship: exact, bounded, never in the way when the disk is."""
 
 import errno
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -13,9 +14,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import HANGS, block_of, same
+from helpers import HANGS, block_of, experiment_of, numbers, same
 
+from bandit_core import Experiment, load_preset, simulate
+from bandit_core.experiments.experiment import checkpoints
+from bandit_core.simulation import bundled_results, prepared
+from bandit_core.simulation.engine import Simulation
+from bandit_core.simulation.prepared import PreparedLine, prepared_lines
+from bandit_core.simulation.results import with_companions
 from bandit_core.simulation.store import FORMAT, PAGE, Store, default_store
+from bandit_core.simulation.trial_locks import Claims
+from benchmarks.shipped import write
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Blocks on disk: exact, bounded, shared by processes, and never in the way when the disk is.
+
 
 PLENTY = 10**8
 
@@ -315,3 +328,203 @@ def test_blocks_in_an_older_format_are_removed_and_a_newer_one_left_alone(tmp_pa
     (tmp_path / f"blocks-{FORMAT - 1}" / "ab").mkdir(parents=True)
     assert of_the_process().put("key", 0, block_of())
     assert sorted(tmp_path.iterdir()) == sorted([*new, tmp_path / f"blocks-{FORMAT}"])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What several processes agree on: equal trials are computed once, and places for long runs are counted once.
+
+
+EXPERIMENT = Experiment.model_validate(
+    {
+        "arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)],
+        "lines": [{"policy": "ucb"}],
+        "horizon": 40,
+        "trials": 6,
+    }
+)
+KEY = prepared_lines(EXPERIMENT)[0].key(checkpoints(EXPERIMENT.horizon), EXPERIMENT.seed)
+# Another process: claims all trials of the experiment, says so, and after a word of ours plays and keeps them.
+OTHER = """
+import sys
+from pathlib import Path
+from bandit_core import Experiment, simulate
+from bandit_core.simulation.store import Store
+experiment = Experiment.model_validate_json(sys.argv[1])
+store, key = Store(Path(sys.argv[2]), 2**20), sys.argv[3]
+with store.claims.trials(key, 0, 6, lambda: False), store.claims.place("long", 1, lambda: False):
+    print("mine", flush=True)
+    input()
+    simulate(experiment, 1, store=store)
+"""
+
+
+@pytest.fixture
+def other(tmp_path):
+    """A process that holds claims in the folder of the store at ``tmp_path / "blocks"``."""
+    command = [sys.executable, "-c", OTHER, EXPERIMENT.model_dump_json(), str(tmp_path / "blocks"), KEY]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "mine\n"
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def waiting(looks):
+    """A stop that is never asked for, and an event that is set once someone has looked at it so often."""
+    seen, count = threading.Event(), [0]
+
+    def stopped():
+        count[0] += 1
+        if count[0] >= looks:
+            seen.set()
+        return False
+
+    return stopped, seen
+
+
+def test_trials_that_another_process_computes_are_taken_from_it(tmp_path, other, monkeypatch):
+    simulation = Simulation(EXPERIMENT, Store(tmp_path / "blocks", 2**20))
+
+    def no_kernel(*_):
+        raise AssertionError("computed twice")
+
+    monkeypatch.setattr(PreparedLine, "play", no_kernel)
+    found = []
+    run = threading.Thread(target=lambda: found.append(simulation.run(1)))
+    run.start()
+    assert other.communicate("now\n") == ("", None)
+    run.join()
+    monkeypatch.undo()
+    [line], [wanted] = found[0].lines, simulate(EXPERIMENT, 1, store=Store(None, 0)).lines
+    assert np.array_equal(line.regret, wanted.regret) and np.array_equal(line.pulls, wanted.pulls)
+
+
+def test_who_is_killed_gives_up_what_it_held(tmp_path, other):
+    store = Store(tmp_path / "blocks", 2**20)
+    stopped, looked = waiting(3)
+    simulation, found = Simulation(EXPERIMENT, store), []
+
+    def claim():
+        with store.claims.trials(KEY, 2, 3, stopped):
+            found.append("trials")
+        with store.claims.place("long", 1, stopped):
+            found.append("place")
+
+    run = threading.Thread(target=claim)
+    run.start()
+    assert looked.wait(60) and found == []  # it looked three times, and still waits
+    other.send_signal(signal.SIGKILL)
+    run.join()
+    assert found == ["trials", "place"]
+    assert simulation.run(1).complete
+
+
+def test_other_trials_and_other_places_are_free(tmp_path, other):
+    claims, looks = Store(tmp_path / "blocks", 2**20).claims, []
+
+    def looked():
+        looks.append(1)
+        return len(looks) > 5
+
+    with claims.trials(KEY, 6, 9, looked), claims.trials("another", 0, 6, looked):
+        assert looks == []
+    with claims.place("middle", 1, looked), claims.place("long", 2, looked):
+        assert looks == []  # each was free
+        with claims.place("long", 2, looked):
+            assert len(looks) > 5  # of two the other process has one, and we have the other: this one gave up
+
+
+def test_a_stopped_run_waits_no_longer(tmp_path, other):
+    simulation = Simulation(EXPERIMENT, Store(tmp_path / "blocks", 2**20))
+    simulation.stop()
+    assert simulation.run(1).lines == (None,)
+
+
+def test_without_a_folder_nobody_is_asked(tmp_path):
+    def never():
+        raise AssertionError("it had to wait")
+
+    for claims in (Claims(None), Claims(tmp_path / "missing")):
+        entered = False
+        with claims.trials("key", 0, 5, never), claims.place("long", 1, never), claims.place("long", 1, never):
+            entered = True
+        assert entered
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Blocks that ship with the project: found by code and arguments, never believed for other ones, only read.
+
+
+def bundled_memory(shipped=None) -> Store:
+    store = Store(None, 10**8)
+    store.bundled_results = shipped
+    return store
+
+
+def portable_keys(experiment) -> list[str]:
+    times = Simulation(experiment, bundled_memory()).times
+    return [line.portable_key(times, experiment.seed) for line in prepared_lines(experiment)]
+
+
+@pytest.fixture
+def shipped(tmp_path, reference):
+    """A file with all lines of the suite's experiment but the last."""
+    result = simulate(experiment_of(), store=bundled_memory())
+    blocks = [prepared.Block(line.regret, line.best_pulls, line.pulls) for line in result.lines]
+    path = tmp_path / "some folder" / "blocks #1.sqlite"
+    path.parent.mkdir()
+    write(path, list(zip(portable_keys(experiment_of()), itertools.repeat(experiment_of()), blocks))[:-1])
+    return bundled_results.open_shipped(path)
+
+
+def test_what_ships_is_not_computed_again_and_says_so(shipped, reference):
+    simulation = Simulation(experiment_of(), bundled_memory(shipped))
+    done = [line is not None for line in simulation.result().lines]
+    assert done == [True] * (len(done) - 1) + [False]
+    result = simulation.run(1)
+    assert numbers(result) == reference
+    assert result.bundled_results == result.metadata["bundled_results"] == shipped.made
+    alone = simulate(experiment_of(), store=bundled_memory())
+    assert alone.bundled_results == "" and "bundled_results" not in alone.metadata
+
+
+def test_fewer_and_more_trials_start_from_what_ships(shipped):
+    for trials in (3, 200):
+        begun = Simulation(experiment_of(trials=trials), bundled_memory(shipped))
+        assert begun.result().lines[0].count == min(trials, experiment_of().trials)
+        assert numbers(begun.run(1)) == numbers(simulate(experiment_of(trials=trials), store=bundled_memory()))
+
+
+def test_other_numbers_are_not_found(shipped, monkeypatch):
+    for change in ({"seed": 8}, {"horizon": 77}):
+        assert Simulation(experiment_of(**change), bundled_memory(shipped)).result().lines[0] is None
+    monkeypatch.setattr(prepared, "LIBRARIES", "another numba")
+    assert Simulation(experiment_of(), bundled_memory(shipped)).result().lines[0] is not None
+    monkeypatch.setattr(prepared, "kernel_version", lambda kernel: "another kernel")
+    assert Simulation(experiment_of(), bundled_memory(shipped)).result().lines[0] is None
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no database", b"SQLite format 3\0" + bytes(4000)])
+def test_a_file_that_is_missing_or_damaged_costs_time_only(tmp_path, content, reference):
+    path = tmp_path / "blocks.sqlite"
+    if content is not None:
+        path.write_bytes(content)
+    found = bundled_results.open_shipped(path)
+    assert found is None
+    broken = bundled_results.Beforehand(path, "made by no one")
+    result = simulate(experiment_of(), store=bundled_memory(broken))
+    assert numbers(result) == reference and result.bundled_results == ""
+
+
+def test_the_file_is_only_read(shipped):
+    before = shipped.path.read_bytes()
+    simulate(experiment_of(trials=200), store=bundled_memory(shipped))
+    assert shipped.path.read_bytes() == before
+    assert [path.name for path in shipped.path.parent.iterdir()] == [shipped.path.name]
+
+
+@pytest.mark.parametrize("name", ["default", "wild-rewards", "trust-with-features"])
+def test_what_pages_show_at_first_has_nothing_left_to_compute(name):
+    """Where this fails, ``python -m benchmarks.first_pictures`` makes the file anew."""
+    result = Simulation(with_companions(load_preset(name)), bundled_memory(bundled_results.open_shipped())).result()
+    assert result.complete and result.bundled_results
