@@ -1,9 +1,12 @@
-"""The borders of ARCHITECTURE.md: who may import what, and what no file may say."""
+"""The borders of ARCHITECTURE.md, the public interface, doctests and version ranges."""
 
 import ast
+import doctest
 import importlib
 import importlib.util
+import inspect
 import io
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -14,9 +17,16 @@ from pathlib import Path
 
 import pytest
 
+import bandit_core
+from bandit_core import cli, policies
+from bandit_core.literature.papers import errata
 from bandit_core.policies import registry
 
-ROOT = Path(__file__).parent.parent.parent
+# ---------------------------------------------------------------------------------------------------------------------
+# The borders of ARCHITECTURE.md: who may import what, and what no file may say.
+
+
+ROOT = Path(__file__).parents[2]
 CORE = ROOT / "bandit_core"
 MOST_CODE_LINES = 36_900  # of bandit_core, ui and pages together
 SOURCES = sorted(
@@ -115,22 +125,18 @@ def test_the_check_itself_sees_imports_of_every_form(tmp_path):
     assert {"a.b", "c.d", "bandit_core.theory.e", "bandit_core.kernels.index.f", "h"} <= found
 
 
+SCIPY = ("special", "stats", "optimize", "linalg")
+
+
 @pytest.mark.parametrize("statement", ["import bandit_core", "import bandit_core.__main__"])
 def test_the_core_starts_without_heavy_packages(statement):
     code = f"import sys; {statement}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert "bandit_core.simulation.engine" in loaded
-    heavy = {
-        "streamlit",
-        "plotly",
-        "pandas",
-        "joblib",
-        "scipy.special",
-        "scipy.stats",
-        "scipy.optimize",
-        "scipy.linalg",
-    }
+    heavy = {"streamlit", "plotly", "pandas", "joblib", *(f"scipy.{part}" for part in SCIPY)}
+    if statement == "import bandit_core":
+        heavy |= {f"bandit_core.{part}" for part in ("studies", "literature", "auditing")}
     assert loaded & heavy == set()  # the bare scipy is numba's doing: it looks at its version
 
 
@@ -273,3 +279,99 @@ def private_names(path: Path) -> list[str]:
             "private" not in here
         )
     return silent
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The public interface: everything that is promised is there, is documented, and what the README shows runs.
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+AUDIT = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README + GUIDE + AUDIT, re.DOTALL)
+
+
+def test_every_public_name_is_there_and_says_what_it_is() -> None:
+    assert [name for name in bandit_core.__all__ if not inspect.getdoc(getattr(bandit_core, name))] == []
+    assert dir(bandit_core) == sorted(bandit_core.__all__)
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        bandit_core.no_such_name  # noqa: B018
+
+
+def test_every_command_that_computes_has_its_function() -> None:
+    commands = set(re.findall(r"^    python -m bandit_core ([\w-]+)", GUIDE, re.MULTILINE))
+    same = {
+        "run": "simulate",
+        "check": "Experiment",
+        "link": "address",
+        "export": "lesson",
+        "check-policy": "check_policy",
+    }
+    assert {"run", "sweep", "bounds", "releases", "errata", "thresholds", "audit", "reproduce"} <= commands
+    assert {same.get(name, name) for name in commands - {"list"}} <= set(bandit_core.__all__)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
+def test_an_example_of_readme_or_guide_runs_on_public_names_alone(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = {node.module: node.names for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
+    ours = {module for module in modules if module and module.startswith("bandit_core")}
+    assert ours == {"bandit_core"}
+    assert {alias.name for alias in modules["bandit_core"]} <= set(bandit_core.__all__)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "example", "exec"), {})
+
+
+def test_the_document_of_the_guide_is_a_valid_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (document,) = [text for text in re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL) if "[axes]" not in text]
+    (tmp_path / "mine.toml").write_text(document, encoding="utf-8")
+    assert cli.main(["check", str(tmp_path / "mine.toml")]) == 0
+    assert capsys.readouterr().out == "ok\n"
+
+
+def test_readme_and_changelog_count_what_there_is() -> None:
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    ships = sum(policies.source_of(name) is None for name in registry())
+    assert f"beside {ships} others" in README and f"- {ships} policies: " in changes
+    checked = sum(erratum.evidence is not None for erratum in errata())
+    assert f" {checked} errata with checks, " in changes
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Doctests and version ranges: checked with the tests, so that no one has to remember them.
+
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(bandit_core.__path__, "bandit_core.")
+    if not module.name.endswith("__main__")
+]
+
+
+def test_examples_in_docstrings_and_that_every_module_has_one():
+    assert len(MODULES) > 100
+    modules = [importlib.import_module(name) for name in ("bandit_core", *MODULES)]
+    assert [module.__name__ for module in modules if not (module.__doc__ or "").strip()] == []
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert [module.__name__ for module in modules if doctest.testmod(module, optionflags=options).failed] == []
+
+
+def test_some_docstrings_do_hold_examples():
+    assert doctest.DocTestFinder().find(bandit_core)[0].examples
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "tests/requirements.txt"])
+def test_requirements_have_a_lower_and_an_upper_bound(name):
+    lines = [line.strip() for line in (ROOT / name).read_text().splitlines()]
+    packages = [line for line in lines if line and not line.startswith(("#", "-r "))]
+    assert packages
+    for line in packages:
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+>=\d+(\.\d+)*,<\d+(\.\d+)*", line), line
+
+
+def test_the_test_requirements_include_those_of_the_app():
+    assert "-r ../requirements.txt" in (ROOT / "tests" / "requirements.txt").read_text().splitlines()
