@@ -483,7 +483,10 @@ def test_what_ships_is_not_computed_again_and_says_so(shipped, reference):
     assert done == [True] * (len(done) - 1) + [False]
     result = simulation.run(1)
     assert numbers(result) == reference
-    assert result.bundled_results == result.metadata["bundled_results"] == shipped.made
+    shipping = ", ".join(result.experiment.label(line) for line in range(len(done) - 1))
+    assert result.bundled_results == result.metadata["bundled_results"] == f"{shipped.made}, for {shipping}"
+    first = experiment_of(lines=experiment_of().spec()["lines"][:1])
+    assert Simulation(first, bundled_memory(shipped)).result().bundled_results == shipped.made
     alone = simulate(experiment_of(), store=bundled_memory())
     assert alone.bundled_results == "" and "bundled_results" not in alone.metadata
 
