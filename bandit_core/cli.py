@@ -197,7 +197,7 @@ def _price(options: argparse.Namespace) -> None:
     numbers["trusts"] = options.trust
     if options.baseline is not None:
         numbers["baseline"] = command_options.share(options, "baseline")
-        numbers["lifts"] = read_lifts(options.lifts) if options.lifts else []
+        numbers["lifts"] = read_lifts(options.lifts) if options.lifts is not None else []
     for name in ("limits", "purchase"):
         if (pair := getattr(options, name)) is not None:
             if len(pair) != 2 or any(isinstance(number, str) for number in pair):

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.data.reading import Reading
-from bandit_core.data.tables import MISSING, WORDS, Sheet, Trouble, read_sheet, refusal
+from bandit_core.data.tables import MISSING, WORDS, Sheet, Trouble, read_sheet
 from bandit_core.spec.contexts import MAX_CELLS, Contexts
-from bandit_core.spec.errors import InputError, Issue, unreadable
+from bandit_core.spec.errors import InputError, Issue, refuse_if, unreadable
 from bandit_core.spec.later import pd
 
 # What the columns must hold; names are matched without regard to case, spaces and underscores.
@@ -64,10 +64,8 @@ def _sheet(source: Source, answers: Mapping[str, str] | None = None) -> Sheet:
     except (OSError, ValueError) as error:
         raise InputError([unreadable("file", source, error)]) from None
     sheet = read_sheet(data, answers)
-    if not sheet.headed:
-        raise refusal("row 1", None, "names of the columns are needed; there is a number among them")
-    if sheet.repeated:
-        raise refusal("header", list(sheet.repeated), "every column needs a name of its own")
+    refuse_if(not sheet.headed, "row 1", None, "names of the columns are needed; there is a number among them")
+    refuse_if(sheet.repeated, "header", list(sheet.repeated), "every column needs a name of its own")
     return sheet
 
 
@@ -256,8 +254,7 @@ def read_table(
         With every problem, each with its row and column (the heading is row 1, as in a spreadsheet).
     """
     most = MAX_FEATURES // 2 if numeric_action else MAX_FEATURES
-    if not 1 <= len(features) <= most:
-        raise refusal("features", len(features), f"at least one column, at most {most}")
+    refuse_if(not 1 <= len(features) <= most, "features", len(features), f"at least one column, at most {most}")
     reader = _Reader(source, answers)
     matrix = [reader.numbers(name) for name in features]
     rewards = reader.numbers(reward)
@@ -346,8 +343,7 @@ def contexts_of(
         shape = {"dimension": width, "arms": len(thetas), "structure": "multi"}
         return _contexts(shape, link, u[keep] / scale, np.concatenate(thetas))
     chosen = np.linspace(0, LOWEST_PRICE, PRICES) if prices is None else np.asarray(prices, float)
-    if len(chosen) < 2:
-        raise InputError([Issue("prices", list(chosen), "at least two candidates")])
+    refuse_if(len(chosen) < 2, "prices", list(chosen), "at least two candidates")
     if rows < 2 * width:
         words = f"at least {2 * width} rows, two for each feature, or theta cannot be fitted"
         raise InputError([Issue("rows", rows, words)])

@@ -29,7 +29,7 @@ from bandit_core.data.tables import (
     refusal,
 )
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import refuse_if
 from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
@@ -131,7 +131,8 @@ class Option:
         InputError
             When the limits are none.
         """
-        _check_limits(low, high)
+        allowed = "the smallest reward must be below the largest one"
+        refuse_if(not (math.isfinite(high - low) and low < high), "limits", [low, high], allowed)
         return Option.of(self.name, np.clip(self.values, low, high), self.counts)
 
     def rescaled(self, low: float, high: float) -> Option:
@@ -171,11 +172,6 @@ class Option:
         counts = _small_counts(counts)
         kept = counts > 0
         return Empirical(values=tuple(values[kept].tolist()), counts=tuple(counts[kept].tolist()))
-
-
-def _check_limits(low: float, high: float) -> None:
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError([Issue("limits", [low, high], "the smallest reward must be below the largest one")])
 
 
 def _group_means(
@@ -304,8 +300,7 @@ class Observations:
             Where no option has this name.
         """
         names = [option.name for option in self.options]
-        if name not in names:
-            raise InputError([Issue("first", name, f"one of {', '.join(names[:20])}")])
+        refuse_if(name not in names, "first", name, f"one of {', '.join(names[:20])}")
         return replace(self, options=tuple(sorted(self.options, key=lambda option: option.name != name)))
 
     def holding(self, share: float) -> tuple[float, float]:
@@ -378,8 +373,7 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     for role, name in [*said.items(), *(("columns", name) for name in columns)]:
         if role != "rows" and name not in (*table.columns, *["none", "both"] * (role == "weight")):
             raise refusal(role, name, f"one of the columns: {', '.join(table.columns[:20])}")
-    if len(table.columns) < 2:
-        raise refusal("columns", table.columns[0], "at least two columns: the option and the outcome")
+    refuse_if(len(table.columns) < 2, "columns", table.columns[0], "at least two columns: the option and the outcome")
     roles = Roles(table, said)
     if chances := roles.of("chance"):
         raise refusal("columns", chances[0].name, WORDS["hints"]["chance"])
@@ -398,9 +392,8 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
         _check_split(questions, options)
 
     def made() -> Observations:
-        seen = Observations(
-            options, len(table.frame), tuple(reader.said.values()) or tuple(each.name for each in options)
-        )
+        names = tuple(reader.said.values()) or tuple(each.name for each in options)
+        seen = Observations(options, len(table.frame), names)
         (low, high), outcome = seen.near, reader.said.get("outcome", "")
         if low <= seen.limits[0] and seen.limits[1] <= high:
             return seen
@@ -710,8 +703,7 @@ def read_budgets(data: bytes, answers: Mapping[str, str] | None = None) -> Readi
         raise refusal("columns", ", ".join(table.columns), "one column only: the ε of one user in each row")
     (column,) = table.columns
     numbers, troubles, unit = table.numbers(column)
-    if unit:
-        raise refusal(column_words(column), unit, "numbers without a unit: the ε of one user in each row")
+    refuse_if(unit, column_words(column), unit, "numbers without a unit: the ε of one user in each row")
     wrong = ~np.isnan(numbers) & (numbers != 0) & ~((numbers >= SMALLEST) & (numbers <= LARGEST))
     what = f"is no budget (0, or {write_number(SMALLEST)} to {write_number(LARGEST)})"
     troubles += table.trouble(column, wrong, what)

@@ -16,7 +16,7 @@ import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO, overload
+from typing import Any, TextIO
 
 from bandit_core.spec.later import pd
 
@@ -65,15 +65,7 @@ def read_csv(file: Any) -> pd.DataFrame:
     return _with_text(pd.read_csv(file), restored)
 
 
-@overload
-def to_csv(frame: pd.DataFrame, out: None = None) -> str: ...
-
-
-@overload
-def to_csv(frame: pd.DataFrame, out: str | Path | TextIO) -> None: ...
-
-
-def to_csv(frame: pd.DataFrame, out: str | Path | TextIO | None = None) -> str | None:
+def to_csv(frame: pd.DataFrame, out: str | Path | TextIO | None = None) -> Any:
     """The `defused_frame` as CSV: to a file or its name, or returned where there is none."""
     safe = defused_frame(frame)
     # Left to itself the writer quotes line feeds only, and a bare carriage return ends a row, too.
@@ -81,5 +73,4 @@ def to_csv(frame: pd.DataFrame, out: str | Path | TextIO | None = None) -> str |
         "\r" in cell for cell in safe.select_dtypes(exclude="number").to_numpy().ravel() if isinstance(cell, str)
     )
     quoting = csv.QUOTE_NONNUMERIC if risky else csv.QUOTE_MINIMAL
-    text: str | None = safe.to_csv(out, index=False, lineterminator="\n", quoting=quoting)
-    return text
+    return safe.to_csv(out, index=False, lineterminator="\n", quoting=quoting)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import json
 import math
 import re
 import tomllib
@@ -26,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_core.data.reading import Questions
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError, Issue, refuse_if
 from bandit_core.spec.field_types import visible, why_not
 from bandit_core.spec.later import pd
 
@@ -35,13 +36,13 @@ MAX_ROWS = 2_000_000
 MAX_COLUMNS = 1000
 MAX_CELLS = 10_000_000
 LARGEST = 1e12  # that a number of a file may be
-ENDINGS = ["csv", "tsv", "txt", "xlsx", "zip"]
+ENDINGS = ["csv", "tsv", "txt", "xlsx", "zip", "jsonl", "ndjson"]
 FEW = 0.02  # of the rows that a repair may leave out
 
 _HEAD = 65_536  # bytes in which the first row must end; the separator is found in them
 _BLOCK = 2**19  # bytes that are cut into cells at a time, up to the end of their last row; more of many columns
 _FEW_WORDS = 1000  # different cells of a block that are kept once, with a code in each row
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
+_SEPARATORS = {";": "semicolons", "\t": "tabs or several blanks", "|": "bars", ",": "commas"}
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 _SAID = re.compile(r"\s*\"?sep=([;\t|,])\"?\s*?[\r\n]", re.IGNORECASE)
 NO_NUMBERS = frozenset((*WORDS["missing"], *WORDS["missing_number"]))
@@ -59,8 +60,10 @@ _CELL = re.compile(
     re.ASCII,
 )
 _RULE = re.compile(rb"^[ |+:=-]*---[ |+:=-]*$", re.MULTILINE)
+_JSON_LINES = re.compile(rb"\s*\{.*\}[ \r]*\n\s*\{")
 _SINGLE = re.compile(r"(?:^|[;,\t|]) *'[^'\r\n]*' *(?=[;,\t|\r\n]|$)", re.MULTILINE)  # a cell in single quotes
 _BRACKETS = re.compile(rf"({_UNIT})?\s*\(([^()+−–-]*)\)\s*({_UNIT})?")
+_LABEL = re.compile(r"(\d{1,3})\s*[-–—=:(]\s*\D*[^\W\d]\D*")
 _LINES = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
 _ONE_MARK = re.compile(r"(\d*)([.,]?)(\d*)", re.ASCII)
 _GROUPED = re.compile(rf"(\d{{1,3}}([.,{_GAPS}])(?:\d{{2,3}}\2)*\d{{3}})(?:(?!\2)([.,])(\d*))?", re.ASCII)
@@ -126,12 +129,6 @@ def column_words(name: str) -> str:
 
 def _on_one_line(text: str) -> str:
     return _LINES.sub(" ", text).strip()
-
-
-def _check_text(path: str, text: str) -> None:
-    """Refuse names with characters that no one sees."""
-    if words := why_not(text):
-        raise refusal(path, text[:60], words)
 
 
 @dataclass(frozen=True)
@@ -264,7 +261,7 @@ class Sheet:
                 if len(merged) > most:
                     wanted = f"at most {most} different words; is this the right column?"
                     raise refusal(column_words(column), None, wanted)
-                _check_text(column_words(column), word)
+                refuse_if(hidden := why_not(word), column_words(column), word[:60], hidden or "")
         return np.array([*(merged.get(word, -1) for word in shown), -1], np.int16)[codes], list(merged)
 
     def blank(self, column: str) -> np.ndarray:
@@ -274,10 +271,8 @@ class Sheet:
     def says(self, column: str, words: Sequence[str]) -> np.ndarray:
         """Whether the cells of a column say one of these words, in capitals or not, shape (rows,)."""
         cells = self.frame[column]
-        if not _is_text(cells):
-            return np.zeros(len(cells), bool)
         found = np.zeros(len(cells), bool)
-        for at, part in _parts(cells):
+        for at, part in _parts(cells) if _is_text(cells) else ():
             found[at] = part.str.strip().str.lower().isin(words)
         return found
 
@@ -303,6 +298,7 @@ class Sheet:
         if few := isinstance(cells.dtype, pd.CategoricalDtype):
             codes, found = self.different(column)
             read = _written(found, units)
+            self._read_labels(column, found, read)
         else:
             codes, found, read = np.arange(len(cells), dtype=np.int32), cells.array, np.empty(len(cells), _WRITTEN)
             for at, part in _parts(cells):
@@ -339,12 +335,21 @@ class Sheet:
         troubles = [each for bad, what in reasons for each in self.trouble(column, bad[codes], what)]
         return Numbers(values[codes], troubles, unit)
 
+    def _read_labels(self, column: str, found: Any, read: np.ndarray) -> None:
+        """Numbers with words, such as ``10 - Very likely`` beside plain ones, as numbers, if so answered."""
+        labels = {place: _LABEL.fullmatch(found[place].strip()) for place in np.flatnonzero(read["bad"])}
+        some = next(filter(None, labels.values()), None)
+        if some is None or not all(labels.values()) or np.isnan(read["value"]).all():
+            return
+        shown = {"column": column, "words": column_words(column), "cell": some[0], "number": some[1]}
+        if self.questions.put("label", **shown) == "number":
+            for place, label in labels.items():
+                read[place] = float(label[1]), float(label[1]), "", 0, False, False  # type: ignore[index]
+
     def trouble(self, column: str, bad: np.ndarray, what: str) -> list[Trouble]:
         """The cells that are bad, shape (rows,), as one `Trouble`, or as none."""
         places = np.flatnonzero(bad)
-        if not len(places):
-            return []
-        return [Trouble(self.row(places[0]), column, self.cell(column, places[0]), len(places), what)]
+        return [Trouble(self.row(at), column, self.cell(column, at), len(places), what) for at in places[:1]]
 
     def _decimal_sign(self, column: str, shown: Sequence[tuple[str, float, float, str]]) -> str:
         """The decimal sign of a column whose cells do not prove one, or prove both; cells in both readings."""
@@ -372,6 +377,8 @@ def _unpacked(data: bytes, questions: Questions) -> bytes:
     """
     if len(data) > MAX_BYTES:
         raise refusal("file", f"{len(data):,} bytes", f"at most {MAX_BYTES // 10**6} MB ({MAX_BYTES:,} bytes)")
+    if _JSON_LINES.match(data[:_HEAD]):
+        return _of_json_lines(data)
     for begins, what in WORDS["strange"]:
         if re.match(begins.encode(), data.removeprefix(b"\xef\xbb\xbf")[:200], re.IGNORECASE):
             raise refusal("file", None, what)
@@ -393,6 +400,30 @@ def _unpacked(data: bytes, questions: Questions) -> bytes:
     return _of_workbook(data, questions)
 
 
+def _of_json_lines(data: bytes) -> bytes:
+    """A file with a JSON object in each line as CSV."""
+    lines, text = [line for line in data.splitlines() if line.strip()], io.StringIO()
+    try:
+        names = list({name: None for line in lines for name in {**json.loads(line)}})
+    except (ValueError, TypeError, RecursionError):
+        raise refusal("file", None, "lines of JSON need one object with named fields in each; save it as CSV") from None
+    cells = len(lines) * len(names)
+    refuse_if(cells > MAX_CELLS, "cells", cells, f"at most {MAX_CELLS:,} cells; take a sample of the lines")
+    writer = csv.DictWriter(text, names)
+    writer.writeheader()
+    writer.writerows(map(json.loads, lines))
+    return text.getvalue().encode()
+
+
+def _of_blanks(data: bytes) -> bytes:
+    """The text with tabs in place of several blanks, where these stand between its columns and nothing else does."""
+    cut = [re.split(rb" {2,}", line.strip()) for line in data[:_HEAD].splitlines()[:100] if line.strip()]
+    widths = {*map(len, cut)}
+    if len(cut) < 3 or len(widths) > 1 or 1 in widths or re.search(rb"[;,\t|]", data[:_HEAD]):
+        return data
+    return re.sub(rb"(?<=[^ \n]) {2,}(?=[^ \r\n])", b"\t", data)
+
+
 def _of_workbook(data: bytes, questions: Questions) -> bytes:
     """One sheet of a workbook as CSV."""
     from python_calamine import CalamineError, CalamineWorkbook  # heavy import
@@ -404,8 +435,7 @@ def _of_workbook(data: bytes, questions: Questions) -> bytes:
         raise refusal("file", None, f"this workbook cannot be read ({str(error)[:60]}); save it as CSV") from None
     cells = Counter({name: sum(cell != "" for row in rows for cell in row) for name, rows in sheets.items()})
     filled = {name: f"{visible(name)}, {count:,} cells" for name, count in cells.most_common() if count}
-    if not filled:
-        raise refusal("file", None, "the file is empty")
+    refuse_if(not filled, "file", None, "the file is empty")
     name = questions.put("sheet", filled) if len(filled) > 1 else next(iter(filled))
     text = io.StringIO()
     for row in sheets[name]:
@@ -430,11 +460,9 @@ def _as_utf8(data: bytes, questions: Questions) -> bytes:
             data = data.decode(wide).encode()
         except UnicodeError as error:
             raise refusal("file", None, f"not readable as UTF-16 text: {error}; save it as UTF-8") from None
-    if b"\0" in data:
-        raise refusal("file", None, "this is no text file (it holds zero bytes); save it as CSV in UTF-8")
+    refuse_if(b"\0" in data, "file", None, "this is no text file (it holds zero bytes); save it as CSV in UTF-8")
     data = data.removeprefix(b"\xef\xbb\xbf")
-    if not data.strip():
-        raise refusal("file", None, "the file is empty")
+    refuse_if(not data.strip(), "file", None, "the file is empty")
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -445,9 +473,8 @@ def _as_utf8(data: bytes, questions: Questions) -> bytes:
         found = likely.encoding if likely and likely.encoding in WORDS["encodings"] else "cp1252"
         if found == "mac_roman" and re.search(rb"\d\s?\x80|\x80\s?\d", strange):  # € beside a number, not Ä
             found = "cp1252"
-        text = data.decode(found, "replace")
+        data = data.decode(found, "replace").encode()
         questions.note(f"The file is not in UTF-8; it was read as {WORDS['encodings'][found]}. Check the names.")
-        data = text.encode()
     return data
 
 
@@ -513,8 +540,7 @@ def _over_numbers(row: list[str], below: list[list[str]]) -> bool:
 def _start(rows: list[list[str]], questions: Questions) -> int:
     """The place of the first row of the table; a title above it has fewer cells than the names of the columns."""
     filled = [place for place, row in enumerate(rows) if any(row) and row[0][:4].lower() != "sep="]
-    if not filled:
-        raise refusal("file", None, f"its first {len(rows)} rows are blank")
+    refuse_if(not filled, "file", None, f"its first {len(rows)} rows are blank")
     width = _width([rows[place] for place in filled])
     for place in filled[:20]:
         named = len(rows[place]) >= width and all(rows[place][width > 1 : width]) and _is_headed(rows[place:])
@@ -537,7 +563,7 @@ def _names(cells: list[str], headed: bool) -> list[str]:
     names: dict[str, int] = {}  # and the last number that it was given
     for place, cell in enumerate(cells, 1):
         first = name = (_on_one_line(cell)[:60] if headed else "") or f"column {place}"
-        _check_text(f"column {place}", name)
+        refuse_if(hidden := why_not(name), f"column {place}", name, hidden or "")
         while name in names:
             names[first] += 1
             name = f"{first} ({names[first]})"
@@ -562,16 +588,15 @@ def read_sheet(
     data = _as_utf8(_unpacked(data, questions), questions)
     if _RULE.search(data[:_HEAD]):  # as below the names of a table in Markdown, or around one of a database
         data = _RULE.sub(b"", data)
+    data = _of_blanks(data)
     stop = len(data.rstrip(b" \r\n"))  # blank lines at the end are no rows
     lines = 1 + data.count(b"\n", 0, stop) + data.count(b"\r", 0, stop) - data.count(b"\r\n", 0, stop)
-    if lines > MAX_ROWS:
-        raise refusal("rows", lines, f"at most {MAX_ROWS:,} rows; take a sample of them")
+    refuse_if(lines > MAX_ROWS, "rows", lines, f"at most {MAX_ROWS:,} rows; take a sample of them")
     # A cut may fall into a character of several bytes, so the head is read forgivingly; whole lines of it are used.
     head = data[: min(_HEAD, stop)].decode("utf-8", "ignore")
     if stop > _HEAD:
         head = head[: max(head.rfind("\n"), head.rfind("\r")) + 1]
-    if not head.strip():
-        raise refusal("file", None, f"its first {_HEAD:,} bytes are blank, or all of one row")
+    refuse_if(not head.strip(), "file", None, f"its first {_HEAD:,} bytes are blank, or all of one row")
     quote = "'" if '"' not in head and len(_SINGLE.findall(head)) >= head.strip().count("\n") else '"'
     separator, rows = _separator(head, quote)
     before = _start(rows, questions)
@@ -595,8 +620,7 @@ def read_sheet(
     frame = _without(frame, again, "The names of the columns stand again in", questions)
     frame = _without(frame, frame.isna().all(axis=1).to_numpy(bool), "Blank rows were left out:", questions)
     frame = frame.drop(columns=[name for name in names if name.startswith("column ") and frame[name].isna().all()])
-    if frame.empty:
-        raise refusal("file", None, "there is a heading but no row below it")
+    refuse_if(frame.empty, "file", None, "there is a heading but no row below it")
     if separator != ",":
         questions.note(f"Cells are separated by {_SEPARATORS[separator]}.")
     repeated = [name for name, count in Counter(filter(None, sample[0])).items() if headed and count > 1]

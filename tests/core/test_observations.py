@@ -221,6 +221,7 @@ TOO_MUCH = {
     "very many rows": (lambda: b"A,B\n1,0\n" + b"\n" * tables.MAX_ROWS + b"1,1", "rows"),
     "rows ended by returns": (lambda: b"A,B\r1,0\r" + b"\r" * tables.MAX_ROWS + b"1,1", "rows"),
     "few cells, many places": (lambda: b",".join(b"c%d" % place for place in range(100)) + b"\n1" * 200_000, "cells"),
+    "names in lines of JSON": (lambda: b"\n".join(b'{"k%d":1}' % place for place in range(100_000)), "cells"),
     "commas below the heading": (lambda: b"A,B\n" + b"," * (tables.MAX_CELLS + 1), "cells"),
 }
 

@@ -61,10 +61,6 @@ class Reply:
         tied = (each.title for each in self.decision.alternatives(row.privacy))
         return " or ".join((self.decision.chosen(row.privacy).title, *tied))
 
-    def needs_no_trust(self, row: Cost) -> bool:
-        """Whether the best method of a level that trusts someone is one that trusts no one."""
-        return row.privacy not in ("none", "local") and self.experiment.lines[row.line].entry.privacy == "local"
-
 
 def amount(value: float, error: float) -> str:
     """A loss with its error; without it where it is below half a percent."""
@@ -90,7 +86,7 @@ def verdict(answer: Reply) -> str:
         sentences.append(text("limits misled", misled=answer.asked.misled))
     for row in private:
         sentences += [_price(row, answer), *_warnings(row, answer)]
-        if answer.needs_no_trust(row):
+        if row.privacy != "local" and answer.experiment.lines[row.line].entry.privacy == "local":
             sentences.append(text("no curator"))
     return " ".join(sentences)
 

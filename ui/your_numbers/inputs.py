@@ -294,7 +294,7 @@ def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit:
         sold.options.arms, names, sold.low, sold.high, None, sure, cut=cut, amounts=True,
         limits=None if sold.clip is None else (0.0, limit),
         misled=misled_words(sold.amounts, (0.0, limit)), beliefs=sold.options.beliefs,
-        draws=sold.options.draws,
+        draws=sold.options.draws, clip=sold.clip,
     )  # fmt: skip
     compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans, strict=True))
     st.markdown(f"You compare, per user, {compared}. Best: {asked.best}.")
@@ -432,6 +432,7 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
         misled=misled_words(options, limits),
         beliefs=known.beliefs,
         draws=known.draws,
+        clip=clip,
     )
 
 

@@ -226,9 +226,9 @@ def table(question: PriceQuestion, rows: Sequence[Row]) -> pd.DataFrame:
             **({"beats the first": weeks(row.lift_users)} if len(question.arms) > 2 else {}),
             f"{question.looks} looks: half end within": weeks(row.median_users),
             "at most": weeks(row.most_users),
-            f"{question.unit} lost": _loss(*row.loss[:2]) + known_words(row.loss),
+            f"{question.unit} lost": amount(*row.loss[:2]) + known_words(row.loss),
             "1 run in 20 loses more than": "–" if math.isnan(row.worst) else words.number(row.worst),
-            "more than without privacy": _loss(*row.extra[:2]),
+            "more than without privacy": amount(*row.extra[:2]),
         }
         found.append(cells)
     return pd.DataFrame(found)
@@ -240,10 +240,6 @@ def _cases(row: Row, weekly: int) -> str:
         return ""
     low, middle, high = (weeks_words(users / weekly) for users in row.cases)
     return f" on average (one draw: {low} to {high}, median {middle})"
-
-
-def _loss(value: float, error: float) -> str:
-    return "–" if math.isnan(value) else amount(value, error)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

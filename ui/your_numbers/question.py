@@ -74,11 +74,7 @@ class Asked:
     misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
     beliefs: tuple[Belief, ...] = ()
     draws: tuple[tuple[Arm, ...], ...] = ()
-
-    @property
-    def clip(self) -> tuple[float, float] | None:
-        """The limits in units of the arms."""
-        return None if self.limits is None else _shares(self.limits, self.low, self.high)
+    clip: tuple[float, float] | None = None  # the limits in units of the arms
 
     @property
     def scale(self) -> float:
@@ -167,12 +163,6 @@ class Setting:
     def budget(self) -> str:
         """The budget in a few words, safe inside markdown."""
         return f"ε = {self.epsilon:g}" if isinstance(self.epsilon, float) else "your users' own ε"
-
-
-def _shares(limits: tuple[float, float], low: float, high: float) -> tuple[float, float]:
-    """Limits where ``low`` becomes 0 and ``high`` 1."""
-    first, last = ((limit - low) / (high - low) for limit in limits)
-    return first, last
 
 
 # ---------------------------------------------------------------------------------------------------------------------
