@@ -360,13 +360,11 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
             for way in [first * side * far for far in range(12, 60, 4) for side in (1, -1)[: 1 if outside else 2]]:
                 hidden = sum(int((np.abs(met * scale - way) < half).sum()) for scale in SCALES)
                 said = sum(abs(there - inside - way) < half + other for there, other in taken)
-                looks.append((said, hidden, abs(way), len(rows), way, rows))
-        *_, shift, rows = min(looks, key=lambda look: look[:4])
-        taken.append((inside + shift, ROW_HEIGHT * len(rows) / 2))
+                looks.append((said, hidden, abs(way), half, way, "<br>".join(rows)))
+        *_, half, shift, text = min(looks)
+        taken.append((inside + shift, half))
         where = {"xanchor": "right", "align": "right", "xshift": -4, "yanchor": "middle", "yshift": shift}
-        _write_at(
-            figure, curve.x[-1], min(max(end, low), high), "<br>".join(rows), theme.as_text(curve.colour, dark), where
-        )
+        _write_at(figure, curve.x[-1], min(max(end, low), high), text, theme.as_text(curve.colour, dark), where)
 
 
 def _heights(figure: go.Figure, drawn: Iterable[Any], curve: Curve, letters: int) -> np.ndarray:
@@ -481,8 +479,8 @@ def add_direct_labels(
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if log else y for number, y in ends.items() if not log or y > 0}
     room = height - 130
-    once = {(end, experiment.label(number)): number for number, end in ends.items()}  # of curves that are one
-    numbers = [once[each] for each in sorted(once)]
+    once = {(end, experiment.label(number)): number for number, end in ends.items()}  # where curves are one
+    numbers = sorted(once.values(), key=lambda number: ends[number])
     labels = [_rows(experiment.label(number)) for number in numbers]
     wanted = [(ends[number] - low) / (high - low) * room for number in numbers]
     for number, rows, place, there in zip(numbers, labels, wanted, _apart(wanted, labels, room), strict=True):

@@ -424,8 +424,8 @@ class Simulation(Run[Result]):
         lines = tuple(trials.line_result(rows) for trials, rows in zip(self._trials, done, strict=True))
         made = [trials.bundled_results for trials in self._trials]
         shipped = [self.experiment.label(line) for line, version in enumerate(made) if version]
-        only = f", for {', '.join(shipped)}" if 0 < len(shipped) < len(made) else ""
-        return Result(self.experiment, self.times, lines, bundled_results=f"{max(made)}{only}")
+        only = f", for {', '.join(shipped)}" * (0 < len(shipped) < len(made))
+        return Result(self.experiment, self.times, lines, bundled_results=max(made) + only)
 
     def _streams(self, task: Task) -> np.ndarray:
         """Fresh streams of its trials, shape (trials, 8); lines share them, and what is played takes copies."""

@@ -793,10 +793,8 @@ def counterpart(policy: Policy) -> Policy | None:
 
 
 def _free(experiment: Experiment) -> list[int]:
-    """Lines without privacy that are drawn; of those that play the same the first."""
-    free = [number for number in experiment.drawn if experiment.lines[number].entry.privacy == "none"]
-    played = [experiment.played[number] for number in free]
-    return [number for place, number in enumerate(free) if played[place] not in played[:place]]
+    """Lines without privacy that are drawn."""
+    return [number for number in experiment.drawn if experiment.lines[number].entry.privacy == "none"]
 
 
 def _field(experiment: Experiment) -> tuple[Line, ...]:
@@ -902,7 +900,8 @@ def _reference(result: Result, line: int, place: int = -1) -> Reference | None:
     if not done:
         return None
     best = min(done, key=lambda each: float(each[2].mean[place]))
-    return Reference(*best, len(done) if result.experiment.view.against == "best" else 0)
+    methods = {played.mean.tobytes() for _, _, played, _ in done}  # one that is there twice counts once
+    return Reference(*best, len(methods) if result.experiment.view.against == "best" else 0)
 
 
 @dataclass(frozen=True)

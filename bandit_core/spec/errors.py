@@ -13,7 +13,6 @@ import pydantic
 
 MAX_TOLD = 20  # problems of one input in a text; the others are counted
 _PLAIN_NAME = re.compile(r"[\w-]+")
-_LIMIT = re.compile(r"\b(at most|at least|from|to|than) (\d{5,})\b")
 _NAMED_FIELDS = "must be an object with named fields"
 _PLAINER = {  # what pydantic says, and what whoever knows no Python can follow
     r"^Keys should be strings": "names of fields must be text",
@@ -58,7 +57,7 @@ class Issue:
 
     def __str__(self) -> str:
         stood = "" if self.value is None else f"{_SHOWN.repr(self.value)}: "
-        allowed = _LIMIT.sub(lambda found: f"{found[1]} {int(found[2]):,}", self.allowed)
+        allowed = re.sub(r"\b(most|least|from|to|than) (\d{5,})\b", lambda at: f"{at[1]} {int(at[2]):,}", self.allowed)
         return " ".join(f"{self.path or 'document'}: {stood}{allowed}".split())
 
 

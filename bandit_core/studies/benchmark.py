@@ -600,12 +600,8 @@ def under_floors(rows: pd.DataFrame) -> list[str]:
     gaps = {task.name: Cell(registry()["ucb"], task, None, 1).experiment().largest_gap for task in tasks}
     most = most_mean(rows["mean"], rows["sd"], rows["runs"], rows["users"] * rows["task"].map(gaps), 1e-4 / len(rows))
     low = rows[most < rows["floor"]].drop_duplicates("policy")
-    return [
-        below_its_floor(
-            row.policy, row.mean, row.floor, f" (task {row.task}, ε = {row.epsilon:g}, {count(row.users)} users)"
-        )
-        for row in low.itertuples()
-    ]
+    where = " (task {0.task}, ε = {0.epsilon:g}, {0.users:,} users)"
+    return [below_its_floor(row.policy, row.mean, row.floor, where.format(row)) for row in low.itertuples()]
 
 
 def contest_of(rows: pd.DataFrame, policy: str) -> Contest:

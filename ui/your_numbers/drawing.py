@@ -350,9 +350,7 @@ def side_by_side(asked: Asked, chosen: Setting, now: Price) -> Price:
     rows = shared.once("own-table", (question, price.rows), None, lambda: words.table(table(question, price.rows)))
     lab_parts.table(rows, "own")
     long = "A test that takes years is not practical. " * (" years" in rows)
-    st.caption(
-        f"The same ε is a different promise for each level of trust. {long}{unknown_words(question, price.rows)}"
-    )
+    st.caption("The same ε is another promise at each level of trust. " + long + unknown_words(question, price.rows))
     return price
 
 
