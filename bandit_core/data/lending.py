@@ -217,8 +217,7 @@ def synthetic(rows: int = 2000, seed: int = 0) -> Table:
 def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
     """The invented table as a CSV that `read_lending` reads."""
     values, cars = synthetic_rows(rows, seed)
-    text: str = pd.DataFrame({**values, CAR_TYPE: cars}).to_csv(index=False, lineterminator="\r\n")
-    return text
+    return str(pd.DataFrame({**values, CAR_TYPE: cars}).to_csv(index=False, lineterminator="\r\n"))
 
 
 def write_synthetic_csv(path: Path | str, rows: int = 2000, seed: int = 0) -> None:

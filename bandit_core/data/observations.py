@@ -397,9 +397,8 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
         (low, high), outcome = seen.near, reader.said.get("outcome", "")
         if low <= seen.limits[0] and seen.limits[1] <= high:
             return seen
-        return replace(
-            seen, far=tuple(each for name, one in samples for each in _far(table, name, one(), (low, high), outcome))
-        )
+        far = (each for name, one in samples for each in _far(table, name, one(), (low, high), outcome))
+        return replace(seen, far=tuple(far))
 
     shown = {**reader.said, "rows": reader.form}
     used = [*reader.said.values(), *[roles.other] * (reader.said.get("weight") == "both")] or reader.names

@@ -146,9 +146,8 @@ def chart(answer: Reply, dark: bool) -> go.Figure:
     for row in answer.rows:
         line = result.lines[row.line]
         assert line is not None
-        name = (
-            f"{theme.TRUST_SIGNS[row.privacy]} {row.label}: {charts.escape(answer.decision.chosen(row.privacy).title)}"
-        )
+        method = charts.escape(answer.decision.chosen(row.privacy).title)
+        name = f"{theme.TRUST_SIGNS[row.privacy]} {row.label}: {method}"
         low, high = (scale * line.quantile(share) for share in (0.05, 0.95))
         look: dict[str, Any] = {"level": row.privacy, "low": low, "high": high, "group": row.label}
         curves.append(charts.Curve(result.times, scale * line.mean, name, colours[row.line], **look))

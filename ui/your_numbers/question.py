@@ -42,8 +42,7 @@ from ui.page_fields import Field, Fields
 
 def text(key: str, **values: object) -> str:
     """What the page says under that name in question.toml, with its blanks filled in."""
-    said: str = fields_of(__file__, key, **values)["text"]
-    return said
+    return str(fields_of(__file__, key, **values)["text"])
 
 
 def control(key: str) -> dict[str, Any]:
@@ -99,9 +98,8 @@ class Asked:
             lift = f"{words.number(100 * (mean - means[0]) / abs(means[0]), 3)}%" if rows and means[0] else "–"
             row = {"option": defused(name), "mean per user": shown, "lift": lift}
             if isinstance(seen, Option):
-                interval = seen.interval
                 row["observations"] = f"{seen.count:,}"
-                row["95% interval"] = " to ".join(map(words.number, interval)) if interval else "unknown"
+                row["95% interval"] = " to ".join(map(words.number, seen.interval or ())) or "unknown"
                 if self.limits:
                     outside = seen.outside(*self.limits)
                     row["cut"] = f"{outside:,} ({percent(outside / seen.count)})"
