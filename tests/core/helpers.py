@@ -2,6 +2,8 @@
 
 import functools
 import hashlib
+import itertools
+import math
 import re
 import threading
 import time
@@ -243,6 +245,13 @@ def chi_square_p(sample: np.ndarray, law) -> float:
     assert chances[large].sum() > 0.999
     expected = chances[large] * len(sample)
     return float(stats.chi2.sf(((counts[large] - expected) ** 2 / expected).sum(), large.sum() - 1))
+
+
+def delta_by_hand(epsilon: float, part: float, times: int) -> float:
+    """Hockey-stick divergence of so many randomised responses, over every pattern of truths and lies."""
+    truth = 1 / (1 + math.exp(-part))
+    patterns = itertools.product((truth, 1 - truth), repeat=times)
+    return sum(max(0.0, math.prod(p) - math.exp(epsilon) * math.prod(1 - each for each in p)) for p in patterns)
 
 
 def keys_of(experiment) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import refused
+from helpers import delta_by_hand, refused
 from scipy import optimize, stats
 
 from bandit_core import cli, price
@@ -389,17 +389,6 @@ def test_the_plan_of_several_options_is_that_of_the_hardest_pair(rates, privacy,
 
 # ---------------------------------------------------------------------------------------------------------------------
 # A person in several tests: what each may spend, against composition by hand.
-
-
-def delta_by_hand(epsilon, part, times):
-    """Hockey-stick divergence of so many randomised responses, over all strings of them."""
-    truth, total = math.exp(part) / (1 + math.exp(part)), 0.0
-    for bits in itertools.product((0, 1), repeat=times):
-        ones = sum(bits)
-        mine = truth**ones * (1 - truth) ** (times - ones)
-        other = truth ** (times - ones) * (1 - truth) ** ones
-        total += max(0.0, mine - math.exp(epsilon) * other)
-    return total
 
 
 def test_without_delta_the_budget_is_divided():
