@@ -10,7 +10,6 @@ import opendp.prelude as opendp
 import pytest
 from dp_accounting import dp_event, rdp
 from dp_accounting.pld import privacy_loss_distribution as pld
-from helpers import refused
 from runs import coins, one_line
 from scipy import integrate, optimize, stats
 
@@ -232,12 +231,6 @@ def test_the_ball_is_told_by_one_coordinate():
         ball_along(dimension=1)
 
 
-def test_the_gaussian_refuses_a_delta_that_is_none():
-    for wrong in (0.0, 1.0, -0.1):
-        with pytest.raises(InputError, match="delta"):
-            gaussian.gaussian_noise(delta=wrong)
-
-
 @pytest.mark.parametrize("delta", [1e-6, 0.01, 0.2])
 def test_smallest_epsilon_is_the_inverse_of_smallest_delta(delta):
     for sd in (0.3, 1.0, 4.0):
@@ -370,14 +363,6 @@ def test_classical_up_to_one_and_analytic_beyond():
     assert gaussian.analytic_sd(1, 1.0, 0.05) <= gaussian.classical_sd(1, 1.0, 0.05)
 
 
-@pytest.mark.parametrize(
-    ("sensitivity", "epsilon", "delta"), [(0, 1, 0.1), (1, 0, 0.1), (1, 1, 0), (1, 1, 1), (1, -1, 2)]
-)
-def test_calibration_refuses_nonsense(sensitivity, epsilon, delta):
-    with pytest.raises(InputError):
-        gaussian.gaussian_sd(sensitivity, epsilon, delta)
-
-
 def test_symmetric_matrices_stay_symmetric_and_get_the_noise():
     rng = np.random.default_rng(0)
     matrices = np.broadcast_to(np.array([[1.0, 2.0], [2.0, -1.0]]), (40_000, 2, 2))
@@ -385,9 +370,6 @@ def test_symmetric_matrices_stay_symmetric_and_get_the_noise():
     np.testing.assert_array_equal(released, np.swapaxes(released, 1, 2))
     np.testing.assert_allclose(released.mean(axis=0), matrices[0], atol=5 * 3 / 200)
     np.testing.assert_allclose(released.std(axis=0), 3.0, rtol=0.03)
-    for wrong in (np.array([[1.0, 2.0], [0.0, 1.0]]), np.zeros(3), np.zeros((2, 3))):
-        with pytest.raises(InputError):
-            gaussian.release_symmetric(wrong, 1.0, rng)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])
@@ -459,14 +441,6 @@ def test_no_two_vectors_are_told_apart_by_more_than_epsilon(dimension, epsilon):
     assert ratio.max() == pytest.approx(epsilon)
     opposite = l2_ball.log_density(np.stack([z[0, 0], -z[0, 0]]), points[:, None], epsilon)
     np.testing.assert_allclose(np.exp(opposite).mean(axis=1), 1.0)  # a density: the two half spheres share all mass
-
-
-def test_the_ball_refuses_what_lies_outside():
-    with refused("vectors[0]", value=pytest.approx(1.1)):
-        l2_ball.release([[0.0, 1.1]], 1.0, np.random.default_rng(0))
-    for dimension, epsilon, bound in ((0, 1, 1), (2, 0, 1), (2, 1, -1)):
-        with pytest.raises(InputError):
-            l2_ball.radius(dimension, epsilon, bound)
 
 
 # ------------------------------------------------------------------------------------------------------------------

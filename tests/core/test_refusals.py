@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from spec_strategies import FIELDS, mutated, odd_values, spec_with_features, taken_or_refused, told_well
 
 import bandit_core
-from bandit_core import Experiment, Goal, InputError, Question, sample_size, simulate, thresholds
+from bandit_core import Experiment, Goal, InputError, Question, mechanisms, sample_size, simulate, thresholds
 from bandit_core.auditing.subjects import audit
 from bandit_core.cli import main
 from bandit_core.data.lending import read_lending, read_table
@@ -86,6 +86,8 @@ def with_table(law: dict[str, Any]) -> dict[str, Any]:
 
 
 DOORS: dict[str, Callable[[Any], object]] = {
+    "json": lambda text: parse(text, "json"),
+    "toml": lambda text: parse(text, "toml"),
     "whole": Experiment.model_validate,
     "arms": notation.read_arms,
     "lines": notation.read_lines,
@@ -103,12 +105,15 @@ DOORS: dict[str, Callable[[Any], object]] = {
     "lifts": read_lifts,
     "observations": lambda text: read_observations(text.encode()).data,
     "table": lambda text: read_table(text.encode(), ["age", "income"], "offer", "bought"),
+    "mechanism": lambda call: eval(call, {**vars(mechanisms), "rng": np.random.default_rng(0)}),
     "audit": lambda fields: audit(**{"sampler": "ctb", "epsilon": 1.0, "samples": 100, **fields}),
     "parts": lambda fields: parts(**{"epsilon": 2.0, "tests": 100, "visits": 2, "delta": 0.0, **fields}),
     "lesson": lambda fields: Positions(Experiment.model_validate(BASE), **fields),
     "study": lambda fields: points(validated(StudyFile, {"spec": BASE, **fields}), Experiment.model_validate(BASE)),
 }
 LONG = [  # what no line of a file holds
+    ("json", "[" * 100_000, "document", "[[[["),
+    ("json", '{"seed": 1' + "0" * 5000 + "}", "document", '{"seed": 1000'),
     ("lifts", ", ".join(["5"] * 100), "lifts", "write 1 to 99 lifts, such as 20, 50"),
     ("observations", "option,outcome\n" + "".join(f"o{place},1\n" for place in range(101)), "option", "option"),
     ("arms", "9" * 5000, "arms[0]", "too many digits"),
@@ -136,7 +141,7 @@ def test_what_cannot_be_is_refused_at_its_place(door: str, given: Any, paths: st
     problems = refusal.value.issues
     assert [problem.path for problem in problems] == ([paths] if isinstance(paths, str) else paths)
     assert all(problem.allowed and "\n" not in str(problem) for problem in problems)
-    assert words in problems[0].allowed
+    assert words in f"{problems[0].value}: {problems[0].allowed}"
 
 
 @pytest.mark.parametrize("row", REFUSED["command"], ids=lambda row: row[0])
