@@ -361,7 +361,7 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
                 hidden = sum(int((np.abs(met * scale - way) < half).sum()) for scale in SCALES)
                 said = sum(abs(there - inside - way) < half + other for there, other in taken)
                 looks.append((said, hidden, abs(way), half, way, "<br>".join(rows)))
-        *_, half, shift, text = min(looks)
+        *_, half, shift, text = min(looks, key=lambda look: look[:4])  # of equal ones the first
         taken.append((inside + shift, half))
         where = {"xanchor": "right", "align": "right", "xshift": -4, "yanchor": "middle", "yshift": shift}
         _write_at(figure, curve.x[-1], min(max(end, low), high), text, theme.as_text(curve.colour, dark), where)

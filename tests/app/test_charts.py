@@ -49,16 +49,16 @@ def test_labels_at_the_ends_neither_overlap_nor_leave_the_top(wanted):
 
 def test_words_of_a_corridor_keep_off_other_curves() -> None:
     x = np.geomspace(1, 1e5, 50)
-    edge = charts.Curve(x, np.full(50, 100.0), "no method can be below", more={"meta": charts.CORRIDOR})
 
-    def shift(*heights: float) -> float:
+    def shift(*heights: float, name: str = "no method can be below") -> float:
+        edge = charts.Curve(x, np.full(50, 100.0), name, more={"meta": charts.CORRIDOR})
         others = [charts.Curve(x, np.full(50, height)) for height in heights]
         figure = charts.draw([edge, *others], charts.USERS_LOG, {"type": "log", "range": (0, 4)}, 340, False)
         charts.name_corridor(figure, [edge], False)
         [words] = figure.layout.annotations
         return float(words.yshift)
 
-    assert shift() == -12
+    assert shift() == -12 and shift(name=charts.ABOVE) == 12
     assert shift(60) == 12  # one of the others is where the words would be
     assert abs(shift(60, 170)) > 20
 
