@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import tracemalloc
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from types import FrameType
@@ -153,7 +154,7 @@ def holders(*markers: str | float, among: Iterable[Any] = ()) -> list[str]:
     left = [(each, None) for each in among or [*map(vars, sys.modules.values()), *caches]]
     while left:
         each, _ = here = left.pop()
-        if id(each) in seen or isinstance(each, FrameType | AppTest):
+        if id(each) in seen or issubclass(type(each), (FrameType, AppTest, *weakref.ProxyTypes)):  # of what is gone
             continue
         seen.add(id(each))
         text = each if isinstance(each, str) else each.decode("latin-1") if isinstance(each, bytes) else ""
