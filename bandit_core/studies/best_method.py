@@ -21,7 +21,8 @@ trials that it has asked for itself, so that it chooses alike in every table.
 What is reported comes from trials with another seed, which had no part in the choice, so that the choice does not
 flatter it. They go on until the standard error of every chosen method is at most `PRECISE` of its loss, or the limits
 are reached; they are as many in all cells, so that losses may be subtracted. Where they show another finalist to be
-clearly better, that one is chosen, and further fresh trials are reported. Last, no cell loses more than a stricter one,
+clearly better, that one is chosen, and further fresh trials are reported; where one is better by more than `CLOSE`, but
+not clearly, they go on within the limits. Last, no cell loses more than a stricter one,
 with a smaller budget or less trust: else it takes over what was chosen there. Where that lost clearly more in the
 screening, they go on first, within the limits.
 """
@@ -487,7 +488,7 @@ class _Table:
                 better = {cell: _better(chosen[cell], field, played) for cell, field in finalists.items()}
                 self.so_far = self.answer(better, played, seed, True)
                 needed = max(ENOUGH, *(_needed(played[name], self.screened[name]) for name in chosen.values()))
-                if needed <= trials and self.contradicted(better, played):
+                if needed <= trials and (_overtaken(better, finalists, played) or self.contradicted(better, played)):
                     needed = 2 * trials
                 more = min(2 * trials, MOST, TRIALS * math.ceil(1.1 * needed / TRIALS))
                 left = limits - self.cost(dict.fromkeys(counts, more))
@@ -551,6 +552,14 @@ def _better(own: Name, field: Sequence[Name], played: Mapping[Name, LineResult])
     """The best of those that are clearly better, or oneself."""
     better = (name for name in field if played[own].difference(played[name], CLEARLY).low > 0)
     return min(better, key=lambda name: played[name].mean[-1], default=own)
+
+
+def _overtaken(
+    chosen: Mapping[Cell, Name], finalists: Mapping[Cell, Sequence[Name]], played: Mapping[Name, LineResult]
+) -> bool:
+    """Whether a finalist loses less than what is chosen by more than the share `CLOSE`, but not yet clearly."""
+    least = {cell: min(played[name].mean[-1] for name in field) for cell, field in finalists.items()}
+    return any(played[own].mean[-1] > (1 + CLOSE) * least[cell] for cell, own in chosen.items())
 
 
 def _needed(line: LineResult, screened: LineResult) -> int:

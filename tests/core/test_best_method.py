@@ -327,6 +327,29 @@ def test_a_choice_that_fresh_trials_overrule_is_reported_on_further_ones(store, 
     assert first.result.experiment.seed == equal.seed and second.result.experiment.seed not in (equal.seed, 1)
 
 
+def test_reported_trials_go_on_while_another_finalist_leads_but_not_clearly(monkeypatch) -> None:
+    table, cell = _Table([SMALL], ["none"]), (0, "none")
+    table.fields[cell] = [calm, noisy] = table.fields[cell][:2]
+    ends = {calm: np.tile([9.0, 11.0], 2048), noisy: np.tile([0.0, 0.0, 19.0, 19.0], 1024)}  # noisy is 5% better
+    table.screened = {name: line_of(np.tile([8.0, 12.0], 32)) for name in ends}
+    table.counts[cell] = dict.fromkeys(ends, 64)
+    played = []
+
+    def playing(counts, *_):
+        played.extend(set(counts.values()))
+        yield
+        return {name: line_of(ends[name][:count]) for name, count in counts.items()}
+
+    monkeypatch.setattr(table, "playing", playing)
+    monkeypatch.setattr(table, "answer", lambda chosen, *_: lambda: chosen)
+    game = table.reporting()
+    with pytest.raises(StopIteration) as ended:
+        while True:
+            next(game)
+    assert table.leading() == {cell: calm} and ended.value.value == {cell: noisy}
+    assert max(played[: played.index(SMALL.reported, 1)]) == 4096  # clear from 3,249 trials on
+
+
 def test_runs_double_until_the_losses_are_known(store: Store) -> None:
     decision = best_methods(SMALL, store=store)
     assert all(line.stderr[-1] <= PRECISE * line.mean[-1] for line in decision.result.lines)
