@@ -1,6 +1,7 @@
 """Every control of a page, found on the page itself; moved by keyboard or mouse, and moved back."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import doors
@@ -58,6 +59,7 @@ NEVER = 120_000  # milliseconds after which a list or an answer does not come an
 # They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
 # or (a student's name on Teach) say nothing without a code.
 MOMENTS = 20  # of half a second each, for a control that went back
+OPENS = 5  # seconds until a list is open
 NOT_MOVED = ("Examples", "Add a method", "More", "Edit as a table", "Title of the page", "Name")
 
 
@@ -129,9 +131,12 @@ def move(visitor: Visitor, name: str) -> Iterator[None]:
 def choose(visitor: Visitor, here: Locator, words: str, other: bool = False) -> None:
     """Choose the entry of a select box with these words, or the one beside it."""
     box = here.get_by_role("combobox")
-    box.press("ArrowDown")
     entries = visitor.tab.get_by_role("listbox").get_by_role("option")
-    entries.first.wait_for()
+    for _ in range(MOMENTS):  # a list closes where its page is drawn anew
+        box.press("ArrowDown")
+        with suppress(TimeoutError):
+            entries.first.wait_for(timeout=1000 * OPENS)
+            break
     said = [each.inner_text() for each in entries.all()]
     if words not in said:
         box.fill(words)
