@@ -66,7 +66,7 @@ class Field:
                 found = [each.scaleb(-2) if percent or each > 1 else each for each in found]
             elif percent and "%" not in self.label:
                 found = []
-            found = [each for each in found if low <= each <= high]
+            found = [each for each in found if low <= float(each) <= high]
             allowed = f"a {'whole ' * self.is_whole}number from {_plainly(low)} to {_plainly(high)}"
             refuse_if(not found, self.name, text, allowed)
             refuse_if(len(found) > 1, self.name, text, number_text.either(found))

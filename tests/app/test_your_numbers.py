@@ -34,7 +34,7 @@ from bandit_core.studies.business_case import Cost, typed_arms
 from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found
 from bandit_core.studies.price import weeks_words
 from bandit_core.theory import best_arm
-from ui import page_lock
+from ui import page_fields, page_lock
 from ui.your_numbers import answers, drawing, inputs, planned, question
 from ui.your_numbers.inputs import Asked, Setting
 
@@ -191,6 +191,8 @@ def test_each_field_refuses_what_it_cannot_use() -> None:
             question.FIELDS[name].read(text)
     for row in question.FIELDS.values():
         assert row.read(row.text(row.default)) == row.default
+        for end in (row.ends or row.allowed) if row.kind == "number" else ():
+            assert row.read(row.text(end)) == row.read(page_fields.shown(end)) == end
 
 
 def test_a_number_is_read_as_people_type_it_and_asked_where_it_may_be_two() -> None:
