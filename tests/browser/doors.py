@@ -188,8 +188,9 @@ def elsewhere(text: str, name: str) -> str:
     if not found:
         return f"{text} x" if "abel" in name else "arm" if "ords" in name else "3"
     last = found[0 if name.endswith("Arms") else -1]
-    number = float(last[0])
-    other = f"{number * 0.9:.6g}" if "." in last[0] or number == 1 else str(int(number) + 1 if number else 1)
+    number, whole = float(last[0]), re.search("Round|isits", name)
+    less = "." in last[0] or (number == 1 and not whole)
+    other = f"{number * 0.9:.6g}" if less else str(int(number) + 1 if number else 1)
     return text[: last.start()] + other + text[last.end() :]
 
 
