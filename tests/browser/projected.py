@@ -4,8 +4,8 @@ from playwright.sync_api import expect
 from visitor import Visitor
 
 SHARE = 0.55  # of the height of the window, for the picture
-FILLS = """([least, height]) => { const box = document.querySelector('.player svg').getBoundingClientRect();
-  return box.height >= least && box.top >= 0 && box.bottom <= height }"""
+FILLS = """([least, height]) => { const box = document.querySelector('.player svg')?.getBoundingClientRect();
+  return box && box.height >= least && box.top >= 0 && box.bottom <= height }"""
 
 
 def asks(teacher: Visitor) -> None:
