@@ -55,7 +55,7 @@ def checks() -> Iterator[tuple[str, object]]:
                 yield f"{title} {settings}", (check, settings)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def one_more_policy(policy_file) -> Iterator[None]:
     """The guide followed to the letter: in a folder that counts as bandit_core/policies."""
     folder = policy_file(FILE, FILES[FILE]).parent
@@ -69,11 +69,19 @@ def one_more_policy(policy_file) -> Iterator[None]:
     registry.cache_clear()
 
 
-@pytest.mark.parametrize("check", [check for _, check in checks()], ids=[title for title, _ in checks()])
-def test_the_policy_of_the_guide_conforms(check, one_more_policy):
-    function, settings = check
-    assert NAME in registry()
-    function(NAME, **settings)
+@pytest.mark.usefixtures("one_more_policy")
+class TestPolicyOfTheGuide:
+    @pytest.mark.parametrize("check", [check for _, check in checks()], ids=[title for title, _ in checks()])
+    def test_the_policy_of_the_guide_conforms(self, check):
+        function, settings = check
+        assert NAME in registry()
+        function(NAME, **settings)
+
+    def test_the_policy_of_the_guide_is_everywhere(self, capsys):
+        assert main(["list", "policies"]) == 0
+        assert NAME in capsys.readouterr().out
+        experiment, problems = links.read({"lines": f"ucb,{NAME}(1,explore=0.5)"})
+        assert not problems and experiment.lines[1].params == {"explore": 0.5}
 
 
 def test_the_guide_says_what_the_keys_of_a_view_mean():
@@ -92,15 +100,6 @@ def test_the_guide_says_what_the_keys_of_a_view_mean():
 
 def test_most_of_the_conformance_suite_is_run_over_it():
     assert len({title.split(" ")[0] for title, _ in checks()}) >= 10
-
-
-def test_the_policy_of_the_guide_is_everywhere(one_more_policy, capsys):
-    from bandit_core.__main__ import main
-
-    assert main(["list", "policies"]) == 0
-    assert NAME in capsys.readouterr().out
-    experiment, problems = links.read({"lines": f"ucb,{NAME}(1,explore=0.5)"})
-    assert not problems and experiment.lines[1].params == {"explore": 0.5}
 
 
 SPEC = {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)], "horizon": 300, "trials": 3}
