@@ -721,6 +721,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setattr(bundled_results, "open_shipped", partial(bundled_results.open_shipped, path))
     monkeypatch.setattr(shipped, "registry", lambda: {NAME: registry()[NAME]})
     monkeypatch.setattr(papers, "reproducible", lambda: [FIGURE])
+    monkeypatch.setattr(sys, "argv", ["shipped"])
     assert shipped.main() == 0
     return path
 
