@@ -4,8 +4,6 @@ from playwright.sync_api import expect
 from visitor import Visitor
 
 SHARE = 0.55  # of the height of the window, for the picture
-FILLS = """([least, height]) => { const box = document.querySelector('.player svg')?.getBoundingClientRect();
-  return box && box.height >= least && box.top >= 0 && box.bottom <= height }"""
 
 
 def asks(teacher: Visitor) -> None:
@@ -19,7 +17,13 @@ def picture_fills_the_window(teacher: Visitor, height: int) -> None:
     picture = teacher.tab.locator(".player svg")
     expect(picture.locator("text").first).to_be_visible()
     teacher.settle()
-    teacher.tab.wait_for_function(FILLS, arg=[SHARE * height, height])  # it follows the window a moment later
+    for _ in range(40):  # it follows the window a moment later
+        box = picture.bounding_box()
+        if box and box["height"] >= SHARE * height and box["y"] >= 0 and box["y"] + box["height"] <= height:
+            break
+        teacher.tab.wait_for_timeout(250)
+    else:
+        raise AssertionError(box)
     assert teacher.main().locator("h1").bounding_box()["y"] >= 0  # type: ignore[index]
     assert teacher.main().evaluate("main => main.scrollHeight") <= height
     assert (
