@@ -36,7 +36,7 @@ def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: s
 
 
 def heading(place: DeltaGenerator, experiment: Experiment, lesson_mode: bool) -> None:
-    """Title and note. The first change takes them away, so as much room is kept as either state needs."""
+    """Title and note. The first change takes them away, so their room is kept from then on."""
     title, note = words.heading(experiment)
     if not experiment.title:
         preset = load_preset(links.write(experiment).get("preset", "default"))
@@ -46,8 +46,8 @@ def heading(place: DeltaGenerator, experiment: Experiment, lesson_mode: bool) ->
         st.title(words.plain(title))
         if not lesson_mode and (note := note or "Changed from an example." * bool(state.base().note)):
             st.caption(words.plain(note))
-    for each in () if lesson_mode else (state.base(), experiment.model_copy(update={"title": "", "note": ""})):
-        room = "".join(f"<p>{escape(text)}</p>" for text in words.heading(each) if text)
+    if not (experiment.title or lesson_mode):
+        room = "".join(f"<p>{escape(text)}</p>" for text in words.heading(state.base()) if text)
         place.html(f'<div class="room" aria-hidden="true">{room}</div>')
 
 
