@@ -144,8 +144,8 @@ SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
 LEGEND_ROW, LEGEND_HEIGHT = 28, 300  # letters of its rows, and pixels of the plot, where a legend is in the picture
 ROW_HEIGHT, APART = 17, 5  # pixels of a row, and between the labels of two curves
-LETTER, PLOT = 6.3, 215  # pixels of a letter, and of the width of a narrow plot
-SCALES = (1, 1.4)  # how much higher a plot may be, as it fills half of a window
+LETTER, LONGEST, PLOTS = 6.3, 20, (600, 215)  # pixels of a letter, letters of a row, widths of plots
+SCALES = (1, 1.5, 2)  # how much higher a plot may be, as it fills half of a window
 CORRIDOR = "corridor"  # what its curves are marked by
 MOST_NAMED = 3  # further bounds in a legend
 NEAR = 1.0  # powers of ten by which a log axis grows for an edge of the corridor
@@ -354,24 +354,26 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
         text = f"{outside} {curve.name}: {words.number(float(curve.y[-1]))}" if outside else curve.name
         first = -1 if outside == "↑" or (curve.name != ABOVE and place > 2 * NEAR_ZERO) else 1
         inside = min(max(place, 0.0), 1.0) * room
+        rows = [text] if outside or len(text) <= LONGEST else wrap(text, len(text) // 2 + 2)
+        half, wide = ROW_HEIGHT * len(rows) / 2, LETTER * max(map(len, rows))
+        met = [_heights(figure, drawn, curve, max(0, 1 - wide / plot)) - inside for plot in PLOTS]
         looks = []
-        for rows in ([text], wrap(text, len(text) // 2 + 2)):
-            met, half = _heights(figure, drawn, curve, max(map(len, rows))) - inside, ROW_HEIGHT * len(rows) / 2
-            for way in [first * side * far for far in range(12, 60, 4) for side in (1, -1)[: 1 if outside else 2]]:
-                hidden = sum(int((np.abs(met * scale - way) < half).sum()) for scale in SCALES)
-                said = sum(abs(there - inside - way) < half + other for there, other in taken)
-                looks.append((said, hidden, abs(way), half, way, "<br>".join(rows)))
-        *_, half, shift, text = min(looks, key=lambda look: look[:4])  # of equal ones the first
+        for way in [first * side * far for far in range(12, 44, 4) for side in (1, -1)[: 1 if outside else 2]]:
+            hidden = [sum(int((np.abs(each * scale - way) < half).sum()) for scale in SCALES) for each in met]
+            said = sum(abs(there - inside - way) < half + other for there, other in taken)
+            looks.append((said, hidden, abs(way), way))
+        *_, shift = min(looks, key=lambda look: look[:3])  # of equal ones the first
         taken.append((inside + shift, half))
+        ink = theme.as_text(curve.colour, dark)
         where = {"xanchor": "right", "align": "right", "xshift": -4, "yanchor": "middle", "yshift": shift}
-        _write_at(figure, curve.x[-1], min(max(end, low), high), text, theme.as_text(curve.colour, dark), where)
+        _write_at(figure, curve.x[-1], min(max(end, low), high), "<br>".join(rows), ink, where)
 
 
-def _heights(figure: go.Figure, drawn: Iterable[Any], curve: Curve, letters: int) -> np.ndarray:
-    """How many pixels above the axis curves run where so many letters stand at the end of one in a narrow picture."""
+def _heights(figure: go.Figure, drawn: Iterable[Any], curve: Curve, since: float) -> np.ndarray:
+    """How many pixels above the axis curves run, from a part of the length of one on to its end."""
     (low, high), log = figure.layout.yaxis.range, figure.layout.yaxis.type == "log"
     x, on_log = np.asarray(curve.x, float), figure.layout.xaxis.type == "log"
-    parts = np.linspace(max(0, 1 - LETTER * letters / PLOT), 1, 60)
+    parts = np.linspace(since, 1, 60)
     x = x[0] * (x[-1] / x[0]) ** parts if on_log else x[0] + (x[-1] - x[0]) * parts
     with np.errstate(divide="ignore", invalid="ignore"):
         met = np.array([np.interp(x, each.x, each.y, left=np.nan) for each in drawn])

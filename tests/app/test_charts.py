@@ -58,8 +58,8 @@ def test_words_of_a_corridor_keep_off_other_curves() -> None:
         [words] = figure.layout.annotations
         return float(words.yshift)
 
-    assert shift() == -12 and shift(name=charts.ABOVE) == 12
-    assert shift(60) == 12  # one of the others is where the words would be
+    assert shift() == -20 and shift(name=charts.ABOVE) == 12
+    assert shift(60) == 20  # one of the others is where the words would be
     assert abs(shift(60, 170)) > 20
 
 
@@ -70,7 +70,7 @@ def test_words_of_a_corridor_cross_no_steep_curve_of_a_narrow_picture() -> None:
     rate = charts.Curve(
         x, np.where(x < 4000, np.nan, 300 * np.log10(x) - 600), "in the long run at least this fast", **look
     )
-    played = charts.Curve(x, 4000 * (1 - np.exp(-x / 20_000)) + 0.2)
+    played = charts.Curve(x, 4000 * (1 - np.exp(-x / 2000)) + 0.2)
     up = {"type": "log", "range": (-0.7, 4.7)}
     figure = charts.draw([floor, rate, played], charts.USERS_LOG, up, 340, False)
     charts.name_corridor(figure, [floor, rate], False)
