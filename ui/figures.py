@@ -64,7 +64,7 @@ def draw(
 
     shown = shared.once(name or key, of, (*how, dark), picture)
     if shown is not None and not shown.to_dict()["data"]:
-        return st.caption("Nothing to draw yet: no method that belongs here has been run.")
+        return st.caption("Nothing to draw: no method that belongs here has been run, or all are hidden.")
     return None if shown is None else show(shown, key, **options)
 
 

@@ -62,7 +62,7 @@ class Field:
             ends = self.ends or self.allowed
             low, high = min(ends), max(ends)
             found, percent = number_text.typed_numbers(text, self.is_whole)
-            if high <= 1:  # a share: 5% and 5 are 0.05
+            if high <= 1 and self.kind == "number" and not self.is_whole:  # a chance: 5% and 5 are 0.05
                 found = [each.scaleb(-2) if percent or each > 1 else each for each in found]
             elif percent and "%" not in self.label:
                 found = []

@@ -43,7 +43,7 @@ def test_a_field_that_cannot_be_read_is_told() -> None:
 def test_a_fold_whose_methods_have_not_been_run_says_so_in_place_of_bare_axes() -> None:
     screen = on.visit("contextual", **SHARED | {"lines": "linucb,ldp-linucb(1)"})
     on.unfold(screen, "contextual-share", "contextual-regimes")
-    assert "Nothing to draw yet" in on.words(screen) and on.chart(screen, "share").names
+    assert "Nothing to draw: no method" in on.words(screen) and on.chart(screen, "share").names
     with pytest.raises(KeyError):
         on.chart(screen, "regimes")
 
