@@ -265,7 +265,7 @@ def test_the_line_whose_bounds_are_drawn_is_chosen_and_may_go() -> None:
     chosen = screen.selectbox(key="focus")
     assert chosen.value == "2" and "After 400 users **HeLDP" in screen.main.markdown[0].value
     on.put(screen, chosen, "1")
-    edges = [note["text"] for note in on.chart(screen).layout["annotations"]]
+    edges = [note["text"].replace("<br>", " ") for note in on.chart(screen).layout["annotations"]]
     assert "no method can be below" in edges and "no local method can be below" not in edges
     assert screen.query_params["focus"] in ("1", ["1"])
     on.put(screen, screen.selectbox(key="focus"), "3")
