@@ -28,7 +28,7 @@ page_frame.enter()
 
 st.title("Users with features: personalise without knowing anyone?")
 opening = st.container(key="contextual-opening")
-with st.expander("Change the users"):
+with st.expander("Change the users", key="contextual-users"):
     own = data.panel()
     if own is None:
         view.controls(state.experiment())

@@ -203,7 +203,7 @@ def table(contest: Contest) -> None:
     shown = shown.dropna(axis="columns", how="all")
     configured = {COLUMNS[name]: st.column_config.NumberColumn(format="%.3g") for name in DIGITS}
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
-    st.expander("What the columns mean").markdown(stylesheet.asset("columns.md"))
+    st.expander("What the columns mean", key="columns").markdown(stylesheet.asset("columns.md"))
     first, second = st.columns(2)
     name, message = f"benchmark-{contest.key}.csv", "The scores of all policies with this guarantee."
     figures.download(first, "This table (CSV)", lambda: to_csv(scored), name, message, key="benchmark-scores")
@@ -231,7 +231,7 @@ def _rules() -> str:
 
 def rules() -> None:
     """What was played."""
-    with st.expander("The rules", icon=":material/gavel:"):
+    with st.expander("The rules", key="rules", icon=":material/gavel:"):
         st.markdown(_rules())
 
 

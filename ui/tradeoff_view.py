@@ -446,16 +446,16 @@ def more(result: SweepResult, message: str) -> None:
     experiment = result.experiment
     drawn = exports.telling(lambda: chart(result, False), lambda: result.metadata)
     figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
-    with st.expander("Download as an offline lesson"):
+    with st.expander("Download as an offline lesson", key="tradeoff-lesson"):
         export_panel.draw(experiment, "tradeoff", result.epsilons, export_panel.as_html(message))
     lab_parts.fold("Read the table of a study", "study", study_view.draw, icon=":material/table_chart:")
-    with st.expander("Which ε do others use?"):
+    with st.expander("Which ε do others use?", key="tradeoff-others"):
         real_world_budgets.table("one reward of one user")
 
 
 def tables(result: SweepResult) -> None:
     """Numbers and downloads."""
-    with st.expander("Numbers and download"):
+    with st.expander("Numbers and download", key="tradeoff-numbers"):
         rows = shared.table("sweep", result.experiment, result.content, lambda: _rows(result))
         st.dataframe(rows, hide_index=True, width="stretch", alt="Regret and price at every budget")
         message, made = "Every policy, ε and checkpoint.", lambda: json.dumps(result.metadata, indent=2)

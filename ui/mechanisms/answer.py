@@ -137,7 +137,7 @@ def opening() -> DeltaGenerator:
 def choice(above: DeltaGenerator, compare: bool = True) -> Choice:
     """All controls of a part about single answers: the budget stands ``above`` the picture, the others in a fold."""
     epsilon: float = FIELDS.ask("eps", above)
-    with st.expander("Change the mechanism or the inputs"):
+    with st.expander("Change the mechanism or the inputs", key="mechanisms-change"):
         first, second = st.columns(2)
         names = [FIELDS.ask("mech", first)]
         if compare:

@@ -38,7 +38,9 @@ def controls() -> tuple[Subject, float, int, float, int]:
     field = replace(FIELDS["subject"], allowed={name: _title(name) for name in subjects()})
     subject = subjects()[page_fields.ask(field, first, on_change=_open_negative_control)]
     epsilon = FIELDS.ask("eps", second, default=subject.opens_at)
-    first, second, third = st.expander("Change the samples, the confidence or the draw").columns(3)
+    first, second, third = st.expander(
+        "Change the samples, the confidence or the draw", key="mechanisms-audit"
+    ).columns(3)
     help = "Seed of the samples. Trying many draws until one accuses is not an audit."
     seed = FIELDS.ask("draw", third, key="mechanisms-audit-draw", help=help)
     return subject, epsilon, FIELDS.ask("samples", first), FIELDS.ask("sure", second), seed

@@ -42,7 +42,7 @@ def _shown(name: str, epsilon: float, users: int, delta: float) -> Shown:
 def controls(above: DeltaGenerator) -> tuple[Shown, float, float]:
     """The budget ``above`` the picture; mechanism, users of the batch and delta in a fold."""
     epsilon = FIELDS.ask("eps", above)
-    first, second, third = st.expander("Change the mechanism or the users").columns(3)
+    first, second, third = st.expander("Change the mechanism or the users", key="mechanisms-change").columns(3)
     name, users, delta = FIELDS.ask("crowd", first), FIELDS.ask("users", second), 0.0
     if "delta" in BATCHES[name].settings:
         delta = FIELDS.ask("delta", third, help="Chances may differ by the factor e^ε and, in addition, by δ.")

@@ -185,7 +185,7 @@ def draw() -> None:
     st.markdown(stylesheet.filled("sums.md", delta=f"{DELTA:g}"))
     above = opening()
     epsilon = FIELDS.ask("eps", above)
-    with st.expander("Change the stream or the published sums"):
+    with st.expander("Change the stream or the published sums", key="mechanisms-change"):
         chosen, (name, count), published = _stream(epsilon), _published(), _paths()
     _, (with_item, without) = _laws(chosen, name, count)
     largest = float(np.abs(np.log(with_item) - np.log(without)).max())

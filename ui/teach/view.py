@@ -156,9 +156,9 @@ def draw() -> None:
             with column.container(border=True, height="stretch"):
                 _card(step)
     _game()
-    with st.expander("Put a lesson into a course page", icon=":material/code:"):
+    with st.expander("Put a lesson into a course page", key="teach-embed", icon=":material/code:"):
         embed()
-    with st.expander("Check the code of a quiz", icon=":material/quiz:"):
+    with st.expander("Check the code of a quiz", key="teach-code", icon=":material/quiz:"):
         quiz.check()
 
 

@@ -304,7 +304,7 @@ def in_words(chosen: Model) -> None:
         f"- **Example:** {definition.example}"
         + (f"\n- **Lower bounds:** {definition.lower}" if definition.lower else "")
     )
-    with st.expander("Why these arrows, and why not others?"):
+    with st.expander("Why these arrows, and why not others?", key="theory-arrows"):
         arrows = [
             f"- **{DEFINITIONS[each.source].title} ⇒ {DEFINITIONS[each.target].title}** with {each.mark}: {each.why}"
             for each in IMPLICATIONS
@@ -318,7 +318,7 @@ def in_words(chosen: Model) -> None:
             "Instantaneous and environment privacy: Basu, Dimitrakakis and Tossou 2019. The budgets of the "
             "implications are derived here."
         )
-    with st.expander("What units does a budget have?"):
+    with st.expander("What units does a budget have?", key="theory-units"):
         st.markdown(
             "\n".join(f"- **{measure.name}**, {measure.symbol}: {measure.says}" for measure in MEASURES.values())
             + "\n\nOne converts into another in one direction only: "
