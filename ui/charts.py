@@ -143,6 +143,7 @@ MAX_BUDGET_GROUPS = 12
 SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
 LEGEND_ROW, LEGEND_HEIGHT = 28, 300  # letters of its rows, and pixels of the plot, where a legend is in the picture
+MARGINS = 130  # pixels above and below a plot, together
 ROW_HEIGHT, APART = 17, 5  # pixels of a row, and between the labels of two curves
 LETTER, LONGEST, PLOTS = 6.3, 20, (600, 215)  # pixels of a letter, letters of a row, widths of plots
 SCALES = (1, 1.5, 2)  # how much higher a plot may be, as it fills half of a window
@@ -342,7 +343,7 @@ def name_corridor(figure: go.Figure, curves: Iterable[Curve], dark: bool) -> Non
     arrow and its value.
     """
     low, high = figure.layout.yaxis.range
-    log, room = figure.layout.yaxis.type == "log", figure.layout.height - 130
+    log, room = figure.layout.yaxis.type == "log", figure.layout.height - MARGINS
     drawn = [trace for trace in figure.data if trace.line.width and len(trace.x) > 1]
     taken: list[tuple[float, float]] = []  # the middles of words, and half their heights
     for curve in filter(_is_edge, curves):
@@ -377,7 +378,7 @@ def _heights(figure: go.Figure, drawn: Iterable[Any], curve: Curve, since: float
     x = x[0] * (x[-1] / x[0]) ** parts if on_log else x[0] + (x[-1] - x[0]) * parts
     with np.errstate(divide="ignore", invalid="ignore"):
         met = np.array([np.interp(x, each.x, each.y, left=np.nan) for each in drawn])
-        return ((np.log10(met) if log else met) - low) / (high - low) * (figure.layout.height - 130)
+        return ((np.log10(met) if log else met) - low) / (high - low) * (figure.layout.height - MARGINS)
 
 
 def _write_at(figure: go.Figure, x: float, y: float, text: str, colour: str, where: Mapping[str, Any]) -> None:
@@ -480,7 +481,7 @@ def add_direct_labels(
     figure.layout.xaxis.domain = (0, 1 - min(0.2, (8 + 7 * longest) / stylesheet.WIDE))
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if log else y for number, y in ends.items() if not log or y > 0}
-    room = height - 130
+    room = height - MARGINS
     once = {(end, experiment.label(number)): number for number, end in ends.items()}  # where curves are one
     numbers = sorted(once.values(), key=lambda number: ends[number])
     labels = [_rows(experiment.label(number)) for number in numbers]

@@ -22,9 +22,9 @@ What is reported comes from trials with another seed, which had no part in the c
 flatter it. They go on until the standard error of every chosen method is at most `PRECISE` of its loss, or the limits
 are reached; they are as many in all cells, so that losses may be subtracted. Where they show another finalist to be
 clearly better, that one is chosen, and further fresh trials are reported; where one is better by more than `CLOSE`, but
-not clearly, they go on within the limits. Last, no cell loses more than a stricter one,
-with a smaller budget or less trust: else it takes over what was chosen there. Where that lost clearly more in the
-screening, they go on first, within the limits.
+not clearly, they go on within the limits. Last, no cell loses more than a stricter one, with a smaller budget or less
+trust: else it takes over what was chosen there. Where that lost clearly more in the screening, they go on first, within
+the limits.
 """
 
 from __future__ import annotations

@@ -296,8 +296,8 @@ def advise(question: PriceQuestion, rows: Sequence[Row], escape: Escape = str) -
             if question.clip is not None and plain.test_users > row.test_users:
                 message += " (uncut; cut at the same limits it would be quicker, too)"
             message += "."
-            less = [each for each in private if KEPT.index(each.privacy) < KEPT.index(row.privacy)]
-            if less := [each for each in less if each.epsilon == row.epsilon]:  # no other ε would be a fair comparison
+            fair = [each for each in private if each.epsilon == row.epsilon]  # another ε is another question
+            if less := [each for each in fair if KEPT.index(each.privacy) < KEPT.index(row.privacy)]:
                 best = min(less, key=lambda each: each.test_users)
                 message += f" If you {best.who}, it takes {weeks(best.test_users)}."
             return Advice("test", row, message)
