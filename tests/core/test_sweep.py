@@ -416,10 +416,8 @@ def spec(tmp_path) -> str:
 
 def test_the_command_prints_the_frame(spec: str, capsys: pytest.CaptureFixture) -> None:
     assert main(["sweep", spec, "--epsilon", "2,0.5", "--trials", "3"]) == 0
-    out, err = capsys.readouterr()
-    frame = pd.read_csv(io.StringIO(out))
+    frame = pd.read_csv(io.StringIO(capsys.readouterr().out))
     assert tuple(frame.columns) == SWEEP_COLUMNS
-    assert "100%" in err
     expected = sweep(Experiment.model_validate({**SPEC, "horizon": 200, "trials": 3}), [0.5, 2.0]).curves
     assert frame["mean"].to_numpy() == pytest.approx(expected["mean"].to_numpy(), rel=0, abs=0)
     assert (frame["trials"] == 3).all()
