@@ -87,6 +87,10 @@ margin-left:{SIDEBAR}px}}}}
 _OF_ANOTHER_TEXT = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 _OF_THE_FILE = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
 
+SCRIPTS = Path(st.__file__).with_name("static") / "static" / "js"  # each element of a page has its own
+DRAWN = ("PlotlyChart", "Slider", "Selectbox", "ButtonGroup", "Checkbox", "BidiComponent", "TextArea", "Button")
+_IMPORTED = re.compile(r"""(?:from|import)\s*["']\./([\w.-]+\.js)["']""")
+
 UNKNOWN, MAX_LETTERS = "unknown", 60  # field of the start page's address that holds an address that is no page
 
 
@@ -98,13 +102,28 @@ def start_page(path: str) -> str | None:
     return f"./?{UNKNOWN}={quote(last[:MAX_LETTERS], safe='')}"
 
 
+@cache
+def early_scripts(page: bytes) -> bytes:
+    """Links to the scripts that draw a lab page's elements, and to those that these import.
+
+    A browser fetches and compiles them while the server draws the page. Else it asks for each only when its element
+    has arrived, and the chart's 5 MB come last. What Streamlit does not call so is fetched as ever.
+    """
+    found = [file.name for name in DRAWN for file in sorted(SCRIPTS.glob(f"{name}.*.js"))]
+    for name in found:  # grows
+        imported = _IMPORTED.findall((SCRIPTS / name).read_text("utf-8"))
+        found += [each for each in dict.fromkeys(imported) if each not in found and each.encode() not in page]
+    return b"".join(f'<link rel="modulepreload" crossorigin href="./static/js/{name}">'.encode() for name in found)
+
+
 def styled(page: bytes, path: str, query: str) -> bytes:
     """The page of that address with the style at its end, where it wins over what Streamlit adds to the head."""
     stated = {each.address: each for each in menu.pages()}.get(path.rstrip("/").rpartition("/")[2])
     lesson_mode = parse_qs(query).get("controls") == ["off"]
     css = f"<style>{STYLE}</style>"
-    if stated is not None and stated.sidebar and not lesson_mode:
-        css += f'<style id="room">{ROOM_FOR_SIDEBAR}</style>'
+    if stated is not None and stated.sidebar:
+        page = page.replace(b"</head>", early_scripts(page) + b"</head>", 1)
+        css += "" if lesson_mode else f'<style id="room">{ROOM_FOR_SIDEBAR}</style>'
     return page.replace(b"</body>", f"{css}</body>".encode(), 1)
 
 

@@ -1,5 +1,6 @@
 """The style that is in a page from its first byte."""
 
+import re
 from typing import Any
 
 import pytest
@@ -44,7 +45,12 @@ def ask(path: str, query: str = "", accept: bytes = b"text/html", kind: bytes = 
 )
 def test_a_page_has_the_style_and_the_room_of_its_sidebar(path, query, room):
     asked, headers, body = ask(path, query)
-    assert body.startswith(PAGE.removesuffix(b"</body></html>")) and body.endswith(b"</style></body></html>")
+    head, _, rest = body.partition(b"</head>")
+    assert rest.startswith(b"<body><div id=root></div>") and rest.endswith(b"</style></body></html>")
+    links = re.findall(rb'<link rel="modulepreload" crossorigin href="./static/js/([^"]+)">', head)
+    assert re.sub(rb"<link[^>]*>", b"", head) == b"<html><head>"
+    assert ({link.partition(b".")[0].decode() for link in links} >= {*stylesheet.DRAWN}) == ("explore" in path)
+    assert all((stylesheet.SCRIPTS / link.decode()).is_file() for link in links)
     assert stylesheet.STYLE.encode() in body and (stylesheet.ROOM_FOR_SIDEBAR.encode() in body) == room
     assert headers[b"content-length"] == str(len(body)).encode()
     assert b"etag" not in headers and set(asked) == {b"accept"}  # else an old copy would be taken for this one

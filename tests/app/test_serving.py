@@ -1,6 +1,7 @@
-"""How many files a server may have open, and what its C library is told."""
+"""How many files a server may have open, what its C library is told, and that small messages do not wait."""
 
 import platform
+import socket
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -52,3 +53,17 @@ def test_a_server_tells_its_c_library_to_give_memory_back(monkeypatch):
 
     awaited(live())
     assert told == [(-8, 2), (-3, 131072), (-1, 131072)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no folder of open files")
+def test_a_connection_to_the_server_sends_small_messages_at_once():
+    def answers_wait(listening: socket.socket) -> bool:
+        with socket.create_connection(listening.getsockname()), listening.accept()[0] as connection:
+            return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 0
+
+    with socket.socket(socket.AF_INET) as listening:  # as Streamlit makes its own
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        assert answers_wait(listening)
+        assert serving.send_at_once() >= 1
+        assert not answers_wait(listening)

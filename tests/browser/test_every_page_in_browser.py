@@ -48,6 +48,12 @@ FOCUSED = """() => {
 DRAWN = """() => [...document.querySelectorAll('.js-plotly-plot')].filter(plot => plot.clientWidth > 0).every(
     plot => Math.abs(plot._fullLayout.width - plot.clientWidth) < 1)"""
 
+# Scripts that were asked for only once the page had turned to the server, so that their elements wait for them.
+LATE_SCRIPTS = """() => {
+    const files = performance.getEntriesByType('resource');
+    const turned = files.find(file => file.name.endsWith('/host-config')).startTime;
+    return files.filter(file => file.name.endsWith('.js') && file.startTime > turned).map(file => file.name) }"""
+
 SMALL_PRINT = """() => {  // words of less than 12 pixels; exponents of formulas are no words
     const walker = document.createTreeWalker(document.querySelector('[data-testid=stApp]'), NodeFilter.SHOW_TEXT);
     const found = [];
@@ -227,6 +233,8 @@ def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: 
     assert seen.troubles + seen.page["warnings"] == []
     expect(visitor.tab).to_have_title(f"{menu.at(page).title} · Private Bandit Lab")
     few_words_before_somebody_asks(visitor, menu.at(page), 1280, 720)
+    if page == "explore":
+        assert visitor.tab.evaluate(LATE_SCRIPTS) == []
     if page == "trust":
         five_columns_with_their_costs_are_one_screen(visitor)
     keys_go_in_order(visitor, bool(menu.at(page).sidebar), 150 if page in IN_ALL_WAYS else 50)
