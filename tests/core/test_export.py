@@ -16,17 +16,7 @@ from bandit_core import Experiment, InputError, simulate
 from bandit_core.__main__ import main
 from bandit_core.experiments import links
 from bandit_core.export import course
-from bandit_core.export.page import (
-    EPSILONS,
-    MAX_BYTES,
-    SHADES,
-    Pool,
-    Positions,
-    as_html,
-    document,
-    marked_up,
-    page,
-)
+from bandit_core.export import page as lessons
 from bandit_core.simulation.results import split, summaries, with_companions
 from bandit_core.simulation.sentences import verdict
 from bandit_core.simulation.store import Store
@@ -57,8 +47,8 @@ def experiment() -> Experiment:
 
 
 @pytest.fixture(scope="module")
-def lesson(experiment: Experiment) -> tuple[Positions, Any]:
-    positions = Positions(experiment, "epsilon", BUDGETS)
+def lesson(experiment: Experiment) -> tuple[lessons.Positions, Any]:
+    positions = lessons.Positions(experiment, "epsilon", BUDGETS)
     return positions, positions.run(1)
 
 
@@ -81,7 +71,7 @@ def alone(experiment: Experiment) -> Any:
 
 
 def test_every_position_holds_what_the_engine_computes_there(experiment, lesson):
-    found = inside(page(*lesson, day=DAY))
+    found = inside(lessons.page(*lesson, day=DAY))
     assert [each["value"] for each in found["positions"]] == list(BUDGETS)
     for position, epsilon in zip(found["positions"], BUDGETS, strict=True):
         result = alone(at_budget(experiment, epsilon))
@@ -92,7 +82,7 @@ def test_every_position_holds_what_the_engine_computes_there(experiment, lesson)
         assert all(
             f"{row.label} has lost {regret}." in position["alt"] for row, regret in zip(rows, regrets, strict=True)
         )
-        assert position["sentence"] == marked_up(verdict(result, as_html))
+        assert position["sentence"] == lessons.marked_up(verdict(result, lessons.as_html))
         assert found["series"][position["x"]] == result.times.tolist()
         curves = [curve for curve in position["curves"] if "dash" not in curve]
         assert [curve["line"] for curve in curves] == [0, 1, 2]
@@ -103,7 +93,7 @@ def test_every_position_holds_what_the_engine_computes_there(experiment, lesson)
 
 def test_the_picture_over_budgets_holds_the_ends_of_the_other(lesson):
     positions, results = lesson
-    over = document(positions, results)["budgets"]
+    over = lessons.document(positions, results)["budgets"]
     assert over["series"][over["x"]] == list(BUDGETS)
     for curve in over["curves"]:
         ends = [result.lines[curve["line"]].mean[-1] for result in results]
@@ -112,7 +102,7 @@ def test_the_picture_over_budgets_holds_the_ends_of_the_other(lesson):
 
 
 def test_a_line_without_privacy_is_kept_once(lesson):
-    found = document(*lesson)
+    found = lessons.document(*lesson)
     places = {
         (curve["line"], curve["y"]) for each in found["positions"] for curve in each["curves"] if "dash" not in curve
     }
@@ -120,8 +110,8 @@ def test_a_line_without_privacy_is_kept_once(lesson):
 
 
 def test_the_slider_begins_at_the_experiment_as_given(experiment):
-    usual = Positions(experiment)
-    assert [each.value for each in usual.positions] == list(EPSILONS)
+    usual = lessons.Positions(experiment)
+    assert [each.value for each in usual.positions] == list(lessons.EPSILONS)
     assert usual.positions[usual.start].value == 1
     spread = experiment.with_changes(
         lines=[
@@ -129,7 +119,7 @@ def test_the_slider_begins_at_the_experiment_as_given(experiment):
             {"policy": "heldp-ucb-b", "epsilon": {"kind": "discrete", "values": [0, 2]}},
         ]
     )
-    own = Positions(spread, values=BUDGETS)
+    own = lessons.Positions(spread, values=BUDGETS)
     assert [each.value for each in own.positions] == [None, *BUDGETS] and own.start == 0
     assert own.positions[0].experiment == spread
 
@@ -137,14 +127,14 @@ def test_the_slider_begins_at_the_experiment_as_given(experiment):
 def test_lines_that_differ_in_their_budget_become_one_and_keep_their_colour(experiment):
     lines = [{"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": value}} for value in (1, 4)]
     several = experiment.with_changes(lines=[*lines, {"policy": "ucb"}])
-    positions = Positions(several, values=BUDGETS)
+    positions = lessons.Positions(several, values=BUDGETS)
     assert [each.lines for each in positions.positions] == [(0, 1, 2), *[(0, 2)] * len(BUDGETS)]
 
 
 def test_positions_over_users_are_runs_of_their_own(experiment):
-    positions = Positions(experiment, "horizon")
+    positions = lessons.Positions(experiment, "horizon")
     assert [each.value for each in positions.positions] == [100, 200, 500, 600] and positions.start == 3
-    found = inside(page(positions, positions.run(1)))
+    found = inside(lessons.page(positions, positions.run(1)))
     assert found["budgets"] is None
     for position, horizon in zip(found["positions"], (100, 200, 500, 600), strict=True):
         rows = summaries(alone(experiment.with_changes(horizon=horizon)))
@@ -153,80 +143,80 @@ def test_positions_over_users_are_runs_of_their_own(experiment):
 
 
 def test_words_that_are_true_of_one_position_stand_there_only(lesson):
-    found = document(*lesson)
+    found = lessons.document(*lesson)
     assert found["title"] == "A <b>small</b> one"
     assert [bool(each["note"]) for each in found["positions"]] == [False, True, False]
 
 
 def test_a_link_leads_back_to_exactly_this_position(experiment, lesson):
-    found = document(*lesson, base="https://lab.example.org")
+    found = lessons.document(*lesson, base="https://lab.example.org")
     for position, epsilon in zip(found["positions"], BUDGETS, strict=True):
         address, _, query = position["link"].partition("?")
         assert address == "https://lab.example.org/explore"
         opened, problems = links.read(dict(parse_qsl(query, keep_blank_values=True)))
         assert not problems and opened.plays_as(at_budget(experiment, epsilon))
-    assert not any(each["link"] for each in document(*lesson)["positions"])
+    assert not any(each["link"] for each in lessons.document(*lesson)["positions"])
 
 
 def test_the_file_says_how_it_was_made(experiment, lesson):
-    made = inside(page(*lesson, day=DAY))["provenance"]
+    made = inside(lessons.page(*lesson, day=DAY))["provenance"]
     assert Experiment.model_validate(made["spec"]) == experiment
     assert made["seed"] == 5 and made["date"] == "2026-01-02" and set(made["versions"]) >= {"numpy", "numba", "python"}
     assert made["slider"] == {"kind": "epsilon", "values": list(BUDGETS)} and made["kernels"]
 
 
 def test_the_file_is_small_asks_nobody_and_shows_foreign_words_as_text(lesson):
-    text = page(*lesson, base="https://lab.example.org", day=DAY)
-    assert len(text.encode()) < 200_000 < MAX_BYTES
+    text = lessons.page(*lesson, base="https://lab.example.org", day=DAY)
+    assert len(text.encode()) < 200_000 < lessons.MAX_BYTES
     assert text.count("<script") == 2 and "<b>small" not in text and "alert(1)</" not in text
     assert not re.search(r"\b(src|@import|srcset)\s*=|url\((?!#)|fetch\(|XMLHttpRequest|<link", text)
     assert "default-src &#x27;none&#x27;" in html.escape(text) and "unsafe" not in text
     assert "**half**" in html.unescape(re.sub(r"</?strong>", "", inside(text)["positions"][0]["sentence"]))
-    assert page(*lesson, base="https://lab.example.org", day=DAY) == text
+    assert lessons.page(*lesson, base="https://lab.example.org", day=DAY) == text
 
 
 def test_what_is_kept_of_a_row_always_holds_its_end():
     for every in (1, 2, 3, 4):
-        pool = Pool(every)
+        pool = lessons.Pool(every)
         place = pool(np.arange(10.0))
         assert pool.rows[place][-1] == 9 and len(pool.rows[place]) == -(-10 // every)
         assert pool(np.arange(10.0)) == place
-    assert Pool().exact([0.05, 3]) == 0
+    assert lessons.Pool().exact([0.05, 3]) == 0
 
 
 def test_what_does_not_fit_is_thinned_and_then_refused(lesson, monkeypatch):
-    whole = inside(page(*lesson))
-    size = len(page(*lesson).encode())
+    whole = inside(lessons.page(*lesson))
+    size = len(lessons.page(*lesson).encode())
     monkeypatch.setattr("bandit_core.export.page.MAX_BYTES", size - 1)
-    thinned = inside(page(*lesson))
+    thinned = inside(lessons.page(*lesson))
     assert len(thinned["series"][0]) < len(whole["series"][0])
     assert thinned["positions"][1]["table"] == whole["positions"][1]["table"]
     monkeypatch.setattr("bandit_core.export.page.MAX_BYTES", 1000)
     with refused("lesson"):
-        page(*lesson)
+        lessons.page(*lesson)
 
 
 def test_an_experiment_without_budgets_has_no_slider_of_budgets(experiment):
     free = experiment.with_changes(lines=[{"policy": "ucb"}])
     with refused("slider"):
-        Positions(free)
-    assert Positions(free, "horizon").positions
+        lessons.Positions(free)
+    assert lessons.Positions(free, "horizon").positions
 
 
 def test_the_limits_of_a_server_count_all_positions(experiment, monkeypatch):
     one = experiment.horizon * experiment.trials
     monkeypatch.setenv("LAB_MAX_STEPS", str(one * (3 + 2 + 2)))  # without privacy is played once
-    assert Positions(experiment, values=BUDGETS).steps == one * 7
+    assert lessons.Positions(experiment, values=BUDGETS).steps == one * 7
     monkeypatch.setenv("LAB_MAX_STEPS", str(one * 7 - 1))
     with refused("slider"):
-        Positions(experiment, values=BUDGETS)
+        lessons.Positions(experiment, values=BUDGETS)
 
 
 def test_a_lesson_that_is_not_finished_is_not_written(experiment):
-    positions = Positions(experiment, values=[0.123], store=Store(None, 0))
+    positions = lessons.Positions(experiment, values=[0.123], store=Store(None, 0))
     positions.stop()
     with pytest.raises(InputError):
-        page(positions, positions.result())
+        lessons.page(positions, positions.result())
 
 
 def brightness(colour: str) -> float:
@@ -237,7 +227,7 @@ def brightness(colour: str) -> float:
 
 @pytest.mark.parametrize(("ground", "colour"), [(0, "#ffffff"), (1, "#11161c")])
 def test_every_line_can_be_read_on_light_and_dark(ground, colour):
-    for shades in SHADES.values():
+    for shades in lessons.SHADES.values():
         for pair in shades:
             bright, faint = sorted((brightness(pair[ground]), brightness(colour)), reverse=True)
             assert (bright + 0.05) / (faint + 0.05) >= 4.5, pair
@@ -257,7 +247,7 @@ def test_the_command_writes_the_same_file(spec, lesson, tmp_path, capsys):
     out = tmp_path / "lesson.html"
     assert main(["export", str(spec), "--slider", "epsilon", "--at", "0.3,1,4", "--out", str(out)]) == 0
     assert capsys.readouterr().out == f"{out}\n"
-    mine, theirs = inside(page(*lesson, day=DAY)), inside(out.read_text(encoding="utf-8"))
+    mine, theirs = inside(lessons.page(*lesson, day=DAY)), inside(out.read_text(encoding="utf-8"))
     mine["provenance"].pop("date"), theirs["provenance"].pop("date")
     assert mine == theirs
 

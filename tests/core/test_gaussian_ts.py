@@ -8,7 +8,6 @@ import pytest
 from reference import Late, Stream, by_labels
 from runs import LATENESS, arms_pulled, assert_pulls, instance_of, looped, one_line
 
-from bandit_core import Experiment, simulate
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams
@@ -16,7 +15,6 @@ from bandit_core.mechanisms.gaussian import smallest_delta
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Signal
 from bandit_core.policies import gaussian_ts, registry
-from bandit_core.simulation.store import Store
 from bandit_core.studies.production import composed
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -255,26 +253,3 @@ SHOP = [  # most users bring nothing: means .011, .014, .0145 of the range, stan
     {"kind": "empirical", "values": [0.0, 0.06, 0.15, 0.3, 0.6, 1.0], "counts": [nothing, 40, 40, 20, 6, 2]}
     for nothing in (2200, 1750, 1680)
 ]
-
-
-def test_amounts_that_vary_little_cost_less_than_the_range_allows_and_privacy_costs_more():
-    """Against learners that know the range only; and no budget makes a private one better than none."""
-    names = [("ucb", None), ("kl-ucb", None), ("normal-ts", None)]
-    names += [(name, epsilon) for epsilon in (8.0, 1.0) for name in ("normal-ts-c", "dp-imed", "lazy-dp-ts")]
-    lines = [
-        {"policy": name} | ({"epsilon": {"kind": "fixed", "value": epsilon}} if epsilon else {})
-        for name, epsilon in names
-    ]
-    document = {"arms": SHOP, "lines": lines, "horizon": 20_000, "trials": 200, "seed": 5}
-    found = simulate(Experiment.model_validate({"version": 1, **document}), store=Store(None, 2**24))
-    lost = {named: line.regret[:, -1] for named, line in zip(names, found.lines, strict=True)}
-
-    def surely_less(one, other):
-        difference = lost[one] - lost[other]
-        return difference.mean() + 3 * difference.std(ddof=1) / math.sqrt(len(difference)) < 0
-
-    plain = ("normal-ts", None)
-    assert surely_less(plain, ("kl-ucb", None)) and surely_less(plain, ("ucb", None))
-    assert all(not surely_less(other, plain) for other in names)
-    assert surely_less(plain, ("normal-ts-c", 1.0)) and surely_less(("normal-ts-c", 8.0), ("normal-ts-c", 1.0))
-    assert surely_less(("normal-ts-c", 8.0), ("lazy-dp-ts", 8.0))

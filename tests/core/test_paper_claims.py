@@ -12,7 +12,6 @@ from scipy.special import ndtri
 
 from bandit_core import Experiment, cli, simulate
 from bandit_core.cli import main
-from bandit_core.experiments.experiment import checkpoints
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature import claims, papers, reproductions, significance
 from bandit_core.literature.erratum import CHECKS, KINDS, Check, checks
@@ -112,16 +111,6 @@ def test_a_reported_ratio_has_the_error_of_the_papers_own_runs(judge, price, noi
     assert verdict.test.name.startswith("equivalence") == (held == "confirmed")
 
 
-def test_what_would_be_compatible_is_what_no_test_tells_apart(judge):
-    lines = [line(rising(10), 0.01, noise=2.0), line(rising(20), 0.01, [1.5] * 5 + [1.92], noise=2.0)]
-    text = judge({**RATIO, "reported": 1.8}, *lines).measured
-    low, high = (float(word) for word in text.split("from ")[1].split(" would")[0].split(" to "))
-    assert low + high == pytest.approx(3.6, abs=0.01)
-    assert (high - low) / 2 == pytest.approx(
-        0.05 + 1.96 * np.hypot(0.01, np.sqrt((1 + 1.92**2) * 2 / 50) / 10), abs=0.01
-    )
-
-
 def test_the_error_of_a_ratio_is_that_of_a_simulated_paper(judge):
     # Pseudo-regret 1000 and 2000 with spreads, 50 runs each, noise of known variance: what a paper would print.
     generator = np.random.default_rng(3)
@@ -166,38 +155,6 @@ def test_several_pairs_hold_only_together(judge):
     assert judge(chain, lines[0], lines[1], equal).held == "inconclusive"
     verdict = judge(chain, lines[0], lines[2], lines[1])
     assert verdict.held == "not confirmed" and verdict.measured.startswith("1 of 2 ") and "Holm" in verdict.test.name
-
-
-def test_less_at_a_time_of_its_own(judge):
-    pair = {"kind": "less", "pairs": [["ucb", "heldp-ucb-b"]], "at": 55}
-    early, late = [1, 2, 30, 90, 90, 90], [1, 9, 60, 70, 80, 81]
-    verdict = judge(pair, line(early), line(late))
-    assert verdict.held == "confirmed" and "UCB 16.00 ± " in verdict.detail  # half way from 2 to 30
-    assert judge({**pair, "at": 10_000}, line(early), line(late)).held == "not confirmed"
-
-
-@pytest.mark.parametrize(("end", "held"), [(11.8, "confirmed"), (13.2, "not confirmed"), (12.5, "inconclusive")])
-def test_as_little_as_is_one_factor_fixed_beforehand(judge, end, held):
-    claim = {"kind": "less", "pairs": [["heldp-ucb-b", "ucb"]], "as_little": True}
-    assert significance.AS_LITTLE == 1.25
-    luck = np.resize([-1.0, 1.0, 0.5, -0.5], 24)  # of its own
-    verdict = judge(claim, line(rising(10), wide=0.0, luck=luck), line(rising(end), wide=0.2, luck=luck))
-    assert verdict.held == held
-    assert verdict.measured.startswith(f"{end / 10:.2f}") and verdict.measured.endswith(" times")
-
-
-def test_every_paper_that_says_as_little_as_is_read_alike():
-    read = [claim for figure in papers.figures().values() for claim in figure.claims if "as little as" in claim.says]
-    assert len(read) == 4
-    assert all(claim.as_little and f"{significance.AS_LITTLE:g} times" in claim.says for claim in read)
-
-
-def test_a_loss_that_stops_growing_fades_per_user(judge):
-    claim = {"kind": "fading", "line": "heldp-ucb-b", "other": "ucb", "after": 1000}
-    stops, grows = np.array([0, 0, 1, 8, 8, 8.0]), np.array([0, 0, 0, 1, 20, 200.0])
-    base = line(rising(10))
-    assert judge(claim, base, line(rising(10) + stops, luck=1.1 * LUCK)).held == "confirmed"
-    assert judge(claim, base, line(rising(10) + grows, luck=1.1 * LUCK)).held == "not confirmed"
 
 
 @pytest.mark.parametrize(("power", "held"), [(0.5, "confirmed"), (1.5, "not confirmed")])
@@ -252,15 +209,6 @@ def test_the_straight_line_and_the_best_threshold(judge):
     assert judge({"kind": "threshold"}, *level, spec=spec).held == "inconclusive"
 
 
-def test_ahead_early_and_behind_later(judge):
-    crossing = {"kind": "crossing", "line": "ucb", "other": "heldp-ucb-b"}
-    one, other = line([0, 1, 10, 100, 500, 900]), line([0, 5, 50, 200, 300, 400], luck=np.roll(LUCK, 5))
-    assert judge(crossing, one, other).held == "confirmed"
-    assert judge(crossing, other, one).held == "not confirmed"
-    assert judge(crossing, line([0, 1, 10, 100, 200, 300]), other).held == "not confirmed"
-    assert judge(crossing, line([0, 1, 10, 100, 300, 400.2]), other).held == "inconclusive"
-
-
 SPEC_OF_INT = [{"policy": "ucb"}, {"policy": "dp-ucb-int", "epsilon": {"kind": "fixed", "value": 1.0}}]
 GAP = {"kind": "gap", "line": "dp-ucb-int", "other": "ucb", "after": 1000}
 
@@ -276,14 +224,6 @@ GAP = {"kind": "gap", "line": "dp-ucb-int", "other": "ucb", "after": 1000}
 def test_a_gap_that_stays_in_the_typical_run(judge, ends, luck, held):
     verdict = judge(GAP, line([0, 1, 10, 20, 30, 40]), line(ends, luck=luck), spec=SPEC_OF_INT)
     assert verdict.held == held and "0 of 25 runs" in verdict.detail
-
-
-def test_stuck_runs_are_counted_and_turn_the_mean(judge):
-    line_of_int = line([0, 5, 50, 60, 70, 65])
-    line_of_int["final"][3:5] = [3900.0, 2100.0]  # of 4,000 that can be lost
-    verdict = judge(GAP, line([0, 1, 10, 20, 30, 40]), line_of_int, spec=SPEC_OF_INT)
-    assert verdict.test.p < claims.ALPHA and verdict.held == "inconclusive" and "8%" in verdict.measured
-    assert "2 of 25 runs, 0.984% to 26%" in verdict.detail  # Clopper and Pearson
 
 
 def test_a_gap_before_the_first_release_says_nothing(judge):
@@ -304,14 +244,6 @@ def test_best_and_worst_run_by_the_probability_of_what_the_paper_saw(judge, rare
     assert verdict.held == ("compatible" if chance > 0.3 else "not confirmed") and verdict.about_a_number
     wide = {"kind": "spread", "lines": ["ucb"], "runs": 50, "reaches": 100}
     assert judge(wide, lines).held == ("compatible" if rare > 3 else "inconclusive")  # few or none seen: not impossible
-
-
-def test_the_chance_of_a_narrow_range_is_that_of_simulated_papers():
-    generator = np.random.default_rng(5)
-    law = generator.exponential(1, 3000)
-    estimate, low, high = significance.chance_of_narrow(law, 20, 3.0)
-    papers_of_20 = np.ptp(generator.choice(law, (20_000, 20)), axis=1)
-    assert estimate == pytest.approx(np.mean(papers_of_20 < 3.0), abs=0.015) and low < estimate < high
 
 
 def test_tests_keep_their_size_and_find_what_they_say():
@@ -379,18 +311,6 @@ def test_changes_between_two_tables_are_told():
     ]
 
 
-def test_what_is_missing_or_unchecked_says_so(judge):
-    verdict = judge({"kind": "less", "pairs": [["ucb", "nobody/ucb"]]}, line(rising(1)))
-    assert verdict.held == "not checked" and "nobody" in verdict.measured
-    verdict = judge({"kind": "unchecked", "why": "no time."}, line(rising(1)))
-    assert (verdict.held, verdict.measured) == ("not checked", "no time.")
-
-
-def test_a_statement_about_no_line_is_a_mistake_of_ours(judge):
-    with pytest.raises(LookupError, match="kl-ucb"):
-        judge({"kind": "less", "pairs": [["ucb", "kl-ucb"]]}, line(rising(1)))
-
-
 def test_a_shipped_ratio_agrees_with_one_computed_from_its_runs():
     file = reproductions.load("ren-1c")
     base, bits = file.lines[0].final, file.lines[1].final
@@ -427,34 +347,12 @@ def test_whatever_was_not_confirmed_or_is_inconclusive_is_explained():
     assert [each.says for each in open_ if each.held in ("not confirmed", "inconclusive") and not each.explained] == []
 
 
-def test_papers_stand_in_order_and_figures_are_told_apart():
-    places = [paper.place for paper in papers.papers()]
-    assert places == sorted(set(places)) and len(papers.papers()) == 14
-    names = [figure.name for paper in papers.papers() for figure in paper.figures]
-    assert len(names) == len(set(names)) and papers.paper_of("tossou-2b").year == 2016
-
-
 def test_a_mistake_in_the_data_is_told_with_its_place(tmp_path, monkeypatch):
     (tmp_path / "odd.toml").write_text('place = "first"\nshort = "Odd"\n', encoding="utf-8")
     monkeypatch.setattr(papers, "FOLDER", tmp_path)
     with pytest.raises(InputError) as refusal:
         papers.papers.__wrapped__()
     assert {"place", "figures"} <= {problem.path.rpartition(".")[2] for problem in refusal.value.issues}
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "text"),
-    [
-        (72.57, 0.52, "72.6 ± 0.5"),
-        (1.7213, 0.0123, "1.721 ± 0.012"),
-        (-135_634, 176_096, "-140,000 ± 180,000"),
-        (185_625_568, 1_590_110, "(185.6 ± 1.6) million"),
-        (3.5, 0.0, "3.5"),
-        (1234.5, float("nan"), "1,234"),
-    ],
-)
-def test_numbers_have_the_digits_that_their_error_allows(value, error, text):
-    assert claims.with_error(value, error) == text
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -517,11 +415,6 @@ def test_no_figure_or_study_is_larger_than_what_is_played():
         refuse_if_too_large(each.experiment)
 
 
-def test_files_are_small():
-    sizes = {path.name: path.stat().st_size for path in reproductions.FOLDER.glob("*.json")}
-    assert max(sizes.values()) < 60_000 and sum(sizes.values()) < 2_000_000
-
-
 # ---------------------------------------------------------------------------------------------------------------
 # Making and reading
 
@@ -567,32 +460,12 @@ def test_what_is_written_is_read_again(small, tmp_path):
     assert len(frame) == 2 * len(file.times) and set(frame["label"]) == {"UCB", "HeLDP-UCB-B"}
 
 
-def test_a_tally_keeps_the_values_without_their_order(small, tmp_path):
-    result, content = made_of(small, tally=True)
-    file = reproductions.load(reproductions.write(content, tmp_path).stem, tmp_path)
-    assert file.tally and file.lines[0].windows == {}
-    np.testing.assert_allclose(file.lines[1].final, np.sort(result.lines[1].regret[:, -1]), rtol=1e-5)
-
-
-def test_a_part_of_the_trials_is_told(small, tmp_path):
-    _, content = made_of(small, part=small.with_changes(trials=3))
-    file = reproductions.load(reproductions.write(content, tmp_path).stem, tmp_path)
-    assert not file.is_complete and file.share == 0.5 and file.experiment.trials == 6
-
-
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 0}', '{"format": 1, "t": [1], "lines": [{}]}'])
 def test_a_damaged_file_is_told_in_words(text, tmp_path):
     (tmp_path / "odd.json").write_text(text, encoding="utf-8")
     with refused("file", value="odd.json"):
         reproductions.load("odd", tmp_path)
     assert reproductions.load("absent", tmp_path) is None
-
-
-@pytest.mark.parametrize("horizon", [1, 5, 61, 1000, 10**7])
-def test_thinned_times_keep_the_ends(horizon):
-    times = checkpoints(horizon)
-    kept = reproductions.thinned(times)
-    assert kept[0] == 0 and kept[-1] == len(times) - 1 and len(kept) <= reproductions.MAX_TIMES
 
 
 CHEAP = "tao-s3-local-v09"
@@ -608,12 +481,6 @@ def test_the_command_computes_a_figure_and_prints_its_file(tmp_path, capsys, shi
     for new, old in zip(file.lines, shipped[CHEAP].lines, strict=True):
         error = math.hypot(new.stderr[-1], old.stderr[-1])
         assert abs(new.mean[-1] - old.mean[-1]) <= 5 * error
-
-
-def test_fewer_trials_may_be_asked_for(tmp_path, capsys):
-    assert cli.main(["reproduce", CHEAP, "--out", str(tmp_path), "--trials", "5"]) == 0
-    assert " 5 of 90 " in capsys.readouterr().err
-    assert reproductions.load(CHEAP, tmp_path).share == pytest.approx(5 / 90)
 
 
 def test_a_figure_means_all_its_panels_and_their_studies():
@@ -755,13 +622,6 @@ def test_every_check_is_that_of_an_erratum_and_every_checked_erratum_has_one():
         made = {name for name, each in vars(module).items() if getattr(each, "__module__", "") == module.__name__}
         offered |= {f"{path.stem}-{name.replace('_', '-')}" for name in made if not name.startswith("_")}
     assert offered == set(CHECKED)
-
-
-@pytest.mark.parametrize("name", ["ren-lemma-99", "nobody-lemma-9"])
-def test_an_entry_without_its_check_is_told(name):
-    with refused(name, value="error") as issues:
-        erratum_of("ren-lemma-9").model_copy(update={"name": name}).check()
-    assert "tests/errata/" in issues[0].allowed
 
 
 def test_kinds_are_counted_apart_and_no_misprint_claims_a_check():

@@ -20,26 +20,7 @@ from bandit_core.cli import main
 from bandit_core.data import lending
 from bandit_core.data.observations import Option
 from bandit_core.experiments.experiment import View, checkpoints
-from bandit_core.simulation import sentences
-from bandit_core.simulation.results import (
-    COMPARISON_COLUMNS,
-    CURVE_COLUMNS,
-    FINAL_COLUMNS,
-    LEVEL,
-    LineResult,
-    Result,
-    band,
-    best_share_at_end,
-    differences,
-    half_width,
-    holm,
-    interval,
-    interval_of_difference,
-    linear_fit,
-    p_value,
-    scale,
-    summaries,
-)
+from bandit_core.simulation import results, sentences
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Lognormal
 from bandit_core.spec.errors import InputError
@@ -73,20 +54,20 @@ def test_checkpoints_are_evenly_spread_in_the_logarithm():
 
 def test_linear_fit_finds_a_line_and_agrees_with_numpy():
     x = np.array([1.0, 2.0, 4.0, 9.0])
-    assert linear_fit(x, 3 * x - 2) == pytest.approx((3, -2, 1))
+    assert results.linear_fit(x, 3 * x - 2) == pytest.approx((3, -2, 1))
     y = np.array([1.0, 3.0, 2.0, 8.0])
-    slope, intercept, r_squared = linear_fit(x, y)
+    slope, intercept, r_squared = results.linear_fit(x, y)
     assert (slope, intercept) == pytest.approx(tuple(np.polyfit(x, y, 1)))
     assert r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
 
 
 @pytest.mark.parametrize("x", [[], [1.0], [2.0, 2.0]])
 def test_linear_fit_without_a_line_is_nan(x):
-    assert all(math.isnan(number) for number in linear_fit(np.array(x), np.ones(len(x))))
+    assert all(math.isnan(number) for number in results.linear_fit(np.array(x), np.ones(len(x))))
 
 
 def test_linear_fit_through_a_flat_line_has_no_r_squared():
-    slope, intercept, r_squared = linear_fit(np.array([1.0, 2.0]), np.array([5.0, 5.0]))
+    slope, intercept, r_squared = results.linear_fit(np.array([1.0, 2.0]), np.array([5.0, 5.0]))
     assert (slope, intercept) == pytest.approx((0, 5))
     assert math.isnan(r_squared)
 
@@ -94,7 +75,7 @@ def test_linear_fit_through_a_flat_line_has_no_r_squared():
 def line_of(regret, trials=None):
     regret = np.array(regret, float)
     trials = np.arange(len(regret)) if trials is None else np.array(trials)
-    return LineResult(trials, regret, np.zeros_like(regret), np.zeros((len(regret), 2)))
+    return results.LineResult(trials, regret, np.zeros_like(regret), np.zeros((len(regret), 2)))
 
 
 def test_ratio_takes_its_error_over_pairs_of_trials():
@@ -126,8 +107,8 @@ EXPERIMENT = Experiment.model_validate(
 
 def test_curves_hold_one_row_per_line_and_checkpoint():
     regret = np.arange(12.0).reshape(4, 3)
-    curves = Result(EXPERIMENT, checkpoints(3), (None, line_of(regret))).curves
-    assert tuple(curves.columns) == CURVE_COLUMNS
+    curves = results.Result(EXPERIMENT, checkpoints(3), (None, line_of(regret))).curves
+    assert tuple(curves.columns) == results.CURVE_COLUMNS
     assert list(curves["t"]) == [1, 2, 3]
     assert set(curves["label"]) == {"bold"}
     assert set(curves["line"]) == {1}
@@ -151,14 +132,14 @@ def test_single_runs_are_one_long_table():
 
 
 def test_a_result_without_trials_is_an_empty_frame_with_its_columns():
-    empty = Result(EXPERIMENT, checkpoints(3), (None, None))
-    assert tuple(empty.curves.columns) == CURVE_COLUMNS
+    empty = results.Result(EXPERIMENT, checkpoints(3), (None, None))
+    assert tuple(empty.curves.columns) == results.CURVE_COLUMNS
     assert empty.curves.empty
     assert not empty.complete
 
 
 def test_metadata_is_enough_to_get_the_numbers_again():
-    data = Result(EXPERIMENT, checkpoints(3), (None, None)).metadata
+    data = results.Result(EXPERIMENT, checkpoints(3), (None, None)).metadata
     again = json.loads(json.dumps(data))
     assert Experiment.model_validate(again["spec"]) == EXPERIMENT
     assert again["seed"] == 0
@@ -171,11 +152,11 @@ def test_the_final_table_says_the_same_in_every_form_and_carries_how_it_was_made
     lines = [{"policy": "ucb", "label": label}, {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1.0}}]
     result = simulate(EXPERIMENT.with_changes(lines=lines, horizon=50))
     final, spec = result.final, result.experiment
-    assert tuple(final.columns) == FINAL_COLUMNS
+    assert tuple(final.columns) == results.FINAL_COLUMNS
     ends = result.curves.groupby("line").tail(1)
     np.testing.assert_array_equal(final[["regret", "stderr"]], ends[["mean", "stderr"]])
     for row, line in zip(final.itertuples(), result.lines, strict=True):
-        assert (row.low, row.high) == tuple(interval(line.regret[:, -1]))
+        assert (row.low, row.high) == tuple(results.interval(line.regret[:, -1]))
     comment, begin, *rows = result.to_latex().splitlines()
     assert Experiment.model_validate(json.loads(comment.removeprefix("% "))["spec"]) == spec
     assert begin == r"\begin{tabular}{lp{4cm}lp{4cm}lp{4cm}}" and rows[-1] == r"\end{tabular}" and len(rows) == 4 + 3
@@ -198,7 +179,7 @@ def test_the_best_of_a_guarantee_is_bold_with_what_a_test_does_not_tell_from_it(
     low, even, high = ([[20.0 + 10 * (trial % 2) + more] for trial in range(12)] for more in (0, 0, 40))
     even[0][0] += 3  # above the first by luck only
     runs = [line_of(each) for each in (low, high, even, low, low)]
-    result = Result(EXPERIMENT.with_changes(lines=lines, trials=12), np.array([3]), tuple(runs))
+    result = results.Result(EXPERIMENT.with_changes(lines=lines, trials=12), np.array([3]), tuple(runs))
     assert result.best == {2, 3}  # alone with their guarantee are the first and the last
     table = result.to_markdown(comment=False).splitlines()
     assert [row.count("**") for row in table] == [0, 0, 0, 0, 2, 2, 0]
@@ -215,16 +196,16 @@ def test_the_words_of_a_band_part_thousands():
 
 def test_bands_are_quantiles_intervals_or_shares_of_a_standard_deviation():
     line = line_of(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 8.0]]))
-    low, high = band(line, "middle-90")
+    low, high = results.band(line, "middle-90")
     np.testing.assert_allclose((low, high), np.quantile(line.regret, [0.05, 0.95], axis=0))
-    np.testing.assert_array_equal(band(line, "range"), [[0, 1], [2, 8]])
+    np.testing.assert_array_equal(results.band(line, "range"), [[0, 1], [2, 8]])
     theirs = ttest_1samp(line.regret[:, 0], 0).confidence_interval(0.95)  # no skewness: Student's
-    skewed = interval(line.regret[:, 1])
+    skewed = results.interval(line.regret[:, 1])
     expected = ((theirs.low, skewed.low), (theirs.high, skewed.high))
-    np.testing.assert_allclose(band(line, "interval-95"), expected)
+    np.testing.assert_allclose(results.band(line, "interval-95"), expected)
     for kind, share in (("half-sd", 0.5), ("quarter-sd", 0.25)):
         width = share * math.sqrt((9 + 1 + 16) / 2)  # around the mean 4, two degrees of freedom
-        np.testing.assert_allclose(band(line, kind), [[1 - share, 4 - width], [1 + share, 4 + width]])
+        np.testing.assert_allclose(results.band(line, kind), [[1 - share, 4 - width], [1 + share, 4 + width]])
 
 
 def test_an_experiment_and_its_result_are_short_in_a_notebook():
@@ -244,7 +225,9 @@ SHORT = {"arms": [{"kind": "bernoulli", "mean": m} for m in (0.9, 0.1)], "lines"
 
 def ending_at(final, first_trial=0):
     regret = np.column_stack([np.zeros(len(final)), np.array(final, float)])
-    return LineResult(np.arange(len(final)) + first_trial, regret, np.zeros_like(regret), np.zeros((len(final), 2)))
+    return results.LineResult(
+        np.arange(len(final)) + first_trial, regret, np.zeros_like(regret), np.zeros((len(final), 2))
+    )
 
 
 def halls_interval(values, level=0.95):
@@ -265,26 +248,31 @@ def test_the_interval_is_the_union_of_students_and_halls():
         for level in (0.8, 0.95, 0.9973):
             low, high = halls_interval(values, level)
             student = ttest_1samp(values, 0).confidence_interval(level)
-            found = interval(values, level)
+            found = results.interval(values, level)
             assert (found.low, found.high) == pytest.approx((min(low, student.low), max(high, student.high)))
-            assert p_value(values, found.low) == pytest.approx(1 - level)
-            assert p_value(values, found.high) == pytest.approx(1 - level)
+            assert results.p_value(values, found.low) == pytest.approx(1 - level)
+            assert results.p_value(values, found.high) == pytest.approx(1 - level)
     columns = generator.exponential(size=(30, 3)) ** 2
-    each = [interval(column) for column in columns.T]
-    np.testing.assert_allclose(np.array(interval(columns)).T, each)
+    each = [results.interval(column) for column in columns.T]
+    np.testing.assert_allclose(np.array(results.interval(columns)).T, each)
 
 
 def test_few_and_equal_runs():
-    assert all(math.isnan(end) for end in interval(np.array([5.0]))) and math.isnan(p_value(np.array([5.0])))
-    two, student = interval(np.array([1.0, 4.0])), half_width(2) * 1.5
+    assert all(math.isnan(end) for end in results.interval(np.array([5.0]))) and math.isnan(
+        results.p_value(np.array([5.0]))
+    )
+    two, student = results.interval(np.array([1.0, 4.0])), results.half_width(2) * 1.5
     assert (two.low, two.high) == pytest.approx((2.5 - student, 2.5 + student))
     equal = np.full(7, 0.1)
-    assert tuple(interval(equal)) == pytest.approx((0.1, 0.1)) and (p_value(equal, 0.1), p_value(equal)) == (1, 0)
+    assert tuple(results.interval(equal)) == pytest.approx((0.1, 0.1)) and (
+        results.p_value(equal, 0.1),
+        results.p_value(equal),
+    ) == (1, 0)
     with pytest.raises(InputError, match=r"values: .*at least one run"):
-        interval(np.array([]))
+        results.interval(np.array([]))
     for level in (0.0, 1.0, -1, math.nan):
         with pytest.raises(InputError, match=r"level: .*strictly between 0 and 1"):
-            interval(equal, level)
+            results.interval(equal, level)
 
 
 @pytest.mark.parametrize(
@@ -300,8 +288,8 @@ def test_few_and_equal_runs():
 def test_the_interval_covers_the_mean_of_skewed_distributions(draw, mean, trials, least):
     """In at least this share of samples, and more often than Student's; Pareto 2.5 has no third moment."""
     samples = draw(np.random.default_rng(5), (trials, 4000))
-    low, high = interval(samples)
-    student = half_width(trials) * samples.std(axis=0, ddof=1) / math.sqrt(trials)
+    low, high = results.interval(samples)
+    student = results.half_width(trials) * samples.std(axis=0, ddof=1) / math.sqrt(trials)
     covers = np.mean((low <= mean) & (mean <= high))
     plain = np.mean(np.abs(samples.mean(axis=0) - mean) <= student)
     assert covers >= least - 3 * math.sqrt(least * (1 - least) / 4000)
@@ -314,11 +302,11 @@ def test_the_interval_of_a_difference_of_independent_groups_covers_it():
     covered = []
     for _ in range(2_000):
         one, two = generator.exponential(10, 60), generator.lognormal(size=100)
-        low, high = interval_of_difference(one, two)
+        low, high = results.interval_of_difference(one, two)
         covered.append(low <= 10 - math.exp(0.5) <= high)
     assert np.mean(covered) >= 0.94 - 3 * math.sqrt(0.94 * 0.06 / 2_000)
-    assert interval_of_difference(two, one) == pytest.approx((-high, -low))
-    assert np.isnan(interval_of_difference(one, two[:1])).all()
+    assert results.interval_of_difference(two, one) == pytest.approx((-high, -low))
+    assert np.isnan(results.interval_of_difference(one, two[:1])).all()
 
 
 def test_the_paired_test_is_about_the_pairs_that_both_lines_have():
@@ -328,8 +316,8 @@ def test_the_paired_test_is_about_the_pairs_that_both_lines_have():
     apart = one[3:] - two[:11]
     theirs = ttest_rel(one[3:], two[:11])
     assert pairs == 11 and difference == pytest.approx(apart.mean())
-    assert (low, high) == pytest.approx(tuple(interval(apart)))
-    assert found == pytest.approx(p_value(apart)) and found >= theirs.pvalue
+    assert (low, high) == pytest.approx(tuple(results.interval(apart)))
+    assert found == pytest.approx(results.p_value(apart)) and found >= theirs.pvalue
     assert ending_at(one).difference(ending_at(two, first_trial=3))[2:] == pytest.approx((low, high))
     back = ending_at(two, first_trial=3).paired_test(ending_at(one))
     assert back == pytest.approx((pairs, -difference, -high, -low, found))
@@ -343,7 +331,7 @@ def test_the_interval_of_a_ratio_is_that_of_what_is_left_of_the_pairs():
     ours = 1.5 * base + generator.lognormal(size=60)
     low, high = ending_at(ours).ratio(ending_at(base))[2:]
     ratio = ours.mean() / base.mean()
-    rest = interval(ours - ratio * base)
+    rest = results.interval(ours - ratio * base)
     assert (low, high) == pytest.approx((ratio + rest.low / base.mean(), ratio + rest.high / base.mean()))
     assert low < ratio < high
     assert np.isnan(ending_at([1.0]).ratio(ending_at([2.0]))[2:]).all()
@@ -362,9 +350,9 @@ def test_holms_correction_is_the_closed_test_of_bonferroni():
     generator = np.random.default_rng(2)
     for _ in range(50):
         p_values = (generator.random(5) ** 3).tolist()
-        np.testing.assert_allclose(holm(p_values), corrected_by_definition(p_values))
-    np.testing.assert_allclose(holm([0.02, math.nan, 0.01]), [0.02, math.nan, 0.02])
-    assert holm([]).tolist() == []
+        np.testing.assert_allclose(results.holm(p_values), corrected_by_definition(p_values))
+    np.testing.assert_allclose(results.holm([0.02, math.nan, 0.01]), [0.02, math.nan, 0.02])
+    assert results.holm([]).tolist() == []
 
 
 def test_equal_lines_are_seldom_called_different_and_few_pairs_never():
@@ -373,31 +361,33 @@ def test_equal_lines_are_seldom_called_different_and_few_pairs_never():
     for _ in range(repeats):
         luck = generator.exponential(5, 12)  # what the lines of a trial have in common
         lines = [ending_at(luck + generator.exponential(5, 12)) for _ in range(4)]
-        wrong += any(each.clear for each in differences(lines))
-    assert wrong / repeats <= LEVEL + 3 * math.sqrt(LEVEL / repeats)
+        wrong += any(each.clear for each in results.differences(lines))
+    assert wrong / repeats <= results.LEVEL + 3 * math.sqrt(results.LEVEL / repeats)
     for pairs in (2, 3, 4, 5):
-        [found] = differences([ending_at(np.arange(pairs) + 100.0), ending_at(1e-3 * np.arange(pairs))])
+        [found] = results.differences([ending_at(np.arange(pairs) + 100.0), ending_at(1e-3 * np.arange(pairs))])
         assert not found.clear and found.difference > 0
 
 
 def test_pairs_without_any_spread():
     one = np.arange(8) / 10
-    [apart] = differences([ending_at(one + 0.3), ending_at(one)])
+    [apart] = results.differences([ending_at(one + 0.3), ending_at(one)])
     assert apart.p_value == 2**-7 and apart.clear and math.isnan(apart.low)
-    [same] = differences([ending_at(one), ending_at(one)])
+    [same] = results.differences([ending_at(one), ending_at(one)])
     assert (same.difference, same.p_value) == (0, 1) and not same.clear
-    [single] = differences([ending_at([1.0]), ending_at([2.0])])
+    [single] = results.differences([ending_at([1.0]), ending_at([2.0])])
     assert math.isnan(single.p_corrected) and not single.clear and single.difference == -1
-    assert [(each.first, each.second) for each in differences([ending_at(one), None, ending_at(one)])] == [(0, 2)]
+    assert [(each.first, each.second) for each in results.differences([ending_at(one), None, ending_at(one)])] == [
+        (0, 2)
+    ]
 
 
 def test_a_result_tells_clear_differences_and_its_table_is_that_of_the_command(tmp_path):
     experiment = load_preset("trust").with_changes(horizon=500, trials=20)
     frame = simulate(experiment).comparisons
     lines = len(experiment.lines)
-    assert tuple(frame.columns) == COMPARISON_COLUMNS
+    assert tuple(frame.columns) == results.COMPARISON_COLUMNS
     assert len(frame) == lines * (lines - 1) // 2 and (frame.pairs == 20).all()
-    assert (frame.p_corrected >= frame.p_value).all() and (frame.p_corrected <= LEVEL).any()
+    assert (frame.p_corrected >= frame.p_value).all() and (frame.p_corrected <= results.LEVEL).any()
     assert (frame.p_value >= frame.p_floor).all() and (frame.p_floor == 2.0 ** (1 - frame.pairs)).all()
     out = tmp_path / "compared.parquet"
     assert main(["run", "trust", "--horizon", "500", "--trials", "20", "--compare", "--out", str(out)]) == 0
@@ -418,13 +408,13 @@ ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
 
 
 @pytest.fixture(scope="module")
-def result() -> Result:
+def result() -> results.Result:
     experiment = Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 2000, "trials": 8})
     return simulate(experiment, store=Store(None, 2**24))
 
 
 def test_regret_is_a_share_of_its_proved_bound(result):
-    proved = [row for row in summaries(result) if not math.isnan(row.bound)]
+    proved = [row for row in results.summaries(result) if not math.isnan(row.bound)]
     assert proved and all(0 < row.regret_over_bound < 1 for row in proved)
 
 
@@ -432,19 +422,19 @@ def test_the_last_half_counts_best_pulls_after_the_middle(result):
     for line in result.lines:
         middle = int(np.searchsorted(result.times, 1000))
         won = (line.best_pulls[:, -1] - line.best_pulls[:, middle]).mean()
-        assert best_share_at_end(line, result.times) == pytest.approx(won / (2000 - result.times[middle]))
+        assert results.best_share_at_end(line, result.times) == pytest.approx(won / (2000 - result.times[middle]))
     one = simulate(result.experiment.with_changes(horizon=1), store=Store(None, 2**20))
-    assert 0 <= best_share_at_end(one.lines[0], one.times) <= 1
+    assert 0 <= results.best_share_at_end(one.lines[0], one.times) <= 1
 
 
 def test_quantities_are_regret_over_their_scale(result):
     times = result.times.astype(float)
-    assert (scale(result, 0, "regret") == 1).all()
-    np.testing.assert_array_equal(scale(result, 0, "regret-per-user"), times)
-    np.testing.assert_allclose(scale(result, 0, "regret-per-log")[times > 1], np.log(times[times > 1]))
+    assert (results.scale(result, 0, "regret") == 1).all()
+    np.testing.assert_array_equal(results.scale(result, 0, "regret-per-user"), times)
+    np.testing.assert_allclose(results.scale(result, 0, "regret-per-log")[times > 1], np.log(times[times > 1]))
     best = min(result.lines[:2], key=lambda line: line.mean[-1])
     for line in range(4):
-        np.testing.assert_array_equal(np.nan_to_num(scale(result, line, "price")), np.nan_to_num(best.mean))
+        np.testing.assert_array_equal(np.nan_to_num(results.scale(result, line, "price")), np.nan_to_num(best.mean))
 
 
 def test_v_and_regret_stand_beside_each_other():

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import refused
-from scipy import integrate, optimize
+from scipy import integrate
 
 from bandit_core import Experiment, InputError, load_preset, simulate, thresholds
 from bandit_core.cli import main
@@ -21,11 +21,10 @@ from bandit_core.experiments.catalogue import edges
 from bandit_core.experiments.presets import at_shared
 from bandit_core.model import PROMISES, Block
 from bandit_core.simulation.prepared import PreparedLine
-from bandit_core.simulation.results import LineResult, Result, baseline, interval, linear_fit
+from bandit_core.simulation.results import LineResult, Result, baseline, interval
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import ClampedGaussian, Discrete, EmpiricalEpsilon, Fixed, Lognormal, UniformEpsilon
 from bandit_core.spec.rewards import Bernoulli
-from bandit_core.studies import sweep as sweeps
 from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Question, best_methods
 from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
@@ -566,16 +565,6 @@ def test_a_pure_line_stands_for_a_concentrated_promise_where_half_its_square_is_
         assert tradeoff._keeps(experiment, 0, 1) == (share < 1)
 
 
-def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
-    experiment = load_preset("trust-ladder").with_changes(trials=100)
-    swept = sweep(experiment, (0.3, 1.0, 10.0), jobs=1)
-    taken = 0
-    for result in swept.results:
-        assert all(step.saved.low >= 0 or not step.clear for step in tradeoff.steps(result))
-        taken += sum(step.same for step in tradeoff.steps(result))
-    assert taken  # else this test sees nothing
-
-
 def test_in_home_s_picture_a_curator_is_a_level_also_where_it_needs_no_trust():
     experiment = trust_table.moved(load_preset("trust"), 8.0).with_changes(horizon=10_000, trials=20)
     assert [tradeoff.level_of(experiment, line) for line in range(3)] == ["none", "central", "local"]
@@ -714,17 +703,6 @@ def test_recommended_is_the_least_of_the_searched_curve(law, rule):
     assert threshold.recommended(law, rule) == best
 
 
-@pytest.mark.parametrize("law", [REN_GAUSSIAN, UniformEpsilon(low=0, high=1), Lognormal(median=1, sigma=1)], ids=str)
-@pytest.mark.parametrize("rule", ["v_l", "v_b"])
-def test_recommended_of_a_density_agrees_with_a_scalar_optimiser(law, rule):
-    value = {"v_l": threshold.v_l, "v_b": threshold.v_b}[rule]
-    bounds = (0.05, min(5.0, 0.95 * law.largest))
-    exact = optimize.minimize_scalar(
-        lambda eps_min: value(law, eps_min), bounds=bounds, method="bounded", options={"xatol": 1e-9}
-    )
-    assert threshold.recommended(law, rule) == pytest.approx(exact.x, rel=1e-3)
-
-
 def test_nobody_above_the_threshold_costs_infinitely_much():
     table = thresholds({"kind": "uniform", "low": 0, "high": 1}, [0.5, 2.0])
     assert list(table.columns) == ["eps_min", "p0", "v_l", "v_b", "v_w"]
@@ -742,14 +720,3 @@ def test_nobody_above_the_threshold_costs_infinitely_much():
 
 def test_without_thresholds_the_searched_grid_is_shown():
     assert thresholds(REN_DISCRETE)["eps_min"].tolist() == [0.2, 1, 2, 100]
-
-
-def test_the_check_opens_where_the_prediction_is_right_and_fails_before():
-    """Two arms, five groups of users: a straight line at the horizon of the page, none at ten thousand users."""
-    arms, fits = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}], {}
-    groups = sweeps.spread_thresholds(REN_DISCRETE)
-    for users in (10_000, sweeps.ENOUGH_USERS):
-        base = load_preset("default").with_changes(arms=arms, horizon=users, trials=2)
-        found = sweeps.points(simulate(sweeps.experiment_of(base, REN_DISCRETE, groups)))
-        fits[users] = linear_fit(found["v"].to_numpy(), found["regret"].to_numpy())[2]
-    assert fits[10_000] < 0.95 < sweeps.STRAIGHT < fits[sweeps.ENOUGH_USERS]

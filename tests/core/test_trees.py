@@ -12,7 +12,6 @@ from runs import LATENESS, arms_pulled, assert_pulls, coins, looped, one_line
 from runs import instance_of as numbered
 from scipy import special, stats
 
-from bandit_core.auditing.subjects import audit
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams
@@ -391,53 +390,6 @@ def test_the_bound_on_sums_covers_where_the_printed_one_does_not():
 
 
 # ---- Which epsilon a counter really has ----
-
-
-def watching(counter, before, times):
-    """A sampler for `audit`: everything is 0 but item ``before`` + 1; its response is the most telling statistic.
-
-    The increments of the releases at ``times`` since the release at ``before`` hold the item's nodes, each with its
-    own Laplace variable; their minimum lies above 1 with a chance that moves by e^(sum of the nodes' budgets).
-    """
-
-    def sampler(rewards, epsilon, rng):
-        items = np.zeros((len(rewards), times[-1]))
-        items[:, before] = rewards
-        released = counter.release(items, rng)
-        start = released[:, before - 1] if before else 0.0
-        return np.min([released[:, time - 1] - start for time in times], axis=0)
-
-    return sampler
-
-
-def natural(counter):
-    """The same tree with a budget split by ln(horizon), as the letters of some papers have it."""
-    return Binary(counter.epsilon * (math.floor(math.log2(counter.horizon)) + 1) / math.log(counter.horizon), 7)
-
-
-BINARY = Binary(1.0, 7), 0, [1, 2, 4]
-HYBRID = Hybrid.calibrated(1.0), 8, [9, 10, 12, 16]  # item 9: three of four tree levels, then the block of 9 to 16
-
-
-@pytest.mark.parametrize(("counter", "before", "times"), [BINARY, HYBRID])
-def test_counters_pass_a_privacy_audit(counter, before, times):
-    found = audit(watching(counter, before, times), counter.total_epsilon, [(0.0, 1.0)], samples=60_000)
-    assert found.verdict == "consistent", found.words
-    assert found.lower_bound > 0.6 * counter.total_epsilon  # the statistic does see the item
-
-
-@pytest.mark.parametrize(
-    ("counter", "before", "times"),
-    [
-        pytest.param(Binary(2.0, 7), *BINARY[1:], id="binary, half the noise"),
-        pytest.param(natural(Binary(1.0, 7)), *BINARY[1:], id="binary, natural logarithm"),
-        pytest.param(Hybrid.calibrated(2.0), *HYBRID[1:], id="hybrid, half the noise"),
-        pytest.param(Hybrid.as_printed(1.0), *HYBRID[1:], id="hybrid, full epsilon for both parts"),
-    ],
-)
-def test_the_audit_catches_too_little_noise(counter, before, times):
-    found = audit(watching(counter, before, times), 1.0, [(0.0, 1.0)], samples=60_000)
-    assert found.verdict == "violates", found.words
 
 
 # ---- The policies against their pseudo-code ----

@@ -15,19 +15,8 @@ from bandit_core import cli, price
 from bandit_core.simulation.results import Estimate
 from bandit_core.simulation.store import Store
 from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies import price as prices
 from bandit_core.studies.best_arm import RollOutQuestion, RollOutStudy
-from bandit_core.studies.price import (
-    COLUMNS,
-    MAX_WEEKS,
-    PRIVATE,
-    Price,
-    PriceStudy,
-    advise,
-    price_question,
-    read_epsilons,
-    rows_of,
-    weeks_words,
-)
 from bandit_core.studies.production import parts
 from bandit_core.theory.power import (
     EVERY_TRUST,
@@ -78,7 +67,7 @@ def test_three_signup_pages_take_the_weeks_of_a_test_of_two_proportions():
     alone = [weeks_by_hand(*rates, 40_000, 3, epsilon) for epsilon in (None, 1.0, 2.0)]
     assert alone == pytest.approx([8.3, 4.6 * 365.25 / 7, 54], rel=0.02)
     critical = dunnett_by_hand(3)
-    plain, *private = rows_of(price_question(**SIGNUPS, epsilon=[1, 2]))
+    plain, *private = prices.rows_of(prices.price_question(**SIGNUPS, epsilon=[1, 2]))
     local, central = private[:2], private[2:]
     ratio = ((critical_value(options=3, sides=1) + ALL_BEATEN) / (1.959964 + 0.841621)) ** 2  # Hsu's test
     assert [row.test_users / 40_000 for row in (plain, *local)] == pytest.approx([ratio * each for each in alone], 2e-3)
@@ -89,23 +78,24 @@ def test_three_signup_pages_take_the_weeks_of_a_test_of_two_proportions():
 
 
 def test_differences_that_do_not_matter_make_the_test_as_short_as_that_against_the_rest():
-    exact, ignored = (rows_of(price_question(**SIGNUPS, epsilon=[1], zone=zone)) for zone in (0, 8))
+    exact, ignored = (prices.rows_of(prices.price_question(**SIGNUPS, epsilon=[1], zone=zone)) for zone in (0, 8))
     for before, after in zip(exact, ignored, strict=True):
         assert before.lift_users == after.lift_users < after.test_users < before.test_users
     near, alone = (
         RollOutStudy(
-            replace(price_question(**SIGNUPS, epsilon=[1], zone=zone), trials=60).roll_out(1.0), Store(None, 2**26)
+            replace(prices.price_question(**SIGNUPS, epsilon=[1], zone=zone), trials=60).roll_out(1.0),
+            Store(None, 2**26),
         )
         for zone in (8, 0)
     )
     for mine, before in zip(near.run(), alone.run(), strict=True):
         assert mine.times.quantile(0.5) < 0.5 * before.times.quantile(0.5)
         assert mine.bound is None and before.bound is not None and mine.times.wrong_limits()[0] <= 0.05
-    everything = rows_of(price_question(**SIGNUPS, epsilon=[1], zone=20))
+    everything = prices.rows_of(prices.price_question(**SIGNUPS, epsilon=[1], zone=20))
     assert all(math.isinf(row.test_users) and math.isinf(row.lift_users) for row in everything)
 
 
-@pytest.mark.parametrize(("privacy", "epsilon"), [("none", None), *itertools.product(PRIVATE, (0.2, 1.0, 5.0))])
+@pytest.mark.parametrize(("privacy", "epsilon"), [("none", None), *itertools.product(prices.PRIVATE, (0.2, 1.0, 5.0))])
 @pytest.mark.parametrize(("rate", "effect", "options"), [(0.031, 0.004, 2), (0.5, 0.1, 3), (0.9, 0.05, 10)])
 def test_the_smallest_lift_is_the_one_that_needs_so_many_users(privacy, epsilon, rate, effect, options):
     users = sample_size(rate, effect, 0.1, 0.9, privacy, epsilon, options).users_per_option
@@ -135,19 +125,19 @@ def dressed(rows, question, place):
 def test_the_advice_never_contradicts_its_table():
     kinds, told = set(), 0
     for place, (baseline, lifts, weekly, weeks, epsilon) in enumerate(GRID):
-        question = price_question(baseline=baseline, lifts=lifts, weekly=weekly, weeks=weeks, epsilon=epsilon)
-        rows = dressed(rows_of(question), question, place)
-        private, limit = rows[1:], min(question.weeks, MAX_WEEKS)
-        advice = advise(question, rows)
+        question = prices.price_question(baseline=baseline, lifts=lifts, weekly=weekly, weeks=weeks, epsilon=epsilon)
+        rows = dressed(prices.rows_of(question), question, place)
+        private, limit = rows[1:], min(question.weeks, prices.MAX_WEEKS)
+        advice = prices.advise(question, rows)
         in_time = [row for row in private if row.test_users / weekly <= limit]
         kinds.add(advice.kind)
         if advice.kind == "test":
             row = advice.row
             users = row.test_users
             assert users / weekly <= limit
-            assert PRIVATE.index(row.privacy) == min(PRIVATE.index(each.privacy) for each in in_time)
+            assert prices.PRIVATE.index(row.privacy) == min(prices.PRIVATE.index(each.privacy) for each in in_time)
             assert row.epsilon == min(each.epsilon for each in in_time if each.privacy == row.privacy)
-            assert weeks_words(users / weekly) in advice.words and row.who in advice.words
+            assert prices.weeks_words(users / weekly) in advice.words and row.who in advice.words
             assert {*re.findall(r"ε = ([\d.]+)", advice.words)} == {f"{row.epsilon:g}"}  # every trust at the same ε
             told += "trust no one" in advice.words and row.privacy == "central"
             assert "years" not in advice.words.partition("**;")[0]
@@ -166,16 +156,16 @@ def test_the_advice_never_contradicts_its_table():
 
 
 def test_what_was_not_simulated_is_no_advice():
-    question = price_question(**{**SIGNUPS, "weeks": 1}, epsilon=[1])
-    assert advise(question, rows_of(question)).kind == "open"
+    question = prices.price_question(**{**SIGNUPS, "weeks": 1}, epsilon=[1])
+    assert prices.advise(question, prices.rows_of(question)).kind == "open"
 
 
 @pytest.mark.parametrize("loss", [0.2, 1.4])
 def test_advice_speaks_of_the_budgets_that_were_simulated_beside_others_that_were_not(loss):
-    question = price_question(**{**SIGNUPS, "weeks": 1}, epsilon=[0.5, 1])
+    question = prices.price_question(**{**SIGNUPS, "weeks": 1}, epsilon=[0.5, 1])
     there = Estimate(question.keep * loss, 0.01)
-    rows = [row if row.epsilon == 0.5 else replace(row, method="M", loss=there) for row in rows_of(question)]
-    advice = advise(question, [replace(rows[0], loss=Estimate(0.0, 0.0)), *rows[1:]])
+    rows = [row if row.epsilon == 0.5 else replace(row, method="M", loss=there) for row in prices.rows_of(question)]
+    advice = prices.advise(question, [replace(rows[0], loss=Estimate(0.0, 0.0)), *rows[1:]])
     assert "was not simulated" not in advice.words
     if loss < 1:
         assert (advice.kind, advice.row.epsilon) == ("learn", 1) and "at ε = 1, you lose" in advice.words
@@ -193,28 +183,28 @@ def test_advice_speaks_of_the_budgets_that_were_simulated_beside_others_that_wer
     ],
 )  # fmt: skip
 def test_weeks_in_words(weeks, message):
-    assert weeks_words(weeks) == message
+    assert prices.weeks_words(weeks) == message
 
 
 def test_epsilons_from_text():
-    assert read_epsilons("2, 1,1") == (1.0, 2.0)
+    assert prices.read_epsilons("2, 1,1") == (1.0, 2.0)
     for text in ("", "1,x", "0", "11", "nan", ",".join(["1"] * 9)):
         with refused("epsilon", value=text):
-            read_epsilons(text)
+            prices.read_epsilons(text)
 
 
 @pytest.fixture(scope="module")
-def clinic() -> Price:
+def clinic() -> prices.Price:
     """Two arms, 2,000 patients."""
     asked = {"baseline": 0.5, "lifts": [30], "weekly": 40, "weeks": 50, "epsilon": [1, 2]}
-    found = PriceStudy(price_question(**asked), Store(None, 2**26)).run()
+    found = prices.PriceStudy(prices.price_question(**asked), Store(None, 2**26)).run()
     assert found is not None
     return found
 
 
 def test_a_clinic_is_answered_in_losses_users_and_weeks(clinic):
     table = clinic.table
-    assert tuple(table) == COLUMNS
+    assert tuple(table) == prices.COLUMNS
     assert list(zip(table["trust"], table["epsilon"].fillna(0), strict=True)) == [
         ("none", 0), ("local", 1), ("local", 2), ("central", 1), ("central", 2)
     ]  # fmt: skip
@@ -227,9 +217,9 @@ def test_a_clinic_is_answered_in_losses_users_and_weeks(clinic):
 
 def test_visits_and_batches_restrict_the_learners_and_cost_more(clinic):
     asked = {"baseline": 0.5, "lifts": [30], "weekly": 40, "weeks": 50, "epsilon": [1]}
-    often = PriceStudy(price_question(**asked, visits=3, batch=17), Store(None, 2**26)).run()
+    often = prices.PriceStudy(prices.price_question(**asked, visits=3, batch=17), Store(None, 2**26)).run()
     assert often is not None and all(row.method for row in often.rows)
-    for privacy in PRIVATE:
+    for privacy in prices.PRIVATE:
         once, thrice = (next(row for row in each.rows if row.privacy == privacy) for each in (clinic, often))
         assert thrice.loss.value > once.loss.value and thrice.test_users == once.test_users
 
