@@ -1,7 +1,8 @@
 """Every control of a page, found on the page itself; moved by keyboard or mouse, and moved back."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import doors
@@ -40,7 +41,7 @@ SHOWN = """() => {
   const main = document.querySelector('[data-testid=stMain]');
   const own = 'stWidgetLabel stSlider stButtonGroup stTooltipContent'.split(' ')
     .map(id => `[data-testid=${id}]`).join() + ', button, summary';
-  const said = 'stMarkdownContainer stHtml stCode stMetric stDataFrame stImage stAlert'.split(' ')
+  const said = 'stMarkdownContainer stCaptionContainer stHtml stCode stMetric stDataFrame stImage stAlert'.split(' ')
     .map(id => `[data-testid=${id}]`).join();
   const seen = node => node.getBoundingClientRect().width > 0 && !node.closest(own);
   const ghosts = / (Thin|Dotted): the slider.s last position\\./;
@@ -52,27 +53,36 @@ SHOWN = """() => {
     words: [...document.querySelectorAll(said)].filter(seen).map(node => node.innerText.replace(ghosts, '')),
     pictures: [...main.querySelectorAll('img')].filter(seen).map(node => node.src),
     numbers: [...main.querySelectorAll('.js-plotly-plot')].filter(seen).map(of),
+    folds: [...document.querySelectorAll('summary [data-testid=stMarkdownContainer]')]
+      .filter(node => node.clientWidth > 0)
+      .map(node => `${node.closest('details').open ? 'open' : 'closed'}: ${node.innerText}`),
   } }"""
 
+# A fold that was opened has come, or has been drawn anew; many ask the server for what is in them.
+FILLED = "!opened.isConnected || opened.open && opened.querySelector('[data-testid=stVerticalBlock] > *')"
 FOCUS = "document.activeElement.closest('[data-tried]')?.dataset.tried"
-NEVER = 120_000  # milliseconds after which a list or an answer does not come any more
-# They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
-# or (a student's name on Teach) say nothing without a code.
-MOMENTS = 20  # of half a second each, for a control that went back
+MOMENTS = 60  # of half a second each, until a page is not expected to say more
 OPENS = 5  # seconds until a list is open
-NOT_MOVED = ("Examples", "Add a method", "More", "Edit as a table", "Title of the page", "Name")
+# They begin something else, or bring other controls, so there is no way back; or are seen in a file only,
+# or say nothing alone: a student's name on Teach without a code, a seed on Papers before a run is asked for.
+NOT_MOVED = ("Examples", "Add a method", "More", "Edit as a table", "Title of the page", "Name", "Seed of another run")
 
 
-def unfold(visitor: Visitor) -> None:
-    """Open the controls of the experiment, and every fold, also those inside others."""
+def unfold(visitor: Visitor, gone: Collection[str] | None = None) -> None:
+    """Open the controls of the experiment, and every fold, also those inside others; or only those of these titles."""
     switch = visitor.tab.get_by_role("switch", name="More", exact=True)
     if switch.count() and not switch.is_checked():
-        doors.press(visitor, switch, "Space")
-    for _ in range(60):
-        closed = visitor.tab.locator("[data-testid=stExpander] details:not([open]) > summary >> visible=true")
-        if not closed.count():
-            break
-        closed.first.press("Enter")
+        doors.asks(visitor, partial(switch.press, "Space"))
+
+    def closed() -> Locator | None:
+        folds = visitor.tab.locator("[data-testid=stExpander] details:not([open]) > summary >> visible=true").all()
+        title = "summary => summary.querySelector('[data-testid=stMarkdownContainer]').innerText"
+        return next((each for each in folds if gone is None or each.evaluate(title) in gone), None)
+
+    while (fold := closed()) is not None:
+        fold.evaluate("summary => { window.opened = summary.parentElement }")
+        fold.press("Enter")
+        visitor.tab.wait_for_function(FILLED)
         doors.wait(visitor)
 
 
@@ -151,42 +161,36 @@ def state(visitor: Visitor) -> dict[str, Any]:
     return {"address": [visitor.tab.url], "controls": names(visitor), **visitor.tab.evaluate(SHOWN)}
 
 
-def asked(visitor: Visitor, step: Iterator[None]) -> bool:
-    """Take a step, and wait for what the page makes of it; whether it asked the server for anything."""
-    before = visitor.tab.evaluate("asked")
-    next(step)
-    try:
-        visitor.tab.wait_for_function(f"asked > {before}", timeout=doors.ASKS)
-    except TimeoutError:
-        return False
-    doors.wait(visitor)
-    return True
+def shown(visitor: Visitor, awaited: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The `state` that is awaited; the last one where it does not come."""
+    for _ in range(MOMENTS):
+        doors.wait(visitor)
+        if awaited(now := state(visitor)):
+            break
+        visitor.tab.wait_for_timeout(500)
+    return now
 
 
 def tried(visitor: Visitor, name: str) -> str:
     """What is wrong with a control that is moved and moved back; empty where nothing is."""
     before = state(visitor)
-    step = move(visitor, name)
-    if not asked(visitor, step):
+    step = partial(next, move(visitor, name))
+    if not doors.asks(visitor, step, HANGS):
         return "asks nothing"
-    after, seen = state(visitor), doors.look(visitor)
+    after, seen = shown(visitor, lambda now: now != before), doors.look(visitor)
     troubles = [words for words in seen.troubles if not words.startswith("no picture")]
     if ", slider, " in name and visitor.tab.evaluate(FOCUS) != name:
         troubles.append("keys do not move it on")  # it was drawn anew, without the focus
-    same = [part for part in before if before[part] == after[part]]
-    if not asked(visitor, step):
+    if not doors.asks(visitor, step, HANGS):
         return "cannot be moved back"
-    back = state(visitor)
-    for _ in range(MOMENTS):  # a page may ask once more for the first move
-        if back == before:
-            break
-        visitor.tab.wait_for_timeout(500)
-        doors.wait(visitor)
-        back = state(visitor)
+    titles = [{words.partition(": ")[2] for words in each["folds"]} for each in (before, after)]
+    if gone := titles[0] - titles[1]:  # a fold that went with what it is about comes back closed
+        unfold(visitor, gone)
+    back = shown(visitor, lambda now: now == before)
     left = [f"{part}: {doors.first_of(before[part], back[part])}" for part in before if before[part] != back[part]]
     if troubles:
         return "; ".join(troubles)
-    if len(same) == len(before):
+    if after == before:
         return "changes nothing"
     return f"back again, {'; '.join(left)}" if left else ""
 
@@ -194,7 +198,6 @@ def tried(visitor: Visitor, name: str) -> str:
 def faults(visits: Callable[..., Visitor], path: str, folds: bool = False) -> list[str]:
     """What is wrong with any control of a page; ``folds``: also with those that are folded away."""
     visitor, found = visits(height=1600), []
-    visitor.tab.set_default_timeout(NEVER)
 
     def arrive() -> None:
         visitor.start(path)
@@ -213,5 +216,4 @@ def faults(visits: Callable[..., Visitor], path: str, folds: bool = False) -> li
         if fault:
             found.append(f"{path}: {name}: {fault}")
             arrive()
-    visitor.tab.set_default_timeout(HANGS)
     return found

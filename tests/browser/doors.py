@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from playwright.sync_api import Locator, TimeoutError
+from playwright.sync_api import TimeoutError
 from visitor import HANGS, Visitor
 
 from bandit_core.policies import registry
@@ -24,11 +25,11 @@ TABS = 2  # while one page is drawn, the server computes the next one
 # A page stands still: nothing runs or is computed, nothing that is near the window waits to be drawn.
 STILL = """() => {
   const app = document.querySelector('[data-testid=stApp]');
-  const near = node => { const box = node.getBoundingClientRect();
-    return box.width > 0 && box.height > 0 && box.top < innerHeight };
+  const drawn = node => { const box = node.getBoundingClientRect(); return box.width > 0 && box.height > 0 };
+  const near = node => drawn(node) && node.getBoundingClientRect().top < innerHeight;
   const waits = [...document.querySelectorAll('[data-testid=stSkeleton]')].some(near)
     || [...document.querySelectorAll('[data-testid=stProgress]')]
-      .some(e => near(e) && /computing|waiting/.test(e.innerText))
+      .some(e => drawn(e) && /computing|waiting/.test(e.innerText))
     || [...document.querySelectorAll('[data-testid=stPlotlyChart]')].some(e => near(e) && !e.querySelector('.main-svg'))
     || [...document.images].some(image => near(image) && !image.complete);
   const still = app?.dataset.testScriptState === 'notRunning' && answered === asked
@@ -169,13 +170,12 @@ def wait(visitor: Visitor) -> None:
     visitor.tab.wait_for_function(STILL, polling=60)
 
 
-def press(visitor: Visitor, control: Locator, *keys: str) -> bool:
-    """Press keys on a control; whether the page asked the server for something within a while, and was answered."""
+def asks(visitor: Visitor, act: Callable[[], object], within: int = ASKS) -> bool:
+    """Whether the page asked the server for something within so many milliseconds after an act, and was answered."""
     before = visitor.tab.evaluate("asked")
-    for key in keys:
-        control.press(key)
+    act()
     try:  # a slider waits for a pause before it asks
-        visitor.tab.wait_for_function(f"asked > {before}", timeout=ASKS)
+        visitor.tab.wait_for_function(f"asked > {before}", timeout=within)
     except TimeoutError:
         return False
     wait(visitor)
@@ -186,9 +186,11 @@ def elsewhere(text: str, name: str) -> str:
     """Another text of the same kind: its last number (of arms the first) a little moved, another name, or a number."""
     found = list(re.finditer(r"\d+(\.\d+)?", text))
     if not found:
+        if re.search("beta|kappa|delta|zeta", name):
+            return "0.5"
         return f"{text} x" if "abel" in name else "arm" if "ords" in name else "3"
     last = found[0 if name.endswith("Arms") else -1]
-    number, whole = float(last[0]), re.search("Round|isits", name)
+    number, whole = float(last[0]), re.search("Round|Seed|isits", name)
     less = "." in last[0] or (number == 1 and not whole)
     other = f"{number * 0.9:.6g}" if less else str(int(number) + 1 if number else 1)
     return text[: last.start()] + other + text[last.end() :]
@@ -199,14 +201,15 @@ def change(visitor: Visitor) -> bool:
     before = visitor.tab.url
     for knob in visitor.tab.locator("input[type=range]:enabled").all():
         ahead = knob.get_attribute("value") != knob.get_attribute("max")
-        if press(visitor, knob, "ArrowRight" if ahead else "ArrowLeft") and visitor.tab.url != before:
+        key = "ArrowRight" if ahead else "ArrowLeft"
+        if asks(visitor, partial(knob.press, key)) and visitor.tab.url != before:
             return True
     for field in visitor.tab.get_by_role("textbox", name="Distribution of ε over users").all():
         field.fill(elsewhere(field.input_value(), ""))
-        if press(visitor, field, "Enter") and visitor.tab.url != before:
+        if asks(visitor, partial(field.press, "Enter")) and visitor.tab.url != before:
             return True
     for choice in visitor.main().get_by_role("radio", checked=False).all()[:3]:
-        if press(visitor, choice, "Enter") and visitor.tab.url != before:
+        if asks(visitor, partial(choice.press, "Enter")) and visitor.tab.url != before:
             return True
     return False
 
