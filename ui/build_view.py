@@ -54,7 +54,7 @@ def _sections(made: Plan, shown: tuple[str, ...]) -> None:
 
 def left_out(besides: tuple[str, ...] = ()) -> None:
     """What a simulation leaves out, but for what the page has said already."""
-    with st.expander("What the simulation leaves out"):
+    with st.expander("What the simulation leaves out", key="left-out"):
         st.markdown(_listed(text for text in production.LEFT_OUT.values() if text not in besides))
 
 

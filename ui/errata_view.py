@@ -77,7 +77,7 @@ def listing(chosen: str, found: dict[str, Outcome]) -> None:
             outcome = found.get(erratum.name)
             apart = "" if erratum.kind == "error" else f"{_short(erratum.paper)}, "
             heading = words.sentence(f"{apart}{_heading(erratum)}")
-            with st.expander(f"{_sign(outcome)} {heading}", expanded=erratum.name == opened):
+            with st.expander(f"{_sign(outcome)} {heading}", erratum.name == opened, key=f"erratum-{erratum.name}"):
                 _one(erratum, outcome)
 
 

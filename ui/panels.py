@@ -123,14 +123,14 @@ def bounds_table(result: Result, line: int | None) -> None:
     st.caption(stylesheet.asset("bounds.md"))
     for bound in bounds:
         if not bound.not_applicable:
-            with st.expander(f"{bound.label}: what it says"):
+            with st.expander(f"{bound.label}: what it says", key=f"bound-{bound.label}"):
                 st.latex(bound.formula)
                 holds = f"\n\n*Holds for:* {bound.only}." if bound.only else ""
                 st.markdown(
                     f"{bound.words}{holds}\n\n*Assumes:* {bound.assumptions}\n\n*Status:* {status_words(bound)}."
                 )
     if hidden:
-        with st.expander(f"{len(hidden)} bounds do not apply: why?"):
+        with st.expander(f"{len(hidden)} bounds do not apply: why?", key="bounds-hidden"):
             for bound in hidden:
                 st.markdown(f"- **{bound.name}** ({bound.source}): {bound.not_applicable}")
 

@@ -173,7 +173,7 @@ def test_part_of_the_trials_is_labelled(folder: Path) -> None:
 def test_a_figure_is_computed_again_with_another_seed() -> None:
     screen = on.visit("papers", figure="tao-s3-local-v09")
     assert not screen.get("code")
-    on.unfold(screen, "again-fold-tao-s3-local-v09")
+    on.unfold(screen, "papers-again")
     assert screen.get("code")[0].value.endswith(" reproduce tao-s3-local-v09")
     on.put(screen, screen.toggle(key="again-tao-s3-local-v09"), True)
     [table] = on.tables(screen)

@@ -186,6 +186,17 @@ def test_nobody_imports_what_is_private():
     assert crossings == {}
 
 
+def test_every_fold_has_a_key():
+    """One without closes where something above it comes or goes."""
+    calls = {
+        (path.name, node.lineno): {keyword.arg for keyword in node.keywords}
+        for path in [*files_in("ui"), *files_in("pages")]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "expander"
+    }
+    assert calls and not [place for place, given in calls.items() if "key" not in given]
+
+
 def test_every_policy_file_is_found_by_the_registry():
     defined = {}
     files = [*(CORE / "policies").glob("*.py"), *(CORE / "policies" / "contextual").glob("*.py")]

@@ -141,7 +141,7 @@ def _second(part: Step) -> None:
     """The second part of a step, folded: a question of its own, and its answer."""
     at, shown = answers.position(part, answers.SECOND), part.name in _guesses()
     opened = shown or at != part.slider.start
-    with st.expander(f"A second look: {part.title}", icon=":material/visibility:", expanded=opened):
+    with st.expander(f"A second look: {part.title}", opened, key=f"second-{part.name}", icon=":material/visibility:"):
         st.markdown(part.idea)
         if not shown:
             _ask(part, at)
@@ -182,5 +182,5 @@ def _folds(step: Step, at: float, shown: bool) -> None:
         if shown:
             about = "Hide the answer and ask once more."
             answers.button("Guess again", "learn-again", about, _again, step, icon="replay")
-    with st.expander("The maths"):
+    with st.expander("The maths", key=f"maths-{step.name}"):
         st.markdown(step.exact)

@@ -157,7 +157,7 @@ def show(result: AuditResult, subject: Subject, seed: int) -> None:
         alt = f"Samples of both inputs, and the event {_interval(result.event)}"
         figures.plot(event_chart(result, subject, seed, dark), "audit-event", alt=alt)
     (p_low, p, p_high), (q_low, q, q_high) = result.chances
-    with st.expander("The numbers behind the bound"):
+    with st.expander("The numbers behind the bound", key="mechanisms-bound"):
         st.markdown(
             f"The event: {subject.seen}, **{_interval(result.event)}**. After input {result.pair[0]:g} it was seen in "
             f"{percent(p)} of the samples ({percent(p_low)} to {percent(p_high)}), after input {result.pair[1]:g} in "

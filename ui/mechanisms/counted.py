@@ -122,7 +122,7 @@ def draw(epsilon: float) -> None:
     failing = ", ".join(sorted({guarantee.failure for guarantee in _guarantees(experiment) if guarantee.failure}))
     conclusion, numbers = verdict(losses)
     st.markdown(conclusion)
-    st.expander("The numbers behind it").markdown(
+    st.expander("The numbers behind it", key="sums-numbers").markdown(
         f"{numbers} Hollow: normal noise, whose guarantee has a {failing}, so it is weaker. "
         f"Arms with success rates {means}; {words.count(experiment.horizon)} users; {experiment.trials:,} runs. "
         "Error bars: ± 2 standard errors."

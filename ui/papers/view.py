@@ -325,7 +325,7 @@ def large(figure: Figure, panel: str) -> None:
         figures.fold_for_print(partial(_for_print, shown, figure, shipped.experiment.spec()), shipped.name)
     tests(figure)
     if panel:
-        lab_parts.fold("Compute it again", f"again-fold-{panel}", partial(rerun_panel, panel), icon=":material/replay:")
+        lab_parts.fold("Compute it again", "papers-again", partial(rerun_panel, panel), icon=":material/replay:")
 
 
 AS_STATED = (

@@ -85,7 +85,7 @@ def fold(options: Sequence[Option], limits: tuple[float, float], own: bool) -> N
     """What the limits cut, in words and drawn; whether the options are someone's ``own`` file, or typed."""
     if cut := cut_words(options, limits, not own):
         st.caption(words.plain(cut))
-    with st.expander("Picture of the amounts and their limits"):
+    with st.expander("Picture of the amounts and their limits", key="own-amounts"):
         how = tuple((option.name, option.values.tobytes(), option.counts.tobytes()) for option in options), limits
         alt = f"How often each amount occurs. {cut or 'The limits cut nothing.'}"
         figures.draw("amounts-chart", how, partial(picture, options, limits), lambda: alt)
@@ -387,7 +387,7 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
         box(middle, "outcome", names, "successes" if roles["rows"] == "total" else "")
     box(right, "rows", list(ROWS))
     if not wide:
-        with st.expander("More: person, people of a row"):
+        with st.expander("More: person, people of a row", key="own-more-columns"):
             left, right = st.columns(2)
             box(left, "person", names)
             box(right, "weight", ["none", "both", *names])
