@@ -48,9 +48,10 @@ def opened(page: str, **address: str) -> AppTest:
 
 
 def run(screen: AppTest) -> AppTest:
-    """Let the app react once; it never shows a traceback."""
+    """Let the app react once; it never shows a traceback, nor two entries of a box that read alike: one is lost."""
     screen.run()
     assert not screen.exception, screen.exception[0].stack_trace
+    assert not [box.label for box in screen.selectbox if len(set(box.options)) < len(box.options)]
     return screen
 
 

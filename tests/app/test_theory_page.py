@@ -68,7 +68,7 @@ def test_the_table_has_every_bound_and_filters_narrow_it() -> None:
     screen = on.opened("theory", **TRUST)
     screen.session_state["theory-bounds"] = True
     on.run(screen)
-    whole = screen.dataframe[0].value
+    whole, opened = screen.dataframe[0].value, card(screen)
     assert len(whole) == len(catalogue.entries(load_preset("trust")))
     assert {"proved", "derived", "as printed", "asymptotic", "order-only", "superseded"} == set(whole["status"])
     on.put(screen, screen.selectbox(key="theory-about"), "local")
@@ -78,7 +78,10 @@ def test_the_table_has_every_bound_and_filters_narrow_it() -> None:
     assert set(part["guarantee"]) == {"local DP"} and set(part["kind"]) == {"minimax"}
     assert on.address(screen)["about"] == "local" and on.address(screen)["kind"] == "minimax"
     again = on.visit("theory", about="local", kind="minimax", **TRUST)
-    assert again.dataframe[0].value.equals(part)
+    assert again.dataframe[0].value.equals(part) and card(again) == card(screen) != opened
+    for name in ("about", "kind"):  # and back: the card that the filters had hidden
+        on.put(screen, screen.selectbox(key=f"theory-{name}"), "all")
+    assert card(screen) == opened and on.address(screen) == TRUST
 
 
 def test_the_bounds_are_folded_until_they_are_asked_for() -> None:

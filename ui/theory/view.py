@@ -36,7 +36,7 @@ EPSILONS = epsilon_grid.curve(0.05, 20, 25)
 BUDGET_TICKS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 ARMS = (2, 3, 5, 8, 13, 20, 35, 60, 100)
 FIRST = "local-exact-ldp-bound-0-or-1"
-TABLE_KEY, CARD_KEY = "theory-table", "theory-bound"
+TABLE_KEY = "theory-table"
 
 
 def draw(experiment: Experiment, listed: tuple[Entry, ...]) -> None:
@@ -128,7 +128,7 @@ def _row_chosen(keys: tuple[str, ...]) -> None:
     """Callback: a row of the table was clicked, the card follows."""
     rows = st.session_state[TABLE_KEY].selection.rows
     if rows and rows[0] < len(keys):
-        st.session_state[state.own_key(CARD_KEY)] = keys[rows[0]]
+        state.keep_page_field("bound", keys[rows[0]], FIRST)
 
 
 def table(shown: list[Entry], experiment: Experiment) -> None:
@@ -152,27 +152,23 @@ def table(shown: list[Entry], experiment: Experiment) -> None:
 
 
 def choose(shown: list[Entry], listed: tuple[Entry, ...]) -> Entry:
-    """The bound whose card is open; kept in the address."""
-    everywhere = {entry.key for entry in listed}
-    keys = [entry.key for entry in shown]
-    if st.session_state.get(state.own_key(CARD_KEY)) not in keys:
-        asked = page_fields.choice("bound", FIRST, everywhere)
-        st.session_state[state.own_key(CARD_KEY)] = asked if asked in keys else keys[0]
-    names = {entry.key: _title(entry) for entry in shown}
-    key = st.selectbox(
-        "Card",
-        keys,
-        format_func=names.__getitem__,
-        key=state.own_key(CARD_KEY),
-        help="Each bound has a card with its formula, source, assumptions, value and picture.",
+    """The bound whose card is open: the one of the address, or the first where the filters hide that."""
+    asked = page_fields.choice("bound", FIRST, {entry.key for entry in listed})
+    state.keep_page_field("bound", asked, FIRST)
+    opened = next((entry for entry in shown if entry.key == asked), shown[0])
+    help = "Each bound has a card with its formula, source, assumptions, value and picture."
+    field = Field("bound", "Card", FIRST, help, "box", {entry.key: _title(entry) for entry in shown})
+    key = f"theory-card-{opened.key}"
+    page_fields.draw(
+        field, opened.key, key, on_change=lambda: state.keep_page_field("bound", st.session_state[key], FIRST)
     )
-    state.keep_page_field("bound", key, FIRST)
-    return next(entry for entry in shown if entry.key == key)
+    return opened
 
 
 def _title(entry: Entry) -> str:
-    whose = ", ".join(registry()[name].title for name in entry.policies)
-    return f"{entry.bound.sign} {entry.bound.name}{f', {whose}' if whose else ''} · {PROMISES[entry.bound.model].name}"
+    bound, whose = entry.bound, ", ".join(registry()[name].title for name in entry.policies)
+    rewards = f" · {bound.rewards}" * (bound.rewards != "any")
+    return f"{bound.sign} {bound.name}{f', {whose}' if whose else ''} · {PROMISES[bound.model].name}{rewards}"
 
 
 def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
