@@ -24,7 +24,7 @@ from bandit_core.spec.errors import InputError
 
 if TYPE_CHECKING:  # and for use, when one of them is first asked for
     from bandit_core.auditing.subjects import AuditResult, audit, subjects
-    from bandit_core.data.lending import lending_document, read_lending, read_table, write_synthetic_csv
+    from bandit_core.data.lending import lending_document, read_lending, read_table, synthetic_csv
     from bandit_core.data.observations import read_budgets, read_observations
     from bandit_core.experiments.catalogue import bounds
     from bandit_core.experiments.experiment import read as read_experiment
@@ -65,8 +65,8 @@ __all__ = [
     "decide", "errata", "fewest_users", "figures", "frontier", "lending_document", "lesson", "load_policy",
     "load_preset", "load_shipped", "papers", "power", "preset_names", "price", "read_budgets", "read_experiment",
     "read_lending", "read_observations", "read_table", "releases", "reproduce", "sample_size", "simulate",
-    "smallest_epsilon", "stopping", "stopping_policies", "study", "subjects", "summaries", "sweep", "thresholds",
-    "time_bounds", "typed_arms", "verdicts", "write_synthetic_csv",
+    "smallest_epsilon", "stopping", "stopping_policies", "study", "subjects", "summaries", "sweep",
+    "synthetic_csv", "thresholds", "time_bounds", "typed_arms", "verdicts",
 ]  # fmt: skip
 _PLACES = {  # module and name there of each public name, which is one of those that are imported above
     each.asname or each.name: (str(node.module), each.name)

@@ -18,9 +18,9 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.data.reading import Reading
-from bandit_core.data.tables import MISSING, WORDS, Sheet, Trouble, read_sheet
+from bandit_core.data.tables import MISSING, WORDS, Trouble, read_sheet
 from bandit_core.spec.contexts import MAX_CELLS, Contexts
-from bandit_core.spec.errors import InputError, Issue, refuse_if, unreadable
+from bandit_core.spec.errors import InputError, Issue, raise_any, refuse_if, unreadable
 from bandit_core.spec.later import pd
 
 # What the columns must hold; names are matched without regard to case, spaces and underscores.
@@ -57,18 +57,6 @@ class Table:
         return "synthetic stand-in, not real lending data" if self.synthetic else "the user's own data"
 
 
-def _sheet(source: Source, answers: Mapping[str, str] | None = None) -> Sheet:
-    """The cells of a file whose first row names every column, each once."""
-    try:
-        data = source if isinstance(source, bytes) else Path(source).read_bytes()
-    except (OSError, ValueError) as error:
-        raise InputError([unreadable("file", source, error)]) from None
-    sheet = read_sheet(data, answers)
-    refuse_if(not sheet.headed, "row 1", None, "names of the columns are needed; there is a number among them")
-    refuse_if(sheet.repeated, "header", list(sheet.repeated), "every column needs a name of its own")
-    return sheet
-
-
 def columns_of(source: Source) -> list[str]:
     """Names of the columns of a CSV file.
 
@@ -77,7 +65,7 @@ def columns_of(source: Source) -> list[str]:
     InputError
         When it cannot be read, has no row of names or no row below it, or names a column twice.
     """
-    return _sheet(source).columns
+    return _Reader(source, ()).sheet.columns
 
 
 def _plain(name: str) -> str:
@@ -85,33 +73,33 @@ def _plain(name: str) -> str:
 
 
 class _Reader:
-    """Columns by name; collects what is wrong: of each column the first row, as a spreadsheet counts, and how many."""
+    """Columns by name; collects what is wrong: of each column the first row, as a spreadsheet counts, and how many.
 
-    def __init__(self, source: Source, answers: Mapping[str, str] | None) -> None:
-        self.sheet = _sheet(source, answers)
+    The first row of the file names every column, each once, and among them all that are ``needed``.
+    """
+
+    def __init__(self, source: Source, needed: Sequence[str], answers: Mapping[str, str] | None = None) -> None:
+        try:
+            data = source if isinstance(source, bytes) else Path(source).read_bytes()
+        except (OSError, ValueError) as error:
+            raise InputError([unreadable("file", source, error)]) from None
+        self.sheet, self.issues = read_sheet(data, answers), list[Issue]()
+        refuse_if(not self.sheet.headed, "row 1", None, "names of the columns are needed; there is a number among them")
+        refuse_if(self.sheet.repeated, "header", list(self.sheet.repeated), "every column needs a name of its own")
         self.names = {_plain(name): name for name in reversed(self.sheet.columns)}
-        self.issues: list[Issue] = []
-
-    def column(self, name: str) -> str | None:
-        """What the file calls a column; a missing one is a problem."""
-        found = self.names.get(_plain(name))
-        if found is None:
-            known = ", ".join(self.sheet.columns[:20]) + (" …" if len(self.sheet.columns) > 20 else "")
-            self.issues.append(Issue(f"column {name}", None, f"this column is required; there are {known}"))
-        return found
+        known = ", ".join(self.sheet.columns[:20]) + (" …" if len(self.sheet.columns) > 20 else "")
+        missing = (name for name in dict.fromkeys(needed) if _plain(name) not in self.names)
+        raise_any(Issue(f"column {name}", None, f"this column is required; there are {known}") for name in missing)
 
     def _check(self, name: str, troubles: Sequence[Trouble], allowed: str) -> None:
         for each in troubles:
             more = f" ({each.count - 1:,} more cells like it)" if each.count > 1 else ""
             why = f"this {each.what}; " if each.what else ""
-            path = f"row {each.row}, column {name}"
-            self.issues.append(Issue(path, each.value or None, why + allowed + more))
+            self.issues.append(Issue(f"row {each.row}, column {name}", each.value or None, why + allowed + more))
 
     def words(self, name: str) -> tuple[np.ndarray, list[str]]:
         """A column as codes 0, 1, … of its different words, in the order of the alphabet; at most `MAX_WORDS`."""
-        column = self.column(name)
-        if column is None:
-            return np.zeros(0, int), []
+        column = self.names[_plain(name)]
         codes, words = self.sheet.words(column, MAX_WORDS)
         self._check(name, self.sheet.trouble(column, codes < 0, MISSING), "a word")
         ordered = sorted(words)
@@ -120,25 +108,21 @@ class _Reader:
     def numbers(
         self, name: str, low: float = -math.inf, high: float = math.inf, words: str = "", whole: bool = False
     ) -> np.ndarray:
-        """A column as finite numbers in [low, high]."""
-        column = self.column(name)
-        if column is None:
-            return np.zeros(0)
+        """A column as finite numbers in [low, high], which ``words`` say more of."""
+        column = self.names[_plain(name)]
         values, troubles, unit = self.sheet.numbers(column)
         if unit == "%":  # 5% may be meant as 5 or as 0.05
             self.issues.append(Issue(f"column {name}", "%", "numbers without percent signs"))
-        limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
-        allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")
-        blank = self.sheet.blank(column)
+        allowed = f"a {'whole ' * whole}number" + f" from {low:g} to {high:g} ({words})" * bool(words)
         bad = ~np.isnan(values) & ~((low <= values) & (values <= high) & (not whole or (values == np.floor(values))))
-        troubles += self.sheet.trouble(column, bad, "") + self.sheet.trouble(column, blank, MISSING)
+        for rows, what in ((bad, ""), (self.sheet.blank(column), MISSING)):
+            troubles += self.sheet.trouble(column, rows, what)
         self._check(name, troubles, allowed)
         return values
 
     def reading(self, make: Callable[[], Table]) -> Reading[Table]:
         """The table, once nothing is wrong and no doubt is left."""
-        if self.issues:
-            raise InputError(self.issues)
+        raise_any(self.issues)
         return self.sheet.questions.reading(f"{len(self.sheet.frame):,} rows.", make)
 
 
@@ -161,29 +145,23 @@ def read_lending(source: Source, answers: Mapping[str, str] | None = None) -> Re
         When the file cannot be read, lacks a column or holds values outside its range: every column is told with the
         first row that is wrong in it (the heading is row 1, as in a spreadsheet) and how many there are.
     """
-    reader = _Reader(source, answers)
+    reader = _Reader(source, (*LENDING_COLUMNS, CAR_TYPE), answers)
     values = {name: reader.numbers(name, *limits, whole=name in WHOLE) for name, limits in LENDING_COLUMNS.items()}
-    cars, kinds = reader.words(CAR_TYPE)
-    return reader.reading(lambda: _lending_table(values, cars, kinds, synthetic=False))
+    codes, kinds = reader.words(CAR_TYPE)
+    *numeric, payment, taken = values
+    names = (*numeric, *(f"{CAR_TYPE}_{kind}" for kind in kinds[1:]), "constant")  # which stands for the first kind
+
+    def made() -> Table:
+        dummies = [(codes == code).astype(float) for code in range(1, len(kinds))]
+        features = np.column_stack([*(values[name] for name in numeric), *dummies, np.ones(len(codes))])
+        prices = price(*(values[name] for name in (payment, "term", "onemonth", "amount_approved")))
+        return Table(names, features, prices, values[taken])
+
+    return reader.reading(made)
 
 
-def _lending_table(values: dict[str, np.ndarray], cars: np.ndarray, kinds: Sequence[str], synthetic: bool) -> Table:
-    """``cars`` are codes of ``kinds``; the first kind is the base that the constant stands for."""
-    numeric = ("primary_fico", "onemonth", "term", "amount_approved", "competition_rate")
-    dummies = [(cars == code).astype(float) for code in range(1, len(kinds))]
-    constant = np.ones(len(cars))
-    prices = price(values["monthly_payment"], values["term"], values["onemonth"], values["amount_approved"])
-    return Table(
-        columns=(*numeric, *(f"car_type_{kind}" for kind in kinds[1:]), "constant"),
-        features=np.column_stack([*(values[name] for name in numeric), *dummies, constant]),
-        actions=prices,
-        rewards=values["apply"],
-        synthetic=synthetic,
-    )
-
-
-def synthetic_rows(rows: int = 2000, seed: int = 0) -> tuple[dict[str, np.ndarray], list[str]]:
-    """Invented values of every lending column, and car types; for `synthetic` and for trying out a CSV."""
+def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
+    """An invented table as a CSV that `read_lending` reads: every lending column, with plausible values."""
     rng = np.random.default_rng(seed)
     fico = np.clip(rng.normal(720, 50, rows), 550, 850).round()
     onemonth = rng.uniform(1.0, 5.0, rows).round(2)
@@ -192,37 +170,17 @@ def synthetic_rows(rows: int = 2000, seed: int = 0) -> tuple[dict[str, np.ndarra
     competition = rng.uniform(3, 8, rows).round(2)
     rate = np.clip(competition + rng.normal(1.0, 1.5, rows), 1, 15) / 1200
     monthly = (amount * rate / (1 - (1 + rate) ** -term)).round(2)
-    cars = [str(kind) for kind in rng.choice(CAR_TYPES, rows, p=[0.2, 0.35, 0.25, 0.2])]
+    cars = rng.choice(CAR_TYPES, rows, p=[0.2, 0.35, 0.25, 0.2])
     expense = (rate * 1200 - competition) / 1.5
-    chance = 1 / (1 + np.exp(0.6 + 0.9 * expense + (fico - 720) / 80))
-    values = {
-        "primary_fico": fico,
-        "onemonth": onemonth,
-        "term": term,
-        "amount_approved": amount,
-        "competition_rate": competition,
-        "monthly_payment": monthly,
-        "apply": (rng.random(rows) < chance).astype(float),
-    }
-    return values, cars
+    taken = rng.random(rows) < 1 / (1 + np.exp(0.6 + 0.9 * expense + (fico - 720) / 80))
+    columns = (fico, onemonth, term, amount, competition, monthly, taken.astype(float), cars)
+    frame = pd.DataFrame(dict(zip((*LENDING_COLUMNS, CAR_TYPE), columns, strict=True)))
+    return str(frame.to_csv(index=False, lineterminator="\r\n"))
 
 
 def synthetic(rows: int = 2000, seed: int = 0) -> Table:
-    """An invented table with the columns of the lending set; labelled as synthetic, never to be read as evidence."""
-    values, cars = synthetic_rows(rows, seed)
-    kinds, codes = np.unique(cars, return_inverse=True)
-    return _lending_table(values, codes, kinds.tolist(), synthetic=True)
-
-
-def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
-    """The invented table as a CSV that `read_lending` reads."""
-    values, cars = synthetic_rows(rows, seed)
-    return str(pd.DataFrame({**values, CAR_TYPE: cars}).to_csv(index=False, lineterminator="\r\n"))
-
-
-def write_synthetic_csv(path: Path | str, rows: int = 2000, seed: int = 0) -> None:
-    """The same as a file."""
-    Path(path).write_text(synthetic_csv(rows, seed), encoding="utf-8", newline="")
+    """The same as a table; labelled as synthetic, never to be read as evidence."""
+    return replace(read_lending(synthetic_csv(rows, seed).encode()).data, synthetic=True)
 
 
 def read_table(
@@ -254,21 +212,17 @@ def read_table(
     """
     most = MAX_FEATURES // 2 if numeric_action else MAX_FEATURES
     refuse_if(not 1 <= len(features) <= most, "features", len(features), f"at least one column, at most {most}")
-    reader = _Reader(source, answers)
-    matrix = [reader.numbers(name) for name in features]
-    rewards = reader.numbers(reward)
-    names: tuple[str, ...] = ()
-    if numeric_action:
-        actions = reader.numbers(action)
-    else:
-        codes, known = reader.words(action)
-        actions, names = codes.astype(float), tuple(known)
-        if len(names) == 1:
-            reader.issues.append(Issue(f"column {action}", list(names), "at least two different actions"))
+    reader = _Reader(source, (*features, reward, action), answers)
+    matrix, rewards = [reader.numbers(name) for name in features], reader.numbers(reward)
+    codes, names = (reader.numbers(action), list[str]()) if numeric_action else reader.words(action)
+    if len(names) == 1:
+        reader.issues.append(Issue(f"column {action}", names, "at least two different actions"))
 
     columns = (*features, "constant")
     return reader.reading(
-        lambda: Table(columns, np.column_stack([*matrix, np.ones(len(rewards))]), actions, rewards, names)
+        lambda: Table(
+            columns, np.column_stack([*matrix, np.ones(len(rewards))]), codes.astype(float), rewards, tuple(names)
+        )
     )
 
 
@@ -302,7 +256,6 @@ def _fit(x: np.ndarray, y: np.ndarray, link: Literal["identity", "logistic"]) ->
 def contexts_of(
     table: Table,
     prices: Sequence[float] | None = None,
-    seed: int = 0,
     most_cells: int = MAX_CELLS // 2,
     linear: bool = False,
 ) -> Contexts:
@@ -329,23 +282,21 @@ def contexts_of(
     rows, width = u.shape
     keep = np.arange(rows)
     if rows * width > most_cells:
-        keep = np.sort(np.random.default_rng(seed).choice(rows, max(1, most_cells // width), replace=False))
+        keep = np.sort(np.random.default_rng(0).choice(rows, max(1, most_cells // width), replace=False))
     if table.action_names:
         scale = float(np.linalg.norm(u, axis=1).max())
         thetas = []
         for number, name in enumerate(table.action_names):
             mine = table.actions == number
-            if mine.sum() < width:
-                words = f"at least {width} rows, one for each feature, or its theta cannot be fitted"
-                raise InputError([Issue(f"action {name}", int(mine.sum()), words)])
+            words = f"at least {width} rows, one for each feature, or its theta cannot be fitted"
+            refuse_if(mine.sum() < width, f"action {name}", int(mine.sum()), words)
             thetas.append(_fit(u[mine], table.rewards[mine], link) * scale)
         shape = {"dimension": width, "arms": len(thetas), "structure": "multi"}
         return _contexts(shape, link, u[keep] / scale, np.concatenate(thetas))
     chosen = np.linspace(0, LOWEST_PRICE, PRICES) if prices is None else np.asarray(prices, float)
     refuse_if(len(chosen) < 2, "prices", list(chosen), "at least two candidates")
-    if rows < 2 * width:
-        words = f"at least {2 * width} rows, two for each feature, or theta cannot be fitted"
-        raise InputError([Issue("rows", rows, words)])
+    words = f"at least {2 * width} rows, two for each feature, or theta cannot be fitted"
+    refuse_if(rows < 2 * width, "rows", rows, words)
     every = np.concatenate([chosen, table.actions])
     span = float(every.max() - every.min()) or 1.0
     q_rows, q_chosen = (table.actions - every.min()) / span, (chosen - every.min()) / span
@@ -364,7 +315,6 @@ def lending_document(
     table: Table,
     horizon: int = 100_000,
     trials: int = 10,
-    epsilons: Sequence[float] = (0.5, 1.0),
     title: str = "Auto lending",
     prices: Sequence[float] | None = None,
     lines: Sequence[dict[str, Any]] = (),
@@ -373,17 +323,11 @@ def lending_document(
 
     Other ``lines``, in place of those of the paper, play on a linear model.
     """
-    papers: list[dict[str, Any]] = []
-    for epsilon in epsilons:
-        budget = {"kind": "fixed", "value": epsilon}
-        sgd = {"gradient_bound": 1.0, "step": 1.0, "offset": 50.0}
-        papers.append({"policy": "ldp-sgd", "epsilon": budget, "params": sgd, "label": f"LDP-SGD, epsilon {epsilon:g}"})
-        papers.append({"policy": "ldp-gloc", "epsilon": budget, "label": f"LDP-GLOC, epsilon {epsilon:g}"})
     return {
         "version": 1,
         "title": f"{title}: {table.label}",
         "contexts": contexts_of(table, prices, linear=bool(lines)).model_dump(mode="json"),
-        "lines": list(lines) or papers,
+        "lines": list(lines) or WORDS["lending_lines"],
         "horizon": horizon,
         "trials": trials,
     }

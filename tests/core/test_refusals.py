@@ -375,7 +375,7 @@ class Unlike:
 def allowed(tmp_path):
     """Arguments that every public function takes, as far as one can give them."""
     table = tmp_path / "table.csv"
-    bandit_core.write_synthetic_csv(table, 40)
+    table.write_text(bandit_core.synthetic_csv(40))
     specs = [bandit_core.StoppingSpec.of(**SPEC)]
     policy = tmp_path / "policy.py"
     return {
@@ -418,11 +418,11 @@ def allowed(tmp_path):
         "subjects": {},
         "summaries": {"result": bandit_core.simulate(SMALL)},
         "sweep": {"experiment": SMALL, "epsilons": [1.0]},
+        "synthetic_csv": {"rows": 10},
         "thresholds": {"epsilon": 1.0},
         "time_bounds": {"arms": SMALL.single_arms, "delta": 0.05},
         "typed_arms": {"baseline": 0.1, "lifts": [0.01], "relative": False},
         "verdicts": {"figure": next(iter(bandit_core.figures().values()))},
-        "write_synthetic_csv": {"path": table, "rows": 10},
     }
 
 
