@@ -316,7 +316,10 @@ def allow_open_files() -> int | None:
 
 
 def give_memory_back() -> bool:
-    """Have the C library return memory to the system; whether it could be told (glibc only)."""
+    """Have the C library return memory to the system, also of text in tables; whether it could be told (glibc only)."""
+    import pyarrow  # heavy import
+
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # its own pool keeps what one file needed
     tell = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     return tell is not None and all([tell(*option) for option in MALLOC.values()])
 

@@ -20,7 +20,6 @@ from bandit_core.spec.field_types import visible
 from bandit_core.spec.later import pd
 
 MOST = 20  # different options of a column that is proposed
-Rows = Literal["person", "total", "wide"]
 ROWS = {"person": "one person, or one visit", "total": "a total of many people", "wide": "one value for each option"}
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d{2})(?![\d.])")
 _PART = 100_000  # cells that are looked at to see what columns are
@@ -98,7 +97,7 @@ def _column(table: Sheet, name: str) -> Column:
     values, _, unit = alone.numbers(name)
     numbers = values[~np.isnan(values)]
     numeric = 2 * len(numbers) >= rows
-    _, shown = alone.distinct(name)
+    shown = alone.distinct(name)
     words = tuple({word.casefold(): word for word in shown}.values()) if len(shown) <= 3 * MOST else ()
     if numeric and np.isin(numbers, (0.0, 1.0)).all():
         return Column(name, "coin", True, words)

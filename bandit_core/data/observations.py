@@ -6,31 +6,21 @@ Reading asks and does not guess: see `Reading`. What cannot be used is named wit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from typing import Literal
 
 import numpy as np
 
+from bandit_core.data import reading, tables
 from bandit_core.data.columns import MOST, Roles, named, negated, truth_of
 from bandit_core.data.reading import ROLES, Questions, Reading
-from bandit_core.data.tables import (
-    FEW,
-    MISSING,
-    NO_NUMBERS,
-    WORDS,
-    Numbers,
-    Sheet,
-    Trouble,
-    column_words,
-    plain,
-    read_sheet,
-    refusal,
-)
+from bandit_core.data.tables import FEW, MISSING, NO_NUMBERS, WORDS, Numbers, Sheet, Trouble, column_words, plain
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import refuse_if
 from bandit_core.spec.field_types import SMALLEST
+from bandit_core.spec.found import fields_of
 from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import MAX_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 
@@ -57,9 +47,13 @@ class Option:
     @classmethod
     def of(cls, name: str, rewards: np.ndarray, times: np.ndarray | None = None) -> Option:
         """The option with these rewards, in any order, each of them as many ``times`` as is said (default: once)."""
-        if times is None:
-            return cls(name, *np.unique(np.asarray(rewards, float) + 0.0, return_counts=True))
-        values, places = np.unique(np.asarray(rewards, float) + 0.0, return_inverse=True)
+        rewards = np.asarray(rewards, float) + 0.0
+        if times is None:  # as `np.unique` does, in half the memory
+            rewards.sort()
+            last = np.flatnonzero(np.append(rewards[1:] != rewards[:-1], True)[: len(rewards)])
+            rewards = rewards[last]
+            return cls(name, rewards, np.diff(last, prepend=-1))
+        values, places = np.unique(rewards, return_inverse=True)
         counts = np.bincount(places, times, len(values)).astype(np.int64)  # exact up to 2^53
         return cls(name, values[counts > 0], counts[counts > 0])
 
@@ -313,8 +307,6 @@ class Observations:
         return low, max(option.quantile(1 - tail) for option in self.options)
 
 
-_Sample = tuple[np.ndarray, np.ndarray | None, np.ndarray]  # rewards, how often each (None: once), places of their rows
-_Samples = list[tuple[str, Callable[[], _Sample]]]  # of each option; made when asked for, as all take much memory
 _UNFAIR = 1e-6  # p-value of a split
 
 
@@ -357,7 +349,7 @@ def read_observations(
     """
     given = zip(ROLES, (option, outcome, person, weight, rows), strict=True)
     said: dict[str, str] = {role: name for role, name in given if name is not None}
-    return observations_of(read_sheet(data, answers), said, columns)
+    return observations_of(tables.read_sheet(data, answers), said, columns)
 
 
 def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[str] = ()) -> Reading[Observations]:
@@ -372,20 +364,18 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
     said = {role: answers[role] for role in ROLES if role in answers}
     for role, name in [*said.items(), *(("columns", name) for name in columns)]:
         if role != "rows" and name not in (*table.columns, *["none", "both"] * (role == "weight")):
-            raise refusal(role, name, f"one of the columns: {', '.join(table.columns[:20])}")
+            raise tables.refusal(role, name, f"one of the columns: {', '.join(table.columns[:20])}")
     refuse_if(len(table.columns) < 2, "columns", table.columns[0], "at least two columns: the option and the outcome")
     roles = Roles(table, said)
     if chances := roles.of("chance"):
-        raise refusal("columns", chances[0].name, WORDS["hints"]["chance"])
+        raise tables.refusal("columns", chances[0].name, WORDS["hints"]["chance"])
     reader, questions = _Reader(roles, "wide" if columns else roles.rows(), columns), table.questions
     possible = "amounts" not in questions.doubts and (reader.form != "person" or bool(roles.pairs))
-    samples = reader.samples() if possible else []
-    samples.sort(key=lambda sample: _BASELINES.get(plain(sample[0]), len(_BASELINES) + 1 - negated(sample[0])))
-    options = tuple(Option.of(name, *sample()[:2]) for name, sample in samples)
-    options = tuple(option for option in options if option.count)
+    found = (each for each in (reader.options() if possible else ()) if each.count)
+    options = sorted(found, key=lambda each: _BASELINES.get(plain(each.name), len(_BASELINES) + 1 - negated(each.name)))
     if len(options) < 2 and (possible or not questions.doubts):
-        found = f"{options[0].name} is the only one with an outcome" if options else "none has an outcome"
-        questions.put("few", found=found)
+        known = f"{options[0].name} is the only one with an outcome" if options else "none has an outcome"
+        questions.put("few", found=known)
     elif options and all(option.count == 1 for option in options):
         questions.put("single")
     elif options and reader.form != "wide":
@@ -393,12 +383,13 @@ def observations_of(table: Sheet, answers: Mapping[str, str], columns: Sequence[
 
     def made() -> Observations:
         names = tuple(reader.said.values()) or tuple(each.name for each in options)
-        seen = Observations(options, len(table.frame), names)
-        (low, high), outcome = seen.near, reader.said.get("outcome", "")
-        if low <= seen.limits[0] and seen.limits[1] <= high:
-            return seen
-        far = (each for name, one in samples for each in _far(table, name, one(), (low, high), outcome))
-        return replace(seen, far=tuple(far))
+        seen = Observations(tuple(options), len(table.frame), names)
+        low, high = seen.near
+        return replace(seen, far=tuple(
+            Trouble(reader.table.row(place), column, reader.table.cell(column, place), 1, "lies far from all others")
+            for column, values in reader.rewards.items()
+            for place in np.flatnonzero((values < low) | (values > high)).tolist()
+        ))  # fmt: skip
 
     shown = {**reader.said, "rows": reader.form}
     used = [*reader.said.values(), *[roles.other] * (reader.said.get("weight") == "both")] or reader.names
@@ -418,16 +409,6 @@ def _check_split(questions: Questions, options: Sequence[Option]) -> None:
         questions.say("split", groups=", ".join(f"{option.name} {option.count:,}" for option in options[:5]))
 
 
-def _far(table: Sheet, name: str, sample: _Sample, limits: tuple[float, float], column: str) -> list[Trouble]:
-    """The rewards of an option beyond the limits, one by one; ``column`` is that of all rewards, if there is one."""
-    rewards, _, places = sample
-    what = f"({name[:40]}) lies far from all others" if column else "lies far from all others"
-    beyond = np.flatnonzero((rewards < limits[0]) | (rewards > limits[1]))
-    return [
-        Trouble(table.row(int(places[place])), column or name, f"{rewards[place]:.12g}", 1, what) for place in beyond
-    ]
-
-
 def _ask_to_drop(questions: Questions, column: str, found: list[Trouble], rows: int, never: bool = False) -> None:
     """Ask whether rows that are no use shall be left out, where they are few."""
     count = sum(each.count for each in found)
@@ -443,6 +424,7 @@ class _Reader:
         self.roles, self.form, self.questions, self.table = roles, form, roles.questions, roles.table
         self.said: dict[str, str] = {}  # what each column stands for
         self.meaning = ""  # of the words of an outcome
+        self.rewards: dict[str, np.ndarray] = {}  # of people, by their columns, NaN where there is none
         self.names = list(columns) or [each.name for each in roles.columns.values() if each.kind not in _SIDES]
         if form == "wide":
             return
@@ -451,20 +433,20 @@ class _Reader:
         self.said = {"option": option, "outcome": outcome} | ({"weight": weight} if weight else {})
         self.table = self._without_rollups()
 
-    def samples(self) -> _Samples:
-        """Of each option its rewards."""
+    def options(self) -> Iterator[Option]:
+        """The options one by one, as all rewards together take much memory."""
         if self.form == "wide":
-            return self._wide()
-        codes, names = self._options()
+            yield from self._wide()
+            return
+        codes, names = self._codes()
         column, weight = self.said["outcome"], self.said.get("weight")
         people = self._counts(self.roles.other if weight == "both" else weight) if weight else None
-        values, counts, places = self._outcomes([column])[0], people, None
+        values, counts = self._outcomes([column])[0], people
         if self.form == "total" and people is not None:  # of so many people, so many succeeded
             wins = self._shares(column, people) if self.roles.columns[column].is_share else self._counts(column)
             people = people + wins if weight == "both" else people
             codes = self._without_sums(codes, names, people, wins)
-            values, places = np.repeat([1.0, 0.0], len(wins)), np.tile(np.arange(len(wins)), 2)
-            codes = np.tile(codes, 2)
+            values, codes = np.repeat([1.0, 0.0], len(wins)), np.tile(codes, 2)
             counts = np.concatenate([wins, np.maximum(people - wins, 0)])
             if more := self.table.trouble(column, wins > people, f"is more than {weight}"):
                 self.questions.put("bad", column=column, troubles=more[0])
@@ -472,25 +454,21 @@ class _Reader:
             self.questions.put("amounts", outcome=column)
         else:
             self._check_people(codes)
+            values[codes < 0] = math.nan
+            self.rewards[column] = values
+        for code, name in enumerate(names):
+            rows = (codes == code) & ~np.isnan(values)
+            yield Option.of(name, values[rows], None if counts is None else counts[rows])
 
-        def sample(code: int) -> _Sample:
-            at = np.flatnonzero((codes == code) & ~np.isnan(values) & (True if counts is None else counts > 0))
-            return values[at], None if counts is None else counts[at], at if places is None else places[at]
-
-        return [(name, partial(sample, code)) for code, name in enumerate(names)]
-
-    def _wide(self) -> _Samples:
+    def _wide(self) -> Iterator[Option]:
         if len(self.names) > MAX_OPTIONS:
-            raise refusal("columns", len(self.names), f"at most {MAX_OPTIONS} options; is this the right file?")
+            raise tables.refusal("columns", len(self.names), f"at most {MAX_OPTIONS} options; is this the right file?")
         targets, found = self._merged(self.names), self._outcomes(self.names)
 
-        def sample(target: str) -> _Sample:
-            mine = [values for values, name in zip(found, targets, strict=True) if name == target]
-            places = [np.flatnonzero(~np.isnan(values)) for values in mine]
-            rewards = [values[at] for values, at in zip(mine, places, strict=True)]
-            return np.concatenate(rewards), None, np.concatenate(places)
-
-        return [(target[:60], partial(sample, target)) for target in dict.fromkeys(targets)]
+        self.rewards = dict(zip(self.names, found, strict=True))
+        for target in dict.fromkeys(targets):
+            mine = np.concatenate([values for values, name in zip(found, targets, strict=True) if name == target])
+            yield Option.of(target[:60], mine[~np.isnan(mine)])
 
     def _merged(self, names: Sequence[str]) -> list[str]:
         """The names; one that differs from an earlier one in capitals or spaces only is that one, if so answered."""
@@ -501,7 +479,7 @@ class _Reader:
                 merged[place] = name
         return merged
 
-    def _options(self) -> tuple[np.ndarray, list[str]]:
+    def _codes(self) -> tuple[np.ndarray, list[str]]:
         """The option of each row as a code, -1 where there is none, and the names of the codes."""
         codes, names = self.table.words(self.said["option"], MAX_OPTIONS)
         for missing in self.table.trouble(self.said["option"], codes < 0, "has no option"):
@@ -559,33 +537,35 @@ class _Reader:
         if name is None:
             return
         self.said["person"] = name
-        people, given = self.table.hashes(name), codes >= 0
-        known = ~self.table.frame[name].isna().to_numpy(bool)
-        found, rows = np.unique(people if known.all() else people[known], return_counts=True)
-        if several := int((rows > 1).sum()):
-            self.questions.say("several rows", several=f"{several:,}", people=f"{len(found):,}", column=name)
-            pairs = np.unique((people[known & given] << np.uint64(7)) | codes[known & given].astype(np.uint64))
-            options = np.unique(pairs >> np.uint64(7), return_counts=True)[1]
-            if both := int((options > 1).sum()):
+        # A number for each person, with that of the option in its last bits, so that options stand in turn once sorted.
+        rows = self.table.hashes(name)
+        rows <<= np.uint64(7)
+        rows |= np.where(codes < 0, MAX_OPTIONS, codes).astype(np.uint8)
+        rows = rows[~self.table.frame[name].isna().to_numpy(bool)]
+        rows.sort()
+        again = rows[1:] ^ rows[:-1] < 128
+        if several := int((again & ~np.append(False, again[:-1])).sum()):
+            people = f"{len(rows) - int(again.sum()):,}"
+            self.questions.say("several rows", several=f"{several:,}", people=people, column=name)
+            other = again & (rows[1:] != rows[:-1]) & (rows[1:] & np.uint64(127) < MAX_OPTIONS)
+            if both := len(np.unique(rows[1:][other] >> np.uint64(7))):
                 self.questions.say("both", people=f"{both:,}", column=name)
 
     def sentence(self, options: Sequence[Option]) -> str:
-        """What was read."""
-        names = ", ".join(option.name for option in options[:4]) + " …" * (len(options) > 4)
+        """What was read, in the words of reading.toml."""
         several = any("several rows" in each for each in self.questions.checks)
-        people, said = f"{sum(option.count for option in options):,} {'rows' if several else 'people'}", self.said
-        if self.form == "wide":
-            return f"{people}, a column for each option ({names}){self.meaning}, one cell a person."
-        if self.form == "total":
-            shown = [f"{each.name} {round(each.mean * each.count):,} of {each.count:,}" for each in options[:4]]
-            shown += ["…"] * (len(options) > 4)
-            rows = f"in {len(self.table.frame):,} rows of totals, option from {said['option']!r}"
-            together = f"{said['outcome']!r} and {self.roles.other!r} together"
-            whole = together if said["weight"] == "both" else repr(said["weight"])
-            return f"{people} {rows}, {said['outcome']!r} of {whole}: {', '.join(shown)}."
-        row = f"a row is as many people as {said['weight']!r} says" if "weight" in said else "one row a person"
-        row = "several rows a person" if several else row
-        return f"{people}, option from {said['option']!r} ({names}), outcome {said['outcome']!r}{self.meaning}, {row}."
+        weight, outcome, other = self.said.get("weight"), self.said.get("outcome"), self.roles.other
+        row = f"a row is as many people as {weight!r} says" if weight else "one row a person"
+        wins = [f"{each.name} {round(each.mean * each.count):,} of {each.count:,}" for each in options[:4]]
+        values = {
+            "people": f"{sum(option.count for option in options):,} {'rows' if several else 'people'}",
+            "names": ", ".join(option.name for option in options[:4]) + " …" * (len(options) > 4),
+            "wins": ", ".join(wins + ["…"] * (len(options) > 4)),
+            "whole": f"{outcome!r} and {other!r} together" if weight == "both" else repr(weight),
+            "row": "several rows a person" if several else row,
+        }
+        values |= {**self.said, "rows": f"{len(self.table.frame):,}", "meaning": self.meaning}
+        return fields_of(reading.__file__, f"read {self.form}", **values)["says"]
 
     # ---------------------------------------------------------------------------------------------------------------
     # What a person brought
@@ -598,7 +578,7 @@ class _Reader:
         units = {each.unit: name for name, each in read.items() if np.nanmax(np.abs(each.values), initial=0.0) > 0}
         if len(units) > 1:
             message = ", ".join(f"{column}: {unit or 'no unit'}" for unit, column in units.items())
-            raise refusal("columns", message, "all options in the same unit; these cannot be compared")
+            raise tables.refusal("columns", message, "all options in the same unit; these cannot be compared")
         for column, (values, troubles, _) in read.items():
             texts = 2 * np.isfinite(values).sum() < (~self.table.blank(column)).sum()
             if texts or (troubles and self._says_truth(column)):
@@ -640,30 +620,29 @@ class _Reader:
         """A column of numbers; what is none is left out where that is little, and someone agrees to it."""
         values, found, _ = read
         if found:
-            codes, _ = self.table.distinct(column)
-            bad = np.isnan(values) & ~self.table.blank(column)
-            repeated = int(np.bincount(codes[bad]).max(initial=0))
-            _ask_to_drop(self.questions, column, found, len(values), repeated > 1)
+            bad = self.table.frame[column][np.isnan(values) & ~self.table.blank(column)]
+            _ask_to_drop(self.questions, column, found, len(values), bad.duplicated().any())
         return self._filled(column, self._without_codes(column, values))
 
     def _without_codes(self, column: str, values: np.ndarray) -> np.ndarray:
         """A column without numbers that say that a value is missing; asked where a number may be such a code."""
-        levels, counts = np.unique(values[~np.isnan(values)], return_counts=True)
-        numbers = len(levels) == 2 and levels[0] > 0 and (levels == np.floor(levels)).all()
-        if numbers and len(values) >= 10:  # such as 1 for yes and 2 for no
-            low, high = (f"{level:g}" for level in levels)
-            choices = {low: f"{low} = 1, {high} = 0", high: f"{high} = 1, {low} = 0"}
-            said = self.questions.put("two", choices, column=column, words=column_words(column), low=low, high=high)
+        seen = values[~np.isnan(values)]
+        low, high = np.min(seen, initial=math.inf), np.max(seen, initial=-math.inf)
+        inner = seen[(low < seen) & (seen < high)]
+        whole = 0 < low < high and low % 1 == high % 1 == 0
+        if whole and not len(inner) and len(values) >= 10:  # such as 1 for yes and 2 for no
+            one, two = f"{low:g}", f"{high:g}"
+            choices = {one: f"{one} = 1, {two} = 0", two: f"{two} = 1, {one} = 0"}
+            said = self.questions.put("two", choices, column=column, words=column_words(column), low=one, high=two)
             return values if said == "amounts" else np.where(np.isnan(values), values, values == float(said))
-        for place, rest in ((0, levels[1:]), (-1, levels[:-1])):
-            if len(rest) < 2 or levels[place] not in WORDS["codes"]:
+        for code, next_one, last in ((low, np.min, high), (high, np.max, low)) if len(inner) else ():
+            if code not in WORDS["codes"]:
                 continue
-            gap = abs(levels[place] - rest[place])
-            lone = levels[place] < 0 <= rest[0] and (counts[place] > 1 or gap > rest[-1] - rest[0])
-            if lone or gap >= rest[-1] - rest[0]:
-                told = {"code": f"{levels[place]:g}", "times": f"{counts[place]:,}", "words": column_words(column)}
+            times, gap, span = (seen == code).sum(), abs(code - next_one(inner)), abs(last - next_one(inner))
+            if gap >= span or (code < 0 <= next_one(inner) and times > 1):
+                told = {"code": f"{code:g}", "times": f"{times:,}", "words": column_words(column)}
                 if self.questions.put("code", column=column, **told) == "missing":
-                    values = np.where(values == levels[place], math.nan, values)
+                    values = np.where(values == code, math.nan, values)
         return values
 
     def _filled(self, column: str, values: np.ndarray) -> np.ndarray:
@@ -697,9 +676,9 @@ def read_budgets(data: bytes, answers: Mapping[str, str] | None = None) -> Readi
     InputError
         When there is no column of budgets, or no one shares anything.
     """
-    table = read_sheet(data, answers)
+    table = tables.read_sheet(data, answers)
     if len(table.columns) != 1:
-        raise refusal("columns", ", ".join(table.columns), "one column only: the ε of one user in each row")
+        raise tables.refusal("columns", ", ".join(table.columns), "one column only: the ε of one user in each row")
     (column,) = table.columns
     numbers, troubles, unit = table.numbers(column)
     refuse_if(unit, column_words(column), unit, "numbers without a unit: the ε of one user in each row")
@@ -710,7 +689,7 @@ def read_budgets(data: bytes, answers: Mapping[str, str] | None = None) -> Readi
     values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
     if not len(values) or values[-1] <= 0:
         allowed = "at least one budget above 0" + (f" ({troubles[0]})" if troubles else "")
-        raise refusal(column_words(column), None, allowed)
+        raise tables.refusal(column_words(column), None, allowed)
     if troubles:
         _ask_to_drop(table.questions, column, troubles, len(numbers))
     users = int(counts.sum())

@@ -9,6 +9,7 @@ decided for each column by its own cells, and asked where they leave it open: no
 
 from __future__ import annotations
 
+import collections
 import csv
 import io
 import itertools
@@ -19,10 +20,10 @@ import tomllib
 import unicodedata
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -40,8 +41,8 @@ ENDINGS = ["csv", "tsv", "txt", "xlsx", "zip", "jsonl", "ndjson"]
 FEW = 0.02  # of the rows that a repair may leave out
 
 _HEAD = 65_536  # bytes in which the first row must end; the separator is found in them
-_BLOCK = 2**19  # bytes that are cut into cells at a time, up to the end of their last row; more of many columns
-_FEW_WORDS = 1000  # different cells of a block that are kept once, with a code in each row
+_CELLS, _ROWS = 100_000, 500  # that are cut at a time; rows of many columns have more cells
+_FEW_WORDS = 1000  # different cells of those that are kept once, with a code in each row
 _SEPARATORS = {";": "semicolons", "\t": "tabs or several blanks", "|": "bars", ",": "commas"}
 WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 _SAID = re.compile(r"\s*\"?sep=([;\t|,])\"?\s*?[\r\n]", re.IGNORECASE)
@@ -70,17 +71,30 @@ _GROUPED = re.compile(rf"(\d{{1,3}}([.,{_GAPS}])(?:\d{{2,3}}\2)*\d{{3}})(?:(?!\2
 
 
 class Written(NamedTuple):
-    """A number as a cell writes it: its value, and another one if its only mark groups thousands (else the same).
+    """A number as a cell writes it: its ``digits`` times a ``scale`` of units, signs and words such as million.
 
-    ``mark`` is the decimal sign that the cell proves, or the mark whose meaning it leaves open; ``short`` says that
-    the cell abbreviates thousands or millions, or has a share in brackets behind a count.
+    ``mark`` is the decimal sign that the cell proves, or (``loose``) the mark whose meaning it leaves open: it may also
+    group thousands. ``short`` says that the cell abbreviates thousands or millions, or has a share in brackets behind
+    a count, and ``what`` whether it is a number with words, or none.
     """
 
-    value: float
-    grouped: float
-    mark: str
-    unit: str
-    short: bool
+    digits: float
+    scale: float = 1.0
+    mark: str = ""
+    loose: bool = False
+    unit: str = ""
+    short: bool = False
+    what: Literal["", "label", "bad"] = ""
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        return self.scale * self.digits
+
+    @property
+    def grouped(self) -> float:
+        """The number if a loose mark groups thousands."""
+        return self.scale * (round(1000 * self.digits) if self.loose else self.digits)
 
 
 def read_number(cell: str) -> Written | None:
@@ -90,25 +104,37 @@ def read_number(cell: str) -> Written | None:
     (1234.5, '$', 1234.0, -5.0)
     """
     text = cell.strip()
-    if loss := _BRACKETS.fullmatch(text):
+    if "(" in text and (loss := _BRACKETS.fullmatch(text)):
         text = "-" + "".join(part or "" for part in loss.groups())
-    found = _CELL.fullmatch(text)
-    if found is None or sum(map(bool, found.group(1, 3, 8))) > 1:
+    if (found := _CELL.fullmatch(text)) is None:
         return None
-    if found[8] and found[4].strip()[-1] in ",.":  # 5,- is five, and no loss
+    sign, before, inner, digits, power, times, after, last, share = found.groups("")
+    digits, unit = digits.strip(), before + after
+    if bool(sign) + bool(inner) + bool(last) > 1:
+        return None
+    if last and digits[-1] in ",.":  # 5,- is five, and no loss
         return read_number(text[: found.start(8)])
-    digits, power, unit = found[4].strip(), found[5] or "", (found[2] or "") + (found[7] or "")
-    scale = (-1 if (found[1] or found[3] or found[8] or "+") in "-−–" else 1) / (100 if unit == "%" else 1)
-    scale, short = scale * WORDS["times"].get(found[6], 1), bool(found[6] or found[9])
-    grouped, one = _GROUPED.fullmatch(digits), _ONE_MARK.fullmatch(digits)
-    if one:
-        value = float(f"{one[1] or 0}.{one[3] or 0}{power}")
-        whole = float(one[1] + one[3]) if grouped and not power and digits[0] != "0" else value
-        return Written(scale * value, scale * whole, one[2], unit, short)
-    if grouped:
-        value = scale * float(f"{re.sub('[^0-9]', '', grouped[1])}.{grouped[4] or 0}{power}")
-        return Written(value, value, grouped[3] or {",": ".", ".": ","}.get(grouped[2], ""), unit, short)
-    return None
+    scale = (-1 if (sign or inner or last or "+") in "-−–" else 1) / (100 if unit == "%" else 1)
+    grouped, loose = _GROUPED.fullmatch(digits), False
+    if one := _ONE_MARK.fullmatch(digits):
+        whole, mark, rest = one.groups()
+        loose = grouped is not None and not power and digits[0] != "0"
+    elif grouped:
+        whole, rest = re.sub("[^0-9]", "", grouped[1]), grouped[4]
+        mark = grouped[3] or {",": ".", ".": ","}.get(grouped[2], "")
+    else:
+        return None
+    written = float(f"{whole or 0}.{rest or 0}{power}")
+    return Written(written, scale * WORDS["times"].get(times, 1), mark, loose, unit, bool(times or share))
+
+
+def _written(cell: str) -> Written:
+    """The same, and what a cell is that writes none."""
+    if (number := read_number(cell)) is not None:
+        return number
+    if label := _LABEL.fullmatch(text := cell.strip()):
+        return Written(float(label[1]), what="label")
+    return Written(math.nan, what="bad" if text and text.lower() not in NO_NUMBERS else "")
 
 
 def refusal(path: str, value: Any, allowed: str) -> InputError:
@@ -159,35 +185,13 @@ def _is_text(cells: pd.Series) -> bool:
     return not pd.api.types.is_numeric_dtype(cells.dtype)
 
 
-_WRITTEN = [("value", float), ("grouped", float), ("mark", "U1"), ("unit", np.int16), ("short", bool), ("bad", bool)]
-
-
-def _written(found: Any, units: dict[str, int]) -> np.ndarray:
-    """What different cells write, and once more for a blank one, shape (different + 1,); ``units`` grows.
-
-    Fields: as in `Written`, but ``unit`` as a code, and ``bad`` for no number.
-    """
-    read = np.array([(math.nan, math.nan, "", 0, False, False)] * (len(found) + 1), _WRITTEN)
-    for place, cell in enumerate(_each(found)):
-        if (one := read_number(cell)) is not None:
-            read[place] = *one[:3], units.setdefault(one.unit, len(units)), one.short, False
-        else:
-            read["bad"][place] = cell.strip().lower() not in ("", *NO_NUMBERS)
-    return read
-
-
 def _parts(cells: pd.Series) -> Iterator[tuple[slice, pd.Series]]:
     """A column, some rows at a time, and their places: what is made of text takes many times its memory."""
-    return ((slice(at, at + 50_000), cells.iloc[at : at + 50_000]) for at in range(0, len(cells), 50_000))
-
-
-def _each(found: Any) -> Iterator[Any]:
-    """Different cells, one by one, without a copy of all of them."""
-    return itertools.chain.from_iterable(found[at : at + 10_000].tolist() for at in range(0, len(found), 10_000))
+    return ((slice(at, at + 20_000), cells.iloc[at : at + 20_000]) for at in range(0, len(cells), 20_000))
 
 
 def _texts(found: Any) -> Iterator[str]:
-    return (_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in _each(found))
+    return (_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in found)
 
 
 @dataclass(frozen=True)
@@ -238,10 +242,9 @@ class Sheet:
         codes, found = pd.factorize(cells)
         return codes.astype(np.int32), found
 
-    def distinct(self, column: str) -> tuple[np.ndarray, list[str]]:
-        """The same, with the cells as words."""
-        codes, found = self.different(column)
-        return codes, [*_texts(found)]
+    def distinct(self, column: str) -> list[str]:
+        """The different cells of a column as words."""
+        return [*_texts(self.different(column)[1])]
 
     def words(self, column: str, most: int) -> tuple[np.ndarray, list[str]]:
         """A column as codes of its different words (-1 where a cell is blank), shape (rows,), and these words.
@@ -290,74 +293,66 @@ class Sheet:
         """
         cells = self.frame[column]
         if not _is_text(cells):
-            values = np.array(cells, float)
-            large = ~(np.abs(values) <= LARGEST) & ~np.isnan(values)
-            values[large] = math.nan
-            return Numbers(values, self.trouble(column, large, "is too large"), "")
-        units = {"": 0}
-        if few := isinstance(cells.dtype, pd.CategoricalDtype):
-            codes, found = self.different(column)
-            read = _written(found, units)
-            self._read_labels(column, found, read)
-        else:
-            codes, found, read = np.arange(len(cells), dtype=np.int32), cells.array, np.empty(len(cells), _WRITTEN)
-            for at, part in _parts(cells):
-                places, different = pd.factorize(part)
-                read[at] = _written(different, units)[places]
-        value, grouped, marks = read["value"], read["grouped"], read["mark"]
-        loose = np.flatnonzero(~(value == grouped) & ~np.isnan(value))
-        proven = {*np.unique(marks[value == grouped]).tolist()} - {""}
+            return Numbers(np.array(cells, float), [], "")
+        digits, kind = np.empty(len(cells)), np.empty(len(cells), np.int32)
+        kinds = {Written(math.nan)[1:]: 0}
+        for at, part in _parts(cells):
+            codes, found = pd.factorize(part)
+            read = ((one.digits, kinds.setdefault(one[1:], len(kinds))) for one in map(_written, [*found, ""]))
+            digits[at], kind[at] = np.fromiter(itertools.chain.from_iterable(read), float).reshape(-1, 2)[codes].T
+        scale, marks, loose, units, short, what = map(np.array, zip(*kinds, strict=True))
+        proven, doubtful = {*marks[~loose].tolist()} - {""}, np.flatnonzero(loose[kind])
         sign = next(iter(proven)) if len(proven) == 1 else "."
-        if whole and not proven and (value[loose] % 1 > 0).any():
-            proven = {sign := ".,"[marks[loose[0]] == "."]}
-        if len(loose) and len(proven) != 1 and not (self.points and not proven and {*marks[loose].tolist()} == {"."}):
-            shown = [(found[place].strip(), value[place], grouped[place], marks[place]) for place in loose[:2]]
-            sign = self._decimal_sign(column, shown)
-        values = np.where(marks == sign, value, grouped)
+        if whole and not proven and (digits[doubtful] % 1 > 0).any():
+            proven = {sign := ".,"[marks[kind[doubtful[0]]] == "."]}
+        if len(doubtful) and len(proven) != 1 and not (self.points and not proven and {*marks[loose]} == {"."}):
+            sign = self._decimal_sign(column, [*dict.fromkeys(cells.iloc[doubtful[:1000]])][:2])
+        bad, label = ((what == each)[kind] for each in ("bad", "label"))
+        if label.any():  # such as 10 - Very likely beside plain numbers
+            first = int(label.argmax())
+            shown = {"column": column, "words": column_words(column), "cell": self.cell(column, first)}
+            plain_too = not bad.any() and np.isfinite(digits[~label]).any()
+            if not plain_too or self.questions.put("label", **shown, number=f"{digits[first]:g}") != "number":
+                bad, digits[label] = bad | label, math.nan
+        groups = (loose & (marks != sign))[kind]
+        digits[groups] = np.round(1000 * digits[groups])
+        values = np.multiply(digits, scale[kind], digits)
         large, counts = np.abs(values) > LARGEST, (values != 0) & ~np.isnan(values)
-        rows = codes[counts[codes]] if few else counts
-        most = int(np.bincount(read["unit"][rows], minlength=1).argmax())
-        unit = list(units)[most]
-        strange = (read["unit"] != most) & counts
-        money = [each for each in units if each not in ("", "%", *WORDS["measure"])]
+        often, every = np.bincount(kind[counts], minlength=len(kinds)), [*dict.fromkeys(["", *units.tolist()])]
+        unit = max(every, key=lambda each: often[units == each].sum())
+        strange = (units != unit)[kind] & counts
+        money = [each for each in every if each not in ("", "%", *WORDS["measure"])]
         one = {"column": column, "words": column_words(column), "unit": "".join(money[:1])}
-        if strange.any() and [*units] == ["", *money[:1]] and self.questions.put("money", **one) == "same":
+        if strange.any() and every == ["", *money[:1]] and self.questions.put("money", **one) == "same":
             unit, strange = money[0], np.zeros_like(strange)
         values[large | strange] = math.nan
         if unit:
             said = PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}."
             self.questions.note(said)
-        if read["short"].any():
-            place = int(read["short"].argmax())
-            self.questions.note(f"{found[place].strip()} was read as {values[place]:,.12g}: {column_words(column)}.")
+        if short.any():
+            place = int(short[kind].argmax())
+            self.questions.note(
+                f"{self.cell(column, place)} was read as {values[place]:,.12g}: {column_words(column)}."
+            )
         other = f"has another unit than most of this column ({unit or 'none'})"
-        reasons = ((read["bad"], "is no number"), (large, "is too large"), (strange, other))
-        troubles = [each for bad, what in reasons for each in self.trouble(column, bad[codes], what)]
-        return Numbers(values[codes], troubles, unit)
-
-    def _read_labels(self, column: str, found: Any, read: np.ndarray) -> None:
-        """Numbers with words, such as ``10 - Very likely`` beside plain ones, as numbers, if so answered."""
-        labels = {place: _LABEL.fullmatch(found[place].strip()) for place in np.flatnonzero(read["bad"])}
-        some = next(filter(None, labels.values()), None)
-        if some is None or not all(labels.values()) or np.isnan(read["value"]).all():
-            return
-        shown = {"column": column, "words": column_words(column), "cell": some[0], "number": some[1]}
-        if self.questions.put("label", **shown) == "number":
-            for place, label in labels.items():
-                read[place] = float(label[1]), float(label[1]), "", 0, False, False  # type: ignore[index]
+        reasons = ((bad, "is no number"), (large, "is too large"), (strange, other))
+        return Numbers(values, [each for rows, why in reasons for each in self.trouble(column, rows, why)], unit)
 
     def trouble(self, column: str, bad: np.ndarray, what: str) -> list[Trouble]:
         """The cells that are bad, shape (rows,), as one `Trouble`, or as none."""
         places = np.flatnonzero(bad)
         return [Trouble(self.row(at), column, self.cell(column, at), len(places), what) for at in places[:1]]
 
-    def _decimal_sign(self, column: str, shown: Sequence[tuple[str, float, float, str]]) -> str:
-        """The decimal sign of a column whose cells do not prove one, or prove both; cells in both readings."""
+    def _decimal_sign(self, column: str, cells: Sequence[str]) -> str:
+        """The decimal sign of a column whose cells do not prove one, or prove both; asked with some of its cells."""
+        read = [(cell.strip(), _written(cell)) for cell in cells]
         examples = {
-            sign: " and ".join(f"{cell} = {one if mark == sign else many:.12g}" for cell, one, many, mark in shown)
+            sign: " and ".join(
+                f"{cell} = {(one.value if one.mark == sign else one.grouped):.12g}" for cell, one in read
+            )
             for sign in ",."
         }
-        likely = "." if self.points and shown[0][3] == "," else ","
+        likely = "." if self.points and read[0][1].mark == "," else ","
         named = {",": "the comma is the decimal sign", ".": "the point is the decimal sign"}
         choices = {sign: f"{named[sign]}: {examples[sign]}" for sign in (likely, ".,"[likely == "."])}
         return self.questions.ask(f"decimal:{column}", f"What do the marks in {column_words(column)} mean?", choices)
@@ -588,13 +583,12 @@ def read_sheet(
     data = _as_utf8(_unpacked(data, questions), questions)
     if _RULE.search(data[:_HEAD]):  # as below the names of a table in Markdown, or around one of a database
         data = _RULE.sub(b"", data)
-    data = _of_blanks(data)
-    stop = len(data.rstrip(b" \r\n"))  # blank lines at the end are no rows
-    lines = 1 + data.count(b"\n", 0, stop) + data.count(b"\r", 0, stop) - data.count(b"\r\n", 0, stop)
+    data = _of_blanks(data).rstrip(b" \r\n")  # blank lines at the end are no rows
+    lines = 1 + data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
     refuse_if(lines > MAX_ROWS, "rows", lines, f"at most {MAX_ROWS:,} rows; take a sample of them")
     # A cut may fall into a character of several bytes, so the head is read forgivingly; whole lines of it are used.
-    head = data[: min(_HEAD, stop)].decode("utf-8", "ignore")
-    if stop > _HEAD:
+    head = data[:_HEAD].decode("utf-8", "ignore")
+    if len(data) > _HEAD:
         head = head[: max(head.rfind("\n"), head.rfind("\r")) + 1]
     refuse_if(not head.strip(), "file", None, f"its first {_HEAD:,} bytes are blank, or all of one row")
     quote = "'" if '"' not in head and len(_SINGLE.findall(head)) >= head.strip().count("\n") else '"'
@@ -606,10 +600,13 @@ def read_sheet(
     names = _names([*sample[0], *[""] * (wider - width)], headed > 0)
     if len(names) > MAX_COLUMNS:
         raise refusal("columns", len(names), f"at most {MAX_COLUMNS:,} columns; is this the right file?")
-    cells = max(lines * len(names), lines + data.count(separator.encode(), 0, stop))
+    cells = max(lines * len(names), lines + data.count(separator.encode()))
     if cells > MAX_CELLS:
         raise refusal("cells", cells, f"at most {MAX_CELLS:,} cells (rows x columns); take a sample of the rows")
-    frame, points = _cut(data, stop, {"sep": separator, "quotechar": quote}, names, width, before, headed, watch)
+    dialect = {"delimiter": separator, "quotechar": quote}
+    hint = WORDS["hints"][("cells", "title")[width == 1]] if separator == "," else ""
+    where = f"row {before + 1} has {width}{hint}"
+    frame, points = _cut(data, dialect, names, before + headed, where, lambda row: watch(row / lines))
     for name in names[width:]:  # which may only be the work of separators at the ends of rows
         if (row := frame[name].first_valid_index()) is not None:
             raise refusal(f"row {row}", None, f"has more than the {width} cells of row {before + 1}")
@@ -693,110 +690,100 @@ def _has_names(sample: list[list[str]], questions: Questions) -> bool:
     return questions.put("heading", cells=", ".join(sample[0][:5])) == "names"
 
 
-def _has_decimal_commas(frame: pd.DataFrame) -> bool:
-    """Whether some cell of the first rows can only be a number with a decimal comma."""
-    texts = (frame[name].iloc[:20_000].dropna().unique() for name in frame if _is_text(frame[name]))
-    written = (read_number(str(cell)) for cell in itertools.chain(*texts) if "," in str(cell))
-    return any(each and each.mark == "," and each.value == each.grouped for each in written)
+def _rows(data: bytes, dialect: Mapping[str, str]) -> Iterator[list[str]]:
+    """The rows of a text.
 
-
-def _blocks(data: bytes, stop: int, size: int, quote: bytes) -> Iterator[bytes]:
-    """The text, some rows at a time: a row ends at a line end that comes after an even number of quotation marks."""
-    start = end = 0
-    while end < stop:
-        odd = 1
-        while odd and end < stop:
-            before, end = end, data.find(b"\n", max(end, start + size), stop) + 1 or stop
-            odd = (odd + (before == start) + data.count(quote, before, end)) % 2
-        yield data[start:end]
-        start = end
+    Raises
+    ------
+    InputError
+        Where a quotation mark is left open.
+    """
+    # A last line of our own is no row of its own where it is inside of quotation marks, which also keep its blank.
+    lines = itertools.chain(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), [" end"])
+    before = list[str]()
+    try:
+        reader = csv.reader(lines, **dialect, skipinitialspace=True)  # type: ignore[arg-type]
+        before = next(reader)
+        for row in reader:
+            yield before
+            before = row
+    except csv.Error:  # a cell that does not end
+        before = []
+    if before != ["end"]:
+        raise refusal("file", None, WORDS["hints"]["quotes"])
 
 
 def _cut(
-    data: bytes, stop: int, dialect: dict[str, Any], names: list[str], width: int, before: int, headed: int,
-    watch: Callable[[float], None],
+    data: bytes, dialect: Mapping[str, str], names: list[str], skipped: int, where: str, watch: Callable[[int], None],
+    known: Collection[str] = (),
 ) -> tuple[pd.DataFrame, bool]:  # fmt: skip
     """The rows below the heading, with their numbers in the file as index, and `Sheet.points`.
 
-    Columns of plain numbers are read as such, which is quick. Where commas do not separate cells, all columns whose
-    points may all be marks of thousands stay text. The rows are cut in blocks, as that takes many times their memory.
+    Columns of plain numbers are read as such, which takes little memory, and others as text. All is read again, with
+    these columns ``known``, where some cease to be numbers far below, or where all points of a column may be marks of
+    thousands. Rows are cut some at a time, as their cells take many times their memory; ``watch`` hears how many were
+    cut, and ``where`` says how many cells a row may have.
     """
-    separator, quote = dialect["sep"], dialect["quotechar"].encode()
-
-    def rows_of(block: bytes, above: int, texts: set[str]) -> pd.DataFrame:
-        # A blank row of the right length goes first: pandas holds all others against the one before, and the first
-        # against none.
-        block = separator.encode() * (len(names) - 1) + b"\n" + block
-        skipped = 0 if above else before + headed
-        try:
-            frame = pd.read_csv(
-                io.BytesIO(block), **dialect, header=None, names=names, index_col=False,
-                skiprows=range(1, 1 + skipped), skipinitialspace=True, keep_default_na=False, na_values=[""],
-                skip_blank_lines=False, low_memory=False, on_bad_lines="error", dtype=dict.fromkeys(texts, str),
-            ).iloc[1:]  # fmt: skip
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
-            if not (found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))):
-                raise refusal("file", None, WORDS["hints"]["quotes"]) from None
-            hint = WORDS["hints"][("cells", "title")[width == 1]] if separator == "," else ""
-            allowed = f"has {found[3]} cells where row {before + 1} has {width}{hint}"
-            raise refusal(f"row {above + int(found[2]) - 1}", None, allowed) from None
-        frame.index += above + skipped
-        return frame
-
-    def read(texts: set[str], whole: bool = False) -> pd.DataFrame:
-        columns, more, above, done = {name: list[Any]() for name in names}, set[str](), 0, 0
-        for block in [data[:stop]] if whole else _blocks(data, stop, max(_BLOCK, 2**12 * len(names)), quote):
-            watch((done := done + len(block)) / stop)
-            frame = rows_of(block, above, texts)
-            above = (above or before + headed) + len(frame)
-            more |= {name for name in names if name not in texts and _is_text(frame[name])}
-            for name in names:
-                columns[name] = [] if more else [*columns[name], _compact(frame[name])]
-        if more:
-            return read(texts | more, whole)
-        index = range(1 + before + headed, 1 + above)
-        return pd.DataFrame({name: _joined(columns.pop(name)) for name in names}, copy=False).set_axis(index)
-
-    def read_all(texts: set[str]) -> pd.DataFrame:
-        try:
-            return read(texts)
-        except InputError as error:  # a cell of several lines, beside marks that quote nothing
-            if error.issues[0].path != "file":
-                raise
-            return read(texts, whole=True)
-
-    frame = read_all(set())
-    points = separator == "," and not _has_decimal_commas(frame)
-    if unclear := set() if points else {name for name in names if _points_unclear(frame[name])}:
-        frame = read_all(unclear | {name for name in names if _is_text(frame[name])})
-    return frame, points
+    rows, last, cells, texts, late = enumerate(_rows(data, dialect), 1), skipped, [""], {*known}, set[str]()
+    blocks: dict[str, list[Any]] = {name: [] for name in names}
+    collections.deque(itertools.islice(rows, skipped), 0)
+    while cells:
+        cells = []
+        for last, row in itertools.islice(rows, max(_ROWS, _CELLS // len(names))):
+            if len(row) > len(names):
+                raise refusal(f"row {last}", None, f"has {len(row)} cells where {where}")
+            cells += row if len(row) == len(names) else row + [""] * (len(names) - len(row))
+        watch(last)
+        for place, (name, column) in enumerate(blocks.items()):
+            part = [cell or None for cell in cells[place :: len(names)]]
+            try:
+                column.append(_of_words(part) if name in texts else _of_numbers(part))
+            except ValueError:
+                texts.add(name)
+                late |= {name} if column else set()
+                column.append(_of_words(part))
+    points = dialect["delimiter"] == "," and not any(_has_decimal_commas(blocks[name][0]) for name in texts - late)
+    late |= {name for name in {*names} - texts if not points and _points_unclear(pd.concat(blocks[name]))}
+    if late:
+        blocks.clear()
+        return _cut(data, dialect, names, skipped, where, watch, texts | late)
+    frame = pd.DataFrame({name: _joined(blocks.pop(name)) for name in names}, copy=False)
+    return frame.set_axis(range(1 + skipped, 1 + last)), points
 
 
-def _compact(cells: pd.Series) -> Any:
-    """A column of a block in little memory: whole numbers in few bytes, and each of few words once."""
-    if not _is_text(cells):
-        # Of fractions pandas itself would take what is nearly whole for whole: 1e-9 for 0.
-        whole = bool((cells == np.floor(cells)).all() and np.abs(cells).max() < 2**53)
-        return pd.to_numeric(cells.astype(np.int64), downcast="integer") if whole else cells
-    codes, found = pd.factorize(cells)
-    return pd.Categorical.from_codes(codes, found) if len(found) <= _FEW_WORDS else cells
+def _of_numbers(cells: Sequence[str | None]) -> pd.Series:
+    """Some cells of a column of plain numbers, whole ones in few bytes; ValueError where one is no such number."""
+    values = pd.to_numeric(pd.Series(cells, dtype=object)).astype(float)
+    if (np.abs(values) > LARGEST).any():
+        raise ValueError(LARGEST)
+    whole = (values == np.floor(values)).all()
+    return pd.to_numeric(values.astype(np.int64), downcast="integer") if whole else values
+
+
+def _of_words(cells: Sequence[str | None]) -> Any:
+    """Some cells of a column, each of few words once."""
+    found = dict.fromkeys(filter(None, cells))
+    few = len(found) <= _FEW_WORDS
+    return pd.Categorical(cells, pd.Index(found, dtype=str)) if few else pd.Series(cells, dtype=str)
 
 
 def _joined(blocks: list[Any]) -> Any:
     """A column of the whole file from those of its blocks."""
     if all(isinstance(block, pd.Categorical) for block in blocks):
         return pd.api.types.union_categoricals(blocks)
-    return pd.concat(
-        [pd.Series(each, dtype=getattr(each, "categories", each).dtype) for each in blocks],
-        ignore_index=True,
-    )
+    texts = [pd.Series(each, dtype=getattr(each, "categories", each).dtype) for each in blocks]
+    return pd.concat(texts, ignore_index=True)
 
 
-def _points_unclear(cells: pd.Series) -> bool:
+def _has_decimal_commas(cells: Any) -> bool:
+    """Whether some cell can only be a number with a decimal comma."""
+    written = (read_number(cell) for cell in cells.dropna().unique() if "," in cell)
+    return any(each and each.mark == "," and not each.loose for each in written)
+
+
+def _points_unclear(values: pd.Series) -> bool:
     """Whether each number of a column may be one with three decimals."""
-    if _is_text(cells):
-        return False
-    values = np.abs(cells.dropna().to_numpy(float))
-    broken = values[values != np.floor(values)]
-    thousandths = np.round(broken * 1000)
-    return len(broken) > 0 and bool(((broken >= 1) & (broken < 1000) & np.isclose(broken * 1000, thousandths)).all())
+    broken = np.abs(values[values % 1 > 0])
+    thousandths = 1000.0 * broken
+    inside = (broken >= 1) & (broken < 1000) & np.isclose(thousandths, np.round(thousandths))
+    return len(broken) > 0 and bool(inside.all())
