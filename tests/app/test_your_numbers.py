@@ -98,7 +98,7 @@ def _answered(**address: str) -> tuple[AppTest, answers.Reply]:
     screen = on.visit("your-numbers", **{**QUICK, "eps": "1", **address})
     arms = typed_arms(10, [0.2, 0.5], True, (0, 100))
     question = Question(arms, 400, 1.0)
-    asked = Asked(arms, ("baseline", "option 1", "option 2"), 0.0, 1.0, None, "Typed.", "%")
+    asked = Asked(arms, names=("baseline", "option 1", "option 2"), sure="Typed.", unit="%")
     answer = answers.reply(asked, Setting(400, "conversions", 1.0), question, best_methods(question))
     return screen, answer
 
@@ -134,7 +134,7 @@ def answer() -> answers.Reply:
     """Two options and what is known of them."""
     arms = (Bernoulli(mean=0.3), Bernoulli(mean=0.6))
     question = Question(arms, 200, 1.0)
-    asked = Asked(arms, ("old <b>", "new"), 0.0, 1.0, None, "Typed.", "%")
+    asked = Asked(arms, names=("old <b>", "new"), sure="Typed.", unit="%")
     decision = best_methods(question, store=Store(None, 2**24))
     return answers.reply(asked, Setting(200, "clicks", 1.0), question, decision)
 
@@ -762,7 +762,7 @@ def test_the_command_on_the_page_makes_the_same_question_again(capsys: pytest.Ca
 
 @pytest.mark.parametrize("epsilon", [0.7, 9.0])
 def test_the_chosen_budget_is_in_every_picture_of_the_planned_test(epsilon: float) -> None:
-    asked = Asked((Bernoulli(mean=0.1), Bernoulli(mean=0.12)), ("now", "new"), 0.0, 1.0, None, "Typed.", "%")
+    asked = Asked((Bernoulli(mean=0.1), Bernoulli(mean=0.12)), names=("now", "new"), sure="Typed.", unit="%")
     question = price.price_question(baseline=0.1, lifts=[20], epsilon=[epsilon])
     for budgets in ((0.5, 1.0, 2.0, 4.0), (1.0,), (0.5, 4.0)):
         drawn = planned.lift_picture(asked, question, budgets, False)

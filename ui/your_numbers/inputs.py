@@ -15,16 +15,9 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import InputError
+from bandit_core.data import observations
 from bandit_core.data.columns import ROWS
-from bandit_core.data.observations import (
-    Observations,
-    Option,
-    best_of,
-    cut_misleads,
-    harmless_limits,
-    observations_of,
-    read_budgets,
-)
+from bandit_core.data.observations import Observations, Option
 from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.data.tables import ENDINGS, MAX_BYTES, MAX_ROWS, read_sheet
 from bandit_core.spec import own_data
@@ -32,19 +25,9 @@ from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.feedback import MAX_WAITING
 from bandit_core.spec.found import fields_of
 from bandit_core.spec.number_text import percent
+from bandit_core.studies import business_case
 from bandit_core.studies.best_arm import TRIALS
 from bandit_core.studies.best_method import Question
-from bandit_core.studies.business_case import (
-    UNKNOWN,
-    Options,
-    chances_of_being_best,
-    observed,
-    observed_arms,
-    read_lifts,
-    sales,
-    shares,
-    typed_options,
-)
 from bandit_core.studies.price import PRIVATE, PriceQuestion, read_epsilons
 from bandit_core.theory.power import EVERY_TRUST
 from ui import charts, figures, lab_parts, page_fields, real_world_budgets, state, theme, uploads, words
@@ -131,7 +114,7 @@ def _cost(seen: Observations, limits: tuple[float, float], narrowest: float) -> 
     shift = words.number(max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options))
     cuts = f"cuts {outside:,} of {count:,} rewards ({percent(outside / count)}); means move by up to {shift}"
     said, more = [cuts if outside else "cuts nothing"], (limits[1] - limits[0]) / narrowest
-    if cut_misleads(seen.options, limits):
+    if observations.cut_misleads(seen.options, limits):
         said.append("another option looks best then")
     if more > 1.005:
         said.append(f"needs {words.number(more)} times the noise of the narrowest limits")
@@ -179,26 +162,23 @@ def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str) -> 
 
 def misled_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
     """Which option looks best after the cut in place of which, as a clause; empty where the best one does."""
-    if not cut_misleads(options, limits):
+    if not observations.cut_misleads(options, limits):
         return ""
     return f"in cut rewards {_looks(options, limits)} best, in uncut ones it is **{_named(options)}**"
 
 
 def _misled(options: Sequence[Option], limits: tuple[float, float]) -> tuple[str, tuple[float, float]] | None:
     """What goes wrong when rewards are cut to these limits, and limits that do not mislead; None where nothing does."""
-    if not cut_misleads(options, limits):
+    if not observations.cut_misleads(options, limits):
         return None
-    best, seen = (best_of(options, each) for each in (None, limits))
-    cut = [option.clipped(*limits).mean for option in options]
-    wrong = [place for place in seen if place not in best]
-    true = options[best[0]]
-    wide = harmless_limits(options, limits)
-    lost = max(true.mean - options[place].mean for place in wrong)
-    against = f" against {words.number(cut[best[0]])}" if best[0] not in seen else ""
-    given = "would give that one" if len(seen) == 1 else "may give any of them"
-    told = {"limits": _ends(limits), "best": _named(options), "mean": words.number(true.mean)}
-    told |= {"looks": _looks(options, limits), "cut": words.number(cut[seen[0]]) + against, "given": given}
-    return text("another best", **told, lost=words.number(lost), wide=_ends(wide)), wide
+    best, seen = (observations.best_of(options, each) for each in (None, limits))
+    true, wide = options[best[0]], observations.harmless_limits(options, limits)
+    told = {"limits": _ends(limits), "best": _named(options), "mean": words.number(true.mean), "wide": _ends(wide)}
+    against = f" against {words.number(true.clipped(*limits).mean)}" if best[0] not in seen else ""
+    told |= {"looks": _looks(options, limits), "cut": words.number(options[seen[0]].clipped(*limits).mean) + against}
+    told["given"] = "would give that one" if len(seen) == 1 else "may give any of them"
+    lost = true.mean - min(options[place].mean for place in seen)
+    return text("another best", **told, lost=words.number(lost)), wide
 
 
 def _ends(limits: tuple[float, float]) -> str:
@@ -207,12 +187,12 @@ def _ends(limits: tuple[float, float]) -> str:
 
 def _looks(options: Sequence[Option], limits: tuple[float, float]) -> str:
     """Which option looks best once rewards are cut: subject and verb."""
-    return f"**{_named(options, limits)}** look{'s' * (len(best_of(options, limits)) == 1)}"
+    return f"**{_named(options, limits)}** look{'s' * (len(observations.best_of(options, limits)) == 1)}"
 
 
 def _named(options: Sequence[Option], limits: tuple[float, float] | None = None) -> str:
     """The options with the largest mean, cut or not, safe inside markdown."""
-    names = [words.plain(options[place].name) for place in best_of(options, limits)]
+    names = [words.plain(options[place].name) for place in observations.best_of(options, limits)]
     return " and ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} others"
 
 
@@ -270,31 +250,30 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     if amount == "sales":
         first, second, third = st.columns(3, vertical_alignment="bottom")
         sale = ask("sale", first), ask("sd", second), ask("most", third, **control("most of a sale"))
-    lifts = read_lifts(wanted, relative)
-    typed = typed_options(base, shares(lifts) if relative else lifts, relative, (low, high))
+    lifts = business_case.read_lifts(wanted, relative)
+    typed = business_case.typed_options(base, business_case.shares(lifts) if relative else lifts, relative, (low, high))
     names = ("baseline", *(f"option {number}" for number in range(1, len(typed.arms))))
     if amount == "sales":
         return _sold(names, typed, *sale)
     unit, worth = ("%", (0.0, 1.0)) if amount == "share" else ("", (low, high))
     sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
-    sure += " ? stands for a lift from -20% to 20% of the baseline." * (UNKNOWN in lifts)
-    asked = Asked(typed.arms, names, *worth, None, sure, unit, beliefs=typed.beliefs, draws=typed.draws)
+    sure += " ? stands for a lift from -20% to 20% of the baseline." * (business_case.UNKNOWN in lifts)
+    asked = Asked(**vars(typed), names=names, low=worth[0], high=worth[1], sure=sure, unit=unit)
     spans = zip(names, asked.spans, strict=True)
     compared = ", ".join(f"**{name}** {span}" for name, span in spans)
     st.markdown(f"You compare {compared}. Best: {asked.best}.", help=sure)
     return asked
 
 
-def _sold(names: tuple[str, ...], rates: Options, mean: float, sd: float, limit: float) -> Asked:
+def _sold(names: tuple[str, ...], rates: business_case.Options, mean: float, sd: float, limit: float) -> Asked:
     """Options of which some users buy."""
-    sold = sales(names, rates, mean, sd, limit)
+    sold = business_case.sales(names, rates, mean, sd, limit)
     cut = cut_words(sold.amounts, (0.0, limit), True)
     sure = "The numbers were typed. Purchases have a lognormal distribution."
     asked = Asked(
-        sold.options.arms, names, sold.low, sold.high, None, sure, cut=cut, amounts=True,
+        **vars(sold.options), names=names, low=sold.low, high=sold.high, sure=sure, cut=cut, amounts=True,
         limits=None if sold.clip is None else (0.0, limit),
-        misled=misled_words(sold.amounts, (0.0, limit)), beliefs=sold.options.beliefs,
-        draws=sold.options.draws, clip=sold.clip,
+        misled=misled_words(sold.amounts, (0.0, limit)), clip=sold.clip,
     )  # fmt: skip
     compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans, strict=True))
     st.markdown(f"You compare, per user, {compared}. Best: {asked.best}.")
@@ -348,7 +327,7 @@ def _uploaded() -> Asked | None:
     shown = defused_frame(pd.DataFrame(table.head(), columns=table.columns))
     st.dataframe(shown, hide_index=True, width="stretch", alt="The first rows of your file as they were read")
     with st.spinner("Reading the columns ..."):
-        reading = _parsed(upload, "file", lambda _, *how: observations_of(table, *how), said, columns)
+        reading = _parsed(upload, "file", lambda _, *how: observations.observations_of(table, *how), said, columns)
     _boxes(table.columns, reading.roles if reading else {"rows": "person"} | said, upload.file_id, columns)
     if reading is None:
         return None
@@ -417,10 +396,9 @@ def _chosen(seen: Observations, slot: str) -> Asked | None:
 def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
     """What was observed as the options of the question; methods with privacy see rewards cut to the limits."""
     options, cut = seen.options, cut_words(seen.options, limits)
-    arms, low, high, clip = observed_arms(options, limits)
-    known = observed(options, arms, high - low)
+    arms, low, high, clip = business_case.observed_arms(options, limits)
     return Asked(
-        arms=arms,
+        **vars(business_case.observed(options, arms, high - low)),
         names=tuple(option.name for option in options),
         low=low,
         high=high,
@@ -430,15 +408,13 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
         limits=None if clip is None else limits,
         amounts=not all(option.clipped(*limits).yes_or_no for option in options),
         misled=misled_words(options, limits),
-        beliefs=known.beliefs,
-        draws=known.draws,
         clip=clip,
     )
 
 
 def certainty(options: Sequence[Option]) -> str:
     """How sure one can be which option is best, in one sentence."""
-    chances = chances_of_being_best(options)
+    chances = business_case.chances_of_being_best(options)
     if np.isnan(chances).any():
         return text("too few")
     order = np.argsort(-chances, kind="stable")
@@ -473,7 +449,8 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
         with fold:
             real_world_budgets.table("one answer of one user")
             upload = _uploader("own-budgets", ["csv", "tsv", "txt"])
-            read = _parsed(upload, "budgets", read_budgets, *([uploads.said(upload.file_id)] if upload else []))
+            how = [uploads.said(upload.file_id)] if upload else []
+            read = _parsed(upload, "budgets", observations.read_budgets, *how)
             if upload is not None and (read is None or not uploads.doubts_answered(read, upload.file_id)):
                 return None
             if read is not None:

@@ -19,19 +19,9 @@ from bandit_core.spec.errors import Issue
 from bandit_core.spec.feedback import MAX_VISITS, MAX_WAITING
 from bandit_core.spec.found import fields_of
 from bandit_core.spec.number_text import percent
-from bandit_core.spec.rewards import Arm
-from bandit_core.studies.business_case import GOALS, Belief, ranges_of
+from bandit_core.studies import price
+from bandit_core.studies.business_case import GOALS, Options, ranges_of
 from bandit_core.studies.business_case import LARGEST_AMOUNT as SALES
-from bandit_core.studies.price import (
-    EPSILONS,
-    LEAST_EPSILON,
-    LOOKS,
-    MAX_EPSILON,
-    MAX_LOOKS,
-    MAX_WEEKLY,
-    PriceQuestion,
-    read_epsilons,
-)
 from bandit_core.studies.production import MAX_DELTA, MAX_TESTS
 from ui import epsilon_grid, page_fields, state, words
 from ui.page_fields import Field, Fields
@@ -50,29 +40,24 @@ def control(key: str) -> dict[str, Any]:
     return fields_of(__file__, key)
 
 
-@dataclass(frozen=True)
-class Asked:
+@dataclass(frozen=True, kw_only=True)
+class Asked(Options):
     """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit.
-
-    ``beliefs`` and ``draws`` as in `PriceQuestion`.
 
     ``observed`` are the uploaded rewards as they are; methods with privacy see them cut to ``limits``. ``amounts`` says
     whether more than 0 and 1 is left of them then.
     """
 
-    arms: tuple[Arm, ...]
     names: tuple[str, ...]
-    low: float
-    high: float
-    observed: tuple[Option, ...] | None  # None where the numbers were typed
-    sure: str  # how sure one can be which option is best
+    low: float = 0.0
+    high: float = 1.0
+    observed: tuple[Option, ...] | None = None  # None where the numbers were typed
+    sure: str = ""  # how sure one can be which option is best
     unit: str = ""  # of typed means: "%" where they are rates
     cut: str = ""  # which rewards the limits cut, and what that moves
     limits: tuple[float, float] | None = None  # in the visitor's unit; None where they cut nothing
     amounts: bool = False
     misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
-    beliefs: tuple[Belief, ...] = ()
-    draws: tuple[tuple[Arm, ...], ...] = ()
     clip: tuple[float, float] | None = None  # the limits in units of the arms
 
     @property
@@ -119,7 +104,7 @@ class Asked:
         return f"**{self.names[first]}**, in {percent(float(shares[first]))} of the cases"
 
 
-def spans(asked: Asked | PriceQuestion, rate: bool) -> list[str]:
+def spans(asked: Asked | price.PriceQuestion, rate: bool) -> list[str]:
     """Mean of each option in words, or its range; in percent where it is a ``rate``."""
     ends = ranges_of(asked.beliefs) or [(arm.expected, arm.expected) for arm in asked.arms]
     worth, unit = (100, "%") if rate else (1, "")
@@ -145,11 +130,11 @@ class Setting:
     power: float = 0.8
     rule: Rule = "proved"
     zone: float = 0.0
-    looks: int = LOOKS
+    looks: int = price.LOOKS
     split: float = 1.0
     one_sided: bool = False
     all_trusts: bool = False
-    budgets: tuple[float, ...] = EPSILONS
+    budgets: tuple[float, ...] = price.EPSILONS
     slider: float = 2.0
 
     @property
@@ -168,7 +153,7 @@ class Setting:
 
 
 RULES: dict[Rule, str] = {"proved": "proved", "heuristic": "heuristic, no proof"}
-ANY, PURCHASE = (-LARGEST, LARGEST), (1e-6, SALES)
+ANY, PURCHASE, BUDGETS = (-LARGEST, LARGEST), (1e-6, SALES), (price.LEAST_EPSILON, price.MAX_EPSILON)
 
 
 def _field(name: str, default: Any, *how: Any, **more: Any) -> Field:
@@ -188,20 +173,20 @@ FIELDS = Fields(
     _field("sale", 40.0, "number", PURCHASE),
     _field("sd", 40.0, "number", PURCHASE),
     _field("users", 50_000, "number", (10, 10**8), place="users"),
-    _field("week", 5000, "number", (1, MAX_WEEKLY), place="weekly"),
+    _field("week", 5000, "number", (1, price.MAX_WEEKLY), place="weekly"),
     _field("unit", "conversions", "text", place="unit"),
-    _field("eps", 2.0, "stops", epsilon_grid.between(0.05, 10), place="slider", ends=(LEAST_EPSILON, MAX_EPSILON)),
+    _field("eps", 2.0, "stops", epsilon_grid.between(0.05, 10), place="slider", ends=BUDGETS),
     _field("times", 1, "number", (1, MAX_VISITS), place="visits"),
     _field("night", 1, "number", (1, MAX_WAITING), place="batch"),
     _field("delta", 0.05, "number", (0.0001, 0.3), place="delta"),
     _field("power", 0.8, "number", (0.5, 0.999), place="power"),
-    _field("looks", LOOKS, "number", (2, MAX_LOOKS), place="looks"),
+    _field("looks", price.LOOKS, "number", (2, price.MAX_LOOKS), place="looks"),
     _field("split", 1.0, "number", (0.1, 10.0), place="split"),
     _field("sides", False, "switch", place="one_sided"),
     _field("trust", False, "switch", place="all_trusts"),
     _field("zone", 0.0, "number", (0.0, 1000.0), place="zone"),
     _field("rule", "proved", "buttons", RULES, place="rule"),
-    _field("list", "0.5, 1, 2, 4", "text", read_epsilons),
+    _field("list", "0.5, 1, 2, 4", "text", price.read_epsilons),
     _field("tests", 4, "number", (1, MAX_TESTS)),
     _field("slack", 0.0, "number", (0.0, MAX_DELTA)),
     _field("goal", "price", "box", GOALS),
