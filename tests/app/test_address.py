@@ -133,17 +133,6 @@ def test_a_slider_moved_before_the_new_address_arrived_is_not_moved_back() -> No
     assert screen.session_state["lab"]["experiment"].horizon == 2000
 
 
-def test_going_back_twice_returns_to_the_first_address() -> None:
-    screen = on.visit(T="1000", n="4")
-    for horizon in (2000, 500):
-        on.change(screen, "select_slider", "horizon", horizon)
-    for horizon in (2000, 1000):
-        screen.query_params["T"] = str(horizon)
-        on.run(screen)
-        assert screen.session_state["lab"]["experiment"].horizon == horizon
-        assert on.control(screen, "select_slider", "horizon").value == horizon
-
-
 def test_a_slider_that_went_and_came_back_at_once_is_not_moved_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "SETTLE_SECONDS", 60.0)  # this machine may be slow
     screen = on.visit(T="1000", n="4")

@@ -150,16 +150,6 @@ def test_a_locked_file_is_told_and_not_a_traceback(store: Classroom, tmp_path: P
     assert store.now(code) == classroom.Moment(STEP, False, 0)
 
 
-def test_a_server_has_so_many_classes(store: Classroom, clock: Clock) -> None:
-    codes = {store.open(STEP)[0] for _ in range(MAX_CLASSES)}
-    with pytest.raises(Refused, match="as many classes"):
-        store.open(STEP)
-    assert len(codes) == MAX_CLASSES
-    clock.now += LIFETIME
-    store.open(STEP)
-    assert len(store) == 1
-
-
 def test_a_full_server_closes_classes_that_nobody_uses(store: Classroom, clock: Clock) -> None:
     codes = [store.open(STEP)[0] for _ in range(MAX_CLASSES)]
     store.guess(codes[0], "phone", STEP, 0.0)
@@ -398,12 +388,6 @@ def test_a_toss_takes_one_bit_of_a_phone_and_shows_the_share(store: Classroom) -
     assert TOSS.so in on.words(teacher) and TOSS.so in phone.load().words and "100" in phone.words
     teacher = press(teacher, "class-again")
     assert store.bits(code, "toss") == () and len(phone.load().values) == 2
-
-
-def test_nobody_tossed(store: Classroom) -> None:
-    teacher, code, _ = opened(TOSS)
-    teacher = press(teacher, "project-reveal")
-    assert not charts(teacher) and TOSS.so in Phone(code).words
 
 
 # ---------------------------------------------------------------------------------------------------------------

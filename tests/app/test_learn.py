@@ -580,9 +580,3 @@ def test_the_back_button_returns_to_the_step_before(monkeypatch: pytest.MonkeyPa
     screen.query_params["step"] = "5"
     on.run(screen)
     assert STEPS[4].title in screen.title[0].value
-
-
-def test_where_every_curve_moves_the_ring_is_on_the_one_with_privacy() -> None:
-    document = json.loads(lessons.document(STEP["yours"], False))
-    [held] = [each for each in document["positions"][0]["curves"] if each["key"] == document["handle"]]
-    assert held["label"] == "● trust no one"

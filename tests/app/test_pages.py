@@ -56,7 +56,7 @@ def test_reading_the_pages_imports_none_of_what_they_import(project: Path) -> No
 
 
 @pytest.mark.parametrize("page", menu.pages(), ids=lambda page: page.name)
-def test_a_page_opens_states_its_fields_and_tells_its_controls_and_pictures(
+def test_a_page_opens_with_its_title_and_tells_its_controls_and_pictures(
     page: menu.Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: set[str] = set()

@@ -279,14 +279,6 @@ def test_a_failed_drawing_is_tried_again_and_leaves_nothing() -> None:
     assert memory.get_or_make("a", lambda: 3, lambda _: 1) == 3
 
 
-def test_a_finished_picture_is_the_figure_itself() -> None:
-    figure = go.Figure(go.Scatter(x=[1.5, 2.5], y=[3.0, None], name="<a>"))
-    charts.style(figure, 300, True)
-    picture = shared.Picture(figure, "told")
-    assert json.loads(picture.to_json()) == json.loads(figure.to_json())
-    assert picture.alt == "told"
-
-
 def test_a_picture_counts_the_memory_that_it_takes():
     def picture() -> shared.Picture:
         return shared.Picture(go.Figure({"data": [{"y": np.linspace(0, 1, 3000)}, {"y": list(range(2000))}]}), "told")

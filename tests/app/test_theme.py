@@ -104,16 +104,6 @@ def test_policies_of_one_trust_model_that_share_a_picture_are_told_apart_at_a_gl
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_lines_of_different_policies_differ_in_every_preset(dark: bool) -> None:
-    for preset in presets():
-        colours = theme.line_colours(preset.experiment, dark)
-        for one, other in combinations(range(len(colours)), 2):
-            lines = preset.experiment.lines
-            if lines[one].policy != lines[other].policy:
-                assert distance(colours[one], colours[other], "normal") > 4 * JUST_NOTICEABLE, (preset.name, one, other)
-
-
-@pytest.mark.parametrize("dark", [False, True])
 def test_a_method_that_is_added_to_start_s_picture_changes_no_colour_and_has_its_own(dark: bool) -> None:
     start = load_preset("trust")
     before = theme.line_colours(start, dark)
