@@ -16,7 +16,7 @@ from bandit_core.data.observations import MAX_OPTIONS, Observations, read_budget
 from bandit_core.data.reading import Reading
 from bandit_core.data.tables import WORDS
 from bandit_core.experiments import links, presets
-from bandit_core.experiments.experiment import Experiment, parse
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.policies import registry
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError
@@ -351,27 +351,6 @@ def test_any_rates(baseline, lifts, relative, limits):
         told_well(refusal, None)
     else:
         assert all(0 <= arm.mean <= 1 for arm in arms)
-
-
-@many
-@given(
-    st.dictionaries(
-        st.sampled_from([*Experiment.model_fields, '"a b"', "arms.x", "view.x"]),
-        st.sampled_from([
-            "1", "-1", "1e400", "nan", "'x'", "[]", "{}", "[[]]", "[{kind='bernoulli',mean=0.5}]", "1979-05-27",
-            "07:32:00", "0xff", "true", '"\\u0000"', "[{policy='ucb'}]", "{x='log'}", "'''\n\n'''", "1_000", "inf",
-        ]),
-        max_size=6,
-    )
-)  # fmt: skip
-def test_any_toml(fields):
-    text = "\n".join(f"{name} = {value}" for name, value in fields.items())
-    try:
-        experiment = parse(text, "toml")
-    except InputError as refusal:
-        told_well(refusal, None)
-    else:
-        assert Experiment.model_validate(experiment.spec()) == experiment
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -157,14 +157,6 @@ def test_every_format_holds_the_same_table(say, spec, tmp_path, command):
     pd.testing.assert_frame_equal(pd.read_parquet(parquet), printed, check_dtype=False, check_exact=True)
 
 
-def test_a_parquet_file_of_a_run_says_how_it_was_made(say, spec, tmp_path):
-    path = tmp_path / "curves.parquet"
-    say("run", spec, "--out", str(path))
-    made = pd.read_parquet(path).attrs["made"]
-    again = engine.simulate(Experiment.model_validate(made["spec"]))
-    pd.testing.assert_frame_equal(pd.read_parquet(path), again.curves, check_exact=True)
-
-
 @pytest.mark.parametrize("ending", ["tex", "md"])
 def test_a_table_to_read_has_the_final_numbers_of_a_run(say, spec, tmp_path, ending):
     path = tmp_path / f"table.{ending}"
@@ -185,15 +177,6 @@ def test_what_is_unknown_is_empty_in_csv_and_null_in_json(say, spec, tmp_path):
     assert ",," in say("run", spec, "--trials", "1")
 
 
-def test_bounds_are_printed_with_side_source_and_status(say, spec):
-    frame = table(say("bounds", spec))
-    assert list(frame.columns) == BOUND_COLUMNS
-    assert set(frame["side"]) == {"upper", "lower"}
-    assert set(frame["status"]) <= {"proved", "derived", "as printed", "asymptotic", "order-only"}
-    assert frame["source"].notna().all()
-    assert set(frame["line"]) == {0, 1}
-
-
 @pytest.mark.parametrize("epsilon", ["discrete(0,0.2,1,2,100)", '{"kind": "discrete", "values": [0, 0.2, 1, 2, 100]}'])
 def test_thresholds(capsys, epsilon):
     assert main(["thresholds", "--epsilon", epsilon, "--eps-min", "0.2,1,2,100"]) == 0
@@ -207,11 +190,6 @@ def test_thresholds(capsys, epsilon):
     assert "Laplace" in laplace and laplace.endswith(" 100")
     assert "Bernoulli" in bernoulli and bernoulli.endswith(" 2")
     assert frame["v_l"].idxmin() == 3 and frame["v_b"].idxmin() == 2
-
-
-def test_check_says_ok(say, spec):
-    assert say("check", spec) == "ok\n"
-    assert say("check", "ren-2") == "ok\n"
 
 
 def test_link(say, spec):
@@ -376,13 +354,6 @@ def test_the_version_and_help_when_called_bare(capsys):
     assert re.fullmatch(r"\d+\.\d+\.\d+\n", capsys.readouterr().out)
     assert main([]) == 0
     assert "price" in capsys.readouterr().out
-
-
-def test_a_percentage_and_a_relative_lift_are_the_same_test(capsys):
-    assert main(["power", "--baseline", "4%", "--lift", "15%"]) == 0
-    found = capsys.readouterr().out
-    assert main(["power", "--baseline", "0.04", "--effect", "0.006"]) == 0
-    assert capsys.readouterr().out == found
 
 
 def test_a_terminal_shows_the_final_table_and_a_file_is_named(tmp_path, spec, capsys, monkeypatch):
