@@ -8,7 +8,7 @@ from functools import partial
 import streamlit as st
 
 from bandit_core.studies.tradeoff import levels
-from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, shared, state, watch, words
+from ui import charts, exports, lab_parts, page_frame, panels, runner, shared, state, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
 from ui.trust import view as trust
@@ -68,5 +68,5 @@ if result is not None:
         *("C", "orders", "shapes_beta"),
     )
     lab_parts.fold("The methods one by one", "contextual-lines", lambda: panels.lines(played))
-    figures.fold_for_print(exports.for_file(played), exports.file_name(experiment))
+    lab_parts.fold_for_print(exports.for_file(played), exports.file_name(experiment))
 lab_parts.fold("What is private here, and how?", "explanation", partial(view.explanation, result))

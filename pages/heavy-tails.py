@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from ui import exports, figures, lab_parts, page_frame, runner, shared, state
+from ui import exports, lab_parts, page_frame, runner, shared, state
 from ui.heavy_tails import view
 from ui.menu import Page
 
@@ -52,4 +52,4 @@ if result is not None:
     lab_parts.fold("What theory says", "heavy-theory", partial(view.theory, experiment, result, line))
 lab_parts.fold("How is this computed?", "explanation", lambda: view.constants(chosen, experiment, result))
 if result is not None:
-    figures.fold_for_print(exports.for_file(result), exports.file_name(experiment))
+    lab_parts.fold_for_print(exports.for_file(result), exports.file_name(experiment))

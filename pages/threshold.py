@@ -40,4 +40,4 @@ drawn = exports.telling(
 lab_parts.fold("Change the users", "threshold-others", lambda: threshold_view.other_users(experiment, distribution))
 lab_parts.fold("Is the prediction right?", "threshold-check", lambda: threshold_view.check_fold(distribution), "check")
 lab_parts.fold("How is this computed?", "explanation", threshold_view.explanation)
-figures.fold_for_print(drawn, "predicted-cost")
+lab_parts.fold_for_print(drawn, "predicted-cost")

@@ -53,7 +53,7 @@ if decision.more:
     page_frame.leave()
 drawing.methods(answer)
 drawn = exports.telling(partial(make, False), lambda: exports.made(answer.result))
-figures.fold_for_print(drawn, "price-of-privacy")
+lab_parts.fold_for_print(drawn, "price-of-privacy")
 price = drawing.side_by_side(asked, chosen, price)
 found = drawing.search(answer)
 drawing.take_away(answer, price, found)

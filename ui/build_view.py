@@ -11,7 +11,7 @@ from bandit_core.model import Release
 from bandit_core.spec import own_data
 from bandit_core.studies import production
 from bandit_core.studies.production import LIBRARIES, Plan, program
-from ui import page_fields, words
+from ui import lab_parts, page_fields, words
 from ui.page_fields import Field
 
 _LEFT, _RIGHT, _BELOW = ("device", "server", "public", "not_hidden"), ("questions",), ("noise",)
@@ -54,8 +54,8 @@ def _sections(made: Plan, shown: tuple[str, ...]) -> None:
 
 def left_out(besides: tuple[str, ...] = ()) -> None:
     """What a simulation leaves out, but for what the page has said already."""
-    with st.expander("What the simulation leaves out", key="left-out"):
-        st.markdown(_listed(text for text in production.LEFT_OUT.values() if text not in besides))
+    texts = [text for text in production.LEFT_OUT.values() if text not in besides]
+    lab_parts.fold("What the simulation leaves out", "left-out", lambda: st.markdown(_listed(texts)))
 
 
 def answer_of(release: Release, delta: float) -> None:

@@ -126,11 +126,3 @@ def for_print(draw: Callable[[], go.Figure], file_name: str) -> None:
         f"{size.width:g} × {size.height:g} cm with {font} letters of {points} pt; the PNG has {pixels} pixels. "
         "The camera above a chart saves what is shown as SVG."
     )
-
-
-def fold_for_print(draw: Callable[[], go.Figure], file_name: str) -> None:
-    """The same behind a headline, made when it is opened."""
-    fold = st.expander("Picture for a paper or a slide", key="print-fold", on_change="rerun")
-    if fold.open:
-        with fold:
-            for_print(draw, file_name)

@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import partial
 from html import escape
 
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from bandit_core import Experiment
 from bandit_core.experiments import links, trust_table
@@ -25,14 +27,29 @@ _AXES = Field(
 )  # fmt: skip
 
 
-def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: str | None = None) -> None:
-    """A closed part of a page, drawn once it is open; a link that has one of its ``fields`` opens it."""
-    if key not in st.session_state and any(state.page_field(name, "") for name in fields):
+def part(title: str, key: str, *fields: str, icon: str | None = None) -> ExpanderContainer:
+    """A closed part of a page, which asks when it is opened; a link that has one of its ``fields`` opens it.
+
+    It is open again where the page has left it out for a while, as when it waits for numbers.
+    """
+    opened = state.open_folds()
+    if key not in st.session_state and (key in opened or any(state.page_field(name, "") for name in fields)):
         st.session_state[key] = True
-    opened = st.expander(title, icon=icon, key=key, on_change="rerun")
-    if opened.open:
-        with opened:
+    found = st.expander(title, icon=icon, key=key, on_change="rerun")
+    (opened.add if found.open else opened.discard)(key)
+    return found
+
+
+def fold(title: str, key: str, draw: Callable[[], object], *fields: str, icon: str | None = None) -> None:
+    """Such a part, drawn once it is open."""
+    if (found := part(title, key, *fields, icon=icon)).open:
+        with found:
             draw()
+
+
+def fold_for_print(draw: Callable[[], go.Figure], file_name: str) -> None:
+    """The curves of ``draw`` for a file, behind a headline."""
+    fold("Picture for a paper or a slide", "print-fold", partial(figures.for_print, draw, file_name))
 
 
 def heading(place: DeltaGenerator, experiment: Experiment, lesson_mode: bool) -> None:

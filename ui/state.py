@@ -353,6 +353,14 @@ def reveal() -> str:
     return st.query_params.get("reveal", "on")
 
 
+def open_folds() -> set[str]:
+    """The folds of this page that stand open, until another page is drawn."""
+    if memory().get("open-folds", ("",))[0] != memory()["page"]:
+        memory()["open-folds"] = memory()["page"], set()
+    found: set[str] = memory()["open-folds"][1]
+    return found
+
+
 def page_values() -> dict[str, str]:
     """What the page's own fields say: what the address carries of them, or may not carry."""
     values: dict[str, str] = memory().setdefault("page-values", {}).setdefault(memory()["page"], {})

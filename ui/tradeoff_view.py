@@ -445,7 +445,7 @@ def more(result: SweepResult, message: str) -> None:
     tables(result)
     experiment = result.experiment
     drawn = exports.telling(lambda: chart(result, False), lambda: result.metadata)
-    figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
+    lab_parts.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
     with st.expander("Download as an offline lesson", key="tradeoff-lesson"):
         export_panel.draw(experiment, "tradeoff", result.epsilons, export_panel.as_html(message))
     lab_parts.fold("Read the table of a study", "study", study_view.draw, icon=":material/table_chart:")

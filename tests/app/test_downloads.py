@@ -30,7 +30,7 @@ from bandit_core.experiments import links
 from bandit_core.simulation.results import PRICE_BAND, Result
 from bandit_core.spec import own_data
 from bandit_core.studies.production import releases
-from ui import charts, exports, figures, printing, words
+from ui import charts, exports, lab_parts, printing, words
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -282,7 +282,7 @@ def test_every_picture_says_how_it_was_made(files: dict[str, Any]) -> None:
 def test_pictures_of_other_pages_say_how_they_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """On each page what would be printed carries a spec that is valid, and the version of the lab."""
     drawn: list[Any] = []
-    monkeypatch.setattr(figures, "fold_for_print", lambda draw, *_: drawn.append(draw()))
+    monkeypatch.setattr(lab_parts, "fold_for_print", lambda draw, *_: drawn.append(draw()))
     asked = {"arms": "0.9,0.6", "lines": "ucb,heldp-ucb-b(1)", "T": "300", "n": "3"}
     spread = asked | {"lines": "ucb,heldp-ucb-b(discrete(0,1,2))"}
     for page, fields in (("tradeoff", asked), ("threshold", spread), ("papers", {})):

@@ -107,6 +107,9 @@ def test_the_average_of_more_users_comes_close() -> None:
     [table] = on.tables(screen)
     assert list(table["user"].astype(int)) == list(range(9_991, 10_001))
     assert set(table["has"]) == set(table.iloc[:, 3]) == {"0", "1"}
+    for part in ("batch", "answers"):  # the fold goes with its part of the page, and comes back open
+        on.put(screen, screen.button_group(key="mechanisms-part"), part)
+    assert "**10,000**" in on.words(screen)
 
 
 def test_running_sums_at_equal_epsilon() -> None:

@@ -20,7 +20,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.spec.errors import Issue
 from bandit_core.theory import contextual as theory
-from ui import charts, figures, page_fields, shared, stylesheet, theme, words
+from ui import charts, figures, lab_parts, page_fields, shared, stylesheet, theme, words
 from ui.page_fields import Field, Fields
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -200,16 +200,15 @@ def messages_panel(experiment: Experiment) -> None:
         "The noise of one message hides its user; the noise of many averages out. To know the mean to within 0.1 in "
         f"every feature, the server needs about {needed} messages."
     )
-    numbers = st.expander("The same messages as numbers", key="messages-table", on_change="rerun")
-    if not numbers.open:
-        return
-    with numbers:
-        st.dataframe(_table(users, message), hide_index=True, width="stretch", alt="Contexts and private messages")
-        if experiment.contexts is not None and experiment.contexts.structure == "multi":
-            st.caption(
-                "Here every arm has its own parameter. To hide the choice, a user answers for all arms, with pure "
-                "noise for the arms not chosen. The table shows the answers for the chosen arm."
-            )
+    numbers = lab_parts.part("The same messages as numbers", "messages-table")
+    if numbers.open:
+        with numbers:
+            st.dataframe(_table(users, message), hide_index=True, width="stretch", alt="Contexts and private messages")
+            if experiment.contexts is not None and experiment.contexts.structure == "multi":
+                st.caption(
+                    "Here every arm has its own parameter. To hide the choice, a user answers for all arms, with pure "
+                    "noise for the arms not chosen. The table shows the answers for the chosen arm."
+                )
 
 
 def _is_quick(few: Experiment) -> bool:

@@ -508,7 +508,7 @@ def curves(experiment: Experiment, result: Result) -> int | None:
 def theory(experiment: Experiment, result: Result, line: int | None) -> None:
     """The bounds of the method in focus, which the rows draw, and the paper's table of all."""
     panels.bounds_table(result, line)
-    table_1 = st.expander("Table 1 of the paper, for these arms", key="heavy-table-1", on_change="rerun")
+    table_1 = lab_parts.part("Table 1 of the paper, for these arms", "heavy-table-1")
     if not table_1.open:
         return
     beyond = " The heavy-tailed bounds are stated for ε up to 1, and ε is larger here."

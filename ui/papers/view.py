@@ -322,7 +322,7 @@ def large(figure: Figure, panel: str) -> None:
     st.markdown(f"**{words.plain(paper.title)}** · {authors} · {where}. {words.plain(paper.about)}{made}")
     if shipped is not None:
         actions(shipped)
-        figures.fold_for_print(partial(_for_print, shown, figure, shipped.experiment.spec()), shipped.name)
+        lab_parts.fold_for_print(partial(_for_print, shown, figure, shipped.experiment.spec()), shipped.name)
     tests(figure)
     if panel:
         lab_parts.fold("Compute it again", "papers-again", partial(rerun_panel, panel), icon=":material/replay:")

@@ -249,11 +249,8 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
 
 def search(answer: Reply) -> dict[str, list[Found]]:
     """The inverse questions: the smallest ε, and the fewest users, for a limit that the visitor chooses."""
-    key, wanted = "own-search", question.said("search") != "nothing"
-    if wanted:
-        st.session_state.setdefault(key, True)
-    fold = st.expander("Which ε can I afford?", key=key, on_change="rerun")
-    if not (fold.open or wanted):
+    fold = lab_parts.part("Which ε can I afford?", "own-search", "search")
+    if not (fold.open or question.said("search") != "nothing"):
         return {}
     with fold:
         return _searches(answer)

@@ -444,7 +444,7 @@ def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
     advice = st.empty()  # above what most visitors leave closed
     lab_parts.fold("Visits, results at night, chance of error, other ε", "own-details", _details, *DETAILS)
     distribution: Epsilon | None = None
-    fold = st.expander("Which ε do others use? Do my users differ?", key="own-budgets-fold", on_change="rerun")
+    fold = lab_parts.part("Which ε do others use? Do my users differ?", "own-budgets-fold")
     if fold.open or st.session_state.get("own-budgets") is not None:  # a file stays while the fold is closed
         with fold:
             real_world_budgets.table("one answer of one user")
