@@ -139,7 +139,7 @@ def move(visitor: Visitor, name: str) -> Iterator[None]:
 
 
 def choose(visitor: Visitor, here: Locator, words: str, other: bool = False) -> None:
-    """Choose the entry of a select box with these words, or the one beside it."""
+    """Choose the entry of a select box with these words, or another one."""
     box = here.get_by_role("combobox")
     entries = visitor.tab.get_by_role("listbox").get_by_role("option")
     for _ in range(MOMENTS):  # a list closes where its page is drawn anew
@@ -147,13 +147,14 @@ def choose(visitor: Visitor, here: Locator, words: str, other: bool = False) -> 
         with suppress(TimeoutError):
             entries.first.wait_for(timeout=1000 * OPENS)
             break
-    said = [each.inner_text() for each in entries.all()]
-    if words not in said:
+    said = [each.inner_text() for each in entries.all()]  # of a long list, only what is in sight
+    place = said.index(words) if words in said else None
+    if other:
+        place = 0 if place is None else place + 1 if place + 1 < len(said) else place - 1
+    if place is None:
         box.fill(words)
-        entries.filter(has_text=words).first.click()
-        return
-    place = said.index(words)
-    entries.nth(place if not other else place + 1 if place + 1 < len(said) else place - 1).click()
+        entries, place = entries.filter(has_text=words), 0
+    entries.nth(place).click()
 
 
 def state(visitor: Visitor) -> dict[str, Any]:

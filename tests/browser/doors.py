@@ -22,16 +22,16 @@ ROOT = Path(__file__).resolve().parents[2]
 HOST = "http://localhost:8501"
 ASKS = 3000  # milliseconds within which a control asks the server
 TABS = 2  # while one page is drawn, the server computes the next one
-# A page stands still: nothing runs or is computed, nothing that is near the window waits to be drawn.
+# A page stands still: nothing runs or is computed, nothing waits to be drawn.
 STILL = """() => {
   const app = document.querySelector('[data-testid=stApp]');
   const drawn = node => { const box = node.getBoundingClientRect(); return box.width > 0 && box.height > 0 };
-  const near = node => drawn(node) && node.getBoundingClientRect().top < innerHeight;
-  const waits = [...document.querySelectorAll('[data-testid=stSkeleton]')].some(near)
-    || [...document.querySelectorAll('[data-testid=stProgress]')]
-      .some(e => drawn(e) && /computing|waiting/.test(e.innerText))
-    || [...document.querySelectorAll('[data-testid=stPlotlyChart]')].some(e => near(e) && !e.querySelector('.main-svg'))
-    || [...document.images].some(image => near(image) && !image.complete);
+  const all = name => [...document.querySelectorAll(`[data-testid=${name}]`)].filter(drawn);
+  const waits = all('stSkeleton').length
+    || all('stProgress').some(bar => /computing|waiting/.test(bar.innerText))
+    || all('stPlotlyChart').some(chart => !chart.querySelector('.main-svg'))
+    || [...document.images].filter(drawn)
+      .some(image => image.getBoundingClientRect().top < innerHeight && !image.complete);
   const still = app?.dataset.testScriptState === 'notRunning' && answered === asked
     && document.querySelector('[data-testid=stMain] h1') && !waits;
   window.still = still ? (window.still ?? 0) + 1 : 0;
@@ -184,15 +184,16 @@ def asks(visitor: Visitor, act: Callable[[], object], within: int = ASKS) -> boo
 
 def elsewhere(text: str, name: str) -> str:
     """Another text of the same kind: its last number (of arms the first) a little moved, another name, or a number."""
-    found = list(re.finditer(r"\d+(\.\d+)?", text))
+    found = list(re.finditer(r"(?<!\^-)\d+(\.\d+)?", text))  # t^-4 is a name
     if not found:
-        if re.search("beta|kappa|delta|zeta", name):
+        if re.search("beta|kappa|delta|zeta|gamma", name):
             return "0.5"
         return f"{text} x" if "abel" in name else "arm" if "ords" in name else "3"
     last = found[0 if name.endswith("Arms") else -1]
     number, whole = float(last[0]), re.search("Round|Seed|isits", name)
     less = "." in last[0] or (number == 1 and not whole)
-    other = f"{number * 0.9:.6g}" if less else str(int(number) + 1 if number else 1)
+    part = number * (1.1 if "growth" in name else 0.9)  # which is at least 1
+    other = f"{part:.6g}" if less else str(int(number) + 1 if number else 1)
     return text[: last.start()] + other + text[last.end() :]
 
 
