@@ -158,7 +158,7 @@ def choose(shown: list[Entry], listed: tuple[Entry, ...]) -> Entry:
     opened = next((entry for entry in shown if entry.key == asked), shown[0])
     help = "Each bound has a card with its formula, source, assumptions, value and picture."
     field = Field("bound", "Card", FIRST, help, "box", {entry.key: _title(entry) for entry in shown})
-    key = f"theory-card-{opened.key}"
+    key = state.own_key(f"theory-card-{opened.key}")
     page_fields.draw(
         field, opened.key, key, on_change=lambda: state.keep_page_field("bound", st.session_state[key], FIRST)
     )
