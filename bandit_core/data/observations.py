@@ -15,8 +15,8 @@ import numpy as np
 
 from bandit_core.data import reading, tables
 from bandit_core.data.columns import MOST, Roles, named, negated, truth_of
-from bandit_core.data.reading import ROLES, Questions, Reading
-from bandit_core.data.tables import FEW, MISSING, NO_NUMBERS, WORDS, Numbers, Sheet, Trouble, column_words, plain
+from bandit_core.data.reading import ROLES, Questions, Reading, column_words
+from bandit_core.data.tables import FEW, MISSING, NO_NUMBERS, WORDS, Numbers, Sheet, Trouble, plain
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import refuse_if
 from bandit_core.spec.field_types import SMALLEST
@@ -461,10 +461,8 @@ class _Reader:
             yield Option.of(name, values[rows], None if counts is None else counts[rows])
 
     def _wide(self) -> Iterator[Option]:
-        if len(self.names) > MAX_OPTIONS:
-            raise tables.refusal("columns", len(self.names), f"at most {MAX_OPTIONS} options; is this the right file?")
+        refuse_if(len(self.names) > MAX_OPTIONS, "columns", len(self.names), f"at most {MAX_OPTIONS} options")
         targets, found = self._merged(self.names), self._outcomes(self.names)
-
         self.rewards = dict(zip(self.names, found, strict=True))
         for target in dict.fromkeys(targets):
             mine = np.concatenate([values for values, name in zip(found, targets, strict=True) if name == target])
@@ -606,8 +604,7 @@ class _Reader:
         if not (known and known[1]):
             others = {word: ", ".join(each for each in ordered if each != word) for word in ordered}
             choices = {word: f"{word} = 1" + f", {rest} = 0" * bool(rest) for word, rest in others.items()}
-            told = {"column": columns[0], "words": column_words(columns[0])}
-            yes = {self.questions.put("yes" if len(words) < 3 else "scale", choices, **told)}
+            yes = {self.questions.put("yes" if len(words) < 3 else "scale", choices, column=columns[0])}
         self.meaning = f" ({', '.join(sorted(yes))} = 1)" if yes else f" ({next(iter(words.values()), '')} = 0)"
         value = {word: float(shown in yes) for word, shown in words.items()}
         read = []
@@ -633,16 +630,16 @@ class _Reader:
         if whole and not len(inner) and len(values) >= 10:  # such as 1 for yes and 2 for no
             one, two = f"{low:g}", f"{high:g}"
             choices = {one: f"{one} = 1, {two} = 0", two: f"{two} = 1, {one} = 0"}
-            said = self.questions.put("two", choices, column=column, words=column_words(column), low=one, high=two)
+            said = self.questions.put("two", choices, column=column, low=one, high=two)
             return values if said == "amounts" else np.where(np.isnan(values), values, values == float(said))
         for code, next_one, last in ((low, np.min, high), (high, np.max, low)) if len(inner) else ():
             if code not in WORDS["codes"]:
                 continue
             times, gap, span = (seen == code).sum(), abs(code - next_one(inner)), abs(last - next_one(inner))
-            if gap >= span or (code < 0 <= next_one(inner) and times > 1):
-                told = {"code": f"{code:g}", "times": f"{times:,}", "words": column_words(column)}
-                if self.questions.put("code", column=column, **told) == "missing":
-                    values = np.where(values == code, math.nan, values)
+            told = {"code": f"{code:g}", "times": f"{times:,}"}
+            apart = gap >= span or (code < 0 <= next_one(inner) and times > 1)
+            if apart and self.questions.put("code", column=column, **told) == "missing":
+                values = np.where(values == code, math.nan, values)
         return values
 
     def _filled(self, column: str, values: np.ndarray) -> np.ndarray:
@@ -655,8 +652,7 @@ class _Reader:
         if not count or not len(seen):
             return values
         unclear = (seen > 0).all() and (count > FEW * len(values) or (seen == seen[0]).all())
-        told = {"column": column, "count": f"{count:,}", "words": column_words(column)}
-        if unclear and self.questions.put("empty", **told) == "zero":
+        if unclear and self.questions.put("empty", column=column, count=f"{count:,}") == "zero":
             return np.where(blank, 0.0, values)
         left_out = self.table.trouble(column, blank, MISSING)
         self.questions.note(f"Left out: {left_out[0]}.")
@@ -677,8 +673,7 @@ def read_budgets(data: bytes, answers: Mapping[str, str] | None = None) -> Readi
         When there is no column of budgets, or no one shares anything.
     """
     table = tables.read_sheet(data, answers)
-    if len(table.columns) != 1:
-        raise tables.refusal("columns", ", ".join(table.columns), "one column only: the ε of one user in each row")
+    refuse_if(len(table.columns) != 1, "columns", ", ".join(table.columns), "one column: the ε of one user in each row")
     (column,) = table.columns
     numbers, troubles, unit = table.numbers(column)
     refuse_if(unit, column_words(column), unit, "numbers without a unit: the ε of one user in each row")

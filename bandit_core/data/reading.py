@@ -70,6 +70,11 @@ class Reading(Generic[Data]):
         return self.held
 
 
+def column_words(name: str) -> str:
+    """A column in words; without a heading it has a number for a name already."""
+    return name if name.startswith("column ") else f"column {name}"
+
+
 class Questions:
     """The questions of one reading, with the answers that are known; ``before`` were those of its text."""
 
@@ -99,8 +104,11 @@ class Questions:
     def put(
         self, question: str, more: Mapping[str, str] | None = None, allowed: Iterable[str] = (), /, **values: object
     ) -> str:
-        """Ask the question of that name in reading.toml, with ``more`` answers; ``values`` fill its blanks."""
-        said = fields_of(__file__, question, **values)
+        """Ask the question of that name in reading.toml, with ``more`` answers; ``values`` fill its blanks.
+
+        Where there is a ``column``, ``words`` is it in words.
+        """
+        said = fields_of(__file__, question, words=column_words(str(values.get("column", ""))), **values)
         return self.ask(said.pop("key", question), said.pop("asks"), {**said, **(more or {})}, allowed)
 
     def say(self, check: str, /, **values: object) -> None:

@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from bandit_core.data.reading import Questions
+from bandit_core.data.reading import Questions, column_words
 from bandit_core.spec.errors import InputError, Issue, refuse_if
 from bandit_core.spec.field_types import visible, why_not
 from bandit_core.spec.later import pd
@@ -146,11 +146,6 @@ def plain(name: str) -> str:
     """A name without its capitals and marks between words: user_id, userId and User-ID are the same."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", unicodedata.normalize("NFKC", name))
     return re.sub(r"(?<=\w)[\s_.:-]+", " ", spaced).lower().strip()
-
-
-def column_words(name: str) -> str:
-    """A column in words; without a heading it has a number for a name already."""
-    return name if name.startswith("column ") else f"column {name}"
 
 
 def _on_one_line(text: str) -> str:
@@ -310,9 +305,9 @@ class Sheet:
         bad, label = ((what == each)[kind] for each in ("bad", "label"))
         if label.any():  # such as 10 - Very likely beside plain numbers
             first = int(label.argmax())
-            shown = {"column": column, "words": column_words(column), "cell": self.cell(column, first)}
+            shown = {"column": column, "cell": self.cell(column, first), "number": f"{digits[first]:g}"}
             plain_too = not bad.any() and np.isfinite(digits[~label]).any()
-            if not plain_too or self.questions.put("label", **shown, number=f"{digits[first]:g}") != "number":
+            if not plain_too or self.questions.put("label", **shown) != "number":
                 bad, digits[label] = bad | label, math.nan
         groups = (loose & (marks != sign))[kind]
         digits[groups] = np.round(1000 * digits[groups])
@@ -322,18 +317,17 @@ class Sheet:
         unit = max(every, key=lambda each: often[units == each].sum())
         strange = (units != unit)[kind] & counts
         money = [each for each in every if each not in ("", "%", *WORDS["measure"])]
-        one = {"column": column, "words": column_words(column), "unit": "".join(money[:1])}
-        if strange.any() and every == ["", *money[:1]] and self.questions.put("money", **one) == "same":
+        one = strange.any() and every == ["", *money[:1]]
+        if one and self.questions.put("money", column=column, unit=money[0]) == "same":
             unit, strange = money[0], np.zeros_like(strange)
         values[large | strange] = math.nan
         if unit:
-            said = PERCENT_READ if unit == "%" else f"Read without its unit, {unit}: {column_words(column)}."
-            self.questions.note(said)
+            without = f"Read without its unit, {unit}: {column_words(column)}."
+            self.questions.note(PERCENT_READ if unit == "%" else without)
         if short.any():
             place = int(short[kind].argmax())
-            self.questions.note(
-                f"{self.cell(column, place)} was read as {values[place]:,.12g}: {column_words(column)}."
-            )
+            cell = self.cell(column, place)
+            self.questions.note(f"{cell} was read as {values[place]:,.12g}: {column_words(column)}.")
         other = f"has another unit than most of this column ({unit or 'none'})"
         reasons = ((bad, "is no number"), (large, "is too large"), (strange, other))
         return Numbers(values, [each for rows, why in reasons for each in self.trouble(column, rows, why)], unit)
@@ -346,16 +340,11 @@ class Sheet:
     def _decimal_sign(self, column: str, cells: Sequence[str]) -> str:
         """The decimal sign of a column whose cells do not prove one, or prove both; asked with some of its cells."""
         read = [(cell.strip(), _written(cell)) for cell in cells]
-        examples = {
-            sign: " and ".join(
-                f"{cell} = {(one.value if one.mark == sign else one.grouped):.12g}" for cell, one in read
-            )
-            for sign in ",."
-        }
-        likely = "." if self.points and read[0][1].mark == "," else ","
-        named = {",": "the comma is the decimal sign", ".": "the point is the decimal sign"}
-        choices = {sign: f"{named[sign]}: {examples[sign]}" for sign in (likely, ".,"[likely == "."])}
-        return self.questions.ask(f"decimal:{column}", f"What do the marks in {column_words(column)} mean?", choices)
+        choices = {}
+        for sign in ".," if self.points and read[0][1].mark == "," else ",.":
+            values = (f"{cell} = {(one.value if one.mark == sign else one.grouped):.12g}" for cell, one in read)
+            choices[sign] = f"the {'point' if sign == '.' else 'comma'} is the decimal sign: {' and '.join(values)}"
+        return self.questions.put("decimal", choices, column=column)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -370,8 +359,7 @@ def _unpacked(data: bytes, questions: Questions) -> bytes:
     InputError
         When it is too large, or there is no such thing in it.
     """
-    if len(data) > MAX_BYTES:
-        raise refusal("file", f"{len(data):,} bytes", f"at most {MAX_BYTES // 10**6} MB ({MAX_BYTES:,} bytes)")
+    refuse_if(len(data) > MAX_BYTES, "file", f"{len(data):,} bytes", f"at most {MAX_BYTES // 10**6} MB")
     if _JSON_LINES.match(data[:_HEAD]):
         return _of_json_lines(data)
     for begins, what in WORDS["strange"]:
@@ -598,11 +586,9 @@ def read_sheet(
     headed, width = _headings(sample, questions), len(sample[0])
     wider = max((len(row) for row in sample if not any(row[width:])), default=width)  # separators at the ends of rows
     names = _names([*sample[0], *[""] * (wider - width)], headed > 0)
-    if len(names) > MAX_COLUMNS:
-        raise refusal("columns", len(names), f"at most {MAX_COLUMNS:,} columns; is this the right file?")
+    refuse_if(len(names) > MAX_COLUMNS, "columns", len(names), f"at most {MAX_COLUMNS:,} columns")
     cells = max(lines * len(names), lines + data.count(separator.encode()))
-    if cells > MAX_CELLS:
-        raise refusal("cells", cells, f"at most {MAX_CELLS:,} cells (rows x columns); take a sample of the rows")
+    refuse_if(cells > MAX_CELLS, "cells", cells, f"at most {MAX_CELLS:,} cells; take a sample of the rows")
     dialect = {"delimiter": separator, "quotechar": quote}
     hint = WORDS["hints"][("cells", "title")[width == 1]] if separator == "," else ""
     where = f"row {before + 1} has {width}{hint}"
@@ -709,8 +695,7 @@ def _rows(data: bytes, dialect: Mapping[str, str]) -> Iterator[list[str]]:
             before = row
     except csv.Error:  # a cell that does not end
         before = []
-    if before != ["end"]:
-        raise refusal("file", None, WORDS["hints"]["quotes"])
+    refuse_if(before != ["end"], "file", None, WORDS["hints"]["quotes"])
 
 
 def _cut(

@@ -218,11 +218,11 @@ def test_a_lone_reward_far_from_all_others_is_named_with_its_row(sample, outlier
     outlier = -outlier if negative else outlier
     rows = [f"A,{value!r}" for value in [*sample, outlier]] + [f"B,{value!r}" for value in sample]
     wide = [f"{pair[0]!r},{pair[1]!r}" for pair in zip([*sample, outlier], [*sample, 1.0], strict=True)]
-    text = "\n".join(["arm,reward", *rows] if long else ["A,B", *wide])
+    text = "\n".join(["arm,reward", "Total,9", *rows] if long else ["A,B", *wide])
     seen = read_observations(text.encode(), rows="person" if long else "wide", outcome="reward" if long else None).data
     [far] = seen.far
     assert far.column == ("reward" if long else "A")
-    assert (far.row, float(far.value)) == (len(sample) + 2, pytest.approx(outlier, rel=1e-11))
+    assert (far.row, float(far.value)) == (len(sample) + 2 + long, pytest.approx(outlier, rel=1e-11))
     assert seen.near == (0, max(sample))
 
 

@@ -488,10 +488,8 @@ def test_any_csv_with_named_actions(tmp_path):
     assert table.action_names == ("a", "b")
     users = lending.contexts_of(table)
     assert (users.structure, users.arms, users.dimension, users.link) == ("multi", 2, 3, "logistic")
-    assert (
-        Experiment.model_validate(spec_with_features(contexts=users.model_dump(mode="json"), lines=[SGD])).contexts
-        == users
-    )
+    document = spec_with_features(contexts=users.model_dump(mode="json"), lines=[SGD])
+    assert Experiment.model_validate(document).contexts == users
 
 
 def test_any_csv_with_amounts_as_actions(tmp_path):
