@@ -217,19 +217,21 @@ def test_a_number_that_cannot_be_read_stays_in_its_box_and_the_page_says_what_it
     on.put(screen, screen.text_input(key="own-base"), "3,125")
     said = screen.error[0].value.replace("\\", "")
     assert "Baseline rate, %: '3,125': may be 3.125" in said and "Until then this page uses 10." in said
-    assert (
-        screen.text_input(key="own-base").value == "3,125"
-        and "base" not in on.address(screen)
-        and screen.get("plotly_chart")
-    )
+    assert screen.text_input(key="own-base").value == "3,125" and "base" not in on.address(screen)
+    assert screen.get("plotly_chart")
     on.put(screen, screen.text_input(key="own-base"), "3,1")
     assert not screen.error and on.address(screen)["base"] == "3.1" and "**baseline** 3.1%" in on.words(screen)
+    on.put(screen, screen.text_input(key="own-new-lifts"), "much")
+    assert "Until then this page uses 20, 50." in screen.error[0].value and "**option 1** 3.72%" in on.words(screen)
+    on.put(screen, screen.text_input(key="own-new-lifts"), "9900%")  # a mean of 310%
+    on.put(screen, screen.text_input(key="own-users"), "few")
+    lifts, users = [box.value.replace("\\", "") for box in screen.error]
+    assert "lifts[0]" in lifts and "310" in lifts and "Users: 'few'" in users
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("goal", "all"), ("users", "1e9"), ("search", "users"), ("list", "0.5, x")]
-)
-def test_fields_that_cannot_be_used_are_told_and_defaults_stand_in(field: str, value: str) -> None:
+@pytest.mark.parametrize("said", ["goal=all", "users=1e9", "search=users", "list=0.5, x"])
+def test_fields_that_cannot_be_used_are_told_and_defaults_stand_in(said: str) -> None:
+    field, _, value = said.partition("=")
     screen = on.visit("your-numbers", **{**QUICK, field: value})
     assert field in screen.warning[0].value and screen.get("plotly_chart")
     assert field in on.run(screen).warning[0].value  # a page that waits for its numbers is drawn again and again
@@ -358,14 +360,11 @@ def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> Non
         next(box for box in screen.text_input if box.label == label).set_value(value)
     on.run(screen)
     [message] = [box.value for box in screen.error if "which option is best" in box.value]
-    assert all(
-        part in message for part in ("**dear**, with 10 per user", "**often** looks best, with 1.25 against 0.06")
-    )
+    assert "**dear**, with 10 per user" in message and "**often** looks best, with 1.25 against 0.06" in message
     assert "lose up to 8.75 per user" in message
     asked, memory = screen.session_state["own-limited"][1], on.words(screen)
-    assert (asked.low, asked.high, asked.limits) == (0, 600, (0, 3)) and asked.means.tolist() == pytest.approx(
-        [1.25, 10]
-    )
+    assert (asked.low, asked.high, asked.limits) == (0, 600, (0, 3))
+    assert asked.means.tolist() == pytest.approx([1.25, 10])
     assert "**The limits of a reward change which option is best**" in memory
     assert any("**Choose wider limits**" in box.value for box in screen.success)
     best = _table(on.unfold(screen, "own-all-methods", "own-until-fold"), "best method")
@@ -403,19 +402,25 @@ def test_units_follow_the_kind_of_reward() -> None:
     assert unit_of(on.visit("your-numbers", **QUICK, unit="leads", **{"as": "amount"})) == "leads"
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "the file is empty"),
-        (b"A\n1\n", "two columns"),
-        (b"PK\x03\x04", "broken archive"),
-        (b"<script>,B\nx,z\n", "Which column says which option"),
-    ],
-)
+USELESS = {
+    b"": "the file is empty",
+    b"A\n1\n": "two columns",
+    b"PK\x03\x04": "broken archive",
+    b"<script>,B\nx,z\n": "Which column says which option",
+}
+
+
+@pytest.mark.parametrize(("data", "message"), USELESS.items())
 def test_a_file_that_is_no_use_is_told(data: bytes, message: str) -> None:
     screen = upload(on.visit("your-numbers", **QUICK), data, agree=False)
-    assert message in on.words(screen)
-    assert not screen.get("plotly_chart")
+    assert message in on.words(screen) and not screen.get("plotly_chart")
+
+
+def test_what_a_careful_reader_would_see_goes_into_the_page_to_take_away() -> None:
+    rows = b"".join(b"u%d,%c,%d\n" % (row % 40, b"AB"[row % 2], row % 3 == 0) for row in range(80))
+    screen = upload(on.visit("your-numbers", **QUICK), b"user,group,clicked\n" + rows)
+    question_now = inputs.question_of(screen.session_state["own-limited"][1], Setting(400, "clicks", 2.0))
+    assert "are in several rows" in drawing.one_page(price.Price(question_now, price.rows_of(question_now)))
 
 
 def test_removing_the_file_forgets_it() -> None:

@@ -112,7 +112,7 @@ def summary_page(
     else:
         again = f"<pre style='white-space:pre-wrap'>{escape(json.dumps(answer.experiment.spec(), indent=1))}</pre>"
         again = f"<details class='small'><summary>Settings file of the learners</summary>{again}</details>"
-    ends = f"<p class='small'>One user's reward: {asked.low:g} to {asked.high:g}. {escape(asked.cut)}</p>"
+    ends = f"<p class='small'>One user's reward: {asked.low:g} to {asked.high:g}. {escape(asked.note)}</p>"
     return stylesheet.filled(
         "summary.html",
         verdict=plain_html(verdict),
@@ -147,7 +147,8 @@ def one_page(price: Price, title: str = "", link: str | None = None, made: datet
     """One self-contained HTML page; ``made`` is the date that it bears (default: now)."""
     question, rate = price.question, price.question.scale == 1
     named = question.names or [f"option {place}" for place, _ in enumerate(question.arms, 1)]
-    options = "; ".join(f"{escape(name)} {span}" for name, span in zip(named, spans(question, rate), strict=True))
+    means = [span + f" {question.unit}" * (not rate) for span in spans(question, rate)]
+    options = "; ".join(map(escape, map("{}: {}".format, named, means)))
     address, drawn = escape(link or ""), picture(question, question.epsilons, False)
     return stylesheet.filled(
         "meeting.html",
@@ -169,6 +170,7 @@ def _assumptions(price: Price) -> str:
     question = price.question
     message = [
         price.unknown or "The means above are taken as exact.",
+        question.note,
         f"Error {words.number(100 * question.delta)}%, power {words.number(100 * question.power)}%.",
         correction(question),
         looks_words(question),

@@ -152,12 +152,10 @@ def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str) -> 
     said, (low, high) = message
     st.error(said, icon=":material/swap_vert:")
 
-    def use() -> None:
-        ends = {f"{slot}-{end.name}": page_fields.shown(limit) for end, limit in zip(LIMITS, (low, high), strict=True)}
-        st.session_state.update({f"{slot}-limits": OWN_LIMITS, **ends})
-
+    ends = {f"{slot}-{end.name}": page_fields.shown(limit) for end, limit in zip(LIMITS, (low, high), strict=True)}
+    harmless, use = {f"{slot}-limits": OWN_LIMITS, **ends}, st.session_state.update
     label = f"Use limits that keep the order: {_ends((low, high))}"
-    st.button(label, key=f"{slot}-harmless", on_click=use, help=text("harmless"))
+    st.button(label, key=f"{slot}-harmless", on_click=use, args=(harmless,), help=text("harmless"))
 
 
 def misled_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
@@ -232,7 +230,11 @@ def options() -> Asked | None:
         **control("source"), options=list(words_of), default="typed", required=True,
         format_func=words_of.__getitem__, key="own-source",
     )  # fmt: skip
-    return _typed(right) if source == "typed" else _uploaded()
+    if source == "upload":
+        return _uploaded()
+    if (typed := _typed(right)) is None:
+        setting(None)  # a control that is not drawn forgets what stands in it
+    return typed
 
 
 @uploads.refused
@@ -240,9 +242,9 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     amount = ask("as", right)
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
     name = {"share": "Baseline rate, %", "amount": "Baseline mean per user", "sales": "Users who buy, %"}[amount]
-    base, wanted = ask("base", left, label=name), ask("lifts", middle)
-    points = "plain amounts" if amount == "amount" else "points"
+    base, points = ask("base", left, label=name), "plain amounts" if amount == "amount" else "points"
     relative = ask("by", right, allowed={"percent": "% of the baseline", "plain": points}) == "percent"
+    wanted = ask("lifts", middle, allowed=partial(business_case.read_lifts, relative=relative))
     low, high = 0.0, 100.0
     if amount == "amount":
         low, high = (ask(name, column) for name, column in zip(("least", "most"), st.columns(2), strict=True))
@@ -253,31 +255,23 @@ def _typed(right: DeltaGenerator) -> Asked | None:
     lifts = business_case.read_lifts(wanted, relative)
     typed = business_case.typed_options(base, business_case.shares(lifts) if relative else lifts, relative, (low, high))
     names = ("baseline", *(f"option {number}" for number in range(1, len(typed.arms))))
-    if amount == "sales":
-        return _sold(names, typed, *sale)
-    unit, worth = ("%", (0.0, 1.0)) if amount == "share" else ("", (low, high))
-    sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
-    sure += " ? stands for a lift from -20% to 20% of the baseline." * (business_case.UNKNOWN in lifts)
-    asked = Asked(**vars(typed), names=names, low=worth[0], high=worth[1], sure=sure, unit=unit)
-    spans = zip(names, asked.spans, strict=True)
-    compared = ", ".join(f"**{name}** {span}" for name, span in spans)
-    st.markdown(f"You compare {compared}. Best: {asked.best}.", help=sure)
-    return asked
-
-
-def _sold(names: tuple[str, ...], rates: business_case.Options, mean: float, sd: float, limit: float) -> Asked:
-    """Options of which some users buy."""
-    sold = business_case.sales(names, rates, mean, sd, limit)
-    cut = cut_words(sold.amounts, (0.0, limit), True)
-    sure = "The numbers were typed. Purchases have a lognormal distribution."
-    asked = Asked(
-        **vars(sold.options), names=names, low=sold.low, high=sold.high, sure=sure, cut=cut, amounts=True,
-        limits=None if sold.clip is None else (0.0, limit),
-        misled=misled_words(sold.amounts, (0.0, limit)), clip=sold.clip,
-    )  # fmt: skip
+    if amount == "sales":  # some users buy
+        sold, limits = business_case.sales(names, typed, *sale), (0.0, sale[2])
+        asked = Asked(
+            **vars(sold.options), names=names, low=sold.low, high=sold.high, clip=sold.clip, amounts=True,
+            sure="The numbers were typed. Purchases have a lognormal distribution.",
+            cut=cut_words(sold.amounts, limits, True), misled=misled_words(sold.amounts, limits),
+            limits=None if sold.clip is None else limits,
+        )  # fmt: skip
+    else:
+        unit, worth = ("%", (0.0, 1.0)) if amount == "share" else ("", (low, high))
+        sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
+        sure += " ? stands for a lift from -20% to 20% of the baseline." * (business_case.UNKNOWN in lifts)
+        asked = Asked(**vars(typed), names=names, low=worth[0], high=worth[1], sure=sure, unit=unit)
     compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans, strict=True))
-    st.markdown(f"You compare, per user, {compared}. Best: {asked.best}.")
-    fold(sold.amounts, (0.0, limit), False)
+    st.markdown(f"You compare{', per user,' * asked.amounts} {compared}. Best: {asked.best}.", help=asked.sure)
+    if asked.amounts:
+        fold(sold.amounts, limits, False)
     return asked
 
 
@@ -336,7 +330,8 @@ def _uploaded() -> Asked | None:
         st.warning(words.plain(check), icon=":material/fact_check:")
     if reading.notes:
         st.caption(words.plain(" ".join(reading.notes)))
-    return _chosen(reading.data, upload.file_id) if uploads.doubts_answered(reading, upload.file_id) else None
+    answered = uploads.doubts_answered(reading, upload.file_id)
+    return _chosen(reading.data, upload.file_id, reading.checks) if answered else None
 
 
 def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Sequence[str]) -> None:
@@ -373,7 +368,7 @@ def _boxes(names: list[str], roles: Mapping[str, str], slot: str, columns: Seque
 
 
 @uploads.refused
-def _chosen(seen: Observations, slot: str) -> Asked | None:
+def _chosen(seen: Observations, slot: str, checks: tuple[str, ...]) -> Asked | None:
     """The options of a file, once baseline and limits are chosen."""
     names = [option.name for option in seen.options]
     first = st.selectbox(**control("box first"), options=names, key=f"{slot}-first")
@@ -382,7 +377,7 @@ def _chosen(seen: Observations, slot: str) -> Asked | None:
     if limits is None:
         return None
     key = (slot, str(uploads.said(slot)), first, limits)
-    chosen = uploads.kept("own-limited", key, lambda: _limited(seen, limits))
+    chosen = uploads.kept("own-limited", key, lambda: _limited(seen, limits, checks))
     alt = "Observed options: count, mean and interval of each"
     st.dataframe(pd.DataFrame(chosen.rows), hide_index=True, width="stretch", alt=alt)
     if not seen.yes_or_no:
@@ -393,7 +388,7 @@ def _chosen(seen: Observations, slot: str) -> Asked | None:
     return chosen
 
 
-def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
+def _limited(seen: Observations, limits: tuple[float, float], checks: tuple[str, ...]) -> Asked:
     """What was observed as the options of the question; methods with privacy see rewards cut to the limits."""
     options, cut = seen.options, cut_words(seen.options, limits)
     arms, low, high, clip = business_case.observed_arms(options, limits)
@@ -405,6 +400,7 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
         observed=options,
         sure=certainty(options),
         cut=cut,
+        checks=checks,
         limits=None if clip is None else limits,
         amounts=not all(option.clipped(*limits).yes_or_no for option in options),
         misled=misled_words(options, limits),
@@ -428,12 +424,12 @@ def certainty(options: Sequence[Option]) -> str:
 # Users, unit, privacy
 
 
-def setting(asked: Asked) -> tuple[Setting, DeltaGenerator] | None:
+def setting(asked: Asked | None) -> tuple[Setting, DeltaGenerator] | None:
     """The rest of the question, and a place for the advice; None where an uploaded list of budgets cannot be used."""
     left, middle, right = st.columns(3)
     ask("users", left)
     ask("week", middle)
-    amounts = said("as") != "share" if asked.observed is None else asked.amounts
+    amounts = asked.amounts if asked and asked.observed else said("as") != "share"
     own, other = (AMOUNT_UNITS, RATE_UNITS) if amounts else (RATE_UNITS, AMOUNT_UNITS)
     first = own[0] if said("unit") in other else said("unit")
     key, units = state.own_key("own-unit-of-amounts" if amounts else "own-unit"), list(dict.fromkeys([first, *own]))
@@ -476,7 +472,7 @@ def question_of(asked: Asked, chosen: Setting, *epsilons: float) -> PriceQuestio
     return PriceQuestion(
         asked.arms, chosen.users, chosen.weekly, epsilons or (chosen.tested,), chosen.visits, chosen.batch,
         chosen.delta, chosen.power, chosen.rule, TRIALS, chosen.zone / 100 * abs(asked.means[0]) / asked.scale,
-        clip=asked.clip, note=asked.cut[:600], names=asked.names, low=asked.low, scale=asked.scale, unit=chosen.unit,
+        clip=asked.clip, note=asked.note[:600], names=asked.names, low=asked.low, scale=asked.scale, unit=chosen.unit,
         beliefs=asked.beliefs, draws=asked.draws, trusts=EVERY_TRUST[1:] if chosen.all_trusts else PRIVATE,
         looks=chosen.looks, sides=2 - chosen.one_sided, split=chosen.split,
     )  # fmt: skip

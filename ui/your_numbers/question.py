@@ -55,6 +55,7 @@ class Asked(Options):
     sure: str = ""  # how sure one can be which option is best
     unit: str = ""  # of typed means: "%" where they are rates
     cut: str = ""  # which rewards the limits cut, and what that moves
+    checks: tuple[str, ...] = ()  # what a careful reader would see in the file
     limits: tuple[float, float] | None = None  # in the visitor's unit; None where they cut nothing
     amounts: bool = False
     misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
@@ -64,6 +65,11 @@ class Asked(Options):
     def scale(self) -> float:
         """What a reward of 1 in the simulation is worth."""
         return self.high - self.low
+
+    @property
+    def note(self) -> str:
+        """What to remember wherever the answer goes."""
+        return " ".join(filter(None, (self.cut, *self.checks)))
 
     @property
     def means(self) -> np.ndarray:
