@@ -193,7 +193,7 @@ def elsewhere(text: str, name: str) -> str:
     number, whole = float(last[0]), re.search("Round|Seed|isits", name)
     less = "." in last[0] or (number == 1 and not whole)
     part = number * (1.1 if "growth" in name else 0.9)  # which is at least 1
-    other = f"{part:.6g}" if less else str(int(number) + 1 if number else 1)
+    other = f"{part:.6g}" if less else str(int(number) + 1) if number or "δ" not in name else "0.001"
     return text[: last.start()] + other + text[last.end() :]
 
 
