@@ -34,7 +34,7 @@ if settled is None:
 chosen, advice = settled
 contest = inputs.contest_of(asked, chosen)
 
-planned.section(asked, chosen)
+chosen = planned.section(asked, chosen)
 planned.fold(asked, chosen)
 st.header("3. Learning while earning")
 decision = drawing.decided(asked, chosen, contest)

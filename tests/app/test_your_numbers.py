@@ -122,6 +122,8 @@ def test_the_verdict_names_the_best_method_and_all_others_are_one_click_away() -
     assert list(chosen["method"]) == [answer.decision.of(privacy)[0].title for privacy in COMPARED]
     apart = [not each.chosen and not each.apart for privacy in COMPARED for each in answer.decision.of(privacy)]
     assert [("within" in text) for text in shown[than_best]] == apart and any(apart)
+    on.put(screen, screen.text_input(key="own-looks"), "6")
+    assert _table(screen, "6 looks: half end within")
 
 
 def _cost(privacy: str, lost: float, extra: float, error: float) -> Cost:

@@ -252,10 +252,8 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
 def search(answer: Reply) -> dict[str, list[Found]]:
     """The inverse questions: the smallest ε, and the fewest users, for a limit that the visitor chooses."""
     fold = lab_parts.part("Which ε can I afford?", "own-search", "search")
-    if not (fold.open or question.said("search") != "nothing"):
-        return {}
     with fold:
-        return _searches(answer)
+        return _searches(answer) if fold.open or question.said("search") != "nothing" else {}
 
 
 def _searches(answer: Reply) -> dict[str, list[Found]]:

@@ -33,8 +33,8 @@ FINE = tuple(float(f"{epsilon:.4g}") for epsilon in np.geomspace(0.1, 10, 41))
 WEEKS = np.geomspace(1, MAX_WEEKS, 40)
 
 
-def section(asked: Asked, chosen: Setting) -> None:
-    """The planned test and the one with looks, their picture, and what a test can find."""
+def section(asked: Asked, chosen: Setting) -> Setting:
+    """The planned test and the one with looks, their picture, and what a test can find; the setting with its looks."""
     question = question_of(asked, chosen)
     rows = rows_of(question)
     st.markdown(f"## 1. A planned A/B test\n\n{sentence(question, rows)}")
@@ -47,14 +47,16 @@ def section(asked: Asked, chosen: Setting) -> None:
     lab_parts.fold("One person in several tests", "own-several", several, "tests", "slack")
     st.header("2. A test with looks")
     left, right = st.columns([1, 3], vertical_alignment="bottom")
-    question = replace(question, looks=ask("looks", left))
+    chosen = replace(chosen, looks=ask("looks", left))
     write_address()
+    question = question_of(asked, chosen)
     rows = rows_of(question)
     if any(math.isfinite(row.test_users) for row in rows):
         half = weeks_words(rows[0].median_users / question.weekly)
         right.markdown(f"Without privacy, half of all tests that look {question.looks} times end within **{half}**.")
         lab_parts.table(words.table(looks_table(question, rows)), "looks")
     st.caption(looks_words(question))
+    return chosen
 
 
 def _lifts(asked: Asked, question: PriceQuestion, budgets: tuple[float, ...]) -> None:
