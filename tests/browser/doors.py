@@ -192,7 +192,7 @@ def elsewhere(text: str, name: str) -> str:
     last = found[0 if name.endswith("Arms") else -1]
     number, whole = float(last[0]), re.search("Round|Seed|isits", name)
     less = "." in last[0] or (number == 1 and not whole)
-    part = number * (1.1 if "growth" in name else 0.9)  # which is at least 1
+    part = number * (1.1 if number > 1 else 0.9)  # which may have to stay above 1, or below
     other = f"{part:.6g}" if less else str(int(number) + 1) if number or "δ" not in name else "0.001"
     return text[: last.start()] + other + text[last.end() :]
 
