@@ -727,7 +727,8 @@ def _cut(
                 texts.add(name)
                 late |= {name} if column else set()
                 column.append(_of_words(part))
-    points = dialect["delimiter"] == "," and not any(_has_decimal_commas(blocks[name][0]) for name in texts - late)
+    first = (block for name in texts - late for block in blocks[name][:5])
+    points = dialect["delimiter"] == "," and not any(map(_has_decimal_commas, first))
     late |= {name for name in {*names} - texts if not points and _points_unclear(pd.concat(blocks[name]))}
     if late:
         blocks.clear()
