@@ -255,11 +255,6 @@ class Observations:
         return min(option.low for option in self.options), max(option.high for option in self.options)
 
     @property
-    def inside_unit(self) -> bool:
-        """Whether every reward lies in [0, 1], as the bounded mechanisms need it."""
-        return self.limits[0] >= 0 and self.limits[1] <= 1
-
-    @property
     def yes_or_no(self) -> bool:
         """Whether every reward is 0 or 1."""
         return all(option.yes_or_no for option in self.options)

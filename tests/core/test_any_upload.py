@@ -82,7 +82,7 @@ def test_any_bytes_as_observations(data):
     assert isinstance(seen, Observations) and 2 <= len(seen.options) <= MAX_OPTIONS
     for option in seen.options:
         assert np.isfinite(option.values).all() and option.count >= 1 and len(option.name) <= 60 + len(" (again)") * 9
-    low, high = (0.0, 1.0) if seen.inside_unit else seen.limits
+    low, high = (0.0, 1.0) if seen.limits[0] >= 0 and seen.limits[1] <= 1 else seen.limits
     try:
         arms = tuple(option.rescaled(low, high).arm() for option in seen.options)
         asked = candidates(Question(arms, 100, 1.0, trials=1), "none")

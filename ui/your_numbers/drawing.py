@@ -147,7 +147,7 @@ def one_page(price: Price, title: str = "", link: str | None = None, made: datet
     """One self-contained HTML page; ``made`` is the date that it bears (default: now)."""
     question, rate = price.question, price.question.scale == 1
     named = question.names or [f"option {place}" for place, _ in enumerate(question.arms, 1)]
-    means = [span + f" {question.unit}" * (not rate) for span in spans(question, rate)]
+    means = [span + f" {question.unit}" * (not rate) for span in spans(question)]
     options = "; ".join(map(escape, map("{}: {}".format, named, means)))
     address, drawn = escape(link or ""), picture(question, question.epsilons, False)
     return stylesheet.filled(

@@ -32,7 +32,7 @@ from bandit_core.studies.price import PRIVATE, PriceQuestion, read_epsilons
 from bandit_core.theory.power import EVERY_TRUST
 from ui import charts, figures, lab_parts, page_fields, real_world_budgets, state, theme, uploads, words
 from ui.your_numbers import question
-from ui.your_numbers.question import FIELDS, LIMITS, Asked, Setting, ask, control, said, text, write_address
+from ui.your_numbers.question import FIELDS, LIMITS, Asked, Setting, ask, control, said, spans, text, write_address
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Limits of one user's reward, chosen for uploaded amounts: what they cut, and whether that changes the best option.
@@ -41,7 +41,7 @@ from ui.your_numbers.question import FIELDS, LIMITS, Asked, Setting, ask, contro
 BINS = 60  # of the picture
 SHOWN = 8  # options in the picture
 OWN_LIMITS = "others, known beforehand"
-NEAR = "without those far from all others"
+NEAR, UNIT = "without those far from all others", "the rewards are shares"
 SHARES = {1.0: "all rewards", 0.99: "99% of each option's", 0.95: "95% of each option's"}
 
 
@@ -95,7 +95,7 @@ def picture(options: Sequence[Option], limits: tuple[float, float], dark: bool) 
 
 def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
     """Limits to choose from, narrower ones only where they differ, and what each of them costs."""
-    found = {(0.0, 1.0): "the rewards are shares"} if seen.inside_unit else {}
+    found = {(0.0, 1.0): UNIT} if seen.limits[0] >= 0 and seen.limits[1] <= 1 else {}
     offered = [(seen.holding(share), name) for share, name in SHARES.items()]
     offered[1:1] = [(seen.near, NEAR)] if seen.far else []
     for (low, high), name in offered:
@@ -130,7 +130,8 @@ def chosen_limits(seen: Observations, slot: str) -> tuple[float, float] | None:
     if seen.far:
         _tell_far(seen)
     captions = [*(message for _, message in choices.values()), "what you know of a reward before any data"]
-    names, first = [*choices, OWN_LIMITS], 0 if seen.inside_unit else None
+    names = [*choices, OWN_LIMITS]
+    first = 0 if names[0].endswith(UNIT) else None
     named = st.radio(**control("box limits"), options=names, index=first, captions=captions, key=key)
     st.caption(text("limits before data"))
     if named != OWN_LIMITS:
@@ -268,7 +269,7 @@ def _typed(right: DeltaGenerator) -> Asked | None:
         sure = "In a range every value is equally likely." if typed.draws else "Typed numbers are taken as exact."
         sure += " ? stands for a lift from -20% to 20% of the baseline." * (business_case.UNKNOWN in lifts)
         asked = Asked(**vars(typed), names=names, low=worth[0], high=worth[1], sure=sure, unit=unit)
-    compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, asked.spans, strict=True))
+    compared = ", ".join(f"**{name}** {span}" for name, span in zip(names, spans(asked), strict=True))
     st.markdown(f"You compare{', per user,' * asked.amounts} {compared}. Best: {asked.best}.", help=asked.sure)
     if asked.amounts:
         fold(sold.amounts, limits, False)

@@ -344,11 +344,6 @@ def method_words(row: RollOut) -> str:
     return f"{message}: privacy adds nothing that these runs can show."
 
 
-def decided_share(row: RollOut, users: int) -> float:
-    """Share of the runs that have stopped by so many users."""
-    return float((row.times.stopped & (row.times.users <= users)).mean())
-
-
 def times_rows(question: RollOutQuestion, found: Sequence[RollOut], weekly: int) -> list[dict[str, str]]:
     """Users until a decision, a row for each trust model."""
     rows, users = [], question.users
@@ -364,7 +359,8 @@ def times_rows(question: RollOutQuestion, found: Sequence[RollOut], weekly: int)
         if any(each.bound is not None for each in found):
             least = row.bound and f"{words.number(row.bound.users)} ({row.bound.status})"
             cells["at least, on average"] = least or "–"
-        cells[f"decided by {words.count(users)} users"] = f"{100 * decided_share(row, users):.3g}%"
+        decided = (times.stopped & (times.users <= users)).mean()
+        cells[f"decided by {words.count(users)} users"] = f"{100 * decided:.3g}%"
         cells["wrong (95% limits)"] = " to ".join(f"{words.number(100 * limit, 2)}%" for limit in times.wrong_limits())
         cells["which method"] = times.spec.entry.title
         without = noiseless_median(row)

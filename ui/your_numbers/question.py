@@ -77,15 +77,10 @@ class Asked(Options):
         return np.array([self.low + self.scale * arm.expected for arm in self.arms])
 
     @property
-    def spans(self) -> list[str]:
-        """Mean of each option in words, or its range."""
-        return spans(self, self.unit == "%")
-
-    @property
     def rows(self) -> list[dict[str, str]]:
         """The options as text, a row for each: mean and lift; of those observed also what is known of them."""
         rows, means = list[dict[str, str]](), self.means
-        for name, mean, shown, seen in zip(self.names, means, self.spans, self.observed or self.arms, strict=True):
+        for name, mean, shown, seen in zip(self.names, means, spans(self), self.observed or self.arms, strict=True):
             lift = f"{words.number(100 * (mean - means[0]) / abs(means[0]), 3)}%" if rows and means[0] else "–"
             row = {"option": defused(name), "mean per user": shown, "lift": lift}
             if isinstance(seen, Option):
@@ -110,8 +105,9 @@ class Asked(Options):
         return f"**{self.names[first]}**, in {percent(float(shares[first]))} of the cases"
 
 
-def spans(asked: Asked | price.PriceQuestion, rate: bool) -> list[str]:
-    """Mean of each option in words, or its range; in percent where it is a ``rate``."""
+def spans(asked: Asked | price.PriceQuestion) -> list[str]:
+    """Mean of each option in words, or its range; rates in percent."""
+    rate = asked.unit == "%" if isinstance(asked, Asked) else asked.scale == 1
     ends = ranges_of(asked.beliefs) or [(arm.expected, arm.expected) for arm in asked.arms]
     worth, unit = (100, "%") if rate else (1, "")
     shown = [[words.number(worth * (asked.low + asked.scale * end)) + unit for end in pair] for pair in ends]
