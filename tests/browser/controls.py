@@ -72,10 +72,7 @@ NOT_MOVED = ("Examples", "Add a method", "More", "Edit as a table", "Title of th
 
 
 def unfold(visitor: Visitor, gone: Collection[str] | None = None) -> None:
-    """Open the controls of the experiment, and every fold, also those inside others; or only those of these titles."""
-    switch = visitor.tab.get_by_role("switch", name="More", exact=True)
-    if switch.count() and not switch.is_checked():
-        doors.asks(visitor, partial(switch.press, "Space"))
+    """Open every fold, also those inside others; or only those of these titles."""
 
     def closed() -> Locator | None:
         folds = visitor.tab.locator("[data-testid=stExpander] details:not([open]) > summary >> visible=true").all()
@@ -187,9 +184,9 @@ def tried(visitor: Visitor, name: str) -> str:
         troubles.append("keys do not move it on")  # it was drawn anew, without the focus
     if not doors.asks(visitor, step, HANGS):
         return "cannot be moved back"
-    titles = [{words.partition(": ")[2] for words in each["folds"]} for each in (before, after)]
-    if gone := titles[0] - titles[1]:  # a fold that went with what it is about comes back closed
-        unfold(visitor, gone)
+    titles = {words.partition(": ")[2] for words in after["folds"]}
+    gone = {words.removeprefix("open: ") for words in before["folds"] if words.startswith("open: ")} - titles
+    unfold(visitor, gone)  # a fold that went with what it is about may come back closed
     back = shown(visitor, lambda now: now == before)
     left = [f"{part}: {doors.first_of(before[part], back[part])}" for part in before if before[part] != back[part]]
     if troubles:
@@ -207,6 +204,9 @@ def faults(visits: Callable[..., Visitor], path: str, folds: bool = False) -> li
         visitor.start(path)
         doors.wait(visitor)
         if folds:
+            switch = visitor.tab.get_by_role("switch", name="More", exact=True)
+            if switch.count() and not switch.is_checked():
+                doors.asks(visitor, partial(switch.press, "Space"))
             unfold(visitor)
 
     arrive()
