@@ -709,25 +709,28 @@ def _cut(
     thousands. Rows are cut some at a time, as their cells take many times their memory; ``watch`` hears how many were
     cut, and ``where`` says how many cells a row may have.
     """
-    rows, last, cells, texts, late = enumerate(_rows(data, dialect), 1), skipped, [""], {*known}, set[str]()
+    rows, last, cells, texts, late = _rows(data, dialect), skipped, [""], {*known}, set[str]()
+    wide, take = len(names), max(_ROWS, _CELLS // len(names))
     blocks: dict[str, list[Any]] = {name: [] for name in names}
     collections.deque(itertools.islice(rows, skipped), 0)
     while cells:
         cells = []
-        for last, row in itertools.islice(rows, max(_ROWS, _CELLS // len(names))):
-            if len(row) > len(names):
-                raise refusal(f"row {last}", None, f"has {len(row)} cells where {where}")
-            cells += row if len(row) == len(names) else row + [""] * (len(names) - len(row))
+        for row in itertools.islice(rows, take):
+            if lack := wide - len(row):
+                number = last + 1 + len(cells) // wide
+                refuse_if(lack < 0, f"row {number}", None, f"has {len(row)} cells where {where}")
+            cells += row + [""] * lack if lack else row
+        last += len(cells) // wide
         watch(last)
         for place, (name, column) in enumerate(blocks.items()):
-            part = [cell or None for cell in cells[place :: len(names)]]
+            part = [cell or None for cell in cells[place::wide]]
             try:
                 column.append(_of_words(part) if name in texts else _of_numbers(part))
             except ValueError:
                 texts.add(name)
                 late |= {name} if column else set()
                 column.append(_of_words(part))
-    first = (block for name in texts - late for block in blocks[name][:5])
+    first = (block for name in texts - late for block in blocks[name][: 1 + 20_000 // take])
     points = dialect["delimiter"] == "," and not any(map(_has_decimal_commas, first))
     late |= {name for name in {*names} - texts if not points and _points_unclear(pd.concat(blocks[name]))}
     if late:
@@ -748,9 +751,9 @@ def _of_numbers(cells: Sequence[str | None]) -> pd.Series:
 
 def _of_words(cells: Sequence[str | None]) -> Any:
     """Some cells of a column, each of few words once."""
-    found = dict.fromkeys(filter(None, cells))
+    codes, found = pd.factorize(np.array(cells, dtype=object))
     few = len(found) <= _FEW_WORDS
-    return pd.Categorical(cells, pd.Index(found, dtype=str)) if few else pd.Series(cells, dtype=str)
+    return pd.Categorical.from_codes(codes, pd.Index(found, dtype=str)) if few else pd.Series(cells, dtype=str)
 
 
 def _joined(blocks: list[Any]) -> Any:
