@@ -168,7 +168,7 @@ def seen_first(browser: Any, address: str) -> tuple[float, float]:
     page.on("requestfinished", keep)
     start = time.perf_counter()
     page.goto(address, wait_until="commit")
-    page.locator(".js-plotly-plot .main-svg, .player svg > *").first.wait_for(timeout=120_000)
+    page.locator(".js-plotly-plot .main-svg, .player svg text").first.wait_for(timeout=120_000)
     took = 1000 * (time.perf_counter() - start)
     page.wait_for_timeout(1000)  # what still comes counts as sent
     sent = sum(request.sizes()["responseBodySize"] for request in requests)
