@@ -200,15 +200,16 @@ def messages_panel(experiment: Experiment) -> None:
         "The noise of one message hides its user; the noise of many averages out. To know the mean to within 0.1 in "
         f"every feature, the server needs about {needed} messages."
     )
-    numbers = lab_parts.part("The same messages as numbers", "messages-table")
-    if numbers.open:
-        with numbers:
-            st.dataframe(_table(users, message), hide_index=True, width="stretch", alt="Contexts and private messages")
-            if experiment.contexts is not None and experiment.contexts.structure == "multi":
-                st.caption(
-                    "Here every arm has its own parameter. To hide the choice, a user answers for all arms, with pure "
-                    "noise for the arms not chosen. The table shows the answers for the chosen arm."
-                )
+
+    def numbers() -> None:
+        st.dataframe(_table(users, message), hide_index=True, width="stretch", alt="Contexts and private messages")
+        if experiment.contexts is not None and experiment.contexts.structure == "multi":
+            st.caption(
+                "Here every arm has its own parameter. To hide the choice, a user answers for all arms, with pure "
+                "noise for the arms not chosen. The table shows the answers for the chosen arm."
+            )
+
+    lab_parts.fold("The same messages as numbers", "messages-table", numbers)
 
 
 def _is_quick(few: Experiment) -> bool:
